@@ -10,6 +10,7 @@ from engines.scenarios.core.definition import is_for_customers
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.core.kind import build_kind, list_uses
 from engines.scenarios.core.registry import build_step_types, load_plugins
+from engines.scenarios.core.variables import find_reserved
 from orchestrator.domain.outputs import Notice
 from orchestrator.runs.registry import RegisteredEngine, RunCommand
 
@@ -25,6 +26,7 @@ def build_scenarios() -> RegisteredEngine:
         list_uses=partial(list_uses, types=types),
         describe=describe_scenario,
         is_for_customers=is_for_customers,
+        find_reserved=find_reserved,
         is_offered=True,
         kind=build_kind(types),
     )

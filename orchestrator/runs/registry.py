@@ -1,6 +1,6 @@
 """The engines of runs by name, and the definitions that they execute."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -48,6 +48,11 @@ def is_for_nobody_outside(_document: Any) -> bool:
     return False
 
 
+def find_no_reserved(_definition: Definition, _given: Iterable[str]) -> str:
+    """Return "": every name may be given to definitions of the engine."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RegisteredEngine:
     """One engine with what it registers: who may start its runs, and the commands that do."""
@@ -68,6 +73,8 @@ class RegisteredEngine:
     """Returns whether other programs may start a document over HTTP."""
     is_for_customers: Callable[[Any], bool] = is_for_nobody_outside
     """Returns whether a document is marked as one that may be started for customers."""
+    find_reserved: Callable[[Definition, Iterable[str]], str] = find_no_reserved
+    """Returns the first of these names under which no start of the definition may give a value, "" if there is none."""
     is_offered: bool = False
     """Whether the CRM agent is told what may be started, and may offer it to people."""
     kind: DefinitionKind | None = None

@@ -4,6 +4,7 @@ Each is stored as an inbox row, as from Telegram or the terminal, and the run's 
 first what can be told at once, and read the outcome from the run's events.
 """
 
+from collections.abc import Iterable
 from functools import partial
 from typing import Final
 
@@ -48,7 +49,7 @@ class RunInputs:
         With `version` the run begins only if that version of the definition is in force then. `by_person` says that a person has chosen it
         from a list and filled in its values, and not a program.
         """
-        await check_start(self._engines, client, body.engine, body.definition, by_person=by_person)
+        await check_start(self._engines, client, body.engine, body.definition, given=body.args, by_person=by_person)
         home = body.home or find_own_chat(client.actor.key)
         await check_home(self._desk, client, home)
         origins = OWN_WORDS if by_person and not client.customers else client.value_origins
@@ -119,10 +120,13 @@ class RunInputs:
         return await self._reader.describe_run(client, await self._reader.find_run(client, found.run_id)), worked
 
 
-async def check_start(engines: Engines, client: Client, engine: str, definition: str, *, by_person: bool = False) -> None:
+async def check_start(
+    engines: Engines, client: Client, engine: str, definition: str, *, given: Iterable[str] = (), by_person: bool = False
+) -> None:
     """Raise ApiError 404 if there is no such definition, 403 if the role may not start its runs, 409 if no program may start it now.
 
-    A person (`by_person`) is not offered what is not listed for people.
+    `given` are the names of the values; for one that only the program gives ApiError 400 is raised. A person (`by_person`) is not offered
+    what is not listed for people.
     """
     registered = engines.runs.get(engine)
     found = await _find_definition(engines, engine, definition) if registered is not None else None
@@ -141,6 +145,8 @@ async def check_start(engines: Engines, client: Client, engine: str, definition:
         )
     if not (registered.is_listed if by_person else registered.is_for_programs)(found.document):
         raise ApiError(409, "not_from_programs", f"definition: {definition!r} says that it is not started over HTTP.")
+    if name := registered.find_reserved(found, given):
+        raise ApiError(400, "reserved_name", f"args.{name}: only the program gives this value; leave it out.")
 
 
 async def _find_definition(engines: Engines, engine: str, definition: str) -> Definition | None:

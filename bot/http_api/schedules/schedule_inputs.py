@@ -38,7 +38,7 @@ class ScheduleInputs:
         source = f"{client.actor.key}:schedule:{hash_text(key)}" if key is not None else f"schedule:{fresh}"
         is_known = key is not None and await self._desk.store.find_inbox(source) is not None
         terms = self._read_terms(client, body, is_known=is_known)
-        await check_start(self._engines, client, body.engine, body.definition)
+        await check_start(self._engines, client, body.engine, body.definition, given=body.args)
         home = body.home or find_own_chat(client.actor.key)
         await check_home(self._desk, client, home)
         if not (self._desk.build_viewer(client).is_own(home) or Address.parse(home).is_group):

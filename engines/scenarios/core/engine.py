@@ -13,7 +13,7 @@ from engines.scenarios.core.logged_context import LoggedContext
 from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
 from engines.scenarios.core.steering import CANCELLED, Point, Steering
 from engines.scenarios.core.step_types import AnyStepCall, StepCall, StepResult, Surroundings
-from engines.scenarios.core.variables import ReservedName, Variables, VariablesRefused, find_reserved
+from engines.scenarios.core.variables import DECIDED_BY, ReservedName, Variables, VariablesRefused, find_reserved
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunFailed, RunInfo, RunResult, RunSuspended
@@ -99,7 +99,8 @@ class ScenarioEngine:
         caller = dict(run.args)
         if run.definition.edition < GIVEN_WINS:
             caller |= about
-        elif (taken := find_reserved(caller, is_child=bool(run.parent))) is not None:
+        own = {DECIDED_BY} if run.parent else frozenset()
+        if taken := find_reserved(run.definition, caller.keys() - own):
             raise RunFailed("scenario-given-reserved", f"the start gives {taken}", name=taken)
         try:
             return Variables(about, plan.initial, caller, system)

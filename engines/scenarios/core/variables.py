@@ -1,10 +1,11 @@
 """The variables of one run of a scenario: its `context` (S000-15, S000-X5, S000-X10)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from engines.scenarios.core.definition import RESERVED
+from engines.scenarios.core.definition import GIVEN_WINS, RESERVED
 from orchestrator.domain.taint import NOWHERE, Origins, Value, join_origins
+from orchestrator.engines.runs import Definition
 from orchestrator.expressions.placeholders import TemplateRefused, measure_value
 from state.stored import JsonObject
 
@@ -90,10 +91,9 @@ class Variables:
         return variables
 
 
-def find_reserved(given: Mapping[str, Value], *, is_child: bool) -> str | None:
-    """Return the first name of the system under which a caller gives a value, None if there is none."""
-    own = {DECIDED_BY} if is_child else frozenset()
-    return next((name for name in given if name.startswith(RESERVED) and name not in own), None)
+def find_reserved(definition: Definition, given: Iterable[str]) -> str:
+    """Return the first of the names of a caller's values that are the system's, "" if there is none, or they are left out as before."""
+    return next((name for name in given if name.startswith(RESERVED)), "") if definition.edition >= GIVEN_WINS else ""
 
 
 class ReservedName(ValueError):
