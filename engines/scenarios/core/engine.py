@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from engines.scenarios.core.definition import AGENT, GIVEN_WINS, RESERVED
+from engines.scenarios.core.definition import ABOUT_PERSON, AGENT, GIVEN_WINS, RESERVED
 from engines.scenarios.core.executor_log import ExecutorLog
 from engines.scenarios.core.logged_context import LoggedContext
 from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
@@ -139,7 +139,7 @@ class _Playing:
 
     async def play(self) -> RunResult:
         place: int | None = 0
-        self._log.add_start(self._plan.name, self._ctx.run.definition.key)
+        self._log.add_start(self._plan.name, self._ctx.run.definition.key, self._list_left_out())
         while place is not None and place < len(self._plan.steps):
             self._count += 1
             if self._count > self._most_steps:
@@ -161,6 +161,11 @@ class _Playing:
                 self._steering.keep_point(point)
             place = self._find_next(planned, result)
         return self._end("done")
+
+    def _list_left_out(self) -> list[str]:
+        """Return the names of the given values that an edition of before leaves out."""
+        run = self._ctx.run
+        return sorted(ABOUT_PERSON & {*run.args, *self._plan.initial}) if run.definition.edition < GIVEN_WINS else []
 
     def _end(self, status: Literal["done", "cancelled"], code: str = "") -> RunResult:
         """Return the result of the run with its final variables."""

@@ -4,7 +4,7 @@ Values stand in it only at DEBUG, cut; the handler of the program masks secrets 
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -52,9 +52,12 @@ class ExecutorLog:
         """Add a line of the author."""
         self._waiting.append(_Line(level, f"note {_cut(text, LONGEST_VALUE * 10)}", "scenario_note"))
 
-    def add_start(self, name: str, key: str) -> None:
-        """Add that the scenario begins."""
+    def add_start(self, name: str, key: str, left_out: Iterable[str]) -> None:
+        """Add that the scenario begins, and which values it was given for nothing."""
         self._waiting.append(_Line(logging.INFO, f"begins {key} ({_cut(name)})", "scenario_begins"))
+        if names := ", ".join(map(_cut, left_out)):
+            text = f"leaves out the given {names}: a version published by this program would take them"
+            self._waiting.append(_Line(logging.WARNING, text, "scenario_left_out"))
 
     def add_wait(self, node: str, kind: str) -> None:
         """Add that a step waits."""

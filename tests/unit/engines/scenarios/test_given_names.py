@@ -134,8 +134,10 @@ async def test_a_scenario_inside_brings_no_name_back_that_it_was_not_given(tmp_p
         assert texts(world) == ["Алиса 1"]
 
 
-async def test_what_was_published_before_keeps_its_meaning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What somebody else says of who, where and when is left out there, and names with __ are no reason to refuse a start."""
+async def test_what_was_published_before_keeps_its_meaning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What somebody else says of who, where and when is left out there, which the log of scenarios says, and no start is refused."""
     monkeypatch.setattr("tests.unit.engines.scenarios.scenario_kit.StaticDefinitions", Earlier)
     false = dict.fromkeys(NAMES, "чужой")
     plan = scenario(SHOWS, call("inner", input_parameters=false, output_mapping=[]), initial_context=false)
@@ -143,6 +145,8 @@ async def test_what_was_published_before_keeps_its_meaning(tmp_path: Path, monke
         await world.work(start(**give({**false, "__user_name": "чужой"})))
         assert texts(world) == [OWN] * 3
         assert events(world, "RunStarted")[0].data.get("edition", 0) == 0
+    named = "leaves out the given chat_id, employee_id, time_zone, today, user_id, user_name:"
+    assert [named in one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [True, True]
 
 
 BRANCH = {"type": "branch", "branches": {"if": "end"}}
