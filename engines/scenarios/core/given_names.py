@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from engines.scenarios.core.definition import IDENTITIES, RESERVED
+from engines.scenarios.core.definition import ABOUT_PERSON, IDENTITIES, RESERVED
 from engines.scenarios.core.step_types import AnyStepType
 from orchestrator.definitions.kinds import GivenName
 from orchestrator.domain.finding import Path
@@ -14,9 +14,12 @@ ReadSteps = Sequence[tuple[int, JsonObject, AnyStepType, JsonObject]]
 """The steps of a correct scenario: (place in the list, step, its type, its parameters)."""
 
 
-def list_given_names(steps: ReadSteps) -> Iterator[GivenName]:
-    """Yield each place where a way is chosen by such a name, or an effect gets its value; also of what was made of it before."""
-    carriers = _find_carriers(steps)
+def list_given_names(steps: ReadSteps, *, for_customers: bool) -> Iterator[GivenName]:
+    """Yield each place where a way is chosen by such a name, or an effect gets its value; also of what was made of it before.
+
+    Whoever starts a scenario for customers hands in what these wrote, so that its day and time zone are the program's own, too.
+    """
+    carriers = _find_carriers(steps, ABOUT_PERSON if for_customers else IDENTITIES)
     if not carriers:
         return
     for index, step, kind, params in steps:
@@ -33,13 +36,13 @@ def list_given_names(steps: ReadSteps) -> Iterator[GivenName]:
                     yield GivenName((*base, "params", *place.at), name, RESERVED + name, writes)
 
 
-def _find_carriers(steps: ReadSteps) -> dict[str, str]:
-    """Return such names by the variables that hold their values: themselves, and what is calculated from them.
+def _find_carriers(steps: ReadSteps, names: frozenset[str]) -> dict[str, str]:
+    """Return these names by the variables that hold their values: themselves, and what is calculated from them.
 
     A name that a step sets is the author's own.
     """
     own = {name.split(".")[0] for _, _, kind, params in steps for name in kind.list_outputs(params)}
-    carriers = {name: name for name in sorted(IDENTITIES - own)}
+    carriers = {name: name for name in sorted(names - own)}
     made = [(name.split(".")[0], reads) for _, _, kind, params in steps for name, reads in _list_made(kind, params)]
     grown = -1
     while carriers and grown != len(carriers):

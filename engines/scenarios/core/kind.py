@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final, Literal
 
 from engines.scenarios.core.checks import TAKEN, TOLD_LATE, UNREACHED, check_scenario
-from engines.scenarios.core.definition import Scenario
+from engines.scenarios.core.definition import Scenario, is_for_customers
 from engines.scenarios.core.given_names import list_given_names
 from engines.scenarios.core.plan import StepTypes, find_type
 from engines.scenarios.core.step_types import AnyStepType
@@ -110,7 +110,8 @@ def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
 def list_given(document: object, types: StepTypes) -> Iterator[GivenName]:
     """Yield each place of a correct scenario that decides or writes by who somebody is, as whoever starts it may say."""
     steps = document["steps"] if isinstance(document, Mapping) else ()
-    return list_given_names([(index, steps[index], kind, params) for index, kind, params in _find_steps(document, types)])
+    found = [(index, steps[index], kind, params) for index, kind, params in _find_steps(document, types)]
+    return list_given_names(found, for_customers=is_for_customers(document))
 
 
 def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, JsonObject]]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+import engines.scenarios
 from bot.definition_service import build_class_finder
 from bot.i18n.translate import Translator
 from engines.scenarios.core.definition import ABOUT_PERSON
@@ -46,6 +47,7 @@ OWN = "tg:1007 7 Europe/Moscow 2026-11-21 tg:1007 Анна"
 SHOWS = say(" ".join(f"{{{name}}}" for name in NAMES))
 SHOWS_OWN = say(" ".join(f"{{__{name}}}" for name in NAMES))
 PERSON = frozenset({"person"})
+EXAMPLES = Path(engines.scenarios.__file__ or "").parent / "examples"
 
 
 class Earlier(StaticDefinitions):
@@ -153,9 +155,9 @@ BRANCH = {"type": "branch", "branches": {"if": "end"}}
 END = {"id": "end", "type": "end"}
 
 
-def find_given(*steps: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+def find_given(*steps: Mapping[str, Any], **more: Any) -> list[tuple[str, str, str]]:
     """(severity, place, what to use) of the warnings."""
-    plan = json.dumps(scenario(*steps, END))
+    plan = json.dumps(scenario(*steps, END, **more))
     checked = check_document(build_kind(TYPES), text(plan, "json"), build_class_finder(shipped_catalogue), lambda *_: False)
     assert checked.document is not None
     return [(one.severity, one.path, str(one.args["own"])) for one in checked.findings if one.code == "finding-name-given"]
@@ -197,3 +199,18 @@ def find_given(*steps: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 def test_deciding_or_writing_by_a_given_name_is_a_warning(steps: list[dict[str, Any]], found: list[tuple[str, str]]) -> None:
     """Also by what was calculated from it; not a message, a read, a name that a step sets, or the program's own."""
     assert find_given(*steps) == [("warning", *one) for one in found]
+
+
+def test_for_customers_the_day_is_the_programs_own() -> None:
+    """Whoever starts such a scenario hands in what customers wrote: a task is due when the program says, not they."""
+    due = {"type": "calculate", "params": {"values": {"due": "add_days(today, 1)"}}}
+    call = {"type": "bitrix_call", "params": {"method": "tasks.task.add", "params": {"fields": {"TITLE": "x", "DEADLINE": "{due}"}}}}
+    assert find_given(due, call, customers=True) == [("warning", "steps[1].params.params.fields.DEADLINE", "__today")]
+    assert find_given(due, call) == []
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.stem)
+def test_no_example_goes_by_a_given_name(path: Path) -> None:
+    """Whoever copies one copies how it is done."""
+    checked = check_document(build_kind(TYPES), text(path.read_bytes()), build_class_finder(shipped_catalogue), lambda *_: False)
+    assert [one for one in checked.findings if one.code == "finding-name-given"] == []
