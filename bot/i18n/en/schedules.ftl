@@ -67,17 +67,17 @@ schedule-next-after-skip = . Not started last time: { $why }. Next attempt: { $m
 schedule-paused = . Paused
 schedule-paused-because = . Paused: { $why }
 schedule-why-unfinished = the last one is not over yet
-schedule-why-definition = there is no such scenario any more, or it is switched off
-schedule-why-engine = scenarios of this kind are not run here any more
+schedule-why-definition = it is there no more, or it is switched off
+schedule-why-engine = this is not run here any more
 schedule-why-failed = it could not be started because of an error
 schedule-why-restored = the bot was restored from a backup
 schedule-why-owner = the person for whom it starts has no access to the bot any more
-schedule-why-role = the person for whom it starts may not start such scenarios any more
+schedule-why-role = the person for whom it starts may not start it any more
 schedule-added = { $moment ->
-    [none] 🗓 The scenario “{ $definition }” will start: { $when }.
-   *[other] 🗓 The scenario “{ $definition }” will start by itself: { $when }. First start: { $moment }.
+    [none] 🗓 “{ $definition }” will start: { $when }.
+   *[other] 🗓 “{ $definition }” will start by itself: { $when }. First start: { $moment }.
 }
-schedule-late = ⏰ The scenario “{ $definition }” should have started: { $moment }. The bot was not working then, so it starts now.{ $missed ->
+schedule-late = ⏰ “{ $definition }” should have started: { $moment }. The bot was not working then, so it starts now.{ $missed ->
     [0] {""}
     [one] {" "}{ $missed } later start was left out.
    *[other] {" "}{ $many ->
@@ -85,21 +85,21 @@ schedule-late = ⏰ The scenario “{ $definition }” should have started: { $m
        *[no] { $missed }
     } later starts were left out.
 }
-schedule-late-resumed = ⏰ The scenario “{ $definition }” should have started: { $moment }. Its schedule was paused then, so it starts now.
-schedule-skipped = ⚠️ The scenario “{ $definition }” was not started on schedule ({ $moment }): { $why }.{ $next ->
+schedule-late-resumed = ⏰ “{ $definition }” should have started: { $moment }. Its schedule was paused then, so it starts now.
+schedule-skipped = ⚠️ “{ $definition }” was not started on schedule ({ $moment }): { $why }.{ $next ->
     [none] {""}
    *[other] {" "}Next attempt: { $next }.
 }
-schedule-was-paused = ⏸ The scenario “{ $definition }”{ $who ->
+schedule-was-paused = ⏸ “{ $definition }”{ $who ->
     [none] {""}
    *[other] {" "}({ $who })
 } starts on schedule no more: { $why }. It can be cancelled or resumed in /schedules.
-schedule-person-paused = ⏸ The scenario “{ $definition }” does not start on schedule for now: { $who } paused it.
+schedule-person-paused = ⏸ “{ $definition }” does not start on schedule for now: { $who } paused it.
 schedule-was-resumed = { $moment ->
-    [none] ▶ The scenario “{ $definition }” is on schedule again: { $when }.
-   *[other] ▶ The scenario “{ $definition }” starts on schedule again: { $when }. Next start: { $moment }.
+    [none] ▶ “{ $definition }” is on schedule again: { $when }.
+   *[other] ▶ “{ $definition }” starts on schedule again: { $when }. Next start: { $moment }.
 }
-schedule-was-cancelled = ✖ The scenario “{ $definition }” starts on schedule no more. { $who } cancelled it.
+schedule-was-cancelled = ✖ “{ $definition }” starts on schedule no more. { $who } cancelled it.
 schedules-restored = ⏸ The bot was restored from a backup made { $at }. What starts on schedule is paused: since that backup it may have started already, or the schedule may have changed. Please check it and resume what is needed:
 schedule-cancel-one = ✖ Drop the schedule of “{ $definition }”{ $id ->
     [none] {""}
@@ -117,7 +117,7 @@ schedule-order-late = { $status ->
    *[waiting] The schedule is already in force
 }
 schedule-passed = Passed on
-schedule-too-many = { $most } scenarios start on schedule for you already, which is the most. Cancel some: /schedules
+schedule-too-many = { $most } runs are on schedule for you already, which is the most. Cancel some: /schedules
 schedule-no-owner = There is nobody to start it for: the person has no access to the bot.
 schedule-bad-terms = { $fault ->
     [both] Give one of them: a moment or a schedule.
@@ -141,11 +141,11 @@ schedule-bad-line = { $fault ->
        *[weekday] day of the week
     } cannot be “{ $written }”.
 }
-schedule-refused-engine = Scenarios of this kind are not run here, so none can be scheduled
-schedule-refused-role = You may not start this scenario. Ask your head of sales
-schedule-refused-definition = There is no such scenario, or it is switched off, so it cannot be scheduled
+schedule-refused-engine = This is not run here, so it cannot be scheduled
+schedule-refused-role = You may not start this. Ask your head of sales
+schedule-refused-definition = It is not there, or it is switched off, so it cannot be scheduled
 schedule-refused-owner = There is nobody to start it for: the person has no access to the bot
 schedule-refused-past = That time is over. When should it start?
 schedule-refused-far = That is too far ahead: at most five years are possible
-schedule-refused-many = Too many scenarios start on schedule already. Cancel some: /schedules
-schedule-refused-unread = It could not be checked whether this scenario may be started. Please try later
+schedule-refused-many = Too many runs are on schedule already. Cancel some: /schedules
+schedule-refused-unread = It could not be checked whether this may be started. Please try later

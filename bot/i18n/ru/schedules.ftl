@@ -63,17 +63,17 @@ schedule-next-after-skip = . В последний раз не запущен: {
 schedule-paused = . На паузе
 schedule-paused-because = . На паузе: { $why }
 schedule-why-unfinished = прошлый запуск ещё не закончился
-schedule-why-definition = такого сценария больше нет или он выключен
-schedule-why-engine = такие сценарии здесь больше не выполняются
+schedule-why-definition = этого больше нет или оно выключено
+schedule-why-engine = такое здесь больше не выполняется
 schedule-why-failed = запустить не удалось из-за ошибки
 schedule-why-restored = бота восстановили из резервной копии
 schedule-why-owner = у того, чьи это запуски, больше нет доступа к боту
-schedule-why-role = тому, чьи это запуски, такие сценарии больше не разрешены
+schedule-why-role = тому, чьи это запуски, это больше не разрешено
 schedule-added = { $moment ->
-    [none] 🗓 Сценарий «{ $definition }» запустится: { $when }.
-   *[other] 🗓 Сценарий «{ $definition }» будет запускаться сам: { $when }. Первый запуск: { $moment }.
+    [none] 🗓 Запуск «{ $definition }»: { $when }.
+   *[other] 🗓 Запуски «{ $definition }» по расписанию: { $when }. Первый: { $moment }.
 }
-schedule-late = ⏰ Сценарий «{ $definition }» должен был запуститься: { $moment }. Бот тогда не работал, поэтому запускаю сейчас.{ $missed ->
+schedule-late = ⏰ «{ $definition }» нужно было запустить: { $moment }. Бот тогда не работал, поэтому запускаю сейчас.{ $missed ->
     [0] {""}
     [one] {" "}За это время пропущен ещё { $missed } запуск.
     [few] {" "}За это время пропущено ещё { $missed } запуска.
@@ -82,21 +82,21 @@ schedule-late = ⏰ Сценарий «{ $definition }» должен был з�
        *[no] ещё
     } { $missed } запусков.
 }
-schedule-late-resumed = ⏰ Сценарий «{ $definition }» должен был запуститься: { $moment }. Расписание тогда было на паузе, поэтому запускаю сейчас.
-schedule-skipped = ⚠️ Сценарий «{ $definition }» по расписанию не запущен ({ $moment }): { $why }.{ $next ->
+schedule-late-resumed = ⏰ «{ $definition }» нужно было запустить: { $moment }. Расписание тогда было на паузе, поэтому запускаю сейчас.
+schedule-skipped = ⚠️ Запуск «{ $definition }» по расписанию не начат ({ $moment }): { $why }.{ $next ->
     [none] {""}
    *[other] {" "}Следующая попытка: { $next }.
 }
-schedule-was-paused = ⏸ Сценарий «{ $definition }»{ $who ->
+schedule-was-paused = ⏸ Запуски «{ $definition }»{ $who ->
     [none] {""}
    *[other] {" "}({ $who })
-} больше не запускается по расписанию: { $why }. Отменить или продолжить его можно в /schedules.
-schedule-person-paused = ⏸ Сценарий «{ $definition }» по расписанию пока не запускается: на паузу поставил(а) { $who }.
+} по расписанию остановлены: { $why }. Отменить или продолжить их можно в /schedules.
+schedule-person-paused = ⏸ Запуски «{ $definition }» по расписанию на паузе: так решил(а) { $who }.
 schedule-was-resumed = { $moment ->
-    [none] ▶ Сценарий «{ $definition }» снова в расписании: { $when }.
-   *[other] ▶ Сценарий «{ $definition }» снова запускается по расписанию: { $when }. Следующий запуск: { $moment }.
+    [none] ▶ Запуск «{ $definition }» снова в расписании: { $when }.
+   *[other] ▶ Запуски «{ $definition }» снова идут по расписанию: { $when }. Следующий: { $moment }.
 }
-schedule-was-cancelled = ✖ Сценарий «{ $definition }» больше не запускается по расписанию. Отменил(а) { $who }.
+schedule-was-cancelled = ✖ Запусков «{ $definition }» по расписанию больше не будет. Отменил(а) { $who }.
 schedules-restored = ⏸ Бота восстановили из резервной копии от { $at }. Запуски по расписанию на паузе: после этой копии они уже могли состояться, а расписание — измениться. Проверьте и продолжите то, что нужно:
 schedule-cancel-one = ✖ Убрать расписание «{ $definition }»{ $id ->
     [none] {""}
@@ -114,7 +114,7 @@ schedule-order-late = { $status ->
    *[waiting] Расписание уже действует
 }
 schedule-passed = Передано
-schedule-too-many = По расписанию у вас уже запускается { $most } сценариев, больше нельзя. Отмените лишние: /schedules
+schedule-too-many = По расписанию у вас уже { $most } запусков, больше нельзя. Отмените лишние: /schedules
 schedule-no-owner = Запускать по расписанию некому: у того, чьи это запуски, нет доступа к боту.
 schedule-bad-terms = { $fault ->
     [both] Укажите что-то одно: время или расписание.
@@ -138,11 +138,11 @@ schedule-bad-line = { $fault ->
        *[weekday] день недели
     } не может быть «{ $written }».
 }
-schedule-refused-engine = Такие сценарии здесь не выполняются, запланировать запуск нельзя
-schedule-refused-role = Запускать этот сценарий вам нельзя. Попросите руководителя
-schedule-refused-definition = Такого сценария нет или он сейчас выключен, запланировать его запуск нельзя
-schedule-refused-owner = Запускать сценарий некому: доступа к боту нет
+schedule-refused-engine = Такое здесь не выполняется, запланировать запуск нельзя
+schedule-refused-role = Запускать это вам нельзя. Попросите руководителя
+schedule-refused-definition = Этого нет или оно сейчас выключено, запланировать запуск нельзя
+schedule-refused-owner = Запускать некому: доступа к боту нет
 schedule-refused-past = Это время уже прошло. На когда запланировать запуск?
 schedule-refused-far = Это слишком нескоро: запланировать можно не больше чем на пять лет вперёд
-schedule-refused-many = По расписанию уже запускается слишком много сценариев. Отмените лишние: /schedules
-schedule-refused-unread = Не получилось проверить, можно ли запустить этот сценарий. Попробуйте позже
+schedule-refused-many = По расписанию уже слишком много запусков. Отмените лишние: /schedules
+schedule-refused-unread = Не получилось проверить, можно ли это запустить. Попробуйте позже

@@ -89,13 +89,13 @@ async def test_runs_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
     """Two runs of the same definition are told apart by the end of their ids."""
     async with a_run_world(tmp_path, {"цена": steps(WRITE), "опрос": steps({"ask": "Кто?", "timeout": 3600})}) as world:
         await world.work(command("runs"))
-        assert said(world) == "Сейчас ни один сценарий не идёт."
+        assert said(world) == "Сейчас ни один запуск не идёт."
         await world.work(start("опрос"))
         await world.work(start("цена", key=OTHER))
         await world.work(command("runs"))
         assert (
             said(world)
-            == "Сценарии:\n\n• «цена» — ждёт решения по карточке. Начат 21.11 в 15:00\n• «опрос» — ждёт ответа до 21.11 16:00. Начат 21.11 в 15:00"
+            == "Запуски:\n\n• «цена» — ждёт решения по карточке. Начат 21.11 в 15:00\n• «опрос» — ждёт ответа до 21.11 16:00. Начат 21.11 в 15:00"
         )
         await world.work(start("опрос", key=OTHER.replace("2", "3")))
         await world.work(command("runs"))
@@ -106,15 +106,15 @@ async def test_a_run_is_cancelled_by_the_name_of_its_definition(tmp_path: Path) 
     """With two runs under way and no name the person chooses."""
     async with a_run_world(tmp_path, {"цена": steps(WRITE), "опрос": steps({"ask": "Кто?"})}) as world:
         await world.work(command("cancel"))
-        assert said(world) == "Отменять нечего: ваши сценарии здесь сейчас не идут."
+        assert said(world) == "Отменять нечего: ваших запусков здесь сейчас нет."
         await world.work(start("опрос"))
         await world.work(start("цена", key=OTHER))
         await world.work(command("cancel"))
-        assert said(world).startswith("Какой сценарий отменить?")
+        assert said(world).startswith("Какой запуск отменить?")
         await world.work(command("cancel", args="Цена"))
         assert (index(world, OTHER).status, index(world).status) == ("cancelled", "waiting")
         assert said(world) == (
-            "Сценарий «цена» отменён.\n\nКто отменил: Анна. Сделанное раньше остаётся, карточки, которые ждали, отозваны."
+            "Запуск «цена» отменён.\n\nКто отменил: Анна. Сделанное раньше остаётся, карточки, которые ждали, отозваны."
         )
         await world.work(command("cancel"))
         assert {one.status for one in world.sql.list_runs(RunFilter())} == {"cancelled"}

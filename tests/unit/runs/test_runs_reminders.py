@@ -49,8 +49,8 @@ async def test_a_question_of_yesterday_is_named_once_with_its_buttons(tmp_path: 
         await world.work(start("plan"))
         assert await _pass(world, timedelta(hours=23)) == []
         (told,) = await _pass(world, timedelta(hours=2), DAY, DAY)
-        assert to_plain_text(render_reply(told, Translator("ru"))) == "⏰ Сценарий «plan» ждёт вас больше суток:\n• Какой тариф?"
-        assert "scenario “plan” has waited for you" in to_plain_text(render_reply(told, Translator("en")))
+        assert to_plain_text(render_reply(told, Translator("ru"))) == "⏰ Запуск «plan» ждёт вас больше суток:\n• Какой тариф?"
+        assert "run “plan” has waited for you" in to_plain_text(render_reply(told, Translator("en")))
         await world.work(click(*told.actions[1].words))
         assert index(world).status == "done"
 

@@ -72,7 +72,7 @@ async def test_one_run_later_is_scheduled_without_a_card_and_shown_to_the_person
         assert schedule == outcome.result["schedule"]
         entry = bench.entry(schedule=schedule)
         assert (entry.owner, entry.note, entry.args) == (ANNA.key, "для Ромашки", {"deal": {"data": 481, "origins": ["person"]}})
-        assert bench.told() == ["🗓 Сценарий «plan» запустится: один раз, вс, 22 ноября, 09:00."]
+        assert bench.told() == ["🗓 Запуск «plan»: один раз, вс, 22 ноября, 09:00."]
 
 
 @pytest.mark.req("S000-A13", "G1")
@@ -129,7 +129,7 @@ async def test_people_read_the_title_of_what_is_started(tmp_path: Path) -> None:
         (entry,) = bench.state().values()
         told = bench.told()
         assert (entry.title, entry.definition) == ("План недели", "plan")
-        assert [one for one in told if "🗓 Сценарий «План недели»" in one]
+        assert [one for one in told if "🗓 Запуски «План недели»" in one]
         assert [one for one in told if "• «План недели»" in one]
         assert not [one for one in told if "«plan»" in one]
 

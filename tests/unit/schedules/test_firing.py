@@ -31,7 +31,7 @@ def moments(bench: Bench) -> list[str]:
 async def test_a_daily_schedule_starts_a_run_each_day_at_its_time(tmp_path: Path) -> None:
     async with a_bench(tmp_path, QUIET) as bench:
         await bench.world.work(add(cron=DAILY))
-        assert bench.told() == ["🗓 Сценарий «plan» будет запускаться сам: каждый день в 9:00. Первый запуск: вс, 22 ноября, 09:00."]
+        assert bench.told() == ["🗓 Запуски «plan» по расписанию: каждый день в 9:00. Первый: вс, 22 ноября, 09:00."]
         await bench.until(FIRST - timedelta(seconds=2))
         assert bench.runs() == []
         for number in range(3):
@@ -61,7 +61,7 @@ async def test_after_a_week_without_the_bot_one_run_starts_late_and_the_chat_is_
         await bench.until(FIRST + 7 * DAY + timedelta(hours=1))
         assert moments(bench) == ["2026-11-22T06:00 run"]
         assert bench.told()[0] == (
-            "⏰ Сценарий «plan» должен был запуститься: вс, 22 ноября, 09:00. Бот тогда не работал, поэтому запускаю сейчас. "
+            "⏰ «plan» нужно было запустить: вс, 22 ноября, 09:00. Бот тогда не работал, поэтому запускаю сейчас. "
             "За это время пропущено ещё 7 запусков."
         )
         assert bench.entry().missed == 7
@@ -87,10 +87,10 @@ async def test_no_run_starts_beside_its_own_unfinished_one_and_that_is_told_once
         told = []
         for hour in range(1, 30):
             await bench.until(begin + timedelta(hours=hour))
-            told += [(hour, text) for text in bench.told() if "по расписанию не запущен" in text]
+            told += [(hour, text) for text in bench.told() if "по расписанию не начат" in text]
         assert [hour for hour, _ in told] == [1, 25]
         assert told[0][1] == (
-            "⚠️ Сценарий «plan» по расписанию не запущен (сб, 21 ноября, 17:00): прошлый запуск ещё не закончился. "
+            "⚠️ Запуск «plan» по расписанию не начат (сб, 21 ноября, 17:00): прошлый запуск ещё не закончился. "
             "Следующая попытка: сб, 21 ноября, 18:00."
         )
         assert len(bench.runs()) == 1
@@ -167,8 +167,8 @@ async def test_what_the_owner_may_not_do_any_more_pauses_the_schedule_and_a_lead
         await bench.until(FIRST + 3 * DAY)
         assert (bench.runs(), bench.entry().status, bench.entry().why) == ([], "paused", "owner_left")
         said = (
-            "⏸ Сценарий «plan» (Анна) больше не запускается по расписанию: у того, чьи это запуски, больше нет доступа к боту. "
-            "Отменить или продолжить его можно в /schedules."
+            "⏸ Запуски «plan» (Анна) по расписанию остановлены: у того, чьи это запуски, больше нет доступа к боту. "
+            "Отменить или продолжить их можно в /schedules."
         )
         assert bench.all_told() == [(VERA.key, said)]
         await bench.until(FIRST + 9 * DAY)
@@ -221,7 +221,7 @@ async def test_a_definition_that_is_gone_is_told_and_the_next_moment_tries_again
         await bench.until(FIRST)
         (said,) = bench.told()
         assert said == (
-            "⚠️ Сценарий «plan» по расписанию не запущен (вс, 22 ноября, 09:00): такого сценария больше нет или он выключен. "
+            "⚠️ Запуск «plan» по расписанию не начат (вс, 22 ноября, 09:00): этого больше нет или оно выключено. "
             "Следующая попытка: пн, 23 ноября, 09:00."
         )
         bench.documents.documents = dict(QUIET)
@@ -236,7 +236,7 @@ async def test_a_single_moment_whose_definition_is_gone_waits_for_a_person(tmp_p
         bench.documents.documents = {}
         await bench.until(FIRST)
         assert (bench.entry().status, bench.entry().why) == ("paused", "definition_gone")
-        assert "такого сценария больше нет" in bench.told()[0]
+        assert "этого больше нет" in bench.told()[0]
         bench.documents.documents = dict(QUIET)
         await bench.world.work(order("resume"))
         await bench.until(bench.world.clock.now())
@@ -254,7 +254,7 @@ async def test_an_engine_that_is_gone_is_told_and_the_schedule_goes_on_when_it_i
             for day in range(2):
                 await away.until(FIRST + day * DAY)
                 (said,) = away.told()
-                assert "такие сценарии здесь больше не выполняются" in said
+                assert "такое здесь больше не выполняется" in said
             assert (away.entry().status, away.entry().args, away.runs()) == ("waiting", bench.entry().args, [])
             async with a_bench(tmp_path, QUIET, store=store) as back:
                 store.expire_leases()
@@ -272,7 +272,7 @@ async def test_a_single_moment_of_an_engine_that_is_gone_waits_for_a_person(tmp_
         engine = registered.pop("steps")
         await bench.until(FIRST)
         assert (bench.entry().status, bench.entry().why) == ("paused", "engine_gone")
-        assert "такие сценарии здесь больше не выполняются" in bench.told()[0]
+        assert "такое здесь больше не выполняется" in bench.told()[0]
         await bench.world.work(order("resume"))
         assert (bench.entry().status, len(bench.told()), bench.runs()) == ("paused", 1, [])
         registered["steps"] = engine

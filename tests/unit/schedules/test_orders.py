@@ -41,8 +41,8 @@ GROUP = "tg:-100200300"
         ({"cron": "* * * * *"}, "можно не больше 288"),
         ({"cron": "0 0 31 2 *"}, "ничего никогда не запустится"),
         ({"cron": "каждый день"}, "должно быть пять полей"),
-        ({"cron": DAILY, "definition": "нет такого"}, "Сценария «нет такого» нет"),
-        ({"cron": DAILY, "engine": "none"}, "Такие сценарии здесь больше не выполняются"),
+        ({"cron": DAILY, "definition": "нет такого"}, "«нет такого» здесь нет"),
+        ({"cron": DAILY, "engine": "none"}, "Такое здесь больше не выполняется"),
     ],
 )
 async def test_what_cannot_be_scheduled_is_said_and_leaves_nothing(tmp_path: Path, asked: dict[str, Any], said: str) -> None:
@@ -186,7 +186,7 @@ async def test_a_cancelled_schedule_is_over_and_the_chat_hears_who_did_it(tmp_pa
         await bench.world.work(add(cron=DAILY))
         bench.all_told()
         await bench.world.work(click(ID, "cancel", actor=VERA))
-        said = "✖ Сценарий «plan» больше не запускается по расписанию. Отменил(а) Вера."
+        said = "✖ Запусков «plan» по расписанию больше не будет. Отменил(а) Вера."
         assert bench.all_told() == [("tg:1006:toast", "toast:schedule-passed"), (CHAT, said), (VERA.key, said)]
         assert (bench.state(), bench.timers()) == ({}, [])
         await bench.until(FIRST)
@@ -216,7 +216,7 @@ async def test_a_paused_schedule_starts_nothing_and_is_found(tmp_path: Path) -> 
         await bench.world.work(order("pause"))
         await bench.world.work(command("schedules"))
         told = bench.told()
-        assert told[0] == "⏸ Сценарий «plan» по расписанию пока не запускается: на паузу поставил(а) Анна."
+        assert told[0] == "⏸ Запуски «plan» по расписанию на паузе: так решил(а) Анна."
         assert told[1] == "Расписание уже на паузе"
         assert "каждый день в 9:00. На паузе" in told[2]
 
@@ -229,7 +229,7 @@ async def test_a_resumed_schedule_goes_on_with_the_next_moment_and_runs_none_of_
         bench.told()
         await bench.world.work(order("resume"))
         assert bench.told() == [
-            "▶ Сценарий «plan» снова запускается по расписанию: каждый день в 9:00. Следующий запуск: чт, 26 ноября, 09:00."
+            "▶ Запуски «plan» снова идут по расписанию: каждый день в 9:00. Следующий: чт, 26 ноября, 09:00."
         ]
         await bench.until(FIRST + timedelta(days=4))
         assert [one.data["late"] for one in bench.fired()] == [1]

@@ -6,4 +6,4 @@ finding-reference-draft--scenario = «{ $name }» (сценарий) — ещё 
 finding-reference-off--scenario = «{ $name }» (сценарий): выключено. Включите или выберите другое.
 kind-of--scenario = сценария
 run-offer-unknown--scenario = Такого сценария здесь нет. Все, что можно запустить, — по команде /run.
-run-definition-gone--run = Сценария «{ $definition }» нет: возможно, его переименовали или удалили. Какие есть, покажет /run.
+run-definition-gone--run = «{ $definition }» здесь нет: возможно, переименовали или удалили. Какие есть, покажет /run.

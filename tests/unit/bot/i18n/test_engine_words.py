@@ -16,14 +16,14 @@ NAMES = {
 }
 KINDS = ("scenario", "agent", "flow", "workflow", "tuum", "other")
 COMMANDS = {
-    ("run-offers", "run"): "Какой сценарий запустить?",
+    ("run-offers", "run"): "Что запустить?",
     ("run-offers", "flow"): "Какой поток запустить?",
     ("run-offers", "workflow"): "Какой процесс запустить?",
-    ("run-offers", "other"): "Какой сценарий запустить?",
-    ("run-offers-none", "run"): "Запускать пока нечего: ни один сценарий не опубликован.",
+    ("run-offers", "other"): "Что запустить?",
+    ("run-offers-none", "run"): "Запускать пока нечего: ничего не опубликовано.",
     ("run-offers-none", "workflow"): "Запускать пока нечего: ни один процесс не опубликован.",
 }
-GONE = "Сценария «x» нет: возможно, его переименовали или удалили."
+GONE = "«x» здесь нет: возможно, переименовали или удалили."
 
 
 @pytest.mark.parametrize("locale", ["ru", "en"])

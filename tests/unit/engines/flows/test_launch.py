@@ -111,7 +111,7 @@ async def test_a_flow_starts_only_from_where_it_may(tmp_path: Path, triggers: di
         assert (event.data.get("code", ""), index(world).status) == (code, "failed" if code else "done")
 
 
-@pytest.mark.parametrize(("command", "asked"), [("flow", "Какой поток запустить?"), ("run", "Какой сценарий запустить?")])
+@pytest.mark.parametrize(("command", "asked"), [("flow", "Какой поток запустить?"), ("run", "Что запустить?")])
 def test_the_list_says_what_is_started(command: str, asked: str) -> None:
     """/flow and /run show the same list, each of its own kind."""
     assert Translator("ru").translate("run-offers", command=command) == asked
@@ -119,7 +119,7 @@ def test_the_list_says_what_is_started(command: str, asked: str) -> None:
 
 def test_a_list_that_was_stored_before_flows_came_reads_as_before() -> None:
     """Its notice names no command."""
-    assert Translator("ru").translate("run-offers") == "Какой сценарий запустить?"
+    assert Translator("ru").translate("run-offers") == "Что запустить?"
 
 
 @pytest.mark.req("S002-17", "S002-A12")

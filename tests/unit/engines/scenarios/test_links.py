@@ -21,7 +21,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     ("link", "told"),
     [
         ("run_plan", "Здравствуйте, Анна!"),
-        ("run_nowhere", "Сценария «nowhere» нет: возможно, его переименовали или удалили. Какие есть, покажет /run."),
+        ("run_nowhere", "«nowhere» здесь нет: возможно, переименовали или удалили. Какие есть, покажет /run."),
     ],
 )
 async def test_a_link_starts_the_scenario_or_says_why_not(tmp_path: Path, link: str, told: str) -> None:

@@ -80,7 +80,7 @@ async def test_a_workflow_that_there_is_not_is_told_with_where_they_are_listed(t
         notice = told(world)
         assert RU.translate_notice(notice).endswith("Какие процессы есть, покажет /workflow.")
         assert EN.translate_notice(notice).endswith("/workflow shows which there are.")
-        assert RU.translate("run-definition-gone", definition="x") == "Сценария «x» нет: возможно, его переименовали или удалили."
+        assert RU.translate("run-definition-gone", definition="x") == "«x» здесь нет: возможно, переименовали или удалили."
 
 
 @pytest.mark.parametrize(("typed", "value"), [("да", True), ("Нет", False), ("YES", True), ("no", False), ("true", True), ("может", None)])
