@@ -129,6 +129,8 @@ class RunInfo:
     parent: str = ""
     depth: int = 0
     """How many runs wait for the end of this one."""
+    replay: int = 1
+    """The replay version of the engine that began it."""
     args: Mapping[str, Value] = field(default_factory=dict)
     pins: Sequence[Mapping[str, Any]] = ()
     """The texts that were fixed when the run began, which its children execute too: {engine, definition, version, digest, edition}."""

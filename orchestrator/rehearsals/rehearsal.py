@@ -190,6 +190,7 @@ class Rehearsal:
             today=self.now.astimezone(ZoneInfo(self.person.time_zone)).date().isoformat(),
             parent=parent,
             depth=depth,
+            replay=playing_engine.replay,
             args=args,
         )
         return await self._play(_Playing(info=info, engine=playing_engine))

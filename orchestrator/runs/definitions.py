@@ -75,6 +75,7 @@ async def describe_run(key: str, run: RunState, started: RunStarted, started_at:
         today=parse_iso(started_at).astimezone(ZoneInfo(then.time_zone)).date().isoformat(),
         parent=run.parent,
         depth=started.depth,
+        replay=run.replay,
         args=read_args(started),
         pins=list_pins(started),
     )

@@ -56,8 +56,8 @@ class _Surroundings:
 class FlowEngine:
     """Plays flows. What it has played stands in the run's stream, so a restart goes on where it was."""
 
-    replay = 1
-    replays = frozenset({1})
+    replay = 2
+    replays = frozenset({1, 2})
 
     def __init__(
         self,
@@ -128,7 +128,7 @@ class _Playing:
         """What became of the operations of all steps."""
         self._reasons: list[Notice] = []
         self._marks: dict[str, StepMark] = {}
-        self._attempts = Attempts(ctx, surroundings.find_documents, self._show)
+        self._attempts = Attempts(ctx, flow.outputs, surroundings.find_documents, self._show)
 
     async def play(self) -> RunResult:
         """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""

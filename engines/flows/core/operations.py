@@ -15,6 +15,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed
 from orchestrator.engines.shared.changes import MADE, explain_unmade, find_untold_reason
+from orchestrator.engines.shared.model_json import is_alone
 from state.stored import JsonObject
 
 OPERATIONS: Final = "operations"
@@ -66,6 +67,8 @@ def read_operations(agent: Agent, output: Value) -> Sequence[Operation]:
     given = output.data.get(OPERATIONS) if agent.effects else None
     if given is None:
         return ()
+    if not is_alone(str(output.data.get("content", ""))):
+        raise OperationsUnfit("operations stand among words, as if they were quoted; they are taken from one JSON object and nothing else")
     if not isinstance(given, list):
         raise OperationsUnfit("operations is no list")
     if len(given) > MOST_OPERATIONS:

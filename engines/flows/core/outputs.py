@@ -3,9 +3,18 @@
 from typing import Any
 
 from engines.flows.core.definition import Outputs
-from engines.flows.core.references import MARK, read_reference
+from engines.flows.core.operations import OPERATIONS
+from engines.flows.core.prompt import CONTENT
+from engines.flows.core.references import MARK, list_references, read_reference
 from orchestrator.domain.taint import Value, join_origins
 from state.stored import JsonObject
+
+
+def list_read_by_fields(outputs: Outputs) -> frozenset[str]:
+    """Return the steps of whose answers the result takes fields of JSON; what became of their operations is no such field."""
+    paths = [*outputs.summary_fields, *(text for _, text in list_references(outputs.result_payload))]
+    named = [reference for path in paths if (reference := read_reference(path)) is not None]
+    return frozenset(reference.step for reference in named if reference.fields and reference.fields[0] not in {CONTENT, OPERATIONS})
 
 
 class StepOutputs:

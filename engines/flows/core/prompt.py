@@ -1,7 +1,8 @@
 """What an agent is told at a step, and what becomes of its answer (S002-26 … S002-28, S002-X7, S002-X8, S002-A9, S002-A10)."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from contextlib import suppress
+from typing import Final
 
 from engines.flows.core.agents import Agent
 from engines.flows.core.definition import Flow, FlowStep
@@ -10,13 +11,12 @@ from engines.flows.core.operations import describe_operations
 from orchestrator.domain.taint import Origins, Value, join_origins
 from orchestrator.engines.runs import RunInfo, RunModelRequest
 from orchestrator.engines.shared.declared import join_options
-from state.canonical import FOREIGN_JSON, check_depth, dumps, to_storable
+from orchestrator.engines.shared.model_json import JsonUnreadable, read_model_json
+from state.canonical import dumps
 from state.stored import JsonObject
 
 CONTENT: Final = "content"
 """The field of an output that holds the whole answer."""
-MOST_DEPTH: Final = 100
-"""How deep JSON of a model is nested at most: deeper data is none, for neither journal nor API could hold it."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
@@ -44,28 +44,12 @@ def _describe_person(agent: Agent, run: RunInfo) -> str:
 
 
 def read_output(answer: Value) -> Value:
-    """Return the output of a step: the whole answer as `content`, and its fields if it is a JSON object, also inside of a code fence."""
+    """Return the output of a step: the whole answer as `content`, and its fields if there is one JSON object in it."""
     return answer.map(lambda text: {**_read_fields(str(text)), CONTENT: text})
 
 
 def _read_fields(text: str) -> JsonObject:
-    stripped = text.strip()
-    if stripped.startswith("```") and stripped.endswith("```"):
-        stripped = stripped.removesuffix("```").partition("\n")[2].strip()
-    if not stripped.startswith("{"):
-        return {}
-    try:
-        found = read_json(stripped)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def read_json(text: str) -> Any:
-    """Return JSON that a model wrote; what no journal holds in it, such as numbers beyond 2^53, is text. Raises ValueError."""
-    try:
-        found = FOREIGN_JSON.decode(text)
-    except RecursionError:
-        raise ValueError("nested too deep") from None
-    check_depth(found, MOST_DEPTH)
-    return to_storable(found)
+    with suppress(JsonUnreadable):
+        data = read_model_json(text)
+        return data if isinstance(data, dict) else {}
+    return {}

@@ -11,6 +11,7 @@ from engines.flows.core.operations import OPERATIONS
 from engines.flows.core.outputs import StepOutputs
 from engines.flows.core.prompt import CONTENT
 from orchestrator.domain.outputs import Passage, Reply, Text
+from orchestrator.engines.shared.model_json import is_alone
 from orchestrator.language.date_format import format_day
 from orchestrator.language.text import Locale
 from state.canonical import dumps
@@ -69,6 +70,11 @@ def _cut(text: str, most: int) -> str:
     return text if kept == text else f"{kept} …"
 
 
+def _has_words(output: Mapping[str, object]) -> bool:
+    """Return whether a step has answered in words, or with words around its JSON."""
+    return len(output) == 1 or not is_alone(str(output[CONTENT]))
+
+
 def _keep_some(quotes: Sequence[Passage], room: int) -> Iterator[Passage]:
     """Yield the first quotes that fit into the message."""
     for quote in quotes[:_MOST_QUOTES]:
@@ -92,16 +98,16 @@ class _Words:
             yield self.write(one) if len(present) == 1 else self._write_named(f"**{self.find_title(name)}**", one)
 
     def tell_answer(self, output: Mapping[str, object]) -> str:
-        """Return what a step answered: its fields one below the other if it is JSON, otherwise as it is. Cards tell of operations."""
+        """Return what a step answered: its fields one below the other if it is JSON alone, otherwise as it is. Cards tell of operations."""
         fields = {name: one for name, one in output.items() if name not in {CONTENT, OPERATIONS}}
-        if len(output) == 1:
+        if _has_words(output):
             return str(output[CONTENT])
         return "\n".join(self._write_named(self.find_title(name), one) for name, one in self.list_present(fields))
 
     def is_said(self, output: Mapping[str, object], said: frozenset[str]) -> bool:
         """Return whether everything that a step answered is among the texts that were said."""
         fields = [self.write(one) for name, one in output.items() if name not in {CONTENT, OPERATIONS} and not _is_empty(one)]
-        return all(field in said for field in fields) if len(output) > 1 else str(output[CONTENT]) in said
+        return str(output[CONTENT]) in said if _has_words(output) else all(field in said for field in fields)
 
     def list_main(self, result: Mapping[str, object]) -> list[tuple[str, object]]:
         """Return what `list_present` gives of the payload, without one of the summary."""

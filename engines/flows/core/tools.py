@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from engines.flows.core.agents import OWN_TOOLS, Agent
-from engines.flows.core.prompt import read_json
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.outcome import Outcome
@@ -17,6 +16,7 @@ from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.shared.calculator import NotCalculable, calculate_text
+from orchestrator.engines.shared.model_json import decode_json
 from state.canonical import dumps
 from state.stored import JsonObject
 
@@ -179,7 +179,7 @@ def _read_params(given: object) -> JsonObject | None:
     """Return the parameters of a method: a JSON object, or the text of one; nothing counts as an empty one. None for anything else."""
     if isinstance(given, str):
         try:
-            given = read_json(given) if given.strip() else {}
+            given = decode_json(given) if given.strip() else {}
         except ValueError:
             return None
     if given is None:

@@ -3,6 +3,7 @@ flow-step-failed = The step “{ $step }” did not work out{ $why ->
     [silent] : the agent did not answer
     [empty] : the agent's answer was empty
     [tools] : the agent asks for data again and again
+    [json] : the agent's answer is no JSON that can be read, the second one neither
     [operations] : the agent proposed changes that cannot be
     [refused] : the proposed changes were not made
    *[other] {""}
