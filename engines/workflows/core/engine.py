@@ -278,7 +278,7 @@ def _build_failure(execution: Execution) -> RunFailed:
     if not execution.failed_tuum:
         return RunFailed("workflow-result-unfit", result.error_message)
     return RunFailed(
-        "workflow-tuum-failed", result.error_message, tuum=execution.failed_tuum, why=result.error_message, finished=len(result.finished)
+        execution.code, result.error_message, tuum=execution.failed_tuum, why=result.error_message, finished=len(result.finished)
     )
 
 

@@ -4,7 +4,7 @@ The engine keeps nothing, changes nothing outside, and returns what it proposes 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from engines.workflows.core.compile import CompiledTuum, CompiledWorkflow
@@ -41,6 +41,8 @@ class Execution:
     failed_tuum: str = ""
     words: str = ""
     """What a script that stopped the workflow wants the person to read."""
+    code: str = ""
+    """That of the sentence with which a person reads why a tuum failed."""
     origins: Origins = AUTHOR
     """Where anything of the result comes from."""
 
@@ -135,7 +137,8 @@ class _Running:
         """Return the result after a tuum has failed: what finished is named, half a plan is not given (S003-A6)."""
         if isinstance(error, TuumStopped):
             return self.build_error(STOPPED, error.words, failed_tuum=failed.id, words=error.words)
-        return self.build_error(TUUM_FAILED, str(error), failed_tuum=failed.id)
+        code = error.code if isinstance(error, TuumFailed) else TuumFailed.code
+        return replace(self.build_error(TUUM_FAILED, str(error), failed_tuum=failed.id), code=code)
 
     def build_error(self, code: str, message: str, *, failed_tuum: str = "", words: str = "") -> Execution:
         """Return a result without success."""

@@ -69,6 +69,15 @@ def find_no_mistakes(_params: object) -> Iterable[RuneMistake]:
 class TuumFailed(Exception):
     """A tuum cannot go on. The message says at which rune and why, in English, for authors and operations staff."""
 
+    code = "workflow-tuum-failed"
+    """That of the sentence that its person reads."""
+
+
+class AnswerUnfit(TuumFailed):
+    """A model has answered twice what its author cannot use."""
+
+    code = "workflow-answer-unfit"
+
 
 class TuumStopped(TuumFailed):
     """A script has ended the workflow by itself. `words` is what its author wants the person to read."""
@@ -86,6 +95,12 @@ class Work(Protocol):
 
     async def ask(self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool) -> Value:
         """Return the answer of a model, which is asked once for each node. Raises TuumFailed if there is none."""
+
+    async def ask_again(self, answer: Value, why: str) -> Value | None:
+        """Return what the model says that gave this answer, after it is told what is wrong with it.
+
+        None if it is no answer of a model in this tuum, or itself was asked for so. Raises TuumFailed if none comes.
+        """
 
     async def run_script(self, node: str, script: Script, names: Mapping[str, Value]) -> Mapping[str, Value]:
         """Return the variables that a script gives. Raises TuumFailed."""

@@ -5,7 +5,7 @@ import logging
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -22,6 +22,7 @@ from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value, join_ori
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.shared.block_marks import escape_data, escape_value, list_marks, restore_data
 from orchestrator.engines.shared.declared import Options, join_options
+from orchestrator.engines.shared.model_json import ONLY_JSON, build_complaint
 from orchestrator.expressions.scripts.failures import ScriptFailed
 from orchestrator.expressions.scripts.runner import ScriptLimits
 from state.stored import JsonObject
@@ -60,12 +61,27 @@ class AiFailed(TuumFailed):
         self.reason = reason
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """An answer of a model, and how it was asked for."""
+
+    answer: Value
+    node: str
+    prompts: Value
+    service: str
+    options: Options
+    number: int = 0
+    """How often it was asked for again."""
+
+
 @dataclass(slots=True)
 class Staged:
     """What one run of a tuum proposes, and what it makes the result, until it publishes both."""
 
     operations: list[Emitted] = field(default_factory=list)
     ending: Ending = NO_ENDING
+    asked: list[_Asked] = field(default_factory=list)
+    """The answers that may be asked for once more."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -117,13 +133,28 @@ class TuumWork:
         on_delta = chunks.take if chunks is not None and is_streaming else None
         try:
             if self.ctx.find_state(node) == "finished":
-                return self._take_answer(await self.ctx.ask_model(node, request))
-            async with self.surroundings.halt.hold(self.surroundings.bounds.find(service)):
-                return self._take_answer(await self.ctx.ask_model(node, request, on_delta))
+                answer = self._take_answer(await self.ctx.ask_model(node, request))
+            else:
+                async with self.surroundings.halt.hold(self.surroundings.bounds.find(service)):
+                    answer = self._take_answer(await self.ctx.ask_model(node, request, on_delta))
         except RunFailed as error:
             if error.code != NO_ANSWER and error.code not in UNFIT:
                 raise
             raise AiFailed(node, error.detail) from error
+        self.staged.asked.append(_Asked(answer=answer, node=node, prompts=prompts, service=service, options=options))
+        return answer
+
+    async def ask_again(self, answer: Value, why: str) -> Value | None:
+        """Return what the model says after it is told what is wrong with this answer; an answer to that waits for a retry."""
+        asked = next((asked for asked in self.staged.asked if asked.answer is answer), None)
+        if asked is None or (asked.number and not self.ctx.is_before_retry(f"{asked.node}/again{asked.number}")):
+            return None
+        message = {"role": "User", "content": build_complaint(why, ONLY_JSON)}
+        prompts = Value([*asked.prompts.data, message], asked.prompts.origins | answer.origins)
+        number = asked.number + 1
+        again = await self.ask(f"{asked.node}/again{number}", prompts, asked.service, asked.options, is_streaming=False)
+        self.staged.asked[-1] = replace(asked, answer=again, number=number)
+        return again
 
     def _take_answer(self, answer: Value) -> Value:
         return answer if self.opens_blocks and not answer.is_foreign else escape_value(answer)

@@ -2,15 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
-from itertools import islice
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from engines.workflows.core.definition import Names, Script
 from engines.workflows.core.rune_types import (
     AUTHOR,
+    AnswerUnfit,
     AnyRuneType,
     Changes,
     Local,
@@ -20,15 +19,13 @@ from engines.workflows.core.rune_types import (
     RuneType,
     list_placeholders,
 )
-from orchestrator.domain.taint import Origins, Value, join_origins, split_values
+from orchestrator.domain.taint import Value, join_origins, split_values
+from orchestrator.engines.shared.model_json import JsonUnreadable, read_model_json
 from orchestrator.expressions.paths import MISSING, Found, follow_path, parse_path
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.checking import is_variable_name
-from state.canonical import FOREIGN_JSON, check
 
-_FENCE: Final = re.compile(r"```[A-Za-z0-9]{0,20}[ \t]*\n(.*?)```", re.DOTALL)
-_MOST_STARTS: Final = 50
-"""At how many brackets of a text it is tried to read JSON, and in how many of its code fences."""
+Path = Annotated[str, Field(max_length=500)]
 
 
 class ScriptParams(RuneParams):
@@ -63,8 +60,9 @@ class TextParams(ExtractionParams):
 class JsonParams(ExtractionParams):
     """Which part of JSON is taken."""
 
-    path: str = Field("", max_length=500, description="The part, such as items[0].title; without it all.")
+    path: Path = Field("", description="The part, such as items[0].title; without it all.")
     default: Any = Field(None, description="What the variable gets where there is no such part.")
+    required: list[Path] = Field(default_factory=list, max_length=50, description="What must be there and not null, such as client.name.")
 
 
 class RegexParams(ExtractionParams):
@@ -99,20 +97,36 @@ async def _take_text(call: RuneCall[TextParams]) -> Changes:
 
 
 async def _take_json(call: RuneCall[JsonParams]) -> Changes:
-    params = call.params
-    given = call.find(params.input)
-    found = _find_part(given.data, params.path)
-    origins: Origins = given.origins
-    return {params.output: Value(params.default, origins | AUTHOR) if found is None else Value(found, origins)}
+    """Return the part of the JSON; of a model whose answer cannot be read another one, which then stands in its place.
+
+    Raises AnswerUnfit if it cannot be read either, unless the author says what the part is then.
+    """
+    params, source = call.params, call.find(call.params.input)
+    has_default = "default" in params.model_fields_set and not params.required
+    changes: dict[str, Value] = {}
+    while params.output not in changes:
+        try:
+            changes[params.output] = _read_part(params, source)
+        except JsonUnreadable as error:
+            again = None if has_default and error.is_absent else await call.work.ask_again(source, str(error))
+            if again is not None:
+                source = changes[params.input] = again
+            elif has_default:
+                changes[params.output] = Value(params.default, source.origins | AUTHOR)
+            else:
+                raise AnswerUnfit(f"{call.node}: {params.input}: {error}") from None
+    return changes
 
 
-def _find_part(given: Any, path: str) -> Any:
-    """Return the part at a path of JSON data or, of a text, of the first JSON in it that has such a part; None if there is none."""
-    for data in _list_json(given) if isinstance(given, str) else (given,):
-        found = _follow(data, path)
-        if found.is_there:
-            return found.value
-    return None
+def _read_part(params: JsonParams, source: Value) -> Value:
+    """Return the part at the path. Raises JsonUnreadable if there is no JSON, or not all that is required in it."""
+    text = source.data
+    data = read_model_json(text, lambda data: _follow(data, params.path).is_there) if isinstance(text, str) else text
+    missing = [path for path in params.required if _follow(data, path).value is None]
+    if missing:
+        raise JsonUnreadable(f"{', '.join(missing)} must be there and not null")
+    part = _follow(data, params.path).value
+    return Value(params.default, source.origins | AUTHOR) if part is None else Value(part, source.origins)
 
 
 def _follow(data: Any, path: str) -> Found:
@@ -123,36 +137,6 @@ def _follow(data: Any, path: str) -> Found:
 
 def _begin_path(path: str) -> str:
     return f"all{path}" if path.startswith("[") or not path else f"all.{path}"
-
-
-def _list_json(text: str) -> Iterator[Any]:
-    """Yield the JSON in a text: the whole of it, otherwise what stands in code fences, then objects and lists between the words."""
-    if (whole := _decode(text)).is_there:
-        yield whole.value
-        return
-    for fenced in islice(_FENCE.finditer(text), _MOST_STARTS):
-        if (found := _decode(fenced[1])).is_there:
-            yield found.value
-    tried, end = 0, 0
-    for start in (one.start() for one in re.finditer(r"[\[{]", text)):
-        if tried == _MOST_STARTS:
-            return
-        if start < end:  # inside of what was read: a part of a part
-            continue
-        tried += 1
-        with suppress(ValueError, RecursionError):
-            data, end = FOREIGN_JSON.raw_decode(text, start)
-            check(data)  # what could not be stored, such as infinity, or a NUL in a text, is no JSON here
-            yield data
-
-
-def _decode(text: str) -> Found:
-    """Return the JSON data that a text is, if it is any that could be stored."""
-    with suppress(ValueError, RecursionError):
-        data = FOREIGN_JSON.decode(text.strip())
-        check(data)
-        return Found(True, data)
-    return MISSING
 
 
 async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:
@@ -188,6 +172,9 @@ def _find_script_mistakes(params: ScriptParams) -> Iterator[RuneMistake]:
 def _find_path_mistakes(params: JsonParams) -> Iterator[RuneMistake]:
     if parse_path(_begin_path(params.path)) is None:
         yield RuneMistake(path=("path",), code="finding-rune-path", args={"name": params.path})
+    for place, path in enumerate(params.required):
+        if not path or parse_path(_begin_path(path)) is None:
+            yield RuneMistake(path=("required", place), code="finding-rune-path", args={"name": path})
 
 
 def _find_pattern_mistakes(params: RegexParams) -> Iterator[RuneMistake]:
@@ -242,7 +229,7 @@ TYPES: Final[tuple[AnyRuneType, ...]] = (
         summary="Takes JSON, or a part of it, out of a text such as the answer of a model.",
         params=JsonParams,
         perform=_take_json,
-        example={"input": "AiOutput", "path": "items[0].title", "default": "", "output": "title"},
+        example={"input": "AiOutput", "path": "client.name", "required": ["client.name", "sum"], "output": "client"},
         list_consumes=_list_input,
         list_produces=_list_output,
         prepares=True,

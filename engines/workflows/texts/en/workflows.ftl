@@ -2,6 +2,10 @@
 workflow-unreadable = The description of this workflow cannot be read. Its author has to mend it.
 workflow-uncompiled = The description of this workflow has a mistake: { $why }. Its author has to mend it.
 workflow-tuum-gone = A part of this workflow is gone or switched off. Please tell the workflow’s author.
+workflow-answer-unfit = The part “{ $tuum }” failed: twice the model's answer was not the data that is needed{ $finished ->
+    [0] {""}
+   *[other] {"."} Parts that are done: { $finished }; they will not be done again
+}. Nothing was changed in Bitrix24.
 workflow-tuum-failed = The part “{ $tuum }” failed{ $finished ->
     [0] {""}
    *[other] {"."} Parts that are done: { $finished }; they will not be done again
