@@ -7,6 +7,9 @@ console-form-own-name = { $place ->
     [input-type] Какой ответ нужен
     [input-prompt] Вопрос
     [llm_request-prompt] Задание модели
+    [llm_request-output] Что нужно от модели
+    [llm_request-required] Что обязано быть в данных
+    [json-required] Что обязано быть в данных
     [message-text] Текст сообщения
     [telegram_send_message-text] Текст сообщения
     [Button-text] Надпись
@@ -209,6 +212,9 @@ console-form-hint = { $place ->
     [input-retry_text] Вместо обычной фразы программы.
     [input-next_step_map] Ответ и ключ шага; default — для остальных.
     [llm_request-model] Имя модели из настроек.
+    [llm_request-output] text — текст как есть, json — данные из ответа.
+    [llm_request-required] Например client.name.
+    [json-required] Например client.name.
     [llm_request-messages] Список из role и content вместо задания.
     [bitrix_call-method] Например crm.deal.update.
     [bitrix_call-params] Тексты могут содержать {"{"}переменную{"}"}.

@@ -47,6 +47,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-variable-keyword": 'a condition cannot read "{name}" by its name: only {{{name}}} and context["{name}"] can',
     "finding-schedule-when": "exactly one of run_in_seconds, at and cron says when it starts",
     "finding-schedule-terms": "it would never start: {problem}",
+    "finding-required-of-text": "what is required is looked for in JSON: add output: json",
     "finding-prompt-missing": "the model is asked nothing: a prompt or messages are needed",
     "finding-bounds-crossed": "no answer fits: {least} is more than {most}",
     "finding-mapping-missing": "without output_mapping the sub-scenario overwrites all variables of the same names",

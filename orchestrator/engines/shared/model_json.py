@@ -12,7 +12,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, Final
 
+from orchestrator.domain.finding import Path
 from orchestrator.engines.runs import RunModelRequest
+from orchestrator.expressions.paths import MISSING, Found, follow_path, parse_path
 from state.canonical import FOREIGN_JSON, check_depth, to_storable
 
 MAX_DEPTH: Final = 100
@@ -57,6 +59,24 @@ def read_model_json(text: str, has_part: Callable[[Any], bool] = lambda _data: T
     if len(fitting) > 1 or (len(candidates) > 1 and not fitting):
         raise JsonUnreadable(f"there are {len(candidates)} different pieces of JSON in the answer, and one is wanted")
     return fitting[0]
+
+
+def find_part(data: Any, path: str) -> Found:
+    """Return the part of JSON data at a path that may begin with an index, all of it without a path."""
+    parsed = parse_part_path(path)
+    return follow_path({"all": data}, parsed) if parsed is not None else MISSING
+
+
+def parse_part_path(path: str) -> Path | None:
+    """Return the path of a part of JSON data, None if it is none."""
+    return parse_path(f"all{path}" if path.startswith("[") or not path else f"all.{path}")
+
+
+def check_required(data: Any, paths: Sequence[str]) -> None:
+    """Raise JsonUnreadable that names what is not there in the data, or null."""
+    missing = [path for path in paths if find_part(data, path).value is None]
+    if missing:
+        raise JsonUnreadable(f"{', '.join(missing)} must be there and not null")
 
 
 def decode_json(text: str) -> Any:

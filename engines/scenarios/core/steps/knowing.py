@@ -1,7 +1,9 @@
 """The steps that ask a model, the company's documents, and the tool agent (S000-56, S000-57, S000-X12, S000-X13)."""
 
 from collections.abc import Iterator
-from typing import Any, Final
+from dataclasses import replace
+from itertools import count
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -10,9 +12,11 @@ from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelOptions
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunModelRequest
+from orchestrator.engines.shared.model_json import ONLY_JSON, JsonUnreadable, check_required, read_model_json, tell_mistake
 from state.stored import JsonObject
 
 TOOL_AGENT: Final = "tool_agent"
+JSON_WISH: Final = "Answer with JSON and nothing else: no words before or after it."
 
 
 class LlmRequestParams(StepParams):
@@ -24,6 +28,10 @@ class LlmRequestParams(StepParams):
     model: str = Field("", description="The name of a model of the settings; without it the variable llm_model, then the usual one.")
     temperature: float = Field(0.7, ge=0, le=2, description="How freely it writes.")
     max_tokens: int = Field(500, ge=1, le=32_000, description="The most tokens of its answer.")
+    output: Literal["text", "json"] = Field("text", description="What the variable gets: the text, or the JSON data in it.")
+    required: list[str] = Field(
+        default_factory=list, max_length=50, description="What must be in the JSON and not null, such as client.name."
+    )
     output_var: VariableName = Field("llm_result", min_length=1, description="The variable that gets the answer.")
 
 
@@ -44,17 +52,39 @@ class ToolAgentParams(StepParams):
 
 
 async def _ask_model(call: StepCall[LlmRequestParams]) -> StepResult:
-    """Ask once; an answer that came is never paid again. Raises RunFailed if the model does not answer."""
+    """Ask once; an answer that came is never paid again. Raises RunFailed if the model does not answer, or not as its author wants it."""
     params = call.params
-    messages: list[JsonObject] = [{"role": "system", "content": params.system_prompt}] if params.system_prompt else []
+    wants_json = params.output == "json"
+    part = "\n\n".join(one for one in (params.system_prompt, JSON_WISH if wants_json else "") if one)
+    messages: list[JsonObject] = [{"role": "system", "content": part}] if part else []
     messages += params.messages or [{"role": "user", "content": params.prompt}]
     if not params.messages and not params.prompt.strip():
         raise call.fail("scenario-prompt-empty", "neither prompt nor messages say anything")
     service = params.model or _read_text(call.variables.values.get("llm_model"))
     options = ModelOptions(temperature=params.temperature, max_tokens=params.max_tokens, may_be_cut=True)
-    request = RunModelRequest(messages=messages, service=service, options=options, origins=call.find_origins())
+    request = RunModelRequest(messages=messages, service=service, options=options, origins=call.find_origins(), is_shown=not wants_json)
     answer = await call.ctx.ask_model(call.node, request)
-    return StepResult(changes={params.output_var: answer})
+    return StepResult(changes={params.output_var: await _read_json(call, request, answer) if wants_json else answer})
+
+
+async def _read_json(call: StepCall[LlmRequestParams], request: RunModelRequest, answer: Value) -> Value:
+    """Return the JSON data in an answer; the model is told once what is wrong with it, and once more after each retry of a person.
+
+    Raises RunFailed if it cannot be read then either.
+    """
+    for number in count():
+        try:
+            data = read_model_json(str(answer.data))
+            check_required(data, call.params.required)
+        except JsonUnreadable as error:
+            if number and not call.ctx.is_before_retry(f"{call.node}/again{number}"):
+                raise call.fail("scenario-answer-unfit", str(error)) from None
+            complaint = tell_mistake(request, str(error), ONLY_JSON)
+            asked = replace(complaint, origins=request.origins | answer.origins)
+            answer = await call.ctx.ask_model(f"{call.node}/again{number + 1}", asked)
+        else:
+            return Value(data, answer.origins)
+    raise AssertionError("count never ends")
 
 
 def _read_text(value: Value | None) -> str:
@@ -86,8 +116,10 @@ async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:
 
 
 def _list_llm_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """Yield that the model is asked nothing."""
+    """Yield that the model is asked nothing, or that something is required of a text."""
     prompt = raw.get("prompt")
+    if raw.get("required") and raw.get("output") != "json":
+        yield StepMistake(path=("required",), code="finding-required-of-text")
     if not raw.get("messages") and (prompt is None or (isinstance(prompt, str) and not prompt.strip())):
         yield StepMistake(path=tuple(name for name in ("prompt",) if name in raw), code="finding-prompt-missing")
 

@@ -49,6 +49,7 @@ scenario-input-failed = No answer fitted in { $tries } { $tries ->
     [one] try
    *[other] tries
 }, so the scenario has stopped.
+scenario-answer-unfit = At the step “{ $step }” the model’s answer was twice not the data that is needed, so nothing more is done.
 scenario-prompt-empty = The step “{ $step }” asks the model nothing. Please tell the scenario's author.
 scenario-call-wrong = The step “{ $step }” is written with a mistake, so it was not done, and nothing more is done. Please tell the scenario's author.
 scenario-step-refused = The step “{ $step }” was refused or is not allowed, so nothing more is done.

@@ -20,8 +20,7 @@ from engines.workflows.core.rune_types import (
     list_placeholders,
 )
 from orchestrator.domain.taint import Value, join_origins, split_values
-from orchestrator.engines.shared.model_json import JsonUnreadable, read_model_json
-from orchestrator.expressions.paths import MISSING, Found, follow_path, parse_path
+from orchestrator.engines.shared.model_json import JsonUnreadable, check_required, find_part, parse_part_path, read_model_json
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.checking import is_variable_name
 
@@ -121,22 +120,10 @@ async def _take_json(call: RuneCall[JsonParams]) -> Changes:
 def _read_part(params: JsonParams, source: Value) -> Value:
     """Return the part at the path. Raises JsonUnreadable if there is no JSON, or not all that is required in it."""
     text = source.data
-    data = read_model_json(text, lambda data: _follow(data, params.path).is_there) if isinstance(text, str) else text
-    missing = [path for path in params.required if _follow(data, path).value is None]
-    if missing:
-        raise JsonUnreadable(f"{', '.join(missing)} must be there and not null")
-    part = _follow(data, params.path).value
+    data = read_model_json(text, lambda data: find_part(data, params.path).is_there) if isinstance(text, str) else text
+    check_required(data, params.required)
+    part = find_part(data, params.path).value
     return Value(params.default, source.origins | AUTHOR) if part is None else Value(part, source.origins)
-
-
-def _follow(data: Any, path: str) -> Found:
-    """Return the part of JSON data at a path that may begin with an index, all of it without a path."""
-    parsed = parse_path(_begin_path(path))
-    return follow_path({"all": data}, parsed) if parsed is not None else MISSING
-
-
-def _begin_path(path: str) -> str:
-    return f"all{path}" if path.startswith("[") or not path else f"all.{path}"
 
 
 async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:
@@ -170,10 +157,10 @@ def _find_script_mistakes(params: ScriptParams) -> Iterator[RuneMistake]:
 
 
 def _find_path_mistakes(params: JsonParams) -> Iterator[RuneMistake]:
-    if parse_path(_begin_path(params.path)) is None:
+    if parse_part_path(params.path) is None:
         yield RuneMistake(path=("path",), code="finding-rune-path", args={"name": params.path})
     for place, path in enumerate(params.required):
-        if not path or parse_path(_begin_path(path)) is None:
+        if not path or parse_part_path(path) is None:
             yield RuneMistake(path=("required", place), code="finding-rune-path", args={"name": path})
 
 

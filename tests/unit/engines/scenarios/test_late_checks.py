@@ -35,6 +35,7 @@ LATER = {"scenario_id": "plan"}
         (do("schedule_scenario_run", **LATER, at="tomorrow"), "finding-schedule-terms", ".at"),
         (do("schedule_scenario_run", **LATER, cron="0 9 * * 1", zone="Europe/Moskow"), "finding-schedule-terms", ".zone"),
         (do("llm_request"), "finding-prompt-missing", ""),
+        (do("llm_request", prompt="?", required=["name"]), "finding-required-of-text", ".required"),
         (do("llm_request", messages=[]), "finding-prompt-missing", ""),
         (do("llm_request", prompt="  "), "finding-prompt-missing", ".prompt"),
         (ask("n", type="integer", minimum=5, maximum=1), "finding-bounds-crossed", ".minimum"),
