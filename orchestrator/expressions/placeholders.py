@@ -42,6 +42,8 @@ WORKFLOW: Final = Syntax(
 FLOW: Final = Syntax(pattern=re.compile(rf"(?P<literal>(?!))|\$(?P<path>{PATH})"), missing="null", only_whole=True)
 """`$steps.x.output.y` as a whole text (S002-43). What is not there is null (S002-A9)."""
 
+_CHOSEN: Final[Origins] = frozenset({"definition", "person"})
+"""Where null comes from that an author has written, also if a person has chosen it."""
 Join = Callable[[Sequence[str], Sequence[Origins]], str]
 """Joins the pieces of one filled text; each has its origins, those of the template itself are none."""
 
@@ -80,6 +82,8 @@ class Filled:
     data: Any
     missing: tuple[Placeholder, ...] = ()
     """The placeholders that named nothing."""
+    empty: tuple[Path, ...] = ()
+    """The places of the texts of which no placeholder gave a value."""
 
 
 class _Text:
@@ -179,11 +183,12 @@ class _Filling:
         self._folded = {name.casefold(): value for name, value in names.items()} if syntax.ignores_case else {}
         self._syntax = syntax
         self._missing: list[Placeholder] = []
+        self._empty: list[Path] = []
         self._left = MAX_CHARACTERS
 
     def fill(self, tree: Any) -> Filled:
         data = self._fill(tree)
-        return Filled(data=data, missing=tuple(self._missing))
+        return Filled(data=data, missing=tuple(self._missing), empty=tuple(self._empty))
 
     def _fill(self, tree: Any) -> Any:
         if isinstance(tree, _Text):
@@ -196,6 +201,8 @@ class _Filling:
 
     def _fill_text(self, text: _Text) -> Value:
         found = [self._find(place) for place in text.places]
+        if not any(_gives_value(one, origins) for one, origins in found):
+            self._empty.append(text.places[0].at)
         if text.is_lone:
             (one, origins) = found[0]
             if not one.is_there and self._syntax.missing != "null":
@@ -223,6 +230,13 @@ class _Filling:
         if not found.is_there:
             return written if self._syntax.missing == "verbatim" else ""
         return format_value(found.value)
+
+
+def _gives_value(found: Found, origins: Origins) -> bool:
+    """Return whether a placeholder gives a value: null is one if an author has written it, an empty text unless it is a model's."""
+    if isinstance(found.value, str):
+        return bool(found.value.strip()) or "model" not in origins
+    return found.is_there and (found.value is not None or ("definition" in origins and origins <= _CHOSEN))
 
 
 def measure_value(value: Any, limit: int, at: Path = WHOLE) -> int:

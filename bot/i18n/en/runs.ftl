@@ -134,3 +134,6 @@ definition-published = 📄 { $door ->
 }
 # A kind of definitions behind "of the".
 kind-of = scenario
+run-left-out = Not written: { gate-field }. There is no value for it.
+run-left-out-more = Further fields that were not written: { $count }.
+run-call-left-out = The step “{ $step }” was not done: there is no value for what it writes.

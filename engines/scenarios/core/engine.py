@@ -221,7 +221,7 @@ class _Playing:
             raise RunFailed("run-not-for-customers", f"step {node}: {planned.step.type} is not for customers")
         try:
             filled = planned.fill(self._variables.values)
-            params = planned.parse(filled)
+            params = planned.parse(filled.data)
         except TemplateRefused as error:
             raise RunFailed("scenario-values-large", f"step {node}: {error}", step=name) from None
         except ValidationError as error:
@@ -232,7 +232,8 @@ class _Playing:
             node=node,
             step=planned.step,
             params=params,
-            filled=filled,
+            filled=filled.data,
+            empty=frozenset(filled.empty),
             variables=self._variables,
             ctx=self._ctx,
             surroundings=self._surroundings,

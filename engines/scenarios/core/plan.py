@@ -1,7 +1,7 @@
 """A scenario that is ready to be played: its steps with compiled conditions and templates, and where each leads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from pydantic import ValidationError
@@ -12,7 +12,7 @@ from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value, split_values
 from orchestrator.engines.runs import RunFailed
 from orchestrator.expressions.conditions import Condition, compile_condition
-from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
+from orchestrator.expressions.placeholders import SCENARIO, Filled, Template, TemplateRefused
 from state.canonical import dumps, hash_text
 from state.stored import JsonObject
 
@@ -37,9 +37,10 @@ class PlannedStep:
     unfilled: JsonObject
     condition: Condition | None
 
-    def fill(self, variables: Mapping[str, Value]) -> JsonObject:
+    def fill(self, variables: Mapping[str, Value]) -> Filled:
         """Return the parameters with their placeholders filled. Raises TemplateRefused."""
-        return {**self.template.fill(variables).data, **self.unfilled}
+        filled = self.template.fill(variables)
+        return replace(filled, data={**filled.data, **self.unfilled})
 
     def parse(self, filled: JsonObject) -> StepParams:
         """Return the filled parameters with their types. Raises ValidationError."""

@@ -110,6 +110,8 @@ class StepCall(Generic[P]):
     variables: Variables
     ctx: RunContext
     surroundings: Surroundings
+    empty: frozenset[tuple[str | int, ...]] = frozenset()
+    """The places in `filled` of texts of which no placeholder gave a value."""
     condition: Condition | None = None
 
     def take(self, *names: str) -> JsonObject:

@@ -26,6 +26,7 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunResult
 from orchestrator.engines.shared.budget import build_limits
 from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT, check_names, check_trigger, find_parameters
+from orchestrator.engines.shared.left_out import list_left_out
 from orchestrator.engines.shared.rendering import build_result_reply, list_record_keys
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from state.canonical import dumps, hash_text
@@ -66,8 +67,8 @@ async def find_no_tuums(_versions: list[str], /) -> Mapping[str, object]:
 class WorkflowEngine:
     """Plays workflows. What it has played stands in the run's stream, so a restart goes on where it was."""
 
-    replay = 1
-    replays = frozenset({1})
+    replay = 2
+    replays = frozenset({1, 2})
 
     def __init__(
         self,
@@ -150,13 +151,13 @@ class WorkflowEngine:
         return RunResult(value=_build_value(execution, applied, told), reply=reply, changes=count_changes(applied.reports))
 
     async def _build_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
-        """Return the last message: the text with its options and records, how many operations were not made, and why they were refused.
+        """Return the last message: the text with its options and records, which fields were left out, and what was not made and why.
 
         Of a workflow that another run started it is the refusal alone, which that run knows nothing of; its author decides about the rest.
         """
         reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
         left = None if ctx.run.parent else build_left_notice(applied.reports)
-        if notices := (*((left,) if left is not None else ()), *applied.notices):
+        if notices := (*list_left_out(execution.left_out), *((left,) if left is not None else ()), *applied.notices):
             return (reply or Reply()).model_copy(update={"notices": notices})
         return reply or self._build_quiet_reply(ctx, execution, applied)
 
@@ -288,4 +289,5 @@ def _build_value(execution: Execution, applied: Applied, told: JsonObject) -> Va
     if sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
         del data["globals"]
     origins = execution.origins
-    return Value({**data, "applied": applied.reports, **told}, origins | applied.origins | AUTHOR)
+    left_out = {"leftOut": list(execution.left_out)} if execution.left_out else {}
+    return Value({**data, "applied": applied.reports, **left_out, **told}, origins | applied.origins | AUTHOR)

@@ -3,12 +3,20 @@
 The engine keeps nothing, changes nothing outside, and returns what it proposes (S003-18, S003-57, S003-58).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from engines.workflows.core.compile import CompiledTuum, CompiledWorkflow
-from engines.workflows.core.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
+from engines.workflows.core.operations import (
+    MOST_OPERATIONS,
+    Emitted,
+    OperationUnfit,
+    check_proposals,
+    judge_nulls,
+    leave_out,
+    read_operations,
+)
 from engines.workflows.core.published import Published
 from engines.workflows.core.results import WorkflowExecutionResult
 from engines.workflows.core.rune_types import AUTHOR, TuumFailed, TuumStopped
@@ -28,6 +36,8 @@ STOPPED: Final = "Stopped"
 MOST_RESULT: Final = 1_200_000
 """How many characters of JSON the text and the operations of a result have at most. With globals, and what became of each operation, that
 is what one value of a run holds."""
+JUDGES_NULLS: Final = 2
+"""The replay version of the first runs that leave out what a model gave no value for; earlier ones go on as they began."""
 NO_TEXT: Final = Value("", AUTHOR)
 
 
@@ -38,6 +48,8 @@ class Execution:
     result: WorkflowExecutionResult
     raw_text: Value = NO_TEXT
     operations: tuple[Emitted, ...] = ()
+    left_out: tuple[str, ...] = ()
+    """The fields that operations do not write, because no value came for them."""
     failed_tuum: str = ""
     words: str = ""
     """What a script that stopped the workflow wants the person to read."""
@@ -108,11 +120,13 @@ class _Running:
         operations = [operation for one in self._list_published() for operation in one.operations]
         named = self._find(terminal.operations)
         if named is not None:
-            operations += self._read_named(str(terminal.operations), named)
+            operations += self._judge(self._read_named(str(terminal.operations), named))
         elif (ending := next((one.operations for one in endings if one.operations is not None), None)) is not None:
-            operations += read_operations(ending)
+            operations += self._judge(read_operations(ending))
         if len(operations) > MOST_OPERATIONS:
             raise OperationUnfit(f"there are {len(operations)} operations, and {MOST_OPERATIONS} are allowed")
+        sorted_out = leave_out(operations)
+        operations = list(sorted_out.operations)
         text = raw_text.map(format_value) if raw_text is not None else NO_TEXT
         _check_size(text.data, operations)
         result = WorkflowExecutionResult(
@@ -123,7 +137,10 @@ class _Running:
             finished=self._list_finished(),
         )
         origins = join_origins([text, *self.pool.values()]).union(*(operation.origins for operation in operations))
-        return Execution(result=result, raw_text=text, operations=tuple(operations), origins=origins)
+        return Execution(result=result, raw_text=text, operations=sorted_out.operations, left_out=sorted_out.left_out, origins=origins)
+
+    def _judge(self, operations: Iterable[Emitted]) -> Iterable[Emitted]:
+        return map(judge_nulls, operations) if self.ctx.run.replay >= JUDGES_NULLS else operations
 
     def _read_named(self, name: str, named: Value) -> list[Emitted]:
         """Return the operations of a global. Raises OperationUnfit for one that the tuum which publishes it may not propose."""

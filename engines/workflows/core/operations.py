@@ -1,7 +1,7 @@
 """Reads the operations that a workflow proposes, as its runes, scripts and models write them (S003-17, S003-49, S003-X9)."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, get_args
 
 from pydantic import ValidationError
@@ -10,6 +10,7 @@ from engines.workflows.core.entities import ENTITIES
 from engines.workflows.core.results import AtomicOperation, OperationType
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.shared.block_marks import restore_data
+from orchestrator.engines.shared.left_out import list_null_fields
 from state.stored import JsonObject
 
 MOST_OPERATIONS: Final = 500
@@ -27,16 +28,58 @@ class Emitted:
 
     operation: AtomicOperation
     origins: Origins
+    left_out: tuple[str, ...] = ()
+    """The fields for which no value came, which are not written."""
 
     def to_stored(self) -> JsonObject:
         """Return it as JSON data."""
         written = self.operation.model_dump(mode="json", by_alias=True, exclude_none=True)
-        return {"operation": written, "origins": sorted(self.origins)}
+        left_out = {"left_out": list(self.left_out)} if self.left_out else {}
+        return {"operation": written, "origins": sorted(self.origins), **left_out}
 
     @classmethod
     def from_stored(cls, stored: JsonObject) -> "Emitted":
         """Return it from its JSON data."""
-        return cls(operation=AtomicOperation.model_validate(stored["operation"]), origins=frozenset(stored["origins"]))
+        operation = AtomicOperation.model_validate(stored["operation"])
+        return cls(operation=operation, origins=frozenset(stored["origins"]), left_out=tuple(stored.get("left_out", ())))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sorted:
+    """The operations of a run: those that have a value to write, and the fields for which none came."""
+
+    operations: tuple[Emitted, ...]
+    left_out: tuple[str, ...]
+
+
+def judge_nulls(one: Emitted) -> Emitted:
+    """Return an operation that a script or a model has written; where anything in it is a model's, null is no value but a missing one."""
+    if "model" not in one.origins or one.left_out:
+        return one
+    operation = one.operation
+    missing = [operation.attribute_key] if operation.attribute_key and operation.modify_value is None else []
+    missing += list_null_fields(operation.initial_attributes or {})
+    return replace(one, left_out=tuple(missing)) if missing else one
+
+
+def leave_out(operations: Iterable[Emitted]) -> Sorted:
+    """Return the operations without the fields for which no value came. What would only make such a record goes, with what changes it."""
+    kept: list[Emitted] = []
+    left_out: list[str] = []
+    unmade: set[tuple[str, str]] = set()
+    for one in operations:
+        operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
+        left_out += one.left_out
+        if operation.operation_type == "CreateEntity" and one.left_out:
+            fields = {name: field for name, field in (operation.initial_attributes or {}).items() if name not in one.left_out}
+            operation = operation.model_copy(update={"initial_attributes": fields})
+            if not fields:
+                unmade.add(record)
+        if record in unmade:
+            left_out += [operation.attribute_key] if operation.attribute_key else []
+        elif operation.operation_type == "CreateEntity" or not one.left_out:
+            kept.append(Emitted(operation=operation, origins=one.origins))
+    return Sorted(operations=tuple(kept), left_out=tuple(dict.fromkeys(left_out)))
 
 
 def read_operation(given: object) -> AtomicOperation:

@@ -4,7 +4,7 @@ It is stored as one value of the run, so it becomes visible as a whole or not at
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from engines.workflows.core.operations import Emitted
@@ -69,7 +69,7 @@ class Published:
         ending = Ending(raw_text=_add(self.ending.raw_text, origins), operations=_add(self.ending.operations, origins))
         return Published(
             variables={name: Value(variable.data, variable.origins | origins) for name, variable in self.variables.items()},
-            operations=tuple(Emitted(operation=one.operation, origins=one.origins | origins) for one in self.operations),
+            operations=tuple(replace(one, origins=one.origins | origins) for one in self.operations),
             ending=ending,
         )
 

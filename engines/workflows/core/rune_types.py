@@ -3,7 +3,7 @@
 A type says what the parameters of its runes are, which variables a rune with these parameters reads and gives, and what it does.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Final, Generic, Protocol, TypeVar
 
@@ -18,7 +18,7 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import RunContext
 from orchestrator.engines.shared.block_marks import join_pieces
 from orchestrator.engines.shared.declared import Options
-from orchestrator.expressions.placeholders import WORKFLOW, Template, TemplateRefused
+from orchestrator.expressions.placeholders import WORKFLOW, Filled, Template, TemplateRefused
 from state.stored import JsonObject
 
 Local = Annotated[str, Field(pattern=VARIABLE)]
@@ -111,8 +111,11 @@ class Work(Protocol):
     async def search_pattern(self, node: str, pattern: str, text: Value, *, is_all: bool = True) -> Value:
         """Return what a regular expression finds, all or the first: a list of {groups, names}. Raises TuumFailed."""
 
-    def emit(self, operation: AtomicOperation, origins: Origins) -> None:
-        """Propose an operation; `origins` say where what it holds comes from. Raises TuumFailed for a rune whose type does not emit."""
+    def emit(self, operation: AtomicOperation, origins: Origins, left_out: Sequence[str] | None = None) -> None:
+        """Propose an operation; `origins` say where what it holds comes from. Raises TuumFailed for a rune whose type does not emit.
+
+        The fields `left_out` are not written, and people are told; by default those that are null in what comes from a model.
+        """
 
     async def show(self, payload: DisplayUpdatePayload, origins: Origins) -> None:
         """Show something while the run goes on. It may be dropped (S003-70)."""
@@ -136,13 +139,17 @@ class RuneCall(Generic[P]):
 
     def fill(self, tree: Any) -> Any:
         """Return JSON data with its `{{variable}}` filled; a text that had some is a `Value`. Raises TuumFailed if it grows too large."""
+        return self.fill_noting(tree).data
+
+    def fill_noting(self, tree: Any) -> Filled:
+        """Return the same with the places at which no variable gave a value. Raises TuumFailed."""
         try:
             filled = Template(tree, WORKFLOW).fill(self.variables, join_pieces)
         except TemplateRefused as error:
             raise self.fail(str(error)) from None
         for place in filled.missing:
             self.note_missing(place.name)
-        return filled.data
+        return filled
 
     def find(self, name: str) -> Value:
         """Return a variable. Raises TuumFailed if it is not there."""

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from engines.workflows.core.definition import Script
-from engines.workflows.core.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, read_operations
+from engines.workflows.core.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, judge_nulls, read_operations
 from engines.workflows.core.own_writing import MarkedPlay
 from engines.workflows.core.published import NO_ENDING, Ending
 from engines.workflows.core.results import AtomicOperation, DisplayUpdatePayload
@@ -234,13 +234,17 @@ class TuumWork:
             raise TuumFailed(f"{node}: {error.finding.message}") from None
         return result.value
 
-    def emit(self, operation: AtomicOperation, origins: Origins) -> None:
-        """Propose an operation. Raises TuumFailed after too many, or for one that the tuum or the type of the rune does not propose."""
+    def emit(self, operation: AtomicOperation, origins: Origins, left_out: Sequence[str] | None = None) -> None:
+        """Propose an operation without the fields `left_out`, by default those that are null by a model.
+
+        Raises TuumFailed after too many, or for one that the tuum or the type of the rune does not propose.
+        """
         self._check_type()
         self._check_proposals(operation)
         if len(self.staged.operations) >= MOST_OPERATIONS:
             raise TuumFailed(f"{self.node}: more than {MOST_OPERATIONS} operations")
-        self.staged.operations.append(Emitted(operation=operation, origins=origins))
+        emitted = Emitted(operation=operation, origins=origins, left_out=tuple(left_out or ()))
+        self.staged.operations.append(judge_nulls(emitted) if left_out is None else emitted)
 
     async def show(self, payload: DisplayUpdatePayload, origins: Origins) -> None:
         """Show something while the run goes on."""

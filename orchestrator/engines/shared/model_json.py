@@ -40,7 +40,7 @@ class JsonUnreadable(ValueError):
         self.is_absent = is_absent
 
 
-def read_model_json(text: str, has_part: Callable[[Any], bool] = lambda _data: True) -> Any:
+def read_model_json(text: str, has_part: Callable[[object], bool] = lambda _data: True) -> Any:
     """Return the JSON data in the text of a model. Of several the one counts that alone `has_part`. Raises JsonUnreadable.
 
     Objects and lists of them are taken before other lists, which stand in texts as numbers of sources do.
@@ -61,7 +61,7 @@ def read_model_json(text: str, has_part: Callable[[Any], bool] = lambda _data: T
     return fitting[0]
 
 
-def find_part(data: Any, path: str) -> Found:
+def find_part(data: object, path: str) -> Found:
     """Return the part of JSON data at a path that may begin with an index, all of it without a path."""
     parsed = parse_part_path(path)
     return follow_path({"all": data}, parsed) if parsed is not None else MISSING
@@ -72,7 +72,7 @@ def parse_part_path(path: str) -> Path | None:
     return parse_path(f"all{path}" if path.startswith("[") or not path else f"all.{path}")
 
 
-def check_required(data: Any, paths: Sequence[str]) -> None:
+def check_required(data: object, paths: Sequence[str]) -> None:
     """Raise JsonUnreadable that names what is not there in the data, or null."""
     missing = [path for path in paths if find_part(data, path).value is None]
     if missing:
@@ -110,13 +110,13 @@ def _take_out(text: str) -> str:
     return fence["inside"].strip() if fence is not None else whole
 
 
-def _holds_object(data: Sequence[Any]) -> bool:
+def _holds_object(data: Sequence[object]) -> bool:
     return any(isinstance(one, Mapping) for one in data)
 
 
-def _list_data(text: str) -> list[Any]:
+def _list_data(text: str) -> list[object]:
     """Return the JSON at the brackets of a text. Raises JsonUnreadable for what looks like JSON and is none, or has no end."""
-    pieces: list[Any] = []
+    pieces: list[object] = []
     at = tried = 0
     while (bracket := _BRACKET.search(text, at)) is not None and tried < _MOST_TRIED:
         tried += 1
@@ -163,7 +163,7 @@ def _decode(text: str) -> Any:
     return to_storable(data)
 
 
-def _join_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _join_pairs(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
     """Return the object with these fields. Raises ValueError if one stands in it twice with different values."""
     fields = dict(pairs)
     if len(fields) < len(pairs):

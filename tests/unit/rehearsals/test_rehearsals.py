@@ -159,7 +159,7 @@ async def test_mocks_stand_for_effects_models_documents_and_agents() -> None:
         "count": {"count": 3},
         "deal": {"refused": "нельзя"},
     }
-    played = await play(*steps, mocks=mocks)
+    played = await play(*steps, mocks=mocks, args={"name": "Ромашка"})
     assert list_messages(played.happenings) == ["А|В|Д|3", "Б|В|Д|3"]
     assert played.visited["plan"] == {"llm", "docs", "agent", "count", "deal", "no", "again"}
 

@@ -27,8 +27,10 @@ from engines.scenarios.core.step_types import (
 from engines.scenarios.core.steps.flow import ENGINE
 from orchestrator.definitions.kinds import Write
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.taint import NOWHERE, Origin, Origins, Value
+from orchestrator.domain.outputs import Notice, Reply
+from orchestrator.domain.taint import NOWHERE, Origin, Origins, Value, split_values
 from orchestrator.engines.runs import RunEffect
+from orchestrator.engines.shared.left_out import leave_out_fields, list_left_out
 from orchestrator.expressions.placeholders import SCENARIO, Template
 from orchestrator.language.schedule_terms import TermsError, is_plain_zone, parse_terms
 from state.stored import JsonObject
@@ -37,6 +39,10 @@ _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "h
 """What strangers may have written in what is read through each kind of effect."""
 
 
+_FIELDS: Final = "fields"
+"""The parameter in which calls of the portal have what they write into a record."""
+_COMMANDS: Final = "cmd"
+"""The parameter in which a batch has its calls."""
 _CHOOSERS: Final[Origins] = frozenset({"definition", "person"})
 """Who may choose what is called: a method that comes from elsewhere makes a person be asked, also if its parameters are the author's."""
 
@@ -139,14 +145,39 @@ async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome],
 
 
 async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
+    """Make the call, without the fields for which no value came; if none is left, it is not made. The person is told."""
     params = call.params
+    given = call.take("params").get("params", {})
+    if call.ctx.find_state(call.node) == "new":
+        given, notices = _leave_out(call, given)
+        if notices and not call.ctx.actor.for_customers:
+            await call.ctx.say(Reply(notices=notices), key=f"{call.node}/left-out")
+        if given is None:
+            return StepResult(changes={params.output_var: Value(None, call.find_origins("params"))})
     effect = RunEffect(
         method=params.method,
-        params=call.take("params").get("params", {}),
+        params=given,
         comment=params.comment,
         requires_confirmation=params.confirm or bool(call.find_origins("method") - _CHOOSERS),
     )
     return await submit(call, effect, lambda outcome: {params.output_var: outcome.result})
+
+
+def _leave_out(call: StepCall[BitrixCallParams], given: Any) -> tuple[Any, tuple[Notice, ...]]:
+    """Return (the parameters without the fields for which no value came, what the person is told of these); None if nothing is left to do.
+
+    A batch is made as a whole or not at all, for its calls build on one another.
+    """
+    if not isinstance(given, Mapping):
+        return given, ()
+    if any(path[:2] == ("params", _COMMANDS) for path in call.empty):
+        return None, (Notice(code="run-call-left-out", args={"step": call.step.id or call.node}),)
+    name = next((name for name in given if name.lower() == _FIELDS), "")
+    if not name:
+        return given, ()
+    fields, left_out = leave_out_fields(given[name], call.empty, ("params", name))
+    is_empty = bool(left_out) and not split_values(fields)[0]
+    return None if is_empty else {**given, name: fields}, list_left_out(left_out)
 
 
 async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:

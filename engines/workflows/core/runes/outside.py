@@ -20,6 +20,7 @@ from engines.workflows.core.rune_types import (
     list_placeholders,
 )
 from orchestrator.domain.taint import Value, join_origins, split_values
+from orchestrator.engines.shared.left_out import leave_out_fields
 from orchestrator.expressions.placeholders import format_value
 
 
@@ -65,21 +66,26 @@ async def _query(call: RuneCall[QueryParams]) -> Changes:
 
 async def _propose(call: RuneCall[OperationParams]) -> Changes:
     params = call.params
+    made, changed = call.fill_noting(params.initial_attributes), call.fill_noting({"value": params.modify_value})
+    fields, left_out = leave_out_fields(made.data, made.empty)
+    changes, is_gone = leave_out_fields(changed.data, changed.empty)
     filled = {
         "operationType": params.operation_type,
         "entityType": params.entity_type,
         "entityId": call.fill(params.entity_id),
-        "initialAttributes": call.fill(params.initial_attributes) or None,
+        "initialAttributes": {**made.data, **fields} or None,
         "attributeKey": call.fill(params.attribute_key) or None,
         "modifyOperator": params.modify_operator if params.operation_type == "ModifyEntity" else None,
-        "modifyValue": call.fill(params.modify_value),
+        "modifyValue": None if is_gone else changes["value"],
     }
     data, values = split_values(filled)
     try:
         operation = read_operation(data)
     except OperationUnfit as error:
         raise call.fail(str(error)) from None
-    call.work.emit(operation, join_origins(values) | AUTHOR)
+    if operation.operation_type == "ModifyEntity" and is_gone:
+        left_out = (str(operation.attribute_key),)
+    call.work.emit(operation, join_origins(values) | AUTHOR, left_out)
     return NO_CHANGES
 
 

@@ -191,7 +191,8 @@ async def test_the_null_of_a_callback_comes_from_the_answer(tmp_path: Path) -> N
     change = {"runeType": "operation", "operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "COMMENTS"}
     only = tuum(
         "only",
-        {**change, "modifyValue": "Пусто: {{seen}}"},
+        put("mark", "да"),
+        {**change, "modifyValue": "Пусто: {{mark}} {{seen}}"},
         promptRunes=[read, prompt("{{deal.TITLE}}")],
         aiService="tool",
         isStreaming=True,
