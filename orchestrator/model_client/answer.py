@@ -15,11 +15,25 @@ from state.canonical import to_storable_text
 from state.stored import JsonObject
 
 MAX_CHARACTERS = 200_000
-FINISHED = frozenset({"stop", "eos", "end_turn"})
-"""Finish reasons by which compatible servers report a natural end. Any other, such as `length`, means that the answer is incomplete."""
+FINISHED = frozenset({"stop", "eos", "end_turn", "complete", "completed", "stop_sequence", "eos_token"})
+"""Finish reasons by which compatible servers report a natural end, in small letters. Any other means that the answer is incomplete."""
 
-FINISHED_WITH_CALL = frozenset({"tool_calls", "function_call"})
+FINISHED_WITH_CALL = frozenset({"tool_calls", "function_call", "tool_use", "tool_call"})
 """Finish reasons by which servers say that the model wants a tool to be called."""
+_SAME_REASON = {
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "safety": "content_filter",
+    "sensitive": "content_filter",
+    "prohibited_content": "content_filter",
+    "recitation": "content_filter",
+}
+"""What services of other families call the reasons that are known here."""
+_NO_REASON = frozenset({"", "null", "none"})
+"""What services write in place of a reason while the answer goes on, and in an event behind the last one."""
+_THINKING = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
+"""The types of parts of a content that are no part of the answer."""
 
 _ONLY_THOUGHT = "The model used its whole answer for thinking: raise max_tokens, or lower reasoning_effort."
 _CUT = {
@@ -33,6 +47,14 @@ MOST_TOKENS = 1_000_000_000
 """A larger count is taken for none: it would only close somebody's budget."""
 
 _Count = Annotated[int, BeforeValidator(lambda value: value if type(value) is int and 0 <= value <= MOST_TOKENS else 0)]
+
+
+def _read_reason(reason: object) -> str | None:
+    """Return a finish reason in the words that are known here; None if it says nothing."""
+    word = to_storable_text(reason).strip().lower() if isinstance(reason, str) else ""
+    return _SAME_REASON.get(word, word) if word not in _NO_REASON else None
+
+
 _Text = Annotated[str | None, BeforeValidator(lambda value: to_storable_text(value) if isinstance(value, str) else None)]
 
 
@@ -59,7 +81,7 @@ class _Choice(View):
     index: object = 0
     delta: object = None
     message: object = None
-    finish_reason: _Text = None
+    finish_reason: Annotated[str | None, BeforeValidator(_read_reason)] = None
 
 
 class _Message(View):
@@ -101,6 +123,11 @@ class AnswerReader:
     def is_finished(self) -> bool:
         """Whether the model has finished its answer by itself. Only the event with the token counts may still be missing."""
         return self._finish_reason in FINISHED or (self._finish_reason in FINISHED_WITH_CALL and bool(self._calls))
+
+    def end(self) -> None:
+        """Note that the service itself has said that nothing more comes: some leave it at that, and give no reason."""
+        if not self._finish_reason and self.has_text:
+            self._finish_reason = "tool_calls" if self._calls else "stop"
 
     def take(self, data: str) -> str:
         """Take the JSON data of one event and return the text that it adds to the answer, "" if none."""
@@ -166,9 +193,22 @@ class AnswerReader:
             self._finish_reason = choice.finish_reason
         if message.content is None:
             return ""
-        if not isinstance(message.content, str):
-            raise MalformedAnswer("The model service sent content that is not text.")
-        return self._keep(message.content)
+        return self._keep(self._join_parts(message.content))
+
+    def _join_parts(self, content: object) -> str:
+        """Return the text of a content, which may be a list of parts; thinking among them is left out."""
+        if isinstance(content, str):
+            return content
+        texts: list[str] = []
+        for part in content if isinstance(content, list) else [content]:
+            text = part.get("text") if isinstance(part, dict) else part
+            if isinstance(part, dict) and part.get("type") in _THINKING:
+                self._thought = True
+            elif isinstance(text, str):
+                texts.append(text)
+            elif not isinstance(part, dict):
+                raise MalformedAnswer("The model service sent content that is not text.")
+        return "".join(texts)
 
     def _keep(self, content: str) -> str:
         """Store the new text and return it without half a character at its end.
@@ -228,11 +268,11 @@ def read_usage(body: Mapping[str, object]) -> Usage:
 
 
 def _find_first_choice(choices: object) -> _Choice:
-    """Return the first of the alternative answers ("choices") in an event, which has the index 0.
+    """Return the first of the alternative answers ("choices") in an event, which has the index 0, or none.
 
     Return an empty one for an event without choices, such as the one that reports the token usage. Raises `ModelClientError` for malformed
     choices.
     """
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise MalformedAnswer("The model service sent choices that are no choices.")
-    return next((choice for choice in map(_Choice.model_validate, choices) if choice.index == 0), _Choice())
+    return next((choice for choice in map(_Choice.model_validate, choices) if choice.index in (0, None, "0")), _Choice())

@@ -244,7 +244,9 @@ class ModelClient:
                     come = await self._receive_next(events, patient=not reader.has_text)
                     over = come is None
                     for data in come or ():
-                        over = over or data.strip() == _DONE
+                        if not over and data.strip() == _DONE:
+                            reader.end()
+                            over = True
                         pieces.append("" if over else reader.take(data))
                 except TryAgainError as error:
                     if reader.is_finished:
@@ -277,7 +279,7 @@ class ModelClient:
     async def _stream_events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
         """Yield the data of the events of an answer; each item is a list with events that arrived together.
 
-        If the server does not support streaming, it sends one JSON object, which is yielded as one event.
+        If the server does not support streaming, it sends one JSON object, which is yielded as one event; nothing comes after it.
         """
         decoder = SseDecoder()
         async with aclosing(self._stream_body(request)) as chunks:
@@ -287,7 +289,7 @@ class ModelClient:
                 if head.strip():
                     break
             if head.lstrip().startswith(b"{"):
-                yield [decode(head + b"".join([chunk async for chunk in chunks]))]
+                yield [decode(head + b"".join([chunk async for chunk in chunks])), _DONE]
                 return
             if come := decoder.feed(head):
                 yield come

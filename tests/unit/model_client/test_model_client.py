@@ -24,7 +24,7 @@ def sse(*events: object) -> bytes:
     return "".join(f"data: {e if isinstance(e, str) else json.dumps(e)}\n\n" for e in events).encode()
 
 
-def delta(content: str | None, finish: str | None = None, **extra: object) -> dict[str, Any]:
+def delta(content: object, finish: str | None = None, **extra: object) -> dict[str, Any]:
     """Return one chunk of a streamed completion."""
     return {"model": "m-1", "choices": [{"index": 0, "delta": {"content": content, **extra}, "finish_reason": finish}]}
 
@@ -124,6 +124,21 @@ ACCEPTED: dict[str, tuple[bytes, str]] = {
     "character in two halves": (sse(delta("\ud83d"), delta("\ude42", "stop")), "🙂"),
     "null error and usage": (sse({**delta("да", "stop"), "error": None, "usage": None}), "да"),
     "another natural end": (sse(delta("да", "eos")), "да"),
+    "STOP of Gemini and Qwen": (sse(delta("да"), delta("", "STOP"), "[DONE]"), "да"),
+    "COMPLETE of Cohere": (sse(delta("да", "COMPLETE"), "[DONE]"), "да"),
+    "null as a word while it goes on": (sse(delta("д", "null"), delta("а", "null"), delta("", "stop")), "да"),
+    "an empty reason behind the last": (sse(delta("да", "stop"), delta("", ""), "[DONE]"), "да"),
+    "DONE without a reason": (sse(delta("да"), "[DONE]"), "да"),
+    "plain JSON without a reason": (json.dumps({"choices": [{"message": {"content": "да"}}]}).encode(), "да"),
+    "content in parts": (json.dumps(completion([{"type": "text", "text": "д"}, {"type": "text", "text": "а"}])).encode(), "да"),
+    "content in parts with thinking": (
+        sse(delta([{"type": "thinking", "thinking": [{"type": "text", "text": "хм"}]}, {"type": "text", "text": "да"}], "stop")),
+        "да",
+    ),
+    "content is one part": (sse(delta({"type": "text", "text": "да"}, "stop")), "да"),
+    "a part that is no text": (sse(delta([{"type": "reference", "reference_ids": [1]}, "да"], "stop")), "да"),
+    "the index is null": (sse({"choices": [{"index": None, "delta": {"content": "да"}, "finish_reason": "stop"}]}), "да"),
+    "the index is a text": (sse({"choices": [{"index": "0", "delta": {"content": "да"}, "finish_reason": "stop"}]}), "да"),
 }
 
 
@@ -147,12 +162,16 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "content filter": (sse(delta("да", "content_filter")), "content filter"),
     "tool calls": (sse(delta("да", "tool_calls")), "tool_calls"),
     "no end": (sse(delta("да")), "broke off"),
-    "DONE without end": (sse(delta("да"), "[DONE]"), "broke off"),
+    "nothing before DONE": (sse("[DONE]"), "broke off"),
+    "MAX_TOKENS": (sse(delta("да", "MAX_TOKENS")), "cut off"),
+    "SAFETY": (sse(delta("да", "SAFETY")), "content filter"),
     "empty": (sse(delta("", "stop"), "[DONE]"), "empty"),
     "blank": (sse(delta(" \n", "stop"), "[DONE]"), "empty"),
     "empty, plain": (json.dumps(completion("")).encode(), "empty"),
     "null content": (json.dumps(completion(None)).encode(), "empty"),
-    "content in parts": (json.dumps(completion([{"type": "text", "text": "да"}])).encode(), "not text"),
+    "content is a number": (json.dumps(completion(7)).encode(), "not text"),
+    "content of numbers": (json.dumps(completion([7])).encode(), "not text"),
+    "only thinking in parts": (json.dumps(completion([{"type": "thinking", "thinking": "хм"}])).encode(), "for thinking"),
     "refusal": (sse(delta(None, refusal="I cannot"), delta(None, "stop")), "refused"),
     "refusal, plain": (json.dumps(completion(None, refusal="I cannot")).encode(), "refused"),
     "error in the stream": (sse(delta("да"), {"error": {"message": "overloaded"}}), "overloaded"),
