@@ -50,6 +50,10 @@ class ProviderSpec(Frozen):
     key: _Variable = ""
     model: str = ""
     embedding_model: str = ""
+    embedding_question_model: str = ""
+    """The model that makes vectors of questions; without it the same, or the one that is known to belong to it."""
+    embedding_batch: int | None = Field(None, ge=1, le=2048)
+    """How many texts one request for vectors has."""
     parallel: int = Field(PARALLEL, ge=1, le=1000)
     deadline: float | None = Field(None, gt=0, le=3600)
     timeout: float | None = Field(None, gt=0, le=3600)
@@ -188,7 +192,7 @@ def _find_base_fault(spec: ProviderSpec, settings: Settings) -> str:
 
 
 def _find_name_fault(spec: ProviderSpec, settings: Settings) -> str:
-    for name in find_model_names(spec, settings):
+    for name in (*find_model_names(spec, settings), spec.embedding_question_model):
         if name != name.strip() or not name.isprintable():
             return "the name of a model has a blank at an end or a line break"
         if "<" in name or ">" in name:
@@ -219,6 +223,8 @@ def build_tuning(spec: ProviderSpec, settings: Settings) -> Tuning:
         extra=spec.extra_body,
         omit=None if spec.omit is None else frozenset(spec.omit),
         length_field=spec.length_field,
+        question_model=spec.embedding_question_model,
+        portion=spec.embedding_batch,
     )
 
 

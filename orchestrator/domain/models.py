@@ -12,6 +12,7 @@ from orchestrator.domain.errors import ModelClientError
 
 Role = Literal["agent", "tool", "embedding"]
 """What an answer is for: a conversation with a person, a step of an engine, or vectors of texts."""
+Purpose = Literal["passage", "question"]
 Effort = Literal["none", "minimal", "low", "medium", "high", "xhigh", "max"]
 """How long a reasoning model thinks before it answers. Each service takes some of these words."""
 OnDelta = Callable[[str], Awaitable[None]]
@@ -71,12 +72,16 @@ class ModelTool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCall:
-    """A call of a tool that the model wants. `problem` says what is wrong with its arguments; they are then empty, never guessed."""
+    """A call of a tool that the model wants. `problem` says what is wrong with its arguments; they are then empty, never guessed.
+
+    `state` is what the service wants back when the conversation repeats the call, as the field of that name of the call; often nothing.
+    """
 
     id: str
     name: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     problem: str = ""
+    state: str = ""
 
 
 NO_OPTIONS: Final = ModelOptions()
@@ -123,9 +128,10 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbedRequest:
-    """A request for vectors of texts."""
+    """A request for vectors of texts: of passages that are kept, or of a question with which they are compared."""
 
     texts: Sequence[str]
+    purpose: Purpose = "passage"
     role: Role = "embedding"
     service: str = ""
     model: str | None = None

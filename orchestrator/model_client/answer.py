@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BeforeValidator
@@ -91,6 +92,7 @@ class _Message(View):
     reasoning: object = None
     tool_calls: object = None
     function_call: object = None
+    functions_state_id: _Text = None
 
 
 class AnswerReader:
@@ -113,6 +115,8 @@ class AnswerReader:
         self._thought = False
         """Whether the model has sent thinking in a field of its own, which is not read."""
         self._calls = CallCollector()
+        self._state = ""
+        """What GigaChat wants back with its call."""
 
     @property
     def has_text(self) -> bool:
@@ -170,6 +174,7 @@ class AnswerReader:
 
     def build_answer(self, seconds: float) -> ModelAnswer:
         """Return what has come of the answer, whether it can be used or not."""
+        calls = self._calls.finish()
         return ModelAnswer(
             text="".join(self._pieces),
             prompt_tokens=self._usage.prompt_tokens,
@@ -177,7 +182,7 @@ class AnswerReader:
             model=self._model,
             finish_reason=self._finish_reason,
             seconds=seconds,
-            calls=self._calls.finish(),
+            calls=(replace(calls[0], state=self._state), *calls[1:]) if calls and self._state else calls,
         )
 
     def _take_choice(self, choice: _Choice) -> str:
@@ -189,6 +194,7 @@ class AnswerReader:
             raise UnusableAnswer("The model refused to answer.")
         self._thought = self._thought or bool(message.reasoning_content or message.reasoning)
         self._calls.take(message.tool_calls, message.function_call)
+        self._state = message.functions_state_id or self._state
         if choice.finish_reason is not None:
             self._finish_reason = choice.finish_reason
         if message.content is None:

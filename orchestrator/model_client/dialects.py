@@ -44,10 +44,18 @@ class Dialect:
     """Whether it lists its models to everybody, so that the list says nothing about the key."""
     above_zero: bool = False
     """Whether the temperature 0 is refused; the least one above it is then sent."""
+    portion: int = 64
+    """How many texts one request for vectors has: services limit the number, and the client the length of an answer."""
+    question: tuple[str, str] = ("", "")
+    """What the names of models for vectors of passages contain, and what those of the same model for questions have in its place."""
 
     def find_refused(self, model: str) -> frozenset[Option]:
         """Return the options that this model of the service refuses."""
         return self.refused if self.fixed is not None and self.fixed.match(model) else frozenset()
+
+    def find_question_model(self, model: str) -> str:
+        """Return the name of the model for vectors of questions that belongs to this one for passages, which may be the same."""
+        return model.replace(*self.question) if self.question[0] else model
 
 
 OTHER: Final = Dialect(name="")
@@ -69,8 +77,14 @@ OPENROUTER: Final = Dialect(
 )
 DEEPSEEK: Final = Dialect(name="DeepSeek", paths=("", "/v1", "/beta"))
 YANDEX: Final = Dialect(
-    name="YandexGPT", paths=("/v1",), names=re.compile(r"(?:gpt|ds|emb|cls)://[^/\s<>]+/\S+"), model_form="gpt://<folder>/<model>/latest"
+    name="YandexGPT",
+    paths=("/v1",),
+    names=re.compile(r"(?:gpt|ds|emb|cls)://[^/\s<>]+/\S+"),
+    model_form="gpt://<folder>/<model>/latest",
+    portion=1,
+    question=("text-search-doc", "text-search-query"),
 )
+DASHSCOPE: Final = Dialect(name="DashScope", portion=10)
 OLLAMA: Final = Dialect(name="Ollama", paths=("/v1",))
 _OLLAMA_PORT: Final = 11434
 _HOSTS: Final[Mapping[str, Dialect]] = {
@@ -78,6 +92,9 @@ _HOSTS: Final[Mapping[str, Dialect]] = {
     "openrouter.ai": OPENROUTER,
     "api.deepseek.com": DEEPSEEK,
     "api.cloud.yandex.net": YANDEX,
+    "dashscope.aliyuncs.com": DASHSCOPE,
+    "dashscope-intl.aliyuncs.com": DASHSCOPE,
+    "dashscope-us.aliyuncs.com": DASHSCOPE,
 }
 
 
@@ -106,6 +123,10 @@ class Tuning:
     extra: JsonObject = field(default_factory=dict)
     omit: frozenset[Option] | None = None
     length_field: LengthField | None = None
+    question_model: str = ""
+    """The model for vectors of questions, "" if it is told by that for passages."""
+    portion: int | None = None
+    """How many texts one request for vectors has; None leaves it to what is known of the service."""
 
     def list_omitted(self, model: str) -> frozenset[Option]:
         """Return the options that are not sent to this model."""

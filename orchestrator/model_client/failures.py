@@ -47,6 +47,11 @@ PLAIN = {"Accept-Encoding": "identity"}
 class RejectedRequest(ModelClientError):
     """The request cannot be sent, or the service does not accept it: nothing is wrong with the service."""
 
+    def __init__(self, reason: str | None = None, *, status: int = 0) -> None:
+        """Create the error; `status` is that of the service's answer, 0 for a request that was not sent."""
+        super().__init__(reason)
+        self.status = status
+
 
 class KeyRefused(ProviderUnavailable):
     """The service does not accept the key."""
@@ -122,7 +127,9 @@ def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub, ke
         return TryAgainError(reason, after=_parse_retry_after(response.headers))
     if response.status_code in _NOT_FOUND and not isinstance(error, dict):  # a service that knows the address explains itself in JSON
         return RejectedRequest(f"{reason.rstrip('.')}; {_NO_SUCH_ADDRESS}")
-    return ProviderUnavailable(reason) if response.status_code in {_TOO_MANY, _UNPAID} else RejectedRequest(reason)
+    if response.status_code in {_TOO_MANY, _UNPAID}:
+        return ProviderUnavailable(reason)
+    return RejectedRequest(reason, status=response.status_code)
 
 
 def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:

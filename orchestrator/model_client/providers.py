@@ -28,8 +28,8 @@ from orchestrator.model_client.thinking import ThinkingFilter, drop_thinking
 from orchestrator.model_client.wide_schemas import fit_tool, join_arguments, split_arguments
 from state.stored import JsonObject
 
-BATCH: Final = 64
-"""How many texts one request for vectors has: services limit the number, and the client the length of an answer."""
+_TOO_MANY_TEXTS: Final = frozenset({400, 413, 422})
+"""With what services answer a request for vectors that has more texts than they take at once."""
 _UNKNOWN: Final[frozenset[Option]] = frozenset({"stop", "seed"})
 """The options that GigaChat does not know."""
 _ONLY_JSON: Final = "Answer with one JSON object and nothing else."
@@ -54,6 +54,7 @@ class OpenAiProvider:
     def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "", tuning: Tuning | None = None) -> None:
         """Use this client; `model` and `embedding_model` are the names for requests that name none, `tuning` says how requests are made."""
         self.client, self.model, self.embedding_model, self.tuning = client, model, embedding_model, tuning or Tuning()
+        self._portion = self.tuning.portion or self.tuning.dialect.portion
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
         """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all.
@@ -87,18 +88,36 @@ class OpenAiProvider:
         return await self.client.stream_chat(self._build_payload(unlimited), on_delta)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
-        """Return the vectors in the order of the texts."""
-        model = request.model or self.find_embedding_model()
+        """Return the vectors in the order of the texts. Where a service takes fewer texts at once than were sent, half as many are.
+
+        That is kept once all texts have vectors: a text that it refuses by itself says nothing about their number.
+        """
+        model = self._choose_vector_model(request)
         vectors: list[Sequence[float]] = []
-        tokens = 0
-        for start in range(0, len(request.texts), BATCH):
-            texts = list(request.texts[start : start + BATCH])
-            body = await self.client.post_embeddings({"model": model, "input": texts})
+        tokens, portion = 0, self._portion
+        while len(vectors) < len(request.texts):
+            texts = list(request.texts[len(vectors) : len(vectors) + portion])
+            try:
+                body = await self.client.post_embeddings({"model": model, "input": texts})
+            except RejectedRequest as error:
+                if error.status not in _TOO_MANY_TEXTS or len(texts) == 1:
+                    raise
+                portion = len(texts) // 2
+                continue
             vectors += _read_vectors(body, len(texts))
             tokens += _count_tokens(body, texts)
+        self._portion = min(portion, self._portion)
         if len({len(vector) for vector in vectors}) > 1:
             raise ModelClientError("The model service sent vectors of different lengths.")
         return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
+
+    def _choose_vector_model(self, request: EmbedRequest) -> str:
+        """Return the model that is asked: for questions the one that belongs to the model whose vectors of passages are kept."""
+        model = request.model or self.find_embedding_model()
+        if request.purpose == "passage":
+            return model
+        own = self.tuning.question_model if model == self.embedding_model else ""
+        return own or self.tuning.dialect.find_question_model(model)
 
     def find_embedding_model(self) -> str:
         """Return the name of the model that makes vectors. Raises RejectedRequest if the settings name none."""
@@ -107,7 +126,7 @@ class OpenAiProvider:
         return self.embedding_model
 
     def _build_payload(self, request: ModelRequest) -> dict[str, Any]:
-        payload: dict[str, Any] = {**self._build_options(request), "messages": list(request.messages)}
+        payload: dict[str, Any] = {**self._build_options(request), "messages": list(map(_drop_state, request.messages))}
         if request.options.json:
             payload["response_format"] = {"type": "json_object"}
         if request.tools:
@@ -155,6 +174,14 @@ class GigaChatProvider(OpenAiProvider):
         return payload
 
 
+def _drop_state(message: JsonObject) -> JsonObject:
+    """Return a message without what another service wanted back with its calls: strict ones refuse a field that they do not know."""
+    calls = message.get("tool_calls")
+    if not isinstance(calls, list) or not any("state" in call for call in calls):
+        return message
+    return {**message, "tool_calls": [{name: part for name, part in call.items() if name != "state"} for call in calls]}
+
+
 def _check_name(call: ToolCall, tools: Sequence[ModelTool]) -> ToolCall:
     """Return the call, with a problem if no tool of its name was offered."""
     if call.problem or any(tool.name == call.name for tool in tools):
@@ -169,8 +196,9 @@ def _describe_tool(tool: ModelTool) -> JsonObject:
 def _to_gigachat_messages(messages: Sequence[JsonObject], tools: Sequence[ModelTool], fit: Fit) -> list[dict[str, Any]]:
     """Return the conversation in the form of GigaChat.
 
-    It has one system message, at the beginning. A message has one call, and its result with the role "function" comes right after it. Of
-    calls that have no results in the conversation only the first is told, and none if another of the same message has one.
+    It has one system message, at the beginning. A message has one call, with the state that came with it, and its result with the role
+    "function" comes right after it. Of calls that have no results in the conversation only the first is told, and none if another of the
+    same message has one.
     """
     made: list[dict[str, Any]] = []
     at = 0
@@ -189,7 +217,8 @@ def _to_gigachat_messages(messages: Sequence[JsonObject], tools: Sequence[ModelT
         said = message.get("content") or ""
         for call, result in answered or [(calls[0], None)]:
             gigachat_call = _to_gigachat_call(call, tools, fit)
-            made.append({"role": "assistant", "content": said, "function_call": gigachat_call})
+            state = {"functions_state_id": call["state"]} if call.get("state") else {}
+            made.append({"role": "assistant", "content": said, "function_call": gigachat_call, **state})
             made += [_to_gigachat_result(result, gigachat_call["name"])] if result is not None else []
             said = ""
     instructions = [str(one.get("content") or "") for one in made if one.get("role") == "system"]

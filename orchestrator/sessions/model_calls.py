@@ -117,9 +117,16 @@ def describe_cost(error: ModelClientError, actor: Actor, now: datetime) -> dict[
 
 def to_stored_calls(calls: tuple[ToolCall, ...]) -> list[dict[str, Any]]:
     """Return tool calls as JSON data."""
-    return [{"id": call.id, "name": call.name, "arguments": dict(call.arguments), "problem": call.problem} for call in calls]
+    return [
+        {"id": call.id, "name": call.name, "arguments": dict(call.arguments), "problem": call.problem}
+        | ({"state": call.state} if call.state else {})
+        for call in calls
+    ]
 
 
 def from_stored_calls(stored: list[Mapping[str, Any]] | list[dict[str, Any]]) -> tuple[ToolCall, ...]:
     """Return the tool calls that `to_stored_calls` wrote."""
-    return tuple(ToolCall(id=one["id"], name=one["name"], arguments=one["arguments"], problem=one["problem"]) for one in stored)
+    return tuple(
+        ToolCall(id=one["id"], name=one["name"], arguments=one["arguments"], problem=one["problem"], state=one.get("state", ""))
+        for one in stored
+    )

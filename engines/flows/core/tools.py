@@ -150,6 +150,7 @@ def _write_calls(answer: Mapping[str, Any]) -> JsonObject:
     """Return the model's own message with its calls, as the next question repeats it."""
     written = [
         {"id": str(call["id"]), "type": "function", "function": {"name": call["name"], "arguments": dumps(call.get("arguments") or {})}}
+        | ({"state": call["state"]} if call.get("state") else {})
         for call in answer["calls"]
     ]
     return {"role": "assistant", "content": answer.get("text") or "", "tool_calls": written}

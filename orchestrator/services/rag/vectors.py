@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.models import EmbedRequest, Models
+from orchestrator.domain.models import EmbedRequest, Models, Purpose
 from orchestrator.services.rag.index.port import DocumentIndex, IndexUnavailable, PassageVectors, Vectors
 
 BATCH: Final = 8
@@ -62,10 +62,10 @@ class PassageEmbedder:
             made.update(zip((key for key, _ in batch), vectors, strict=True))
         return made
 
-    async def _embed(self, texts: Sequence[str]) -> list[Vectors] | None:
+    async def _embed(self, texts: Sequence[str], purpose: Purpose = "passage") -> list[Vectors] | None:
         """Return the vectors of the texts, None if the provider fails or answers something else."""
         try:
-            answer = await self._models.embed(EmbedRequest(texts=texts, model=self._model))
+            answer = await self._models.embed(EmbedRequest(texts=texts, purpose=purpose, model=self._model))
             vectors = [np.asarray(vector, dtype=np.float32) for vector in answer.vectors]
         except (ModelClientError, ValueError) as error:
             self._rest(str(error))
@@ -91,7 +91,7 @@ class PassageEmbedder:
             if not len(vectors.ids):
                 return []
             async with asyncio.timeout(_QUESTION_SECONDS):
-                asked = await self._embed([question])
+                asked = await self._embed([question], "question")
         except TimeoutError:
             self._rest("no answer within two seconds")
             return []

@@ -10,8 +10,9 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import EmbedRequest, ModelAnswer, ModelOptions, ModelRequest, ProviderUnavailable, UnusableAnswer
 from orchestrator.model_client.breaker import CircuitBreaker
 from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.dialects import OTHER
 from orchestrator.model_client.plain_calls import PlainClient
-from orchestrator.model_client.providers import BATCH, OpenAiProvider
+from orchestrator.model_client.providers import OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
 from tests.unit.model_client.loopback_kit import FINE, Seen, Service, reply, serving
@@ -172,7 +173,7 @@ async def test_ten_thousand_texts_are_asked_for_in_portions_and_come_in_order() 
         found = await ModelRouter([one], {}).embed(EmbedRequest(texts=[str(number) for number in range(10_000)]))
         await one.provider.client.aclose()  # type: ignore[attr-defined]  # as above
     assert [vector[0] for vector in found.vectors] == list(range(10_000))
-    assert len(service.seen) == -(-10_000 // BATCH)
+    assert len(service.seen) == -(-10_000 // OTHER.portion)
     assert found.tokens > 10_000
 
 
@@ -213,7 +214,7 @@ async def test_a_fallback_in_the_middle_of_many_texts_begins_anew() -> None:
         for one in routes:
             await one.provider.client.aclose()  # type: ignore[attr-defined]  # as above
     assert (found.provider, found.failed_before, len(found.vectors)) == ("two", ("one",), 300)
-    assert sum("/two/" in path for path in service.list_paths()) == -(-300 // BATCH)
+    assert sum("/two/" in path for path in service.list_paths()) == -(-300 // OTHER.portion)
 
 
 @pytest.mark.parametrize("asked", [None, "special"])

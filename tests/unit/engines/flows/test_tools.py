@@ -3,7 +3,7 @@
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -14,6 +14,8 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ToolCall
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.gate.call.effect_kinds import find_method_classes
+from orchestrator.model_client.providers import GigaChatProvider
+from orchestrator.model_client.router import ModelRouter
 from orchestrator.runtime import worker
 from state.canonical import loads
 from tests.unit.definitions.service_kit import data, shipped_catalogue
@@ -79,6 +81,21 @@ async def test_several_calls_of_one_answer_are_made_in_their_order(tmp_path: Pat
         assert [one["tool_call_id"] for one in world.model.prompts[1] if one["role"] == "tool"] == ["c0", "c1"]
         assert "Вектор" in told(world)[0]
         assert told(world)[1] == "120"
+
+
+@pytest.mark.req("S001-X3")
+async def test_what_a_service_wants_back_with_a_call_goes_back_with_it(tmp_path: Path) -> None:
+    """The state of GigaChat's functions is kept with the call, in the journal of the run too."""
+    async with a_flow_world(tmp_path, PLAN, READER) as (world, _):
+        router = cast("ModelRouter", world.orchestrator.tools.model)
+        for one in router.routes.values():
+            one.provider = GigaChatProvider(one.provider.client, model="g")
+        asked = say("", ToolCall(id="c1", name="calculate", arguments={"expression": "1+1"}, state="s-1"))
+        world.model.will(asked, "готово")
+        await world.work(start())
+        assert [one["functions_state_id"] for one in world.model.prompts[1] if "function_call" in one] == ["s-1"]
+        stored = [one.data["output"]["calls"] for one in events(world, "NodeDone") if "calls" in (one.data.get("output") or {})]
+        assert stored[0][0]["state"] == "s-1"
 
 
 async def test_the_owner_s_rights_hold_for_what_an_agent_reads(tmp_path: Path) -> None:
