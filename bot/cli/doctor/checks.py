@@ -14,7 +14,7 @@ LOCAL_TIMEOUT: Final = 10.0
 CALLS_PER_PARTY: Final = 6
 """Maximum number of calls that one check makes to the portal, model or Telegram; each may take the full timeout."""
 DATABASE_TIMEOUT: Final = 30.0
-SPEND_TIMEOUT: Final = 180.0
+SPEND_TIMEOUT: Final = 360.0
 
 
 def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence[Check]:

@@ -25,7 +25,10 @@ def doctor(
     *,
     spend: Annotated[
         bool,
-        typer.Option("--spend", help="Also ask the model for one word, and the transcription for silence: costs a fraction of a cent."),
+        typer.Option(
+            "--spend",
+            help="Also try a word, a call of a tool, vectors and a transcription of silence: costs a fraction of a cent.",
+        ),
     ] = False,
     within: Annotated[float, typer.Option("--within", min=0.1, max=120.0, help="Seconds that one answer of a party may take.")] = 8.0,
     as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,

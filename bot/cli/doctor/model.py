@@ -1,6 +1,6 @@
 """Checks the language models: who serves what, whether each can be reached, its key and its models. These checks cost nothing.
 
-With `--spend` it also asks each for one answer and one transcription, for which it builds half a second of silence as an Ogg Opus file (RFC
+With `--spend` it also tries what each does, and one transcription, for which it builds half a second of silence as an Ogg Opus file (RFC
 3533, RFC 7845).
 """
 
@@ -11,24 +11,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from bot.cli.doctor.findings import Area, Finding
+from bot.cli.doctor.trials import Trials
 from bot.composition.model_checks import describe_chains, find_doubts, lacks_key
 from bot.composition.model_providers import build_client, build_model_settings, build_provider
 from bot.settings.model_plan import OPENAI, ProviderSpec, find_model_names, find_spec_dialect, load_plan, name_base, name_key
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.failures import KeyRefused, Unreachable
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 
 AREA = Area("model")
-_ANSWER_WITHIN: Final = 60.0
 _ALIKE: Final = 3
 
 
 async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
-    """Yield findings about the chains of models and each of their providers; with `spend` also ask each for one word.
+    """Yield findings about the chains of models and each of their providers; with `spend` also try what each does.
 
     `within` is how many seconds one answer that costs nothing may take.
     """
@@ -51,7 +50,7 @@ async def check_model(settings: Settings, *, spend: bool, within: float) -> Asyn
 
 
 async def _check_provider(name: str, spec: ProviderSpec, settings: Settings, *, spend: bool, within: float) -> list[Finding]:
-    """Ask a provider for the names of its models and, with `spend`, for one word."""
+    """Ask a provider for the names of its models and, with `spend`, for a word, a call of a tool and vectors."""
     try:
         client = build_client(name, spec, settings)
     except SettingsError as error:
@@ -64,7 +63,12 @@ async def _check_provider(name: str, spec: ProviderSpec, settings: Settings, *, 
             return [models]
         findings = [_check_model_name(one, models, spend=spend) for one in _list_wanted(name, spec, client, settings)]
         if spend:
-            findings.append(await _try_completion(name, spec, client, settings))
+            trials = _build_trials(name, spec, client, settings)
+            findings.append(await trials.try_word())
+            if findings[-1].verdict == "ok":  # otherwise the rest would say the same again
+                findings.append(await trials.try_call())
+            if embedding := find_model_names(spec, settings)[1]:
+                findings.append(await trials.try_vectors(embedding))
         return findings
     finally:
         await client.aclose()
@@ -110,13 +114,15 @@ def _list_wanted(name: str, spec: ProviderSpec, client: ModelClient, settings: S
     if embedding:
         own = f"{name}.embedding_model" if in_file else "DEFAULT_EMBEDDING_MODEL"
         yield _Wanted(check=own, model=embedding, accepted=accepted)
+    if spec.embedding_question_model:
+        yield _Wanted(check=f"{name}.embedding_question_model", model=spec.embedding_question_model, accepted=accepted)
     if spec.kind == "openai" and not in_file and settings.openai_transcribe_model:
         yield _Wanted(check="OPENAI_TRANSCRIBE_MODEL", model=settings.openai_transcribe_model, accepted=accepted)
 
 
 def _check_model_name(wanted: _Wanted, listed: frozenset[str], *, spend: bool) -> Finding:
     name = wanted.model
-    tried = "it is tried below" if spend else "`sdelka doctor --spend` tries it with one word"
+    tried = "it is tried below" if spend else "`sdelka doctor --spend` tries it"
     if not listed:
         says = f"The provider lists no models at this address; whether it has {name} is not known: {tried}."
         return AREA.report_warning(wanted.check, says, "If nothing works, look whether the address needs /v1 at its end (docs/models.md).")
@@ -133,23 +139,10 @@ def _find_common_prefix(one: str, other: str) -> str:
     return one[:length]
 
 
-async def _try_completion(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings) -> Finding:
-    """Ask for one word as people's questions are asked: streamed, with all that the settings tell the model."""
-    check = "one answer" if settings.models_file is None and name == OPENAI else f"one answer of {name}"
-    question = ModelRequest(messages=({"role": "user", "content": "Answer with the single word OK."},))
-    try:
-        async with asyncio.timeout(_ANSWER_WITHIN):
-            answer = await build_provider(spec, client, settings).chat(question)
-    except TimeoutError:
-        return AREA.report_wrong(check, f"It did not answer within {_ANSWER_WITHIN:g} seconds.", "Try again later, or another model.")
-    except ModelClientError as error:
-        return AREA.report_wrong(
-            check,
-            error.reason,
-            "Read what the provider says: no such model, an option that it does not take (docs/models.md), no money, too many requests.",
-        )
-    tokens = answer.prompt_tokens + answer.completion_tokens
-    return AREA.report_ok(check, f"{client.settings.default_model} answered" + (f"; it cost {tokens} tokens." if tokens else "."))
+def _build_trials(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings) -> Trials:
+    is_only = settings.models_file is None and name == OPENAI
+    provider = build_provider(spec, client, settings)
+    return Trials(area=AREA, provider=provider, model=client.settings.default_model, suffix="" if is_only else f" of {name}")
 
 
 async def _try_transcription(provider: ModelSettings, model: str) -> Finding:

@@ -115,6 +115,39 @@ def test_settings_that_a_file_replaces_are_refused_beside_it(field: str, tmp_pat
         load_plan(write(tmp_path, "kind: openai", **{f"model_{field}": value}))
 
 
+async def test_doctor_tries_all_that_a_provider_is_used_for(tmp_path: Path) -> None:
+    """With --spend: an answer, a call of a tool whose result is sent back, vectors in portions that it takes, and those of a question."""
+    asked: list[Any] = []
+
+    def answer(request: Seen) -> bytes:
+        if request.path.endswith("/models"):
+            return reply({"data": [{"id": "m"}, {"id": "doc"}, {"id": "query"}]})
+        body = json.loads(request.body)
+        asked.append(body)
+        if request.path.endswith("/embeddings"):
+            size = 3 if body["model"] == "doc" else 2
+            refused = len(body["input"]) > 1
+            return reply({"message": "max items 1"}, 400) if refused else reply({"data": [{"embedding": [1.0] * size}]})
+        call = {"id": "c1", "function": {"name": "get_day", "arguments": "{}"}}
+        is_first = bool(body.get("tools")) and len(body["messages"]) == 1
+        message = {"content": None, "tool_calls": [call]} if is_first else {"content": "OK"}
+        return reply({"choices": [{"message": message, "finish_reason": "STOP"}]})
+
+    async with serving(answer) as service:
+        path = tmp_path / "models.yaml"
+        own = f"kind: openai, base: '{service.base}/v1', model: m, embedding_model: doc"
+        path.write_text(
+            f"providers:\n  a: {{{own}, embedding_batch: 8}}\n  b: {{{own}, embedding_question_model: query}}\n", encoding="utf-8"
+        )
+        found = [one async for one in check_model(build(models_file=path), spend=True, within=5.0)]
+    told = {one.check: (one.verdict, one.says) for one in found}
+    assert told["one call of a tool of a"] == ("ok", "m called a tool and took its result.")
+    assert told["vectors of a"] == ("ok", "doc made vectors of 3 numbers; it cost 15 tokens.")
+    assert told["vectors of b"] == ("wrong", "doc makes vectors of 3 numbers and query of 2: they cannot be compared.")
+    assert told["b.embedding_question_model"][0] == "ok"
+    assert ["tool" in [message["role"] for message in body["messages"]] for body in asked if body.get("tools")].count(True) == 2
+
+
 @pytest.mark.parametrize(
     ("extra", "says"),
     [
@@ -366,6 +399,8 @@ async def test_doctor_asks_each_provider_of_the_chain(tmp_path: Path) -> None:
     assert told["one answer of a"][0] == "wrong"
     assert "Unsupported parameter: 'top_k'" in told["one answer of a"][1]
     assert told["one answer of b"] == ("ok", "b answered; it cost 12 tokens.")
+    assert told["one call of a tool of b"] == ("warning", "b answered in words and called no tool.")
+    assert "one call of a tool of a" not in told
     assert told["agent"][1].startswith("People: a (qwen3:8b at 127.0.0.1:")
 
 
