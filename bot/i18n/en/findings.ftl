@@ -91,6 +91,7 @@ finding-variable-keyword = A condition cannot read “{ $name }” by its name: 
 finding-schedule-when = Exactly one of run_in_seconds, at and cron says when it starts.
 finding-schedule-terms = It would never start: { $problem }
 finding-prompt-missing = The model is asked nothing: a prompt or messages are needed.
+finding-part-of-text = “{ $name }” is the text of a model and has no parts: add output: json to its step.
 finding-required-of-text = What is required is looked for in JSON: add output: json.
 finding-bounds-crossed = No answer fits: { $least } is more than { $most }.
 finding-variable-reserved = The variable “{ $name }” is taken: only the program gives it a value.

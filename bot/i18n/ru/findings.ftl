@@ -91,6 +91,7 @@ finding-variable-keyword = В условии «{ $name }» по имени не 
 finding-schedule-when = Когда запускать, говорит ровно одно из run_in_seconds, at и cron.
 finding-schedule-terms = Такой запуск не начнётся: { $problem }
 finding-prompt-missing = Модели не о чем спросить: нужен prompt или messages.
+finding-part-of-text = «{ $name }» — текст ответа модели, частей у него нет. Добавьте шагу output: json.
 finding-required-of-text = required проверяет данные: добавьте output: json.
 finding-bounds-crossed = Ни один ответ не подойдёт: { $least } больше, чем { $most }.
 finding-variable-reserved = Имя переменной «{ $name }» занято: значение ей даёт только программа.

@@ -47,6 +47,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-variable-keyword": 'a condition cannot read "{name}" by its name: only {{{name}}} and context["{name}"] can',
     "finding-schedule-when": "exactly one of run_in_seconds, at and cron says when it starts",
     "finding-schedule-terms": "it would never start: {problem}",
+    "finding-part-of-text": "{name} is the text of a model and has no parts: add output: json to its step",
     "finding-required-of-text": "what is required is looked for in JSON: add output: json",
     "finding-prompt-missing": "the model is asked nothing: a prompt or messages are needed",
     "finding-bounds-crossed": "no answer fits: {least} is more than {most}",
@@ -94,6 +95,8 @@ class _Checking:
         self._data, self._types, self._document = document.data, types, document
         self._reads: list[tuple[str, Path]] = []
         """The variables that are read, with where."""
+        self._parts: list[tuple[str, Path]] = []
+        """Those of which braces name a part."""
         self._suggested = 0
 
     def check(self) -> None:
@@ -120,6 +123,7 @@ class _Checking:
             if node.index not in reached:
                 self._add("finding-step-unreachable", ("steps", node.index), severity="warning")
         self._check_variables(nodes)
+        self._check_parts(nodes)
 
     def _check_ids(self, steps: Sequence[object]) -> None:
         seen: set[str] = set()
@@ -246,6 +250,7 @@ class _Checking:
             self.findings.add(finding.code, finding.message, path, args=dict(finding.args))
             return
         self._reads.extend((place.name, (*path, *place.at)) for place in template.placeholders)
+        self._parts.extend((place.name, (*path, *place.at)) for place in template.placeholders if len(place.path) > 1)
 
     def _check_loops(self, nodes: Sequence[Node]) -> None:
         for loop in find_endless_loops(nodes):
@@ -273,6 +278,19 @@ class _Checking:
                 told.add(name)
                 suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
+
+    def _check_parts(self, nodes: Sequence[Node]) -> None:
+        """Warn of parts of a variable that only ever holds the text of a model."""
+        texts: set[str] = set()
+        initial = self._data.get("initial_context")
+        others = set(initial) if isinstance(initial, Mapping) else set()
+        for node in nodes:
+            if node.type is not None:
+                names = texts if node.type.gives_text(node.params) else others
+                names.update(name.split(".")[0] for name in node.type.list_outputs(node.params))
+        for name, path in dict(self._parts).items():
+            if name in texts - others:
+                self._add("finding-part-of-text", path, severity="warning", name=quote_part(name))
 
     def _check_values(self, variables: object, path: Path) -> None:
         """Report what is wrong with the names of variables that are given with their values."""

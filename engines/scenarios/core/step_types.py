@@ -254,6 +254,8 @@ class StepType(Generic[P]):
     """The parameters whose placeholders are not those of this scenario's variables."""
     call_at: str = ""
     """The parameter that holds the parameters of the effect that it submits; "" if those of the step are its own."""
+    gives_text: Callable[[Raw], bool] = lambda _raw: False
+    """Whether the variables that such a step sets are texts, which have no parts."""
     source: Literal["", "model", "person"] = ""
     """Who gives the values of the variables that it sets: a model, or a person who answers; "" for the program."""
     gives_blocks: bool = False

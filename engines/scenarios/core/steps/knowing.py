@@ -132,6 +132,7 @@ LLM_REQUEST: Final = StepType(
     example={"params": {"prompt": "Write one polite sentence to {client}.", "output_var": "letter"}},
     list_outputs=list_named("output_var", "llm_result"),
     list_mistakes=_list_llm_mistakes,
+    gives_text=lambda raw: raw.get("output") != "json",
     source="model",
     is_action=True,
 )

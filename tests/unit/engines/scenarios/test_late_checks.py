@@ -22,6 +22,15 @@ def do(kind: str, **params: Any) -> dict[str, Any]:
     return {"id": "do", "type": kind, "params": params}
 
 
+def test_parts_of_a_text_are_warned_of() -> None:
+    """`{got.name}` of a model's text is shown as it is written; data of a model has parts, and so has what another step may have set."""
+    asks = do("llm_request", prompt="?", output_var="got")
+    codes = [(one.code, one.severity) for one in find(asks, say("{got.name} {got.sum}"))]
+    assert codes == [("finding-part-of-text", "warning")]
+    assert find(do("llm_request", prompt="?", output_var="got", output="json"), say("{got.name}")) == []
+    assert find(asks, say("{got.name}"), initial_context={"got": {}}) == []
+
+
 LATER = {"scenario_id": "plan"}
 
 
