@@ -55,10 +55,11 @@ class CallCollector:
         if not isinstance(tool_calls, list) or not all(isinstance(tool_call, Mapping) for tool_call in tool_calls):
             raise MalformedAnswer("The model service sent tool calls that are no calls.")
         for position, tool_call in enumerate(tool_calls):
-            index, function = tool_call.get("index"), tool_call.get("function")
+            index, function, call_id = _read_place(tool_call), tool_call.get("function"), _read_text(tool_call, "id")
+            if function is None and "function" in tool_call:  # a piece that says nothing of the function but names its call
+                function = {}
             if not isinstance(function, Mapping) or not (index is None or (type(index) is int and 0 <= index < MAX_CALLS)):
                 raise MalformedAnswer("The model service sent a tool call without a function.")
-            call_id = _read_text(tool_call, "id")
             self._add(self._find(index, position, call_id, function), call_id, function)
 
     def finish(self) -> tuple[ToolCall, ...]:
@@ -115,6 +116,12 @@ class CallCollector:
             call.problem = "the arguments are sent twice and differ"
         else:
             call.whole = text
+
+
+def _read_place(tool_call: Mapping[str, Any]) -> object:
+    """Return the place of a call, which some services write as a text."""
+    index = tool_call.get("index")
+    return int(index) if isinstance(index, str) and index.isdecimal() and len(index) <= len(str(MAX_CALLS)) else index
 
 
 def _find_last(calls: Sequence[_PartialCall], fits: Callable[[_PartialCall], bool]) -> _PartialCall | None:

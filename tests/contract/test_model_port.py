@@ -154,6 +154,12 @@ CALLS: Mapping[str, Callable[[Seen], bytes]] = {
     ),
     "no places": say(delta(None, tool_calls=[CALL]), delta(None, "tool_use", tool_calls=[REST]), "[DONE]"),
     "no reason before DONE": say(delta(None, tool_calls=[{"index": 0, **CALL}]), delta("", tool_calls=[{"index": 0, **REST}]), "[DONE]"),
+    "places are texts": say(delta(None, tool_calls=[{"index": "0", **CALL}]), delta(None, "stop", tool_calls=[{"index": "0", **REST}])),
+    "the id comes first": say(
+        delta(None, tool_calls=[{"index": 0, "id": "c1", "function": None}]),
+        delta(None, tool_calls=[{"index": 0, "function": CALL["function"]}]),
+        delta(None, "tool_calls", tool_calls=[{"index": 0, **REST}]),
+    ),
     "the reason of text": say(delta(None, tool_calls=[{"index": 0, **CALL}]), delta(None, "STOP", tool_calls=[{"index": 0, **REST}])),
     "GigaChat": say(delta("", "function_call", function_call={"name": "find", "arguments": {"q": "шит"}}, functions_state_id="s-1")),
 }
