@@ -156,8 +156,10 @@ class WorkflowEngine:
         Of a workflow that another run started it is the refusal alone, which that run knows nothing of; its author decides about the rest.
         """
         reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
-        left = None if ctx.run.parent else build_left_notice(applied.reports)
-        if notices := (*list_left_out(execution.left_out), *((left,) if left is not None else ()), *applied.notices):
+        is_told = not ctx.actor.for_customers
+        left = build_left_notice(applied.reports) if is_told and not ctx.run.parent else None
+        left_out = list_left_out(execution.left_out) if is_told else ()
+        if notices := (*left_out, *((left,) if left is not None else ()), *applied.notices):
             return (reply or Reply()).model_copy(update={"notices": notices})
         return reply or self._build_quiet_reply(ctx, execution, applied)
 

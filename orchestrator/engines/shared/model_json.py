@@ -20,8 +20,9 @@ from state.canonical import FOREIGN_JSON, check_depth, to_storable
 MAX_DEPTH: Final = 100
 """How deep JSON of a model is nested at most: deeper data is none, for neither journal nor API could hold it."""
 ONLY_JSON: Final = "Answer again as a whole, with JSON and nothing else."
-_MOST_TRIED: Final = 50
-"""At how many brackets of a text it is tried to read JSON."""
+_MOST_BRACKETS: Final = 1000
+_MOST_SCANNED: Final = 1_000_000
+"""How many brackets of a text are looked at, and how many characters behind them in all: an answer may hold nothing but brackets."""
 _QUOTED: Final = 60
 """How many characters of what cannot be read are quoted."""
 _FENCED: Final = re.compile(r"\s*(?:```|~~~)[A-Za-z0-9]{0,20}[ \t]*\n(?P<inside>.*?)(?:```|~~~)\s*", re.DOTALL)
@@ -117,13 +118,14 @@ def _holds_object(data: Sequence[object]) -> bool:
 def _list_data(text: str) -> list[object]:
     """Return the JSON at the brackets of a text. Raises JsonUnreadable for what looks like JSON and is none, or has no end."""
     pieces: list[object] = []
-    at = tried = 0
-    while (bracket := _BRACKET.search(text, at)) is not None and tried < _MOST_TRIED:
-        tried += 1
+    at = tried = scanned = 0
+    while (bracket := _BRACKET.search(text, at)) is not None:
         start = bracket.start()
         begins_data = _BEGINS_DATA.match(text, start) is not None
         piece, end = _cut_piece(text, start)
-        at = start + 1
+        at, tried, scanned = start + 1, tried + 1, scanned + end - start
+        if tried > _MOST_BRACKETS or scanned > _MOST_SCANNED:
+            raise JsonUnreadable("there are too many brackets in the answer", is_absent=not pieces)
         if piece is None:
             if begins_data:
                 raise JsonUnreadable(f"the JSON that begins with {_quote(text[start:])} is not closed, as if it had been cut off")

@@ -1,5 +1,6 @@
 """The steps that act outside: calls of the portal, a database, later runs. Each is an effect that the gate decides (S000-A13)."""
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -150,6 +151,9 @@ async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
     given = call.take("params").get("params", {})
     if call.ctx.find_state(call.node) == "new":
         given, notices = _leave_out(call, given)
+        if notices:
+            fields = ", ".join(str(notice.args.get("field", "the batch")) for notice in notices)
+            call.surroundings.note(logging.WARNING, f"step {call.node} does not write what no value came for: {fields}")
         if notices and not call.ctx.actor.for_customers:
             await call.ctx.say(Reply(notices=notices), key=f"{call.node}/left-out")
         if given is None:

@@ -44,13 +44,16 @@ def read_outbox(world: World) -> tuple[list[str], list[str], list[Any]]:
         ("[]", "{got.phone}{got.other}"),
     ],
 )
-async def test_a_call_without_any_value_is_not_made_and_its_person_told(tmp_path: Path, answer: str, field: str) -> None:
-    """No card, no braces in the CRM; the run goes on."""
+async def test_a_call_without_any_value_is_not_made_and_its_person_told(
+    tmp_path: Path, answer: str, field: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No card, no braces in the CRM; the run goes on, and its log says it too."""
     async with a_scenario_world(tmp_path, GOT, write({"COMMENTS": field}), say("дальше [{bitrix_result}]")) as world:
         world.model.will(answer)
         await world.work(start())
         assert read_outbox(world) == (["дальше []"], ["COMMENTS"], [])
         assert (index(world).status, world.portal.written()) == ("done", [])
+        assert "step write/1 does not write what no value came for: COMMENTS" in caplog.text
 
 
 @pytest.mark.req("S000-X1", "S000-X2")
