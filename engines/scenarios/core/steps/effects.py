@@ -170,11 +170,15 @@ async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
 def _leave_out(call: StepCall[BitrixCallParams], given: Any) -> tuple[Any, tuple[Notice, ...]]:
     """Return (the parameters without the fields for which no value came, what the person is told of these); None if nothing is left to do.
 
-    A batch is made as a whole or not at all, for its calls build on one another.
+    A batch is made as a whole or not at all, for its calls build on one another; and so is a call with a text of its own, such as the
+    description of a to-do, that would be braces and nothing else. A number without a value is refused, which ends the run in words.
     """
     if not isinstance(given, Mapping):
         return given, ()
-    if any(path[:2] == ("params", _COMMANDS) for path in call.empty):
+    texts = [name for name in given if ("params", name) in call.empty and not name.lower().endswith("id")]
+    written = split_values({name: given[name] for name in texts})[0]
+    is_unwritable = any(isinstance(text, str) and text.strip() for text in written.values())
+    if is_unwritable or any(path[:2] == ("params", _COMMANDS) for path in call.empty):
         return None, (Notice(code="run-call-left-out", args={"step": call.step.id or call.node}),)
     name = next((name for name in given if name.lower() == _FIELDS), "")
     if not name:

@@ -85,6 +85,22 @@ async def test_the_other_fields_are_written_and_so_is_what_an_author_empties(
         assert (params["fields"], told, read_outbox(world)[1]) == (kept, left_out, [])
 
 
+@pytest.mark.req("S000-X2")
+async def test_a_text_of_the_call_itself_is_never_braces_alone(tmp_path: Path) -> None:
+    """A to-do described as «{got.what}» is not made; one whose record is not known fails the run, as before."""
+    todo = {"ownerTypeId": 2, "ownerId": 481, "deadline": "2026-12-01T10:00:00+03:00", "description": "{got.what}"}
+    call = {"id": "todo", "type": "bitrix_call", "params": {"method": "crm.activity.todo.add", "params": todo}}
+    async with a_scenario_world(tmp_path / "a", GOT, call, say("дальше")) as world:
+        world.model.will("{}")
+        await world.work(start())
+        assert (read_outbox(world), world.portal.written()) == ((["дальше"], ["run-call-left-out"], []), [])
+    unknown = {**call, "params": {**call["params"], "params": {**todo, "ownerId": "{got.id}", "description": "да"}}}
+    async with a_scenario_world(tmp_path / "b", GOT, unknown, say("дальше")) as world:
+        world.model.will("{}")
+        await world.work(start())
+        assert (index(world).status, world.portal.written()) == ("failed", [])
+
+
 async def test_a_batch_with_a_call_that_has_no_value_is_not_made(tmp_path: Path) -> None:
     """Its calls build on one another, so none of them is made; the step is named."""
     commands = {"a": "crm.deal.update?id=481&fields[TITLE]=Новое", "b": "crm.deal.update?id=481&fields[COMMENTS]={got.note}"}
