@@ -52,8 +52,9 @@ class PlayableWorkflowTrial(PlayableWorkflow):
         status: Literal["done", "failed"] = "done" if played.result.is_success else "failed"
         ended = RunResult(status=status, code="" if played.result.is_success else played.result.error_code)
         result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        left_out = {"leftOut": list(played.left_out)} if played.left_out else {}
         proposed = tuple(partial(describe_operation, operation) for operation in played.proposed)
-        return build_tried(script, ended, played.problem, result=result, proposed=proposed)
+        return build_tried(script, ended, played.problem, result={**result, **left_out}, proposed=proposed)
 
 
 def describe_operation(operation: AtomicOperation, tr: Translator) -> str:

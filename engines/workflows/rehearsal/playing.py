@@ -54,6 +54,8 @@ class WorkflowPlayed:
     """Of a run that failed before its tuums ran, or behind them, its code and words."""
     proposed: tuple[AtomicOperation, ...] = ()
     """What the tuums propose, also if it could not be handed on."""
+    left_out: tuple[str, ...] = ()
+    """The fields that they do not write, because no value came for them."""
     reached: frozenset[str] = frozenset()
     """The tuums that ran, to their end or not."""
     happenings: Sequence[Happening] = ()
@@ -161,6 +163,7 @@ async def rehearse_workflow(
     return WorkflowPlayed(
         result=_build_result(ended, execution, script.happenings),
         proposed=execution.result.operations if execution is not None else (),
+        left_out=execution.left_out if execution is not None else (),
         reached=reached,
         happenings=script.happenings,
         ended=ended,

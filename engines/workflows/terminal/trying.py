@@ -115,6 +115,8 @@ class PeopleView:
             write_text(self._tr.translate("workflow-cli-proposed", count=len(played.proposed)))
             for operation in played.proposed:
                 write_text(f"  • {describe_operation(operation, self._tr)}")
+        for field in played.left_out:
+            write_text(self._tr.translate("run-left-out", field=field))
         if result.finished:
             write_text(self._tr.translate("workflow-cli-finished", names=", ".join(self._titles[tuum] for tuum in result.finished)))
         write_text("— " + self._tr.translate("author-ended", outcome="done" if result.is_success else "failed"))

@@ -78,6 +78,22 @@ def test_parameters_that_are_not_given_are_asked_for_one_by_one() -> None:
     assert call(*WORDS, typed="")[0] == 2
 
 
+def test_a_field_for_which_no_value_came_is_named(folder: Path) -> None:
+    """A trial says what a run would say to its person."""
+    change = "{runeType: operation, operationType: ModifyEntity, entityType: deal, entityId: '481', attributeKey: COMMENTS"
+    (folder / "sum.yaml").write_text(
+        "workflowId: sum\ntuums:\n  - tuumId: a\n    promptRunes: [{runeType: prompt, template: JSON}]\n    aiService: tool\n    runes:\n"
+        "      - {runeType: json, input: ai_final_output, output: sum, path: sum}\n"
+        f"      - {change}, modifyOperator: '=', modifyValue: '{{{{sum}}}}'}}\n",
+        encoding="utf-8",
+    )
+    (folder / "answers.yaml").write_text("a: '{\"Sum\": 5}'\n", encoding="utf-8")
+    code, told = call("run", "sum.yaml", "--answers", "answers.yaml")
+    assert code == 0
+    assert "Не записано: поле COMMENTS. Значения для этого поля нет." in told
+    assert "Предложено" not in told
+
+
 def test_the_portal_is_not_read() -> None:
     """A read that no file answers is refused in words, and fails its tuum."""
     code, told = call("run", "advice.yaml", "--answers", "answers.yaml", *GIVEN)
