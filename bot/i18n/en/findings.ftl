@@ -119,6 +119,7 @@ finding-flow-default-unfit = The default is no { $type }.
 finding-flow-choice-unfit = The choice is no { $type }.
 finding-flow-default-no-choice = The default is none of the choices.
 finding-flow-reference-unknown = “{ $name }” names no step of this flow.
+finding-flow-reference-inside = A path is replaced where it is the whole text; here people read it as it is written.
 finding-flow-reference-form = “{ $name }” is no path: one looks like { $example }.
 finding-flow-title-missing = The flow has no title: people will see its name instead.
 finding-script-long = The script has { $size } characters, at most { $most } are read.

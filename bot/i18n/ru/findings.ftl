@@ -119,6 +119,7 @@ finding-flow-default-unfit = Значение по умолчанию друго
 finding-flow-choice-unfit = Вариант другого типа, нужен { $type }.
 finding-flow-default-no-choice = Значения по умолчанию нет среди вариантов.
 finding-flow-reference-unknown = «{ $name }» — такого шага в потоке нет.
+finding-flow-reference-inside = Путь заменяется, только когда в тексте нет ничего кроме него; здесь его прочтут как написано.
 finding-flow-reference-form = «{ $name }» — не путь; путь выглядит так: { $example }.
 finding-flow-title-missing = У потока нет названия: вместо него люди увидят его имя.
 finding-script-long = В скрипте { $size } знаков, а читается не больше { $most }.

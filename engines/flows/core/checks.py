@@ -9,7 +9,7 @@ from typing import Final, TypeVar, get_args, get_origin
 from pydantic import BaseModel, ValidationError
 
 from engines.flows.core.definition import USUAL_LIMIT, Flow, FlowStep, MemoryWrite, Outputs
-from engines.flows.core.references import EXAMPLE, MARK, list_references, read_reference
+from engines.flows.core.references import EXAMPLE, MARK, list_references, list_texts, read_reference
 from engines.flows.core.routes import find_route_after_failure, find_route_after_success, list_next, may_end
 from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
@@ -36,6 +36,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-flow-payload-unused": "the payload has no effect: the mode AGENT_OUTPUT writes the agent's answer",
     "finding-flow-number-usual": '"{name}" below 1 counts as {usual}',
     "finding-flow-reference-unknown": '"{name}" names no step of this flow',
+    "finding-flow-reference-inside": "a path is replaced where it is the whole text; here people read it as it is written",
     "finding-flow-reference-form": '"{name}" is no path: one looks like {example}',
     "finding-flow-title-missing": "the flow has no title: people will see its name instead",
 }
@@ -153,6 +154,9 @@ class _Checking:
             return
         for index, summary_field in enumerate(outputs.summary_fields):
             self._check_reference(("outputs", "summaryFields", index), summary_field, ids, EXAMPLE)
+        for path, text in list_texts(outputs.result_payload):
+            if MARK in text and not text.startswith(MARK):
+                self._add("finding-flow-reference-inside", ("outputs", "resultPayload", *path), severity="warning", of_value=True)
         for path, written in list_references(outputs.result_payload):
             self._check_reference(("outputs", "resultPayload", *path), written, ids, f"{MARK[0]}{EXAMPLE}")
 

@@ -9,7 +9,9 @@ from orchestrator.domain.finding import Path
 from state.stored import JsonObject
 
 EXAMPLE: Final = "steps.review.output.content"
-_PATH: Final = re.compile(r"\$?steps\.(?P<step>[A-Za-z0-9][A-Za-z0-9_-]{0,63})\.output(?:\.(?P<rest>.+))?", re.DOTALL)
+_PATH: Final = re.compile(r"\$?steps\.(?P<step>[A-Za-z0-9][A-Za-z0-9_-]{0,63})\.output(?P<rest>[.\[].+)?", re.DOTALL)
+_INDEX: Final = re.compile(r"""\[(?:([0-9]{1,9})|'([^'.\]]+)'|"([^".\]]+)")\]""")
+"""An element of a list, or a field, in brackets, as scenarios write them too."""
 MARK: Final = "$steps."
 """How a text of `resultPayload` begins that is replaced."""
 _LONGEST: Final = 500
@@ -41,16 +43,22 @@ def read_reference(written: str) -> Reference | None:
     found = _PATH.fullmatch(written) if len(written) <= _LONGEST else None
     if found is None:
         return None
-    fields = tuple((found["rest"] or "").split(".")) if found["rest"] else ()
+    rest = _INDEX.sub(lambda part: f".{part[1] or part[2] or part[3]}", found["rest"] or "")
+    fields = tuple(rest.removeprefix(".").split(".")) if rest else ()
     return Reference(found["step"], fields) if all(fields) else None
 
 
 def list_references(payload: JsonObject) -> Iterator[tuple[Path, str]]:
     """Return the texts of a result payload that are to be replaced, each with its place in it."""
+    return ((path, text) for path, text in list_texts(payload) if text.startswith(MARK))
+
+
+def list_texts(payload: JsonObject) -> Iterator[tuple[Path, str]]:
+    """Return the texts of a result payload, each with its place in it."""
     waiting: list[tuple[Path, object]] = [((), payload)]
     while waiting:
         path, part = waiting.pop()
-        if isinstance(part, str) and part.startswith(MARK):
+        if isinstance(part, str):
             yield path, part
         elif isinstance(part, Mapping):
             waiting.extend(((*path, str(name)), one) for name, one in part.items())

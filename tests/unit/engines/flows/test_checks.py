@@ -281,3 +281,11 @@ def test_a_misspelt_field_is_found_wherever_it_stands() -> None:
         ("launchParameters[0].requird", "required"),
         ("defaults.overrides.options.maxToken", "maxTokens"),
     }
+
+
+@pytest.mark.req("S002-43")
+def test_a_path_inside_of_a_text_is_warned_of() -> None:
+    """«Цена $steps…» is shown as it is written; a path that is the whole text is replaced."""
+    payload = {"a": "$steps.review_solution.output.items[0].name", "b": ["Цена $steps.review_solution.output.sum"], "c": "$100"}
+    found = [(severity, code, path) for severity, code, path in find(mend(outputs={"resultPayload": payload})) if "reference" in code]
+    assert found == [("warning", "finding-flow-reference-inside", "outputs.resultPayload.b[0]")]

@@ -97,10 +97,13 @@ def test_launch_parameters_are_checked(
     [
         ("steps.a.output.content", Reference("a", ("content",))),
         ("$steps.a.output.rows.0.name", Reference("a", ("rows", "0", "name"))),
+        ("$steps.a.output.rows[0].name", Reference("a", ("rows", "0", "name"))),
+        ("steps.a.output[2]['b'][\"в г\"]", Reference("a", ("2", "b", "в г"))),
         ("steps.a.output", Reference("a")),
         ("steps.a", None),
         ("steps.a.output.", None),
         ("steps.a.output..b", None),
+        ("steps.a.outputb", None),
         ("steps.а.output.b", None),
         ("a.output.b", None),
         ("steps.a.output.b" * 100, None),
