@@ -12,7 +12,7 @@ from tests.unit.definitions.service_kit import OLEG, VERA, data, shipped_catalog
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario
 from tests.unit.engines.scenarios.test_running_flows import scenario_service
 
-MODEL = {"type": "llm_request", "params": {"prompt": "?", "output_var": "made"}}
+MODEL = {"type": "llm_request", "params": {"prompt": "?", "output": "json", "output_var": "made"}}
 
 
 def call(method: str, params: dict[str, Any], **more: Any) -> dict[str, Any]:
