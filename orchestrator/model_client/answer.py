@@ -148,12 +148,11 @@ class AnswerReader:
         self._is_empty = not self._finish_reason and not self._size and choice == _Choice()
         return self._take_choice(choice)
 
-    def end(self) -> None:
-        """Take what has come as whole: a body that came to its end is finished, also if it does not say so."""
-        if not self._finish_reason and not self._is_empty:
-            if not self.has_text:
-                raise MalformedAnswer("The model service sent a choice without a message.")
-            self._finish_reason = "tool_calls" if self._calls else "stop"
+    def end_body(self) -> None:
+        """Note that a body came to its end, which is finished, also if it does not say so. Raises MalformedAnswer if it has no message."""
+        if not self._finish_reason and not self._is_empty and not self.has_text:
+            raise MalformedAnswer("The model service sent a choice without a message.")
+        self.end()
 
     def finish(self, seconds: float) -> ModelAnswer:
         """Return the whole answer, which took `seconds`; raise `ModelClientError` if it is empty or the model did not finish it."""
@@ -241,7 +240,7 @@ def read_whole(body: JsonObject, seconds: float) -> ModelAnswer:
     reader = AnswerReader(str)
     try:
         reader.take_object(body)
-        reader.end()
+        reader.end_body()
         return reader.finish(seconds)
     except UnusableAnswer as error:
         error.answer = reader.build_answer(seconds)

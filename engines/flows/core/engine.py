@@ -164,7 +164,9 @@ class _Playing:
             return None
         reply = build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
         left = build_left_notice(self._reports)
-        return reply.model_copy(update={"notices": (left, *self._reasons)}) if left is not None else reply
+        if left is None or self._ctx.actor.for_customers:
+            return reply
+        return reply.model_copy(update={"notices": (left, *self._reasons)})
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
         """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""

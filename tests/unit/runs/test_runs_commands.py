@@ -113,8 +113,6 @@ async def test_a_run_is_cancelled_by_the_name_of_its_definition(tmp_path: Path) 
         assert said(world).startswith("Какой запуск отменить?")
         await world.work(command("cancel", args="Цена"))
         assert (index(world, OTHER).status, index(world).status) == ("cancelled", "waiting")
-        assert said(world) == (
-            "Запуск «цена» отменён.\n\nКто отменил: Анна. Сделанное раньше остаётся, карточки, которые ждали, отозваны."
-        )
+        assert said(world) == ("Запуск «цена» отменён.\n\nКто отменил: Анна. Сделанное раньше остаётся, карточки, которые ждали, отозваны.")
         await world.work(command("cancel"))
         assert {one.status for one in world.sql.list_runs(RunFilter())} == {"cancelled"}

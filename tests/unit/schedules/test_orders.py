@@ -228,9 +228,7 @@ async def test_a_resumed_schedule_goes_on_with_the_next_moment_and_runs_none_of_
         await bench.until(FIRST + timedelta(days=3, hours=1))
         bench.told()
         await bench.world.work(order("resume"))
-        assert bench.told() == [
-            "▶ Запуски «plan» снова идут по расписанию: каждый день в 9:00. Следующий: чт, 26 ноября, 09:00."
-        ]
+        assert bench.told() == ["▶ Запуски «plan» снова идут по расписанию: каждый день в 9:00. Следующий: чт, 26 ноября, 09:00."]
         await bench.until(FIRST + timedelta(days=4))
         assert [one.data["late"] for one in bench.fired()] == [1]
 
