@@ -55,6 +55,8 @@ class RunPart:
 
     shown: tuple[ShownRun, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
+    has_more: bool = False
+    """Whether there are more than were counted."""
 
     @property
     def count(self) -> int:
@@ -149,6 +151,7 @@ async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str =
             ]
         ),
         counts=Counter(line.status for line in lines),
+        has_more=any(page.next for page in pages),
     )
 
 

@@ -98,7 +98,8 @@ def _show_tiles(visit: Visit, view: TodayView) -> None:
         _show_tile(visit.say("console-today-unknown"), _count(view.unknown), "/approvals?state=unknown", "warn" if view.unknown else "")
         runs = {**view.open_runs.counts, **view.failed_runs.counts}
         detail = ", ".join(visit.say("console-today-run-count", status=status, count=count) for status, count in runs.items())
-        _show_tile(visit.say("console-today-runs"), str(view.open_runs.count), "/runs", "bad" if view.failed_runs.count else "", detail)
+        total = f"{view.open_runs.count}{'+' if view.open_runs.has_more else ''}"
+        _show_tile(visit.say("console-today-runs"), total, "/runs", "bad" if view.failed_runs.count else "", detail)
         used = format_count(visit.tr, limits.changes)
         of = visit.say("console-today-of", limit=format_count(visit.tr, limits.changes_limit)) if limits.changes_limit is not None else ""
         _show_tile(visit.say("console-today-changes"), used, "/audit", _find_tone(_calculate_share(limits)), of)
