@@ -15,7 +15,18 @@ from orchestrator.language.money_format import CURRENCY_AFTER, CURRENCY_BEFORE, 
 from orchestrator.language.number_words import PATTERN, read_words
 from orchestrator.language.text import Locale, fold
 
-__all__ = ["LARGEST", "Sum", "SumReason", "UnclearSum", "find_amounts", "format_sum", "format_sum_short", "has_currency", "parse_sum"]
+__all__ = [
+    "LARGEST",
+    "Sum",
+    "SumReason",
+    "UnclearSum",
+    "find_amounts",
+    "format_sum",
+    "format_sum_short",
+    "has_currency",
+    "list_currencies",
+    "parse_sum",
+]
 
 LARGEST: Final = Decimal(10) ** 12
 SumReason = Literal["no_sum", "two_readings", "negative", "too_large", "below_kopeck", "more_than_sum"]
@@ -77,6 +88,12 @@ def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, in
     return found
 
 
+def list_currencies(text: str) -> frozenset[str]:
+    """Return the codes of the currencies of which a text speaks, with a number or without: «Бюджет в долларах?», "Budget, $?"."""
+    found = (parse_currency(named[0]) for named in _NAMED_CURRENCY.finditer(fold(text)))
+    return frozenset(code for code in found if code is not None)
+
+
 def has_currency(text: str) -> bool:
     """Return whether a currency stands in the text; if not, none of the sums that `find_amounts` finds in it has one."""
     return _ANY_CURRENCY.search(fold(text)) is not None
@@ -136,6 +153,7 @@ _NEGATIVE: Final = re.compile(rf"(?:{_LEXICON.join_patterns('minus')}) ?[^\W_]")
 _SIGN: Final = re.compile(rf"(?:{CURRENCY_BEFORE}) ?")
 _CODE: Final = re.compile(rf" ?(?:{CURRENCY_AFTER})(?!\w)\.?")
 _ANY_CURRENCY: Final = re.compile(rf"(?:{CURRENCY_BEFORE}) ?[0-9]|(?:{CURRENCY_AFTER})(?!\w)")
+_NAMED_CURRENCY: Final = re.compile(rf"(?<!\w)(?:{CURRENCY_AFTER})(?!\w)")
 _GLUED_ON: Final = re.compile(r"\w| ?[%‰]|[–-] ?[0-9]|[.,:/][0-9]")
 _KOPECKS: Final = re.compile(rf" ?([0-9]{{1,2}}) ?(?:{_LEXICON.read_text('kopecks')})(?!\w)")
 _ABOUT_MONEY: Final = re.compile(

@@ -1,18 +1,29 @@
-"""Reads a number that a person typed as the whole answer to a question: 25, 1 500,5, −3. Pure.
+"""Reads a number that a person typed as the whole answer to a question: 25, 1 500,5, −3, «700 тыс», «1,5 млн ₽», «двадцать пять». Pure.
 
-It is stricter than what reads sums out of sentences: what could be two numbers, or is written in other digits, is none. In "150.000" and
-"1,500" the mark may part the thousands or begin the decimals: whoever asked has to ask again.
+Plain digits are read here, so that a number below zero or of many places is one, too; everything else is read as `money_parser` reads sums.
+In "150.000" and "1,500" the mark may part the thousands or begin the decimals: whoever asked has to ask again. So it is with a currency of
+which the question does not speak, for the answer becomes a number and the currency would be lost.
 """
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
+from orchestrator.language.money_format import SIGNS
+from orchestrator.language.money_parser import Sum, UnclearSum, list_currencies, parse_sum
+from orchestrator.language.number_words import read_words
+from orchestrator.language.request_words import strip_value_words
+from orchestrator.language.text import Locale, fold
+
 _GAPS: Final = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d))")
 """A space inside of a number stands before three digits; in "5 10" it stands between two numbers."""
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:[.,]\d{1,15})?")
 _AMBIGUOUS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
 """One to three digits, a mark and three digits; behind a zero, or more digits than a group of thousands has, only decimals stand."""
+_USUAL: Final = "RUB"
+"""The currency of a sum where the question names none."""
+_LONGEST: Final = 200
+"""How many characters of a text are looked at; no number is longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,15 +34,43 @@ class AmbiguousNumber:
     decimals: str
 
 
-def read_typed_number(text: str) -> int | float | AmbiguousNumber | None:
+@dataclass(frozen=True, slots=True)
+class UnaskedCurrency:
+    """A sum in a currency of which the question does not speak: the sign or code of the currency, and the number without it."""
+
+    currency: str
+    number: str
+
+
+def read_typed_number(text: str, *, question: str = "", locale: Locale = "ru") -> int | float | AmbiguousNumber | UnaskedCurrency | None:
     """Return the number, an int where nothing stands behind the point; None if the text is no number."""
     plain = _GAPS.sub("", text).replace("−", "-")
-    if not plain.isascii() or not _NUMBER.fullmatch(plain):
-        return None
-    number = shorten_number(float(plain.replace(",", ".")))
-    if _AMBIGUOUS.fullmatch(plain):
-        return AmbiguousNumber(thousands=plain.replace(".", "").replace(",", "").lstrip("+"), decimals=str(number))
-    return number
+    if plain.isascii() and _NUMBER.fullmatch(plain):
+        number = shorten_number(float(plain.replace(",", ".")))
+        if _AMBIGUOUS.fullmatch(plain):
+            return AmbiguousNumber(thousands=plain.replace(".", "").replace(",", "").lstrip("+"), decimals=str(number))
+        return number
+    return _read_sum(text[:_LONGEST], question, locale) if len(text) <= _LONGEST else None
+
+
+def _read_sum(text: str, question: str, locale: Locale) -> int | float | AmbiguousNumber | UnaskedCurrency | None:
+    bare = strip_value_words(text)
+    try:
+        options: tuple[Sum, ...] = (parse_sum(bare, locale=locale),)
+    except UnclearSum as error:
+        options = error.options
+    match options:
+        case [Sum(amount=amount, currency=currency)]:
+            number = shorten_number(float(amount))
+            asked = list_currencies(question) or {_USUAL}
+            if currency is not None and currency not in asked:
+                return UnaskedCurrency(currency=SIGNS.get(currency, currency), number=str(number))
+            return number
+        case [decimals, thousands]:
+            low, high = sorted((decimals.amount, thousands.amount))
+            return AmbiguousNumber(thousands=str(shorten_number(float(high))), decimals=str(shorten_number(float(low))))
+        case _:
+            return read_words(re.split(r"[ -]", fold(bare).strip(" .!")))
 
 
 def shorten_number(number: float) -> int | float:

@@ -47,10 +47,10 @@ def collect_parameters(declared: Sequence[LaunchParameter], given: Mapping[str, 
 
 
 def _read_given(launch_parameter: LaunchParameter, text: str, tr: Translator) -> object:
-    found = _read(launch_parameter, _list_choices(launch_parameter, tr), text)
+    found = _read(launch_parameter, _list_choices(launch_parameter, tr), text, tr)
     if found is None:
         known = ", ".join(option.label for option in _list_choices(launch_parameter, tr))
-        told = f"--param {launch_parameter.name}: {tr.translate_notice(explain_mistake(launch_parameter, text))}"
+        told = f"--param {launch_parameter.name}: {tr.translate_notice(explain_mistake(launch_parameter, text, tr.locale))}"
         raise SettingsError(escape_text(f"{told} ({known})" if known else told))
     return found
 
@@ -61,11 +61,11 @@ def _list_choices(launch_parameter: LaunchParameter, tr: Translator) -> list[Opt
     return [option for option in options if option.value is not None]
 
 
-def _read(launch_parameter: LaunchParameter, choices: Sequence[Option], text: str) -> object:
+def _read(launch_parameter: LaunchParameter, choices: Sequence[Option], text: str, tr: Translator) -> object:
     """Return what was typed as a value, None if it is none."""
     written = text.strip()
     chosen = next((option.value for option in choices if written == option.label), None)
-    return chosen if chosen is not None else read_answer(launch_parameter, written)
+    return chosen if chosen is not None else read_answer(launch_parameter, written, tr.locale)
 
 
 def _ask(parameter: LaunchParameter, stdin: TextIO | None, tr: Translator) -> object:
@@ -81,10 +81,10 @@ def _ask(parameter: LaunchParameter, stdin: TextIO | None, tr: Translator) -> ob
         if not line:
             raise SettingsError(escape_text(f"the input ended before the parameter {parameter.name} was given: --param {parameter.name}=…"))
         is_number = bool(choices) and typed.isascii() and typed.isdecimal() and 0 < int(typed[:4]) <= len(choices)
-        found = choices[int(typed) - 1].value if is_number else _read(parameter, choices, typed)
+        found = choices[int(typed) - 1].value if is_number else _read(parameter, choices, typed, tr)
         if found is not None:
             return found
-        sys.stderr.write(escape_text(f"{tr.translate_notice(explain_mistake(parameter, typed))}\n> "))
+        sys.stderr.write(escape_text(f"{tr.translate_notice(explain_mistake(parameter, typed, tr.locale))}\n> "))
         sys.stderr.flush()
 
 

@@ -17,7 +17,7 @@ flow-parameter-unfit = { $problem ->
     }.
 }
 flow-answer-unfit = { $type ->
-    [number] A number is needed, such as 25 or 1500.5.
+    [number] A number is needed, such as 25, 1500.5 or 700k.
     [array] A list is needed: each value on a line of its own.
     [boolean] Yes or no is needed.
     [object] A JSON object is needed, such as {"{"}"city": "Tomsk"{"}"}.
@@ -26,3 +26,4 @@ flow-answer-unfit = { $type ->
 flow-not-from-programs = Only people start this: its author does not let programs start it.
 flow-not-in-chats = Only programs start this: its author does not let people start it in a chat.
 answer-number-ambiguous = This can be read as two numbers. If { $thousands } is meant, please type { $thousands }; if { $decimals }, then { $decimals }.
+answer-number-currency = Just a number is needed: “{ $currency }” would be lost. If { $number } is meant, please type { $number }.

@@ -17,7 +17,7 @@ flow-parameter-unfit = { $problem ->
     }.
 }
 flow-answer-unfit = { $type ->
-    [number] Нужно число, например 25 или 1 500,5.
+    [number] Нужно число, например 25, 1 500,5 или 700 тыс.
     [array] Нужен список: каждое значение с новой строки.
     [boolean] Нужно «да» или «нет».
     [object] Нужен объект JSON, например {"{"}"город": "Томск"{"}"}.
@@ -26,3 +26,4 @@ flow-answer-unfit = { $type ->
 flow-not-from-programs = Это запускают только люди: автор закрыл запуск из программ.
 flow-not-in-chats = Это запускают только программы: автор закрыл запуск из чата.
 answer-number-ambiguous = Это можно прочитать как два разных числа. Если { $thousands } — напишите { $thousands }, если { $decimals } — напишите { $decimals }.
+answer-number-currency = Нужно просто число: «{ $currency }» в нём не сохранится. Если { $number } — напишите { $number }.

@@ -10,12 +10,15 @@ from pydantic import Field, TypeAdapter, ValidationError
 from pydantic_core import SchemaError
 
 from orchestrator.engines.runs import AnswerKind, Takes
-from orchestrator.language.typed_numbers import AmbiguousNumber, read_typed_number, shorten_number
+from orchestrator.language.text import Locale
+from orchestrator.language.typed_numbers import AmbiguousNumber, UnaskedCurrency, read_typed_number, shorten_number
 
 InputType = Literal["text", "number", "integer", "phone", "email", "contact", "photo", "document"]
 SENT: Final[frozenset[InputType]] = frozenset({"contact", "photo", "document"})
 """The types of answers that are sent, not typed."""
 LONGEST_ANSWER: Final = 10_000
+UNCLEAR: Final = frozenset({"answer-number-ambiguous", "answer-number-currency"})
+"""The codes of mistakes that only a further answer can clear up, whatever the author says of answers that do not fit."""
 _EMAIL: Final = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,190}\.[^\W\d_]{2,63}")
 _PHONE: Final = re.compile(r"\+?[\d ()\u00a0.-]+", re.ASCII)
 _PHONE_DIGITS: Final = range(5, 16)
@@ -42,6 +45,9 @@ class Expected:
     max_length: int = LONGEST_ANSWER
     minimum: float | None = None
     maximum: float | None = None
+    question: str = ""
+    """What is asked: it may name the currency of a sum."""
+    locale: Locale = "ru"
 
     @property
     def takes(self) -> frozenset[Takes]:
@@ -92,11 +98,14 @@ class Expected:
         return found if found is not None else Mistake("scenario-answer-choice", {"choices": ", ".join(self.choices)})
 
     def _read_number(self, text: str) -> int | float | Mistake:
-        number = read_typed_number(text)
-        if number is None:
-            return Mistake("scenario-answer-number")
-        if isinstance(number, AmbiguousNumber):
-            return Mistake("answer-number-ambiguous", {"thousands": number.thousands, "decimals": number.decimals})
+        number = read_typed_number(text, question=self.question, locale=self.locale)
+        match number:
+            case None:
+                return Mistake("scenario-answer-number", {"type": self.type})
+            case AmbiguousNumber():
+                return Mistake("answer-number-ambiguous", {"thousands": number.thousands, "decimals": number.decimals})
+            case UnaskedCurrency():
+                return Mistake("answer-number-currency", {"currency": number.currency, "number": number.number})
         if self.type == "integer" and not isinstance(number, int):
             return Mistake("scenario-answer-integer")
         if self.minimum is not None and number < self.minimum:

@@ -13,7 +13,7 @@ from orchestrator.engines.shared.declared import LaunchParameter, Triggers
 from orchestrator.engines.shared.parameters import Problem, fits_type, read_parameters
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
-from orchestrator.language.typed_numbers import AmbiguousNumber, read_typed_number
+from orchestrator.language.typed_numbers import AmbiguousNumber, UnaskedCurrency, read_typed_number
 from state.canonical import FOREIGN_JSON, check
 
 PARAMETERS: Final = "parameters"
@@ -85,7 +85,8 @@ async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, take
     typed = ctx.run.args.get(TEXT, Value("", _AUTHOR)) if takes_text else Value("", _AUTHOR)
     answers: dict[str, Value] = {}
     for index, launch_parameter in enumerate(declared):
-        read = read_answer(launch_parameter, str(typed.data)) if index == 0 and str(typed.data).strip() else None
+        is_first = index == 0 and bool(str(typed.data).strip())
+        read = read_answer(launch_parameter, str(typed.data), ctx.actor.locale) if is_first else None
         answers[launch_parameter.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, launch_parameter, index)
     kept = {name: answer for name, answer in answers.items() if answer.data is not None}
     return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
@@ -109,19 +110,27 @@ async def _ask(ctx: RunContext, one: LaunchParameter, index: int) -> Value:
         heard = await ctx.wait_input(f"{node}/{number}", question)
         if heard.kind == "option":
             return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
-        read = read_answer(one, str(heard.value.data))
-        if read is not None:
+        text, unfit = str(heard.value.data), f"{node}/{number}/unfit"
+        read = read_answer(one, text, ctx.actor.locale)
+        if read is not None and ctx.find_state(unfit, is_message=True) != "finished":  # a program that read fewer numbers has refused it
             return Value(read, heard.value.origins)
-        await ctx.say(build_reply(explain_mistake(one, str(heard.value.data))), key=f"{node}/{number}/unfit")
+        await ctx.say(build_reply(explain_mistake(one, text, ctx.actor.locale)), key=unfit)
     raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
 
 
-def explain_mistake(launch_parameter: LaunchParameter, text: str) -> Notice:
+def explain_mistake(launch_parameter: LaunchParameter, text: str, locale: Locale = "ru") -> Notice:
     """Return the sentence that says why an answer does not fit."""
-    number = read_typed_number(text.strip()) if launch_parameter.type == "number" else None
-    if isinstance(number, AmbiguousNumber):
-        return Notice(code="answer-number-ambiguous", args={"thousands": number.thousands, "decimals": number.decimals})
-    return Notice(code="flow-answer-unfit", args={"type": launch_parameter.type})
+    match _read_number(launch_parameter, text.strip(), locale) if launch_parameter.type == "number" else None:
+        case AmbiguousNumber(thousands, decimals):
+            return Notice(code="answer-number-ambiguous", args={"thousands": thousands, "decimals": decimals})
+        case UnaskedCurrency(currency, number):
+            return Notice(code="answer-number-currency", args={"currency": currency, "number": number})
+        case _:
+            return Notice(code="flow-answer-unfit", args={"type": launch_parameter.type})
+
+
+def _read_number(one: LaunchParameter, written: str, locale: Locale) -> int | float | AmbiguousNumber | UnaskedCurrency | None:
+    return read_typed_number(written, question=f"{one.description} {one.name}", locale=locale)
 
 
 def build_options(launch_parameter: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
@@ -140,7 +149,7 @@ def _build_word(word: str, locale: Locale, *, value: bool | None) -> Option:
     return Option(label=load_lexicon("runs").read_text("buttons", word, locale), value=value)
 
 
-def read_answer(parameter: LaunchParameter, text: str) -> Any:
+def read_answer(parameter: LaunchParameter, text: str, locale: Locale = "ru") -> Any:
     """Return what a person typed as a value of the type and one of the choices, None if it is none.
 
     A list is what stands on its lines, or a JSON list.
@@ -150,7 +159,7 @@ def read_answer(parameter: LaunchParameter, text: str) -> Any:
         case "string":
             value: Any = written or None
         case "number":
-            value = read_typed_number(written)
+            value = _read_number(parameter, written, locale)
         case "boolean":
             value = _read_boolean(written)
         case "array" if not written.startswith("["):

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field
 
-from engines.scenarios.core.answers import LONGEST_ANSWER, Expected, InputType, Mistake
+from engines.scenarios.core.answers import LONGEST_ANSWER, UNCLEAR, Expected, InputType, Mistake
 from engines.scenarios.core.steering import BACK, CANCEL
 from engines.scenarios.core.step_types import (
     AUTHOR,
@@ -27,6 +27,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
 from orchestrator.expressions.placeholders import format_value
+from orchestrator.language.text import Locale
 
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400
@@ -81,7 +82,7 @@ class InputParams(StepParams):
     on_timeout: str = Field("", description="The id of the step after that.")
     next_step_map: dict[str, str] = Field(default_factory=dict, description="The ids of steps by answer; default is for all others.")
 
-    def build_expected(self) -> Expected:
+    def build_expected(self, locale: Locale) -> Expected:
         """Return what fits as an answer."""
         return Expected(
             type=self.type,
@@ -91,6 +92,8 @@ class InputParams(StepParams):
             max_length=self.max_length,
             minimum=self.minimum,
             maximum=self.maximum,
+            question=self.prompt,
+            locale=locale,
         )
 
 
@@ -105,7 +108,7 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
 
     A person who has such a run retried is asked anew, with all tries.
     """
-    params, expected = call.params, call.params.build_expected()
+    params, expected = call.params, call.params.build_expected(call.ctx.actor.locale)
     keyboard = call.surroundings.keyboard
     steering = call.surroundings.steering
     question = replace(_build_question(call, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
@@ -121,13 +124,13 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
         if heard.kind == "option" and heard.value.data in (BACK.value, CANCEL.value):
             return StepResult(goes_back=heard.value.data == BACK.value, cancels=heard.value.data == CANCEL.value)
         read = expected.read(heard.kind, heard.value.data)
-        if not isinstance(read, Mistake):
+        if not isinstance(read, Mistake) and not _was_refused(call, number):
             value = Value(read, heard.value.origins)
             if params.next_step_map:
                 call.variables.note_decision(value)
             return _go_on(call, value, _find_next(params, value))
         whence |= heard.value.origins  # other words might have fitted
-        await _refuse_answer(call, read, number)
+        await _refuse_answer(call, read if isinstance(read, Mistake) else None, number)
         tried += bool(params.on_invalid) or not call.ctx.is_before_retry(f"{call.node}/{number}")
     if params.on_invalid:
         call.variables.note_decision(Value(None, whence))
@@ -143,10 +146,19 @@ def _build_question(call: StepCall[InputParams], expected: Expected, announced: 
     return Ask(text=params.prompt, options=options, takes=takes, timeout=timeout)
 
 
-async def _refuse_answer(call: StepCall[InputParams], mistake: Mistake, number: int) -> None:
-    """Say what is wrong with the answer, in the author's words if there are any."""
+def _was_refused(call: StepCall[InputParams], number: int) -> bool:
+    """Return whether a program that read fewer answers has refused this one: the run goes on as it went."""
+    return call.ctx.find_state(f"{call.node}/{number}/refused", is_message=True) == "finished"
+
+
+async def _refuse_answer(call: StepCall[InputParams], mistake: Mistake | None, number: int) -> None:
+    """Say what is wrong with the answer, in the author's words if there are any.
+
+    Those cannot say which of two numbers is meant, or that a currency would be lost, so the program's sentence stands below them.
+    """
     own = call.params.retry_text
-    reply = build_reply(text=own) if own else build_reply(Notice(code=mistake.code, args=mistake.args))
+    notices = () if mistake is None or (own and mistake.code not in UNCLEAR) else (Notice(code=mistake.code, args=mistake.args),)
+    reply = build_reply(*notices, text=own)
     await call.ctx.say(reply, key=f"{call.node}/{number}/refused")
 
 

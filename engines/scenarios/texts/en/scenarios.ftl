@@ -4,7 +4,10 @@ scenario-answer-long = Too long: { $length } characters, and at most { $most } a
 scenario-answer-short = Too short: at least { $least } characters are needed. Please write more.
 scenario-answer-choice = There is no such choice. Please write one of: { $choices }.
 scenario-answer-form = The answer does not have the right form. Please check it and write it again.
-scenario-answer-number = A number is needed, such as 25 or 1500.5.
+scenario-answer-number = { $type ->
+    [integer] A whole number is needed, such as 25, 150000 or 1.5m.
+   *[other] A number is needed, such as 25, 1500.5 or 700k.
+}
 scenario-answer-integer = A whole number is needed, such as 25.
 scenario-answer-small = The number is too small: at least { $least } is needed.
 scenario-answer-large = The number is too large: at most { $most } is possible.

@@ -4,7 +4,10 @@ scenario-answer-long = Слишком длинно: знаков { $length }, а
 scenario-answer-short = Слишком коротко: знаков нужно не меньше { $least }. Напишите подробнее.
 scenario-answer-choice = Такого варианта нет. Напишите одно из: { $choices }.
 scenario-answer-form = Ответ не в той форме. Проверьте и напишите ещё раз.
-scenario-answer-number = Нужно число, например 25 или 1 500,5.
+scenario-answer-number = { $type ->
+    [integer] Нужно число без дробей, например 25, 150 000 или 1,5 млн.
+   *[other] Нужно число, например 25, 1 500,5 или 700 тыс.
+}
 scenario-answer-integer = Нужно целое число, например 25.
 scenario-answer-small = Число слишком маленькое: нужно не меньше { $least }.
 scenario-answer-large = Число слишком большое: нужно не больше { $most }.

@@ -72,6 +72,12 @@ async def test_a_number_that_may_be_two_is_asked_again(tmp_path: Path) -> None:
         assert str(world.model.prompts[0][-1]["content"]) == '{"context":{},"parameters":{"sum":150000}}'
 
 
+@pytest.mark.parametrize("typed", ["700 тыс", "700 000 ₽", "семьсот тысяч", "0,7 млн"])
+def test_a_number_is_read_as_people_of_sales_type_it(typed: str) -> None:
+    """As the money parser of the product reads it."""
+    assert read_answer(LaunchParameter.model_validate({"name": "sum", "type": "number"}), typed) == 700_000
+
+
 async def test_what_was_typed_behind_the_command_answers_the_first_question(tmp_path: Path) -> None:
     """/flow plan Томск."""
     async with a_flow_world(tmp_path, flow(step("work"), launchParameters=[{"name": "city"}, {"name": "why", "required": False}])) as (

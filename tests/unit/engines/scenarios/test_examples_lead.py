@@ -37,13 +37,13 @@ async def answer(stage: Stage, budget: str = "450 000", deadline: str = "В эт
 
 @pytest.mark.req("S000-26", "S000-28")
 async def test_a_ready_lead_gets_sum_and_stage_after_a_card_and_the_answers_as_a_comment(stage: Stage) -> None:
-    """Title and company are shown; a wrong number and a sum in words are asked again; nothing is written before the press."""
+    """Title and company are shown; a wrong number and what is no sum are asked again; nothing is written before the press."""
     await stage.ask_portal("crm.lead.update", id=LEAD, fields={"COMPANY_TITLE": "ООО Котёл"})
     await stage.say("первый", str(LEAD))
     assert "Нужен номер лида цифрами, например 205." in stage.texts
     assert stage.last == "«Заявка с сайта: счёт на материалы», компания ООО Котёл. Начнём?"
     await stage.choose("Да")
-    await stage.say("Насосы для котельной", "пол-миллиона")
+    await stage.say("Насосы для котельной", "сколько получится")
     assert "Нужна сумма цифрами, например 450 000." in stage.texts
     await stage.say("450 000")
     await stage.choose("В этом месяце", "Другой человек")

@@ -6,6 +6,7 @@ from unittest.mock import AsyncMock
 import pytest
 
 from bot.plugins.building import load_installed_engines
+from engines.scenarios.core import answers
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.wiring import connect
 from orchestrator.runtime import worker
@@ -114,9 +115,20 @@ async def test_an_answer_that_does_not_fit_is_asked_again_politely(tmp_path: Pat
     """A number in words of the author's refusal, twice; then the number is a number."""
     async with a_scenario_world(tmp_path, ask("age", type="integer", minimum=18, retry_text="Нужно число от 18."), say("{age}")) as world:
         await world.work(start())
-        for typed in ("сто", "17", " 1 800 "):
+        for typed in ("много", "17", " 1 800 "):
             await world.work(message(typed))
         assert texts(world) == ["Что?", "Нужно число от 18.", "Что?", "Нужно число от 18.", "Что?", "1800"]
+
+
+async def test_an_answer_that_was_refused_before_stays_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run whose answer an earlier program could not read goes on as it went: the next answer counts, and the question is not skipped."""
+    async with a_scenario_world(tmp_path, ask("sum", type="integer"), say("{sum}")) as world:
+        await world.work(start())
+        with monkeypatch.context() as earlier:
+            earlier.setattr(answers, "read_typed_number", lambda *_, **__: None)
+            await world.work(message("700 тыс"))
+        await world.work(message("650 тыс"))
+        assert texts(world)[-1] == "650000"
 
 
 @pytest.mark.req("S000-35", "S000-39", "S000-40", "S000-X11")

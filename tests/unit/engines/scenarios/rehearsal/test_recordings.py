@@ -46,11 +46,11 @@ async def test_a_run_with_questions_a_model_an_effect_and_a_child_is_played_agai
     async with a_scenario_world(tmp_path, *steps, others={"child": child}) as world:
         world.model.will("Понятно")
         await world.work(start())
-        await world.work(message("сто"))
+        await world.work(message("много"))
         await world.work(message("17"))
         await world.work(click(world, 1))
         recorded, dialogue = await record(world)
-    assert dialogue.inputs == ["сто", "17", Given(press="Нет")]
+    assert dialogue.inputs == ["много", "17", Given(press="Нет")]
     assert dialogue.mocks["plan/write"] == "Понятно"
     title = dialogue.mocks["plan/read"]["TITLE"]
     assert dialogue.expect.messages[-1] == f"Понятно: {title}, Нет, {{text}}"
