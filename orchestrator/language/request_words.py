@@ -7,14 +7,19 @@ import re
 from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.orders import gives_order
 from orchestrator.language.text import fold
 
 _WORDS: Final = load_lexicon("requests")
-_OPENING: Final = re.compile(rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*(?:{_WORDS.join_patterns('request_opens')})(?!\w)")
-_UNREAD_OPENING: Final = re.compile(
-    rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*(?:{_WORDS.join_patterns('request_opens_unread')})(?!\w)"
-)
+_BEFORE: Final = rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*"
+_TO_SEVERAL: Final = load_lexicon("orders").join_patterns("plural_ending")
+_ORDERS: Final = rf"(?:{_WORDS.join_patterns('request_orders')})"
+_ORDER: Final = re.compile(rf"{_BEFORE}{_ORDERS}(?!\w)")
+_OPENING: Final = re.compile(rf"{_BEFORE}(?:{_ORDERS}(?:{_TO_SEVERAL})?|{_WORDS.join_patterns('request_opens')})(?!\w)")
+_UNREAD_OPENING: Final = re.compile(rf"{_BEFORE}(?:{_WORDS.join_patterns('request_opens_unread')})(?!\w)")
 _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
+_GREETED: Final = re.compile(rf"^{_GREETING.pattern}[^,.!\n]{{0,20}}[,.!\n]+\s*")
+"""A greeting, with the sign behind it: what follows is what is said."""
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
 _SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
 _ANSWERS: Final = load_lexicon("answers")
@@ -52,6 +57,21 @@ def is_no_value(text: str) -> bool:
     if _GREETING.match(said) is not None or is_clear_request(text):
         return True
     return _OPENING.match(said) is not None and (said.endswith("?") or _SPEAKER.search(said) is not None)
+
+
+def asks_the_bot(text: str) -> bool:
+    """Return whether the text can hardly be the answer to a question of a run: it asks or orders something of the bot.
+
+    «покажи Ромашку», «сколько у меня сделок?» and «подними сделку 481 на 10%» do. «Пришлите КП» and «Позвонить клиенту» do not: a person
+    may say so of a customer, or to describe a task.
+    """
+    if is_quoted(text):
+        return False
+    said = _GREETED.sub("", fold(text).strip(), count=1)
+    asks = said.endswith("?")
+    if _ORDER.match(said) or is_clear_request(said) or (_OPENING.match(said) and (asks or _SPEAKER.search(said))):
+        return True
+    return _SUBJECT.search(said) is not None and (asks or gives_order(text))
 
 
 def strip_value_words(text: str) -> str:
