@@ -88,6 +88,13 @@ class RunOrder(Click, kind="run_order"):
     """The run that passes the order on to a run that it started; "" if a person gave it to this one."""
 
 
+class RunLeave(Click, kind="run_leave"):
+    """A person leaves the run at one of its questions: it is cancelled, or, of a run inside of others, the one that started them all."""
+
+    question_id: str = ""
+    """The question that the person saw: once it is answered, they leave too late. "" when a run inside of this one passes it on."""
+
+
 class RunChildEnd(Input, kind="run_child_end"):
     """The result of a run, passed on to the run that started it and waits for it."""
 

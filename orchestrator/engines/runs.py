@@ -195,6 +195,8 @@ class Option:
     label: str
     value: Any
     origins: Origins = NOWHERE
+    leaves: bool = False
+    """Whether it ends the run: the program then adds no button of its own that does."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,7 +213,12 @@ class Ask:
     """A sentence of the program beside the question, such as how far the run is."""
     options: Sequence[Option] = ()
     controls: Sequence[Option] = ()
-    """Buttons of the program below `options`, such as one that cancels; the label of each is the code of a sentence."""
+    """Buttons of the program below `options`, such as one that goes back; the label of each is the code of a sentence.
+
+    In chats one that ends the run stands below them without being listed, unless there is one of that meaning already.
+    """
+    words: frozenset[str] = frozenset()
+    """What may be typed as an answer and has a meaning of its author's, such as a choice: it is one, even if it says «стоп»."""
     takes: frozenset[Takes] = frozenset()
     timeout: timedelta | None = None
     answers: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from orchestrator.engines.runs import Reasons, RunResult
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runs.nodes import MAX_DETAIL
-from orchestrator.runs.questions import BUTTON, build_closing_row
+from orchestrator.runs.questions import BUTTON, build_closing_row, build_left_reply, is_for_people, read_questions
 from orchestrator.runs.reminders import drop_reminders
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
@@ -22,7 +22,7 @@ from orchestrator.turns.feature import Tools
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished
-from state.journal.store import Commit, EffectConflict, InboxRow, Timer
+from state.journal.store import Commit, EffectConflict, InboxRow, OutboxRow, Timer
 from state.model.run_state import RunState
 from state.model.session_state import SessionState
 
@@ -57,6 +57,8 @@ async def finish_run(
     reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, reasons.notices, run, result))
     shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
     outbox_rows = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
+    if result.status == "cancelled":
+        outbox_rows += await _close_messages(session, tools, run)
     event = RunFinished(
         status=result.status,
         code=result.code,
@@ -90,6 +92,19 @@ async def finish_run(
         await _withdraw_cards(session, run)  # of nodes that went on showing new ones; after the end none can come
         tools.progress.drop(session.key)
         return
+
+
+async def _close_messages(session: Session, tools: Tools, run: RunState) -> list[OutboxRow]:
+    """Return the messages of the open questions without their buttons, for people who could still press them."""
+    if not is_for_people(run.home) or not any(wait.on == "input" for wait in run.waits.values()):
+        return []
+    await session.flush()
+    locale = find_owner(run).locale
+    left = [(asked.node, build_left_reply(asked)) for asked in await read_questions(session.key, run, tools.store)]
+    return [
+        outbox.build_reply_row(session.key, tools.guard.clean_reply(reply, "", locale=locale), session.now, key=f"{session.key}:{node}")
+        for node, reply in left
+    ]
 
 
 def _build_end_reply(key: str, notices: Sequence[Notice], run: RunState, result: RunResult) -> Reply:

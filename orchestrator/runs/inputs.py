@@ -11,7 +11,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import RunOver
 from orchestrator.domain.inputs import Click, TimerDue
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
-from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunMessage, RunOrder, RunRestored
+from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunLeave, RunMessage, RunOrder, RunRestored
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Reasons, RunResult
 from orchestrator.runs.ending import build_pause_reply, finish_run
@@ -194,15 +194,37 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
         case "retry" if run.status == "failed" or (is_parents and run.status == "cancelled"):
             await _go_on(row, session, tools, RETRY, click_toasts)
         case "cancel" if not run.is_over:
-            await session.commit(actor=actor.key, outbox=click_toasts)
-            notice = Notice(code="run-was-cancelled", args={"who": actor.name})
-            await finish_run(session, tools, result=RunResult(status="cancelled"), notice=notice, by=actor.key, done=[row.id])
-            if (playing := tools.running.get(session.key)) is not None:
-                playing.stop()
+            await _cancel(row, session, tools, actor)
         case _ if is_parents:  # it goes on by itself, or has ended: its parent hears of it
             await session.commit(actor=actor.key, inbox_done=[row.id])
         case _:
             await _refuse_late(row, session, actor)
+
+
+async def take_leave(row: InboxRow, session: Session, tools: Tools) -> None:
+    """Cancel the run because its person leaves it at an open question; the run around it is left in its place."""
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return
+    run, question_id = session.state.run, RunLeave.model_validate(row.body).question_id
+    is_late = run is None or run.is_over or (bool(question_id) and _find_question(run, question_id) is None)
+    if run is None or is_late or not may_control(actor, run):
+        refusal = _build_refusal(row, session, Notice(code="choice-outdated" if is_late else "run-not-yours"))
+        await session.commit(actor=actor.key, outbox=refusal, inbox_done=[row.id])
+    elif run.parent:
+        leave = RunLeave().to_row(run.parent, source=f"leave:{run.parent}:{row.id}", actor=row.actor, now=session.now)
+        toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
+        await session.commit(actor=actor.key, outbox=toasts, inbox_done=[row.id], inbox_new=[leave])
+    else:
+        await _cancel(row, session, tools, actor)
+
+
+async def _cancel(row: InboxRow, session: Session, tools: Tools, actor: Actor) -> None:
+    await session.commit(actor=actor.key, outbox=build_click_toasts(row, session, Notice(code="toast-doing")))
+    notice = Notice(code="run-was-cancelled", args={"who": actor.name})
+    await finish_run(session, tools, result=RunResult(status="cancelled"), notice=notice, by=actor.key, done=[row.id])
+    if (playing := tools.running.get(session.key)) is not None:
+        playing.stop()
 
 
 async def _pause(row: InboxRow, session: Session, actor: Actor, run: RunState, outbox_rows: Sequence[OutboxRow]) -> None:

@@ -6,11 +6,13 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address, is_run
 from orchestrator.domain.inputs import Command, FeatureClick, Input, ParsedInput, TextMessage
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.run_inputs import RunAnswer, RunOrder, RunQuestion, RunStart
+from orchestrator.domain.run_inputs import RunAnswer, RunLeave, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
 from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.language.run_words import read_run_words
 from orchestrator.runs.memo import format_args
-from orchestrator.runs.questions import is_answer_click
+from orchestrator.runs.other_words import take_other_words
+from orchestrator.runs.questions import LEAVE, is_answer_click, is_for_people
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.titles import name_runs
 from orchestrator.sessions import outbox
@@ -43,14 +45,17 @@ async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
 async def take_message(message: ParsedInput, session: Session, tools: Tools, *, engines: Engines) -> bool:
     """Pass a message on to the run that waits for words of this person in this chat; return whether there is such a run.
 
-    Of several, the run that asked last gets the message.
+    Of several, the run that asked last gets the message. Words that can hardly be an answer do what they say instead.
     """
     row, content = message.row, message.content
-    if not session.state.listening or not isinstance(content, TextMessage) or content.origin == "button":
+    if not isinstance(content, TextMessage) or content.origin == "button":
         return False
     if not (content.text or content.quoted) or content.engine != DEFAULT_ENGINE:  # nothing, or the words after a command
         return False
     listener = find_listener(session, row.actor_key, "text")
+    meant = read_run_words(content.text) if is_for_people(session.key) and not content.quoted else None
+    if meant is not None and await take_other_words(meant, listener, row, content, session, tools):
+        return True
     if listener is None:
         return False
     actor = await admit_actor(row, session, tools)
@@ -96,8 +101,8 @@ def find_listener(session: Session, person: str, takes: str) -> tuple[str, str] 
 async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     """Pass a click on a button of a run on to the run.
 
-    The words of the button are ("run", run id, question id, number of the option), ("run", run id, order), or for the card of a run
-    ("run", run id, "details" or "check" or "undo", confirmation id). Only the chat of a run may ask for what is on its cards.
+    The words of the button are ("run", run id, question id, number of the option or "leave"), ("run", run id, order), or for the card of a
+    run ("run", run id, "details" or "check" or "undo", confirmation id). Only the chat of a run may ask for what is on its cards.
     """
     click = FeatureClick.model_validate(row.body)
     actor = await admit_actor(row, session, tools)
@@ -118,6 +123,8 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
             given = FeatureClick(words=("undo", card), callback_id=click.callback_id)
         case (_, run_id, order) if order in ORDERS:
             given = RunOrder(order=order, callback_id=click.callback_id)
+        case (_, run_id, question_id, order) if order == LEAVE:
+            given = RunLeave(question_id=question_id, callback_id=click.callback_id)
         case (_, run_id, question_id, option) if is_answer_click(click.words):
             given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:

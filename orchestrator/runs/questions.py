@@ -9,23 +9,30 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
 
+from orchestrator.domain.address import Address
 from orchestrator.domain.inputs import SYSTEM
 from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.domain.run_inputs import RunAnswer, RunQuestion
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Heard, Option
+from orchestrator.language.run_words import read_run_words
 from orchestrator.runs.foreign_texts import ForeignTexts
+from orchestrator.runs.nodes import MAX_OPTIONS
 from state.canonical import hash_text
 from state.clock import format_iso
 from state.events.runs import RunWaits, RunWoken
+from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
-from state.model.run_state import RunWait
+from state.model.run_state import RunState, RunWait
 
 BUTTON: Final = "run"
 """The first word of the buttons of runs: ("run", run id, question id, number of the option)."""
+LEAVE: Final = "leave"
+"""The last word of the button below a question that ends the run, in place of the number; and the order that it gives."""
 _DIGITS: Final = 4
 """How many digits the number of a button may have."""
 _ID_LENGTH: Final = 8
+_PAGE: Final = 1000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +47,8 @@ class Question:
     """When the run goes on without an answer; None for never."""
 
 
-def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -> Question:
-    """Return the question that the node of the run `key` asks; by default only the owner of the run may answer it."""
+def open_question(key: str, node: str, ask: Ask, *, owner: str, home: str, now: datetime) -> Question:
+    """Return the question that the node of the run `key` asks in the chat `home`; by default only the owner of the run may answer it."""
     question_id = hash_text(f"{key}/{node}")[:_ID_LENGTH]
     until = now + ask.timeout if ask.timeout is not None else None
     answers = list(ask.answers or (owner,))
@@ -55,19 +62,56 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, now: datetime) -
         question=ask.text,
         options=[option.label for option in ask.options],
         controls=[control.label for control in ask.controls],
+        words=sorted(word for word in ask.words if read_run_words(word)) if is_for_people(home) else [],
+        leave=is_for_people(home) and len(ask.options) + len(ask.controls) < MAX_OPTIONS and not _has_way_out(ask),
         notice=ask.notice.model_dump(mode="json") if ask.notice is not None else {},
     )
-    buttons = build_buttons(key, question_id, event.options, event.controls)
+    buttons = build_buttons(key, event)
     parts, notices = _say_question(ask)
     reply = Reply(parts=parts, notices=notices, actions=buttons)
     return Question(question_id=question_id, event=event, reply=reply, ask=ask, until=until)
 
 
-def build_buttons(key: str, question_id: str, options: Sequence[str], controls: Sequence[str] = ()) -> tuple[Action, ...]:
-    """Return the buttons that answer a question of the run `key`: with the labels `options`, and with the sentences `controls` by code."""
-    run_id = key.removeprefix("run:")
-    labels = [*(Notice(code="run-option", args={"label": label}) for label in options), *(Notice(code=code) for code in controls)]
-    return tuple(Action(words=(BUTTON, run_id, question_id, str(number)), label=label) for number, label in enumerate(labels))
+def is_for_people(home: str) -> bool:
+    """Return whether people answer the questions in this chat. To a client that fetches its messages every word is a value."""
+    return not Address.parse(home).is_pulled
+
+
+def _has_way_out(ask: Ask) -> bool:
+    """Return whether a button of the question ends the run, or is called so by its author."""
+    return any(option.leaves for option in (*ask.options, *ask.controls)) or any(
+        read_run_words(option.label) == "leave" for option in ask.options
+    )
+
+
+def build_buttons(key: str, asked: RunWaits) -> tuple[Action, ...]:
+    """Return the buttons below a question of the run `key`: its options, the program's own, and one that ends the run."""
+    place = (BUTTON, key.removeprefix("run:"), asked.waits_for)
+    labels = [
+        *(Notice(code="run-option", args={"label": label}) for label in asked.options),
+        *(Notice(code=code) for code in asked.controls),
+    ]
+    leave = (Action(words=(*place, LEAVE), label=Notice(code="run-leave")),) if asked.leave else ()
+    return (*(Action(words=(*place, str(number)), label=label) for number, label in enumerate(labels)), *leave)
+
+
+def build_left_reply(asked: RunWaits) -> Reply:
+    """Return the message of a question to which no answer is wanted any more, because its run is over: without buttons."""
+    parts = (Text(text=asked.question),) if asked.question else ()
+    notices = (Notice.model_validate(asked.notice),) if asked.notice else ()
+    return Reply(parts=parts, notices=(*notices, Notice(code="run-question-left")))
+
+
+async def read_questions(key: str, run: RunState, store: AsyncStore) -> list[RunWaits]:
+    """Return the open questions of the run, in the order in which they were asked."""
+    waited = {node: wait.waits_for for node, wait in run.waits.items() if wait.on == "input"}
+    found: dict[str, RunWaits] = {}
+    after = 0
+    while waited and (page := await store.read_events(key, after=after, limit=_PAGE)):
+        run_waits = (RunWaits.from_data(one.data) for one in page if one.type == RunWaits.__name__)
+        found |= {run_wait.node: run_wait for run_wait in run_waits if waited.get(run_wait.node) == run_wait.waits_for}
+        after = page[-1].seq
+    return list(found.values())
 
 
 def _say_question(ask: Ask) -> tuple[tuple[Text, ...], tuple[Notice, ...]]:

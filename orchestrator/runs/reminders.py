@@ -11,13 +11,12 @@ from typing import Any, Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import SYSTEM, TimerDue
 from orchestrator.domain.outputs import Action, Notice, Reply
-from orchestrator.runs.questions import build_buttons
+from orchestrator.runs.questions import build_buttons, read_questions
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunWaits
-from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, Timer
 from state.model.card import Card
 from state.model.run_state import RunState
@@ -30,7 +29,6 @@ MAX_NAMED: Final = 20
 """How many questions and cards one reminder names."""
 MAX_TIMERS: Final = 100_000
 """Of so many due timers the one of this reminder is looked for; after a long standstill many are due at once."""
-_PAGE: Final = 1000
 
 
 def build_reminder_timer(key: str, node: str, waits_for: str, now: datetime) -> Timer:
@@ -68,23 +66,11 @@ async def remind_person(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor="system", timers=[again], inbox_done=[row.id])
         return
     await session.flush()
-    asked = await _read_questions(key, run, tools.store)
+    asked = await read_questions(key, run, tools.store)
     waiting = [cards[run_wait.waits_for] for run_wait in run.waits.values() if run_wait.on == "effect" and run_wait.waits_for in cards]
     reply = tools.guard.clean_reply(_build_reminder(key, run, asked, waiting), "", locale=Actor.model_validate(run.actor or SYSTEM).locale)
     reply_row = outbox.build_reply_row(key, reply, session.now, key=f"{key}:reminds:{node}:{waits_for}")
     await session.commit(actor="system", outbox=[reply_row], timers=[gone, *drop_reminders(key, run, session.now)], inbox_done=[row.id])
-
-
-async def _read_questions(key: str, run: RunState, store: AsyncStore) -> list[RunWaits]:
-    """Return the open questions of the run, in the order in which they were asked."""
-    waited = {node: wait.waits_for for node, wait in run.waits.items() if wait.on == "input"}
-    found: dict[str, RunWaits] = {}
-    after = 0
-    while waited and (page := await store.read_events(key, after=after, limit=_PAGE)):
-        run_waits = (RunWaits.from_data(one.data) for one in page if one.type == RunWaits.__name__)
-        found |= {run_wait.node: run_wait for run_wait in run_waits if waited.get(run_wait.node) == run_wait.waits_for}
-        after = page[-1].seq
-    return list(found.values())
 
 
 def _build_reminder(key: str, run: RunState, run_waits: list[RunWaits], cards: list[Card]) -> Reply:
@@ -95,5 +81,5 @@ def _build_reminder(key: str, run: RunState, run_waits: list[RunWaits], cards: l
     notice = Notice(code="run-reminder", args={"definition": run.name, "questions": named[0], "calls": named[1]})
     actions: tuple[Action, ...] = ()
     if len(run_waits) == 1 and not cards:
-        actions = build_buttons(key, run_waits[0].waits_for, run_waits[0].options, run_waits[0].controls)
+        actions = build_buttons(key, run_waits[0])
     return Reply(notices=(notice,), actions=actions)

@@ -96,7 +96,7 @@ class RunPass:
             return heard
         self.check_going_on(node)
         if not self.is_waiting(node):
-            question = open_question(self._session.key, node, ask, owner=self.run.owner, now=self.now)
+            question = open_question(self._session.key, node, ask, owner=self.run.owner, home=self.run.home, now=self.now)
             reply = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
             reply_row = outbox.build_reply_row(self._session.key, reply, self.now, key=f"{self._session.key}:{node}")
             listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []

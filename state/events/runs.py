@@ -114,9 +114,13 @@ class RunWaits(Event):
     question: Personal[str] = ""
     """The text of the question, and below it the texts of its buttons."""
     options: Personal[list[str]] = Field(default_factory=list)
-    later: ClassVar[frozenset[str]] = frozenset({"controls"})
+    later: ClassVar[frozenset[str]] = frozenset({"controls", "words", "leave"})
     controls: list[str] = Field(default_factory=list)
     """The codes of the sentences on the program's own buttons, which stand below `options` and are numbered after them."""
+    words: Personal[list[str]] = Field(default_factory=list)
+    """Answers of the author's that read like a wish to leave, to go back or to ask for something else, and are none."""
+    leave: bool = False
+    """Whether the program's button that ends the run stands below all others."""
     notice: Personal[dict[str, Any]] = Field(default_factory=dict)
     """A question in the words of the program as a stored `Notice`, in place of `question`; empty for none."""
 

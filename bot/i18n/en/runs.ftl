@@ -4,6 +4,7 @@ menu-flow = Start a flow of agents
 menu-runs = Which runs are under way
 menu-cancel = Cancel a run
 run-option = { $label }
+run-leave = ✖ Cancel
 run-retry = ↻ Try again
 run-resume = ▶ Continue
 run-retry-one = ↻ Try “{ $definition }” again{ $id ->
@@ -102,6 +103,7 @@ run-cancel-none = { $wanted ->
    *[other] You have no run “{ $wanted }”. /runs shows what is under way.
 }
 run-question-late = ⌛ There was no answer, the run went on.
+run-question-left = ✖ No answer is needed any more.
 run-answer-photo = ✓ Photo received
 run-answer-document = ✓ File received: { $name }
 run-answer-contact = ✓ Contact received: { $name }

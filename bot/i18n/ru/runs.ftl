@@ -4,6 +4,7 @@ menu-flow = Запустить поток агентов
 menu-runs = Какие запуски идут
 menu-cancel = Отменить запуск
 run-option = { $label }
+run-leave = ✖ Отменить
 run-retry = ↻ Повторить
 run-resume = ▶ Продолжить
 run-retry-one = ↻ Повторить «{ $definition }»{ $id ->
@@ -102,6 +103,7 @@ run-cancel-none = { $wanted ->
    *[other] Запуска «{ $wanted }» среди ваших нет. Что идёт, покажет /runs.
 }
 run-question-late = ⌛ Ответа не было, дальше — без него.
+run-question-left = ✖ Ответ больше не нужен.
 run-answer-photo = ✓ Фото получено
 run-answer-document = ✓ Файл получен: { $name }
 run-answer-contact = ✓ Контакт получен: { $name }

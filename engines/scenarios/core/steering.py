@@ -12,7 +12,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import Option
 
 BACK: Final = Option(label="scenario-back", value={"__scenario__": "back"})
-CANCEL: Final = Option(label="scenario-cancel", value={"__scenario__": "cancel"})
+CANCEL: Final = Option(label="scenario-cancel", value={"__scenario__": "cancel"}, leaves=True)
 """The buttons; no author can give a button such a value by chance, and it has no other meaning than theirs."""
 CANCELLED: Final = "scenario-cancelled"
 

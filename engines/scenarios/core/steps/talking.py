@@ -143,7 +143,8 @@ def _build_question(call: StepCall[InputParams], expected: Expected, announced: 
     options = tuple(replace(one.to_option(), origins=whence) for one, whence in zip(params.buttons, origins, strict=True)) or announced
     takes: frozenset[Takes] = frozenset() if params.only_buttons and options else expected.takes
     timeout = timedelta(seconds=params.timeout) if params.timeout is not None else None
-    return Ask(text=params.prompt, options=options, takes=takes, timeout=timeout)
+    words = frozenset((*params.choices, *(answer for answer in params.next_step_map if answer != DEFAULT)))
+    return Ask(text=params.prompt, options=options, takes=takes, words=words, timeout=timeout)
 
 
 def _was_refused(call: StepCall[InputParams], number: int) -> bool:

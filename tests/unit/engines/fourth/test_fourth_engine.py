@@ -87,7 +87,7 @@ async def test_a_run_of_it_asks_to_its_end(world: World) -> None:
     await world.work(start("call", engine="checklist"))
     for _ in CHECKLIST["points"]:
         asked = [row for row in world.outbox() if row.kind == "reply"][-1]
-        await world.work(click(*asked.body["actions"][-1]["words"]))
+        await world.work(click(*asked.body["actions"][1]["words"]))
     ended = [notice for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]][-1]
     assert Translator("ru").translate_notice(Notice.model_validate(ended)) == "«Перед звонком»: осталось 2."
     assert (index(world).engine, index(world).status) == ("checklist", "done")

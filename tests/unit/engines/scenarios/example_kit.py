@@ -59,7 +59,7 @@ class Stage:
         """Press the button with this label under the last question."""
         for label in labels:
             asked = [row for row in self.rows if row.kind == "reply" and row.body["actions"]][-1]
-            found = [one["words"] for one in asked.body["actions"] if one["label"]["args"]["label"] == label]
+            found = [one["words"] for one in asked.body["actions"] if one["label"]["args"].get("label") == label]
             assert len(found) == 1, (label, [one["label"]["args"] for one in asked.body["actions"]])
             await self._work(self._build_click(found[0]))
 

@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
+from orchestrator.runs.questions import LEAVE
 from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.store import InboxRow
@@ -30,8 +31,8 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def buttons(world: World) -> list[list[str]]:
-    """The words of the buttons that wait to be delivered."""
-    return [list(one["words"]) for row in replies(world) for one in row.body["actions"]]
+    """The words of the buttons that wait to be delivered, without those that leave a run."""
+    return [list(one["words"]) for row in replies(world) for one in row.body["actions"] if one["words"][-1] != LEAVE]
 
 
 def press(words: list[str], *, actor: Actor = ANNA, chat: str = CHAT) -> InboxRow:

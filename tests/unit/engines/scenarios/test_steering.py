@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.inputs import FeatureClick
+from orchestrator.runs.questions import LEAVE
 from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
@@ -33,7 +34,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class Talk:
-    """What Anna sees last, and the buttons that she presses."""
+    """What Anna sees last, and the buttons of the scenario that she presses."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -47,7 +48,8 @@ class Talk:
             self.text = " ".join(part["text"] for part in row.body["parts"])
             shown = [one for one in row.body["notices"] if one["code"] == "scenario-progress"]
             self.progress = f"{shown[0]['args']['step']}/{shown[0]['args']['of']}" if shown else ""
-            self.buttons = {one["label"]["args"].get("label", one["label"]["code"]): one["words"] for one in row.body["actions"]}
+            own = [one for one in row.body["actions"] if one["words"][-1] != LEAVE]
+            self.buttons = {one["label"]["args"].get("label", one["label"]["code"]): one["words"] for one in own}
 
     async def press(self, label: str) -> None:
         """Press a button of the last message."""

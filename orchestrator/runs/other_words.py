@@ -1,0 +1,73 @@
+"""Does what a person means who types something else than an answer while a run of the chat waits for one: leaves the run.
+
+What the author has given a meaning to comes first: the buttons, the choices, and the answers that lead to steps of their own.
+"""
+
+from typing import Final
+
+from orchestrator.domain.inputs import TextMessage
+from orchestrator.domain.run_inputs import RunAnswer, RunLeave
+from orchestrator.language.run_words import RunWords, normalize_words
+from orchestrator.runs.questions import read_questions
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
+from orchestrator.turns.turn import admit_actor
+from state.events.runs import InputTaken, RunWaits
+from state.journal.async_store import AsyncStore
+from state.journal.journal import load_state
+from state.journal.run_index import PREFIX, RunFilter
+from state.journal.store import InboxRow
+
+_MOST_RUNS: Final = 100
+
+
+async def take_other_words(
+    meant: RunWords, listener: tuple[str, str] | None, row: InboxRow, content: TextMessage, session: Session, tools: Tools
+) -> bool:
+    """Do what the words mean, and return whether they are no answer.
+
+    `listener` is the (id, run) of the question that takes words. A person may also leave or go back at one that takes none.
+    """
+    question = listener if meant == "request" else await _find_newest(session.key, row.actor_key, tools.store)
+    asked = await find_asked(*question, tools.store) if question is not None else None
+    if asked is None or question is None or meant == "request":
+        return False
+    question_id, run = question
+    said = normalize_words(content.text)
+    option = next((number for number, label in enumerate(asked.options) if normalize_words(label) == said), None)
+    is_authors = option is not None or said in map(normalize_words, asked.words)
+    if is_authors and "text" in asked.takes:
+        return False
+    if meant != "leave" and option is None:
+        return False
+    actor = await admit_actor(row, session, tools)
+    if actor is None:
+        return True
+    if option is not None:  # the question takes no words, but these are those of a button
+        given: RunAnswer | RunLeave = RunAnswer(question_id=question_id, option=option)
+    else:
+        given = RunLeave(question_id=question_id)
+    new = given.to_row(run, source=f"run-words:{row.id}", actor=row.actor, now=session.now)
+    events = [InputTaken(question_id=question_id)] if option is not None else []  # whoever may not cancel the run can still answer
+    await session.commit(*events, actor=actor.key, inbox_done=[row.id], inbox_new=[new])
+    return True
+
+
+async def _find_newest(home: str, person: str, store: AsyncStore) -> tuple[str, str] | None:
+    """Return (id, run) of the question that the person was asked last in this chat and may answer; None if there is none."""
+    runs = await store.list_runs(RunFilter(home=home, statuses=("waiting", "paused"), limit=_MOST_RUNS))
+    found: list[tuple[str, str, str]] = []
+    for row in runs:
+        run = f"{PREFIX}{row.run_id}"
+        state, _ = await store.read(load_state, run)
+        waits = state.run.waits.values() if state.run is not None else ()
+        found += [(wait.since, wait.waits_for, run) for wait in waits if wait.on == "input" and person in wait.answers]
+    return max(found)[1:] if found else None
+
+
+async def find_asked(question_id: str, run: str, store: AsyncStore) -> RunWaits | None:
+    """Return the question as the run `run` asked it, None if it is not open any more."""
+    state, _ = await store.read(load_state, run)
+    if state.run is None or state.run.is_over:
+        return None
+    return next((asked for asked in await read_questions(run, state.run, store) if asked.waits_for == question_id), None)
