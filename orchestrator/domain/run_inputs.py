@@ -44,6 +44,7 @@ class RunAnswer(Click, kind="run_answer"):
     option: int | None = None
     """The number of the chosen button; None for what was typed or sent."""
     answer_kind: str = "text"
+    """"text", "contact", "photo", "document", or "back" for the wish to answer the question before anew."""
     text: str = ""
     quoted: str = ""
     """Text of somebody else in the same message."""

@@ -21,7 +21,7 @@ from state.model.definitions import EDITION
 from state.stored import JsonObject
 
 T = TypeVar("T")
-AnswerKind = Literal["text", "option", "contact", "photo", "document", "timeout"]
+AnswerKind = Literal["text", "option", "contact", "photo", "document", "back", "timeout"]
 Takes = Literal["text", "contact", "photo", "document"]
 NodeState = Literal["new", "waited", "finished"]
 """What a node is when the run is played: never played before; it waits, or what it waited for has come; nothing is left to do."""
@@ -220,6 +220,8 @@ class Ask:
     words: frozenset[str] = frozenset()
     """What may be typed as an answer and has a meaning of its author's, such as a choice: it is one, even if it says «стоп»."""
     takes: frozenset[Takes] = frozenset()
+    can_go_back: bool = False
+    """Whether the engine can ask the question before this one anew: the answer «назад» is then a `Heard` of kind "back"."""
     timeout: timedelta | None = None
     answers: tuple[str, ...] = ()
 
@@ -229,7 +231,7 @@ class Heard:
     """The answer to an `Ask`.
 
     `value` is the text, the value of the option, {phone, name, user_id} for a contact, {digest, name, size, type} for a photo or document
-    (`RunContext.load_file` gives its content), None after a timeout.
+    (`RunContext.load_file` gives its content), None after a timeout and for a wish to go back.
     """
 
     kind: AnswerKind

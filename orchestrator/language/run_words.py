@@ -4,6 +4,7 @@ Only a message that says nothing else counts: «отмени, пожалуйст
 """
 
 import re
+from collections.abc import Iterable
 from typing import Final, Literal
 
 from orchestrator.language.lexicon import load_lexicon
@@ -29,6 +30,12 @@ def read_run_words(text: str) -> RunWords | None:
         if _GOES_BACK.fullmatch(said):
             return "back"
     return "request" if asks_the_bot(text) else None
+
+
+def read_other_words(text: str, own: Iterable[str]) -> RunWords | None:
+    """Return what a text is instead of an answer; None also for words of which the author of the question says what they mean (`own`)."""
+    meant = read_run_words(text)
+    return meant if meant is not None and normalize_words(text) not in map(normalize_words, own) else None
 
 
 def normalize_words(text: str) -> str:

@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunFailed, RunResult
+from orchestrator.language.run_words import read_run_words
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given, Person
 from orchestrator.rehearsals.rehearsal import Happening
 from orchestrator.runs.memo import Memo, load_output
@@ -131,9 +132,11 @@ def read_input(woken: RunWoken, buttons: Sequence[str]) -> str | Given:
             return Given(photo=str(sent.get("name", "")))
         case "document":
             return Given(document=str(sent.get("name", "")))
+        case "back":
+            return "back"
         case _:
             text = str(stored.get("text", ""))
-            return Given(text=text) if text in buttons else text
+            return Given(text=text) if text in buttons or read_run_words(text) in {"leave", "back"} else text
 
 
 def build_mock(kind: str, output: Any) -> Any:

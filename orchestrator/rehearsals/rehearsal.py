@@ -58,6 +58,10 @@ class RehearsalStopped(Exception):
     """The rehearsal cannot go on, for a reason that is none of the run's."""
 
 
+class RunLeft(RehearsalStopped):
+    """The person leaves the run at a question, with all that was started around it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where in a rehearsal something happens."""
@@ -162,7 +166,10 @@ class Rehearsal:
 
     async def play(self, engine: str, key: str, args: Mapping[str, Value]) -> RunResult:
         """Return the result of a run. A failure is a result too; RehearsalStopped and SettingsError of the outside are raised."""
-        return await self.play_run(engine, key, args, depth=0, parent="")
+        try:
+            return await self.play_run(engine, key, args, depth=0, parent="")
+        except RunLeft:
+            return RunResult(status="cancelled")
 
     def has_engine(self, engine: str) -> bool:
         """Return whether runs of this engine are played here."""

@@ -17,9 +17,11 @@ from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.language.run_words import RunWords, read_other_words
 from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given
-from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped, TakeText
+from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped, RunLeft, TakeText
+from orchestrator.runs.questions import LEAVE_LABEL
 from state.canonical import dumps
 from state.stored import JsonObject
 
@@ -294,7 +296,18 @@ def build_end(place: Place, ask: Ask) -> ScriptEnded:
 
 
 def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
-    """Return an input as the answer to a question, None for one that does not come in time. Raises AnswerUnfit if nobody could give it."""
+    """Return an input as the answer to a question, None for one that does not come in time.
+
+    Words that leave the run or go back do so, as in a chat; under `text` they are an answer. Raises AnswerUnfit if nobody could give it,
+    and RunLeft.
+    """
+    meant = find_other_words(given, ask)
+    if meant == "leave":
+        raise RunLeft(f"step {place.step} of {place.definition} is left")
+    if meant == "back" and not ask.can_go_back:
+        raise AnswerUnfit(f"step {place.step} of {place.definition} has no question before it to go back to")
+    if meant == "back":
+        return RunAnswer(question_id="", answer_kind="back")
     labels = [option.label for option in (*ask.options, *ask.controls)]
     one = given if isinstance(given, Given) else None
     if one is not None and one.timeout:
@@ -316,6 +329,15 @@ def read_answer(given: str | Given, ask: Ask, place: Place) -> RunAnswer | None:
     wanted = [*(f'the button "{label}"' for label in labels), *sorted(ask.takes)]
     what = given if isinstance(given, str) else one.model_dump(exclude_none=True) if one is not None else ""
     raise AnswerUnfit(f"step {place.step} of {place.definition} takes {', '.join(wanted)}, not {what}")
+
+
+def find_other_words(given: str | Given, ask: Ask) -> RunWords | None:
+    """Return what typed words are instead of an answer to the question. A new request is its answer here, for nobody else hears it."""
+    if isinstance(given, Given) and given.press == LEAVE_LABEL:
+        return "leave"
+    own = (*(option.label for option in ask.options), *ask.words)
+    meant = read_other_words(given, own) if isinstance(given, str) and not any(given == control.label for control in ask.controls) else None
+    return meant if meant != "request" else None
 
 
 def to_written(found: Any) -> str:

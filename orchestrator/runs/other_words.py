@@ -1,4 +1,4 @@
-"""Does what a person means who types something else than an answer while a run of the chat waits for one: leaves the run.
+"""Does what a person means who types something else than an answer while a run of the chat waits for one: leaves the run, or goes back.
 
 What the author has given a meaning to comes first: the buttons, the choices, and the answers that lead to steps of their own.
 """
@@ -6,9 +6,11 @@ What the author has given a meaning to comes first: the buttons, the choices, an
 from typing import Final
 
 from orchestrator.domain.inputs import TextMessage
+from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunLeave
-from orchestrator.language.run_words import RunWords, normalize_words
+from orchestrator.language.run_words import RunWords, normalize_words, read_other_words
 from orchestrator.runs.questions import read_questions
+from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor
@@ -35,20 +37,24 @@ async def take_other_words(
     question_id, run = question
     said = normalize_words(content.text)
     option = next((number for number, label in enumerate(asked.options) if normalize_words(label) == said), None)
-    is_authors = option is not None or said in map(normalize_words, asked.words)
-    if is_authors and "text" in asked.takes:
-        return False
-    if meant != "leave" and option is None:
+    if "text" in asked.takes and read_other_words(content.text, (*asked.options, *asked.words)) is None:
         return False
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return True
+    if meant == "back" and option is None and not asked.back:
+        reply_row = outbox.build_reply_row(session.key, build_reply(Notice(code="run-no-way-back")), session.now)
+        await session.commit(actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
+        return True
     if option is not None:  # the question takes no words, but these are those of a button
         given: RunAnswer | RunLeave = RunAnswer(question_id=question_id, option=option)
+    elif meant == "back":
+        given = RunAnswer(question_id=question_id, answer_kind="back")
     else:
         given = RunLeave(question_id=question_id)
     new = given.to_row(run, source=f"run-words:{row.id}", actor=row.actor, now=session.now)
-    events = [InputTaken(question_id=question_id)] if option is not None else []  # whoever may not cancel the run can still answer
+    is_answered = isinstance(given, RunAnswer) and question_id in (session.state.listening or {})
+    events = [InputTaken(question_id=question_id)] if is_answered else []  # whoever may not leave the run can still answer
     await session.commit(*events, actor=actor.key, inbox_done=[row.id], inbox_new=[new])
     return True
 

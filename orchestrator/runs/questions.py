@@ -29,6 +29,8 @@ BUTTON: Final = "run"
 """The first word of the buttons of runs: ("run", run id, question id, number of the option)."""
 LEAVE: Final = "leave"
 """The last word of the button below a question that ends the run, in place of the number; and the order that it gives."""
+LEAVE_LABEL: Final = "run-leave"
+"""The code of the sentence on it."""
 _DIGITS: Final = 4
 """How many digits the number of a button may have."""
 _ID_LENGTH: Final = 8
@@ -63,6 +65,7 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, home: str, now: 
         options=[option.label for option in ask.options],
         controls=[control.label for control in ask.controls],
         words=sorted(word for word in ask.words if read_run_words(word)) if is_for_people(home) else [],
+        back=ask.can_go_back,
         leave=is_for_people(home) and len(ask.options) + len(ask.controls) < MAX_OPTIONS and not _has_way_out(ask),
         notice=ask.notice.model_dump(mode="json") if ask.notice is not None else {},
     )
@@ -91,7 +94,7 @@ def build_buttons(key: str, asked: RunWaits) -> tuple[Action, ...]:
         *(Notice(code="run-option", args={"label": label}) for label in asked.options),
         *(Notice(code=code) for code in asked.controls),
     ]
-    leave = (Action(words=(*place, LEAVE), label=Notice(code="run-leave")),) if asked.leave else ()
+    leave = (Action(words=(*place, LEAVE), label=Notice(code=LEAVE_LABEL)),) if asked.leave else ()
     return (*(Action(words=(*place, str(number)), label=label) for number, label in enumerate(labels)), *leave)
 
 
@@ -127,8 +130,9 @@ def close_question(ask: Ask, heard: Heard) -> Reply:
             if (control := _find_control(ask, heard)) is not None:
                 label = Notice(code=control.label).model_dump()
             return Reply(parts=parts, notices=(*notices, Notice(code="chosen", args={"label": label})))
-        case "timeout":
-            return Reply(parts=parts, notices=(*notices, Notice(code="run-question-late")))
+        case "timeout" | "back":
+            code = "run-question-late" if heard.kind == "timeout" else "run-went-back"
+            return Reply(parts=parts, notices=(*notices, Notice(code=code)))
         case "contact" | "photo" | "document":
             name = str((heard.value.data or {}).get("name", ""))
             return Reply(parts=parts, notices=(*notices, Notice(code=f"run-answer-{heard.kind}", args={"name": name})))
@@ -188,7 +192,9 @@ def is_answer_click(words: Sequence[str]) -> bool:
 
 def is_answer_fitting(run_answer: RunAnswer, wait: RunWait) -> bool:
     """Return whether the question that the node waits for offers this button, or takes an answer of this kind."""
-    return 0 <= run_answer.option < wait.options if run_answer.option is not None else run_answer.answer_kind in wait.takes
+    if run_answer.option is not None:
+        return 0 <= run_answer.option < wait.options
+    return wait.back if run_answer.answer_kind == "back" else run_answer.answer_kind in wait.takes
 
 
 def store_answer(run_answer: RunAnswer) -> tuple[dict[str, Any], Origins]:
@@ -219,5 +225,7 @@ def build_answer(woken: RunWoken, ask: Ask) -> Heard:
             return Heard(kind="text", value=Value(str(stored.get("text", "")), origins), by=woken.by)
         case "contact" | "photo" | "document":
             return Heard(kind=kind, value=Value(stored.get("sent"), origins), by=woken.by)
+        case "back":
+            return Heard(kind="back", value=Value(None, origins), by=woken.by)
         case _:
             return Heard(kind="timeout", value=Value(None, origins))

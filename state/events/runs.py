@@ -114,13 +114,15 @@ class RunWaits(Event):
     question: Personal[str] = ""
     """The text of the question, and below it the texts of its buttons."""
     options: Personal[list[str]] = Field(default_factory=list)
-    later: ClassVar[frozenset[str]] = frozenset({"controls", "words", "leave"})
+    later: ClassVar[frozenset[str]] = frozenset({"controls", "words", "leave", "back"})
     controls: list[str] = Field(default_factory=list)
     """The codes of the sentences on the program's own buttons, which stand below `options` and are numbered after them."""
     words: Personal[list[str]] = Field(default_factory=list)
     """Answers of the author's that read like a wish to leave, to go back or to ask for something else, and are none."""
     leave: bool = False
     """Whether the program's button that ends the run stands below all others."""
+    back: bool = False
+    """Whether the question before this one can be asked anew."""
     notice: Personal[dict[str, Any]] = Field(default_factory=dict)
     """A question in the words of the program as a stored `Notice`, in place of `question`; empty for none."""
 
@@ -218,6 +220,7 @@ def _fold_wait(state: State, data: dict[str, Any], ts: str) -> None:
         since=ts,
         options=len(data.get("options", ())) + len(data.get("controls", ())),
         takes=list(data.get("takes", ())),
+        back=bool(data.get("back")),
     )
     waits = {**run.waits, data["node"]: wait}
     state.run = run.with_values(waits=waits, status="paused" if run.status == "paused" else "waiting", updated_at=ts)

@@ -33,6 +33,8 @@ class RunWait(Stored):
     """How many buttons the question has."""
     takes: list[str] = field(default_factory=list)
     """What may be sent as the answer beside pressing a button: "text", "contact", "photo", "document"."""
+    back: bool = False
+    """Whether the question before this one can be asked anew."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -104,6 +104,9 @@ run-cancel-none = { $wanted ->
 }
 run-question-late = ⌛ There was no answer, the run went on.
 run-question-left = ✖ No answer is needed any more.
+run-went-back = ← Back to the question before.
+run-no-way-back = There is no way back: no question came before this one, or something was done since. Answer this one, or type “cancel” to leave.
+run-question-late = ⌛ There was no answer, the scenario went on.
 run-answer-photo = ✓ Photo received
 run-answer-document = ✓ File received: { $name }
 run-answer-contact = ✓ Contact received: { $name }

@@ -147,7 +147,7 @@ class _Playing:
             if time.monotonic() > self._until:
                 raise RunFailed("scenario-too-slow", f"at work for {self._most_seconds:g} s", most=round(self._most_seconds / 60))
             planned = self._plan.steps[place]
-            point = self._build_point(planned) if self._steering.may_go_back and planned.type.asks else None
+            point = self._build_point(planned) if planned.type.asks else None
             self._steering.begin_step(place)
             result = await self._play_step(planned)
             if result.cancels:

@@ -1,8 +1,9 @@
-"""Lets the person of a scenario see how far it is, go a question back, and cancel it, where the definition allows that.
+"""Lets the person of a scenario go a question back and, where the definition allows it, see how far it is and press buttons for both.
 
 A step back never repeats or undoes an effect: only questions that came after the last effect can be gone back to.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -15,6 +16,8 @@ BACK: Final = Option(label="scenario-back", value={"__scenario__": "back"})
 CANCEL: Final = Option(label="scenario-cancel", value={"__scenario__": "cancel"}, leaves=True)
 """The buttons; no author can give a button such a value by chance, and it has no other meaning than theirs."""
 CANCELLED: Final = "scenario-cancelled"
+_MOST_POINTS: Final = 50
+"""To how many questions a person can go back with words alone; the values of each are kept while the run is played."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +38,8 @@ class Steering:
         self._numbers = {place: number for number, place in enumerate(questions, start=1)}
         self._shows_progress = bool(allowed.get("show_progress"))
         self._may_cancel = bool(allowed.get("allow_cancel"))
-        self.may_go_back = bool(allowed.get("allow_back"))
-        self._points: list[Point] = []
+        self._may_go_back = bool(allowed.get("allow_back"))
+        self._points: deque[Point] = deque(maxlen=None if self._may_go_back else _MOST_POINTS)
         self._place = 0
 
     def begin_step(self, place: int) -> None:
@@ -56,9 +59,14 @@ class Steering:
         return self._points.pop()
 
     @property
+    def can_go_back(self) -> bool:
+        """Whether there is a question before the present one to which the person may go back."""
+        return bool(self._points)
+
+    @property
     def controls(self) -> tuple[Option, ...]:
         """The buttons under the question of the present step."""
-        return (*((BACK,) if self._points else ()), *((CANCEL,) if self._may_cancel else ()))
+        return (*((BACK,) if self._points and self._may_go_back else ()), *((CANCEL,) if self._may_cancel else ()))
 
     @property
     def heading(self) -> Notice | None:

@@ -82,6 +82,10 @@ class Controls(Protocol):
     def heading(self) -> Notice | None:
         """How far the scenario is, None if that is not shown."""
 
+    @property
+    def can_go_back(self) -> bool:
+        """Whether there is a question before the present one to which the person may go back."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:

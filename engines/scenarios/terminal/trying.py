@@ -29,7 +29,7 @@ from orchestrator.engines.runs import Ask, RunModelRequest
 from orchestrator.gate.call.value_forms import is_phone
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.rehearsal import Happening, Place, TakeText
-from orchestrator.rehearsals.script import AnswerUnfit, AskModel, Script, ask_no_model, build_end, read_answer
+from orchestrator.rehearsals.script import AnswerUnfit, AskModel, Script, ask_no_model, build_end, find_other_words, read_answer
 from state.canonical import to_storable_text
 from state.clock import SystemClock
 from state.stored import JsonObject
@@ -88,7 +88,7 @@ def read_typed(line: str, ask: Ask) -> str | Given:
     Where no text is taken the @ may be left out. Raises AnswerUnfit, with what is wrong, for a file or telephone that is none.
     """
     labels = [option.label for option in (*ask.options, *ask.controls)]
-    if line in labels:
+    if line in labels or find_other_words(line, ask) is not None:
         return line
     if line.isascii() and line.isdecimal() and len(line) <= _LONGEST_NUMBER and 0 < int(line) <= len(labels):
         return Given(press=labels[int(line) - 1])

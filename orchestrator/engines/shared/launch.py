@@ -3,6 +3,7 @@
 Flows and workflows declare what they are started with in the same way.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Final
 
@@ -84,10 +85,17 @@ async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, take
     """
     typed = ctx.run.args.get(TEXT, Value("", _AUTHOR)) if takes_text else Value("", _AUTHOR)
     answers: dict[str, Value] = {}
-    for index, launch_parameter in enumerate(declared):
-        is_first = index == 0 and bool(str(typed.data).strip())
-        read = read_answer(launch_parameter, str(typed.data), ctx.actor.locale) if is_first else None
-        answers[launch_parameter.name] = Value(read, typed.origins) if read is not None else await _ask(ctx, launch_parameter, index)
+    if declared and str(typed.data).strip() and (read := read_answer(declared[0], str(typed.data), ctx.actor.locale)) is not None:
+        answers[declared[0].name] = Value(read, typed.origins)
+    first = index = len(answers)
+    asked: Counter[str] = Counter()
+    while index < len(declared):
+        answer = await _ask(ctx, declared[index], index, asked, can_go_back=index > first)
+        if answer is None:  # the one before is asked anew
+            index -= 1
+        else:
+            answers[declared[index].name] = answer
+            index += 1
     kept = {name: answer for name, answer in answers.items() if answer.data is not None}
     return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
 
@@ -98,16 +106,24 @@ def _name_node(name: str, index: int) -> str:
     return f"launch/{name}" if is_like_node and not name.isdecimal() and not name.startswith("#") else f"launch/#{index + 1}"
 
 
-async def _ask(ctx: RunContext, one: LaunchParameter, index: int) -> Value:
-    """Return the answer, None for a parameter that is left out. Raises RunFailed after `MOST_TRIES` that do not fit."""
+async def _ask(ctx: RunContext, one: LaunchParameter, index: int, asked: Counter[str], *, can_go_back: bool) -> Value | None:
+    """Return the answer, whose data is None for a parameter that is left out; None if the person goes back to the question before.
+
+    `asked` counts how often each was asked before. Raises RunFailed after `MOST_TRIES` that do not fit.
+    """
     node = _name_node(one.name, index)
     question = Ask(
         text=one.description.strip() or one.name,
         options=build_options(one, ctx.actor.locale),
         takes=frozenset() if one.choices else frozenset({"text"}),
+        can_go_back=can_go_back,
     )
-    for number in range(1, MOST_TRIES + 1):
+    for _ in range(MOST_TRIES):
+        asked[node] += 1
+        number = asked[node]
         heard = await ctx.wait_input(f"{node}/{number}", question)
+        if heard.kind == "back":
+            return None
         if heard.kind == "option":
             return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
         text, unfit = str(heard.value.data), f"{node}/{number}/unfit"

@@ -111,7 +111,12 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     params, expected = call.params, call.params.build_expected(call.ctx.actor.locale)
     keyboard = call.surroundings.keyboard
     steering = call.surroundings.steering
-    question = replace(_build_question(call, expected, keyboard.options), controls=steering.controls, heading=steering.heading)
+    question = replace(
+        _build_question(call, expected, keyboard.options),
+        controls=steering.controls,
+        heading=steering.heading,
+        can_go_back=steering.can_go_back,
+    )
     keyboard.options = ()
     whence = call.find_origins(*_BOUNDS)
     number = tried = 0
@@ -121,6 +126,8 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
         if heard.kind == "timeout":
             call.variables.note_decision(Value(None, call.find_origins("timeout")))
             return _go_on(call, Value(None, AUTHOR), params.on_timeout)
+        if heard.kind == "back":
+            return StepResult(goes_back=True)
         if heard.kind == "option" and heard.value.data in (BACK.value, CANCEL.value):
             return StepResult(goes_back=heard.value.data == BACK.value, cancels=heard.value.data == CANCEL.value)
         read = expected.read(heard.kind, heard.value.data)
