@@ -101,6 +101,8 @@ class TextMessage(PlacedInput, kind="message"):
     attached: str = ""
     """What came with the text and is not read: "photo", "video", "document", "audio" or "other"; "" if nothing did."""
     engine: str = DEFAULT_ENGINE
+    is_request: bool = False
+    """Whether the person has said that it is a request, and not the answer for which a run waits here."""
 
 
 class ChoiceMade(Click, kind="message"):

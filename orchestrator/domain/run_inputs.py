@@ -129,6 +129,16 @@ class RunQuestion(Input, kind="run_question"):
     is_over: bool = False
 
 
+class RunAskAgain(Input, kind="run_ask_again"):
+    """The order to show a question of the run once more, because something else was said since.
+
+    It waits in the chat behind the request that comes before it, and is then passed on to the run.
+    """
+
+    run: str
+    question_id: str
+
+
 class RunOwnerGone(Input, kind="run_owner_gone"):
     """The order to end a run whose owner was erased: nobody is left with whose rights it could work."""
 

@@ -107,6 +107,8 @@ NAMES: Final = {
     "RunForgotten": ("Data of an ended run removed", 2),
     "RunFinished": ("Run ended", 2),
     "InputAwaited": ("Run waits for words in a chat", 1),
+    "QuestionShown": ("Question of a run shown once more", 1),
+    "AnswerDoubted": ("Answer or request, asked back", 1),
     "InputTaken": ("Run took the words of a chat", 1),
 }
 """The name and the severity (0 to 10) of each type of event; other types are exported under their own name with severity 3."""

@@ -14,7 +14,7 @@ from orchestrator.engines.runs import Reasons, RunResult
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runs.nodes import MAX_DETAIL
-from orchestrator.runs.questions import BUTTON, build_closing_row, build_left_reply, is_for_people, read_questions
+from orchestrator.runs.questions import BUTTON, build_closing_row, build_stored_reply, is_for_people, name_message, read_questions
 from orchestrator.runs.reminders import drop_reminders
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
@@ -100,11 +100,12 @@ async def _close_messages(session: Session, tools: Tools, run: RunState) -> list
         return []
     await session.flush()
     locale = find_owner(run).locale
-    left = [(asked.node, build_left_reply(asked)) for asked in await read_questions(session.key, run, tools.store)]
-    return [
-        outbox.build_reply_row(session.key, tools.guard.clean_reply(reply, "", locale=locale), session.now, key=f"{session.key}:{node}")
-        for node, reply in left
-    ]
+    rows: list[OutboxRow] = []
+    for question in await read_questions(session.key, run, tools.store):
+        reply = tools.guard.clean_reply(build_stored_reply(question.asked, Notice(code="run-question-left")), "", locale=locale)
+        key = name_message(session.key, question.asked.node, question.shown)
+        rows.append(outbox.build_reply_row(session.key, reply, session.now, key=key))
+    return rows
 
 
 def _build_end_reply(key: str, notices: Sequence[Notice], run: RunState, result: RunResult) -> Reply:

@@ -5,6 +5,7 @@ from functools import partial
 
 from orchestrator.domain.run_inputs import (
     RunAnswer,
+    RunAskAgain,
     RunChildEnd,
     RunEngineBack,
     RunFile,
@@ -20,7 +21,7 @@ from orchestrator.domain.run_inputs import (
     RunStart,
 )
 from orchestrator.engines.shared.rendering import OPTION
-from orchestrator.runs import inputs, listening
+from orchestrator.runs import doubts, inputs, listening
 from orchestrator.runs.absent_engines import EngineReturns, take_engine_back
 from orchestrator.runs.commands import build_command_specs, build_commands
 from orchestrator.runs.offers import OFFER, take_offer
@@ -57,12 +58,18 @@ def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: ti
             RunRestored.KIND: inputs.take_restore,
             RunMessage.KIND: inputs.pass_message,
             RunQuestion.KIND: listening.note_question,
+            RunAskAgain.KIND: doubts.ask_again,
             RunSentItem.KIND: pass_item,
             RunFile.KIND: taker.take_file,
         },
         periodic_tasks=_list_tasks(engines, store, keep),
         timers={SLEEP: inputs.take_timer, TIMEOUT: inputs.take_timer, REMIND: remind_person},
-        buttons={BUTTON: listening.take_click, OFFER: partial(take_offer, engines=engines), OPTION: take_option},
+        buttons={
+            BUTTON: listening.take_click,
+            doubts.DOUBT: doubts.take_doubt,
+            OFFER: partial(take_offer, engines=engines),
+            OPTION: take_option,
+        },
         commands=build_commands(engines),
         command_specs=build_command_specs(engines),
         message_takers=(partial(listening.take_message, engines=engines),),

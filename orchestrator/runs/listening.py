@@ -48,7 +48,7 @@ async def take_message(message: ParsedInput, session: Session, tools: Tools, *, 
     Of several, the run that asked last gets the message. Words that can hardly be an answer do what they say instead.
     """
     row, content = message.row, message.content
-    if not isinstance(content, TextMessage) or content.origin == "button":
+    if not isinstance(content, TextMessage) or content.origin == "button" or content.is_request:
         return False
     if not (content.text or content.quoted) or content.engine != DEFAULT_ENGINE:  # nothing, or the words after a command
         return False

@@ -49,6 +49,8 @@ class Memo:
     """The nodes whose child was cancelled because the run failed beside it; it goes on when the run is retried."""
     before_retry: frozenset[str] = frozenset()
     """The nodes that were done, or had failed, when a person last had the run retried."""
+    shown: dict[str, int] = field(default_factory=dict)
+    """How often the question of each node was shown once more."""
     finished: RunFinished | None = None
     usage: RunUsage = field(default_factory=RunUsage)
     """What the run has used of models and time."""
@@ -97,6 +99,8 @@ class Memo:
             case "RunWaits" if data.get("on") == "run":
                 self.children.add(data["node"])
                 self.orphaned.discard(data["node"])
+            case "QuestionShown":
+                self.shown[data["node"]] = data["number"]
             case "RunFinished":
                 self.finished = RunFinished.from_data(data)
 

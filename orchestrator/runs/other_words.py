@@ -1,6 +1,7 @@
-"""Does what a person means who types something else than an answer while a run of the chat waits for one: leaves the run, or goes back.
+"""Does what a person means who types something else than an answer while a run of the chat waits for one.
 
-What the author has given a meaning to comes first: the buttons, the choices, and the answers that lead to steps of their own.
+They leave the run, go a question back, or ask for something else, about which they are asked (`doubts.py`). What the author has given a
+meaning to comes first: the buttons, the choices, and the answers that lead to steps of their own.
 """
 
 from typing import Final
@@ -9,12 +10,13 @@ from orchestrator.domain.inputs import TextMessage
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunLeave
 from orchestrator.language.run_words import RunWords, normalize_words, read_other_words
-from orchestrator.runs.questions import read_questions
+from orchestrator.runs.doubts import ask_which
+from orchestrator.runs.questions import find_asked
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor
-from state.events.runs import InputTaken, RunWaits
+from state.events.runs import InputTaken
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.run_index import PREFIX, RunFilter
@@ -32,7 +34,7 @@ async def take_other_words(
     """
     question = listener if meant == "request" else await _find_newest(session.key, row.actor_key, tools.store)
     asked = await find_asked(*question, tools.store) if question is not None else None
-    if asked is None or question is None or meant == "request":
+    if asked is None or question is None:
         return False
     question_id, run = question
     said = normalize_words(content.text)
@@ -41,6 +43,9 @@ async def take_other_words(
         return False
     actor = await admit_actor(row, session, tools)
     if actor is None:
+        return True
+    if meant == "request":
+        await ask_which(run, question_id, row, content, session, actor)
         return True
     if meant == "back" and option is None and not asked.back:
         reply_row = outbox.build_reply_row(session.key, build_reply(Notice(code="run-no-way-back")), session.now)
@@ -69,11 +74,3 @@ async def _find_newest(home: str, person: str, store: AsyncStore) -> tuple[str, 
         waits = state.run.waits.values() if state.run is not None else ()
         found += [(wait.since, wait.waits_for, run) for wait in waits if wait.on == "input" and person in wait.answers]
     return max(found)[1:] if found else None
-
-
-async def find_asked(question_id: str, run: str, store: AsyncStore) -> RunWaits | None:
-    """Return the question as the run `run` asked it, None if it is not open any more."""
-    state, _ = await store.read(load_state, run)
-    if state.run is None or state.run.is_over:
-        return None
-    return next((asked for asked in await read_questions(run, state.run, store) if asked.waits_for == question_id), None)

@@ -20,8 +20,9 @@ from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.nodes import MAX_OPTIONS
 from state.canonical import hash_text
 from state.clock import format_iso
-from state.events.runs import RunWaits, RunWoken
+from state.events.runs import QuestionShown, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
+from state.journal.journal import load_state
 from state.journal.store import InboxRow
 from state.model.run_state import RunState, RunWait
 
@@ -35,6 +36,14 @@ _DIGITS: Final = 4
 """How many digits the number of a button may have."""
 _ID_LENGTH: Final = 8
 _PAGE: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class OpenQuestion:
+    """A question that waits for its answer, as the run asked it, and how often it was shown once more."""
+
+    asked: RunWaits
+    shown: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,23 +107,30 @@ def build_buttons(key: str, asked: RunWaits) -> tuple[Action, ...]:
     return (*(Action(words=(*place, str(number)), label=label) for number, label in enumerate(labels)), *leave)
 
 
-def build_left_reply(asked: RunWaits) -> Reply:
-    """Return the message of a question to which no answer is wanted any more, because its run is over: without buttons."""
+def build_stored_reply(asked: RunWaits, *notices: Notice, actions: tuple[Action, ...] = ()) -> Reply:
+    """Return the message of a question that was asked before, with these sentences behind it and these buttons."""
     parts = (Text(text=asked.question),) if asked.question else ()
-    notices = (Notice.model_validate(asked.notice),) if asked.notice else ()
-    return Reply(parts=parts, notices=(*notices, Notice(code="run-question-left")))
+    own = (Notice.model_validate(asked.notice),) if asked.notice else ()
+    return Reply(parts=parts, notices=(*own, *notices), actions=actions)
 
 
-async def read_questions(key: str, run: RunState, store: AsyncStore) -> list[RunWaits]:
+def name_message(key: str, node: str, shown: int) -> str:
+    """Return the key of the message that has the buttons of a question now, after it was shown once more so often."""
+    return f"{key}:{node}:again:{shown}" if shown else f"{key}:{node}"
+
+
+async def read_questions(key: str, run: RunState, store: AsyncStore) -> list[OpenQuestion]:
     """Return the open questions of the run, in the order in which they were asked."""
     waited = {node: wait.waits_for for node, wait in run.waits.items() if wait.on == "input"}
     found: dict[str, RunWaits] = {}
+    shown: dict[str, int] = {}
     after = 0
     while waited and (page := await store.read_events(key, after=after, limit=_PAGE)):
         run_waits = (RunWaits.from_data(one.data) for one in page if one.type == RunWaits.__name__)
         found |= {run_wait.node: run_wait for run_wait in run_waits if waited.get(run_wait.node) == run_wait.waits_for}
+        shown |= {one.data["node"]: one.data["number"] for one in page if one.type == QuestionShown.__name__}
         after = page[-1].seq
-    return list(found.values())
+    return [OpenQuestion(asked, shown.get(node, 0)) for node, asked in found.items()]
 
 
 def _say_question(ask: Ask) -> tuple[tuple[Text, ...], tuple[Notice, ...]]:
@@ -180,6 +196,15 @@ def build_closing_row(key: str, home: str, question_id: str, *, now: datetime) -
     """Return the input that tells the chat `home` that the run `key` does not wait for an answer to this question any more."""
     run_question = RunQuestion(run=key, question_id=question_id, is_over=True)
     return run_question.to_row(home, source=f"asked:{key}:{question_id}", actor=SYSTEM, now=now)
+
+
+async def find_asked(question_id: str, run: str, store: AsyncStore) -> RunWaits | None:
+    """Return the question as the run `run` asked it, None if it is not open any more."""
+    state, _ = await store.read(load_state, run)
+    if state.run is None or state.run.is_over:
+        return None
+    open_questions = await read_questions(run, state.run, store)
+    return next((question.asked for question in open_questions if question.asked.waits_for == question_id), None)
 
 
 def is_answer_click(words: Sequence[str]) -> bool:

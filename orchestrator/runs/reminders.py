@@ -66,7 +66,7 @@ async def remind_person(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor="system", timers=[again], inbox_done=[row.id])
         return
     await session.flush()
-    asked = await read_questions(key, run, tools.store)
+    asked = [question.asked for question in await read_questions(key, run, tools.store)]
     waiting = [cards[run_wait.waits_for] for run_wait in run.waits.values() if run_wait.on == "effect" and run_wait.waits_for in cards]
     reply = tools.guard.clean_reply(_build_reminder(key, run, asked, waiting), "", locale=Actor.model_validate(run.actor or SYSTEM).locale)
     reply_row = outbox.build_reply_row(key, reply, session.now, key=f"{key}:reminds:{node}:{waits_for}")

@@ -15,7 +15,7 @@ from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.limits import LimitedBudget
 from orchestrator.runs.memo import Memo
 from orchestrator.runs.nodes import NodeNames, check_ask, plays_node
-from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, open_question
+from orchestrator.runs.questions import build_answer, build_question_row, close_question, mark_choice, name_message, open_question
 from orchestrator.runs.reminders import build_reminder_timer
 from orchestrator.sessions import outbox
 from orchestrator.sessions.audit import PlayedNode
@@ -90,7 +90,7 @@ class RunPass:
             if (closing := f"{node}/closed") not in self.known.done:
                 self.check_going_on(closing)
                 reply = self._tools.guard.clean_reply(close_question(ask, heard), "", locale=self.actor.locale)
-                reply_row = outbox.build_reply_row(self._session.key, reply, self.now, key=f"{self._session.key}:{node}")
+                reply_row = outbox.build_reply_row(self._session.key, reply, self.now, key=self._name_message(node))
                 await self.store(NodeDone(node=closing, kind="input"), outbox=[reply_row])
                 self.records.append(PlayedNode(node=node, what="input", text=heard.kind))
             return heard
@@ -98,12 +98,15 @@ class RunPass:
         if not self.is_waiting(node):
             question = open_question(self._session.key, node, ask, owner=self.run.owner, home=self.run.home, now=self.now)
             reply = self._tools.guard.clean_reply(question.reply, "", locale=self.actor.locale)
-            reply_row = outbox.build_reply_row(self._session.key, reply, self.now, key=f"{self._session.key}:{node}")
+            reply_row = outbox.build_reply_row(self._session.key, reply, self.now, key=self._name_message(node))
             listen = [build_question_row(self._session.key, self.run.home, question, now=self.now)] if ask.takes else []
             remind = build_reminder_timer(self._session.key, node, question.question_id, self.now)
             timers = [*self.build_timers(node, TIMEOUT, question.until), remind]
             await self.store(question.event, outbox=[reply_row], timers=timers, inbox_new=listen)
         raise RunSuspended(node)
+
+    def _name_message(self, node: str) -> str:
+        return name_message(self._session.key, node, self.known.shown.get(node, 0))
 
     def build_timers(self, node: str, kind: str, until: datetime | None) -> list[Timer]:
         """Return the timer of a node that waits until then; none for one that waits for ever."""

@@ -177,6 +177,26 @@ class InputAwaited(Event):
     """The people who may answer, by key."""
 
 
+class QuestionShown(Event):
+    """The question at which a node waits was shown once more, below what was said since; `number` counts how often."""
+
+    node: str
+    number: int
+
+
+class AnswerDoubted(Event):
+    """The words of a person in a chat may be the answer to a run's question or a new request, so the person was asked which.
+
+    `cause` is the id of the input, and `body` the input itself. The event is in the stream of the chat.
+    """
+
+    cause: str
+    run: str
+    question_id: str
+    by: str
+    body: Personal[dict[str, Any]]
+
+
 class InputTaken(Event):
     """The wait for an answer in this chat is over: a message was passed on to the run, or the run does not wait any more."""
 

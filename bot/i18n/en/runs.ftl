@@ -106,6 +106,11 @@ run-question-late = ⌛ There was no answer, the run went on.
 run-question-left = ✖ No answer is needed any more.
 run-went-back = ← Back to the question before.
 run-no-way-back = There is no way back: no question came before this one, or something was done since. Answer this one, or type “cancel” to leave.
+run-doubt = Is this the answer to the question, or a new request?
+    “{ $text }”
+run-doubt-answer = It is the answer
+run-doubt-request = A new request
+run-question-below = ↓ The question is asked again below.
 run-question-late = ⌛ There was no answer, the scenario went on.
 run-answer-photo = ✓ Photo received
 run-answer-document = ✓ File received: { $name }

@@ -87,6 +87,14 @@ def _describe_listening(_voice: Narrator, input_awaited: runs.InputAwaited, _eve
     return f"{to_one_line(input_awaited.run)} waits here for {takes} (question {to_one_line(input_awaited.question_id)})"
 
 
+def _describe_showing(_voice: Narrator, said: runs.QuestionShown, _event: StoredEvent) -> str:
+    return f"the question of node {to_one_line(said.node)} is shown once more ({said.number})"
+
+
+def _describe_doubt(_voice: Narrator, said: runs.AnswerDoubted, _event: StoredEvent) -> str:
+    return f"words for question {to_one_line(said.question_id)} of {to_one_line(said.run)} may be a request: the person is asked which"
+
+
 def _describe_taking(_voice: Narrator, said: runs.InputTaken, _event: StoredEvent) -> str:
     return f"question {to_one_line(said.question_id)} of a run is not open here any more"
 
@@ -136,4 +144,6 @@ DESCRIPTIONS: Final = {
     **bind_reader(runs.RunForgotten, _describe_forgetting),
     **bind_reader(runs.InputAwaited, _describe_listening),
     **bind_reader(runs.InputTaken, _describe_taking),
+    **bind_reader(runs.QuestionShown, _describe_showing),
+    **bind_reader(runs.AnswerDoubted, _describe_doubt),
 }
