@@ -220,6 +220,8 @@ class Ask:
     words: frozenset[str] = frozenset()
     """What may be typed as an answer and has a meaning of its author's, such as a choice: it is one, even if it says «стоп»."""
     takes: frozenset[Takes] = frozenset()
+    is_again: bool = False
+    """Whether the answer before did not fit: chats then say below the question how to leave."""
     can_go_back: bool = False
     """Whether the engine can ask the question before this one anew: the answer «назад» is then a `Heard` of kind "back"."""
     timeout: timedelta | None = None

@@ -80,7 +80,8 @@ def open_question(key: str, node: str, ask: Ask, *, owner: str, home: str, now: 
     )
     buttons = build_buttons(key, event)
     parts, notices = _say_question(ask)
-    reply = Reply(parts=parts, notices=notices, actions=buttons)
+    hints = (Notice(code="run-how-to-leave"),) if ask.is_again and is_for_people(home) else ()
+    reply = Reply(parts=parts, notices=(*notices, *hints), actions=buttons)
     return Question(question_id=question_id, event=event, reply=reply, ask=ask, until=until)
 
 

@@ -111,6 +111,7 @@ run-doubt = Is this the answer to the question, or a new request?
 run-doubt-answer = It is the answer
 run-doubt-request = A new request
 run-question-below = ↓ The question is asked again below.
+run-how-to-leave = To leave, press “✖ Cancel” or type “cancel”.
 run-question-late = ⌛ There was no answer, the scenario went on.
 run-answer-photo = ✓ Photo received
 run-answer-document = ✓ File received: { $name }

@@ -111,6 +111,7 @@ run-doubt = Это ответ на вопрос или новая просьба
 run-doubt-answer = Это ответ
 run-doubt-request = Новая просьба
 run-question-below = ↓ Вопрос повторён ниже.
+run-how-to-leave = Чтобы выйти, нажмите «✖ Отменить» или напишите «отмена».
 run-question-late = ⌛ Ответа не было, сценарий пошёл дальше.
 run-answer-photo = ✓ Фото получено
 run-answer-document = ✓ Файл получен: { $name }

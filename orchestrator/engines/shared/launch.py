@@ -5,6 +5,7 @@ Flows and workflows declare what they are started with in the same way.
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from orchestrator.domain.outputs import Notice, build_reply
@@ -118,10 +119,10 @@ async def _ask(ctx: RunContext, one: LaunchParameter, index: int, asked: Counter
         takes=frozenset() if one.choices else frozenset({"text"}),
         can_go_back=can_go_back,
     )
-    for _ in range(MOST_TRIES):
+    for tried in range(MOST_TRIES):
         asked[node] += 1
         number = asked[node]
-        heard = await ctx.wait_input(f"{node}/{number}", question)
+        heard = await ctx.wait_input(f"{node}/{number}", replace(question, is_again=tried > 0))
         if heard.kind == "back":
             return None
         if heard.kind == "option":

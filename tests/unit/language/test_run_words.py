@@ -41,7 +41,7 @@ def test_what_asks_or_orders_something_of_the_bot_is_no_answer(text: str) -> Non
      "Позвонить клиенту", "Поставить 3 станка до пятницы", "Перезвоните после обеда", "Обсудили сделку, клиент думает", "Какой-то новый клиент",
      "Добрый день, высылаю КП", "хочет скидку 10% и отсрочку", "Добавить в договор пункт о скидке", "Можно в пятницу", "Как обычно",
      "Сделка с Ромашкой", "Нужно создать сайт", "открытие нового офиса", "«покажи мои сделки»", '"стоп"', "Back office", "Create a website",
-     "Set of three machines", "Close to the metro", "change of delivery date", "Lead generation", "Назад в будущее", "", "700 тыс", "?", "Сколько угодно",
+     "Set of three machines", "Close to the metro", "change of delivery date", "Lead generation", "Назад в будущее", "", "700 тыс", "?", "Сколько угодно", "Сколько получится", "Где удобно",
      "Как в прошлый раз", "Когда угодно", "Привет! Высылаю счёт"],
 )  # fmt: skip
 def test_what_may_be_an_answer_is_one(text: str) -> None:

@@ -133,3 +133,17 @@ async def test_over_http_words_are_values_and_no_button_is_added(tmp_path: Path)
         assert "leave" not in waits.data
         await world.work(message("отмена", actor=person, key=home))
         assert index(world).status == "done"
+
+
+async def test_an_answer_that_does_not_fit_is_asked_again_with_the_way_out(tmp_path: Path) -> None:
+    """What is wanted is said, in the author's words or the program's, and below the question how to leave; not the first time."""
+    for number, own in enumerate(({}, {"retry_text": "Только число."})):
+        async with a_scenario_world(tmp_path / str(number), ask(type="integer", **own), say("{answer}")) as world:
+            chat = Chat(world)
+            await world.work(start())
+            assert chat.codes == []
+            await world.work(message("много"))
+            assert chat.codes == (["run-how-to-leave"] if own else ["scenario-answer-number", "run-how-to-leave"])
+            await world.work(message("1,5 млн"))
+            assert chat.texts[-1] == "1500000"
+            assert chat.look()[-2].body["notices"] == []

@@ -122,7 +122,7 @@ async def _ask(call: StepCall[InputParams]) -> StepResult:
     number = tried = 0
     while tried < params.tries:
         number += 1
-        heard = await call.ctx.wait_input(f"{call.node}/{number}", question)
+        heard = await call.ctx.wait_input(f"{call.node}/{number}", replace(question, is_again=number > 1))
         if heard.kind == "timeout":
             call.variables.note_decision(Value(None, call.find_origins("timeout")))
             return _go_on(call, Value(None, AUTHOR), params.on_timeout)

@@ -117,8 +117,9 @@ async def _keep(ctx: RunContext, kind: str, number: str, origins: Origins, node:
 
 
 async def _ask(ctx: RunContext, kind: str, words: RecordWords) -> Chosen:
-    question = Ask(notice=Notice(code="workflow-record-which", args={"kind": kind}), takes=frozenset({"text"}))
     for number in range(1, MOST_TRIES + 1):
+        which = Notice(code="workflow-record-which", args={"kind": kind})
+        question = Ask(notice=which, takes=frozenset({"text"}), is_again=number > 1)
         heard = await ctx.wait_input(f"_block/which/{number}", question)
         answer = await _read_answer(ctx, kind, heard.value.map(str), f"_block/which/{number}", words)
         if answer is not None:

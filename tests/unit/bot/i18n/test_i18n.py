@@ -40,6 +40,7 @@ BUILT = {
     "menu-": (*COMMANDS, "freeze", "unfreeze"),
     "button-make-": FORWARD_REQUESTS,
     "run-answer-": ("contact", "photo", "document"),
+    "run-doubt-": ("answer", "request"),
     "docs-": ("exists", "changed"),
     "docs-readers-": (
         "nobody",

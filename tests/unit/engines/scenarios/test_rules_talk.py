@@ -55,10 +55,12 @@ def answers(world: World, key: str = RUN) -> list[Mapping[str, Any]]:
 
 
 async def test_words_are_the_answer_where_words_are_asked_for(tmp_path: Path) -> None:
-    """Also if they read like a request: the model of the conversation is not asked."""
+    """What reads like a request is asked back first; the model of the conversation is not asked."""
     async with a_scenario_world(tmp_path, ask(), say("Вы: {answer}")) as world:
         await world.work(start())
         await world.work(message("подними сумму сделки 481"))
+        (answer, _) = [words for words in buttons(world) if words[0] == "doubt"]
+        await world.work(press(answer))
         assert texts(world)[-1] == "Вы: подними сумму сделки 481"
         assert (world.model.prompts, world.portal.written()) == ([], [])
 

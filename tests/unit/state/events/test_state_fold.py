@@ -31,7 +31,7 @@ WITHOUT_MEANING = {
     "StepRefused",
 }
 WITHOUT_MEANING |= {"DefinitionSaved", "DefinitionPublished", "DefinitionSwitched", "DocumentChanged"}
-WITHOUT_MEANING |= {"MemoryWritten", "MemoryCleared"}
+WITHOUT_MEANING |= {"MemoryWritten", "MemoryCleared", "QuestionShown", "AnswerDoubted"}
 WITHOUT_MEANING |= {"BlockOpened", "BlockResumed", "BlockConflicted", "BlockResolved", "BlockFinished", "BlockFailed", "BlockDismissed"}
 WITHOUT_MEANING |= {"WritesFrozen", "WritesReleased", "BudgetWarned", "AnswerGiven", "ConsoleEntered", "PolicySaved"}
 
