@@ -24,10 +24,12 @@ from bot.settings.settings import Settings
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import CardView, Preview
+from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.preview.old_texts import is_shortened
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.run_words import normalize_words
 from orchestrator.runtime.commands import parse_command
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions.paid_models import ATTACHED_MODELS
@@ -56,6 +58,8 @@ class Terminal:
         self._tr = Translator(actor.locale, actor.time_zone)
         self._clock = SystemClock()
         self._choices: list[str] = []
+        self._buttons: dict[str, tuple[str, ...]] = {}
+        """The buttons below the last messages, by their words in small letters and without signs: the next line may be one of them."""
 
     async def run(self, orchestrator: Orchestrator) -> None:
         """Read lines until the end of input; after each one, wait for the answer and show it."""
@@ -63,11 +67,16 @@ class Terminal:
         while (line := await self._read_line("> ")) is not None:
             text = to_storable_text(line).strip()
             if text:
-                await orchestrator.receive([self._parse_line(text, orchestrator.tools.features)])
+                row = self._parse_line(text, orchestrator.tools.features)
+                self._buttons.clear()
+                await orchestrator.receive([row])
                 await self._drain(orchestrator)
 
     def _parse_line(self, text: str, features: Feature) -> InboxRow:
-        """Return the line as an inbox row (input of the orchestrator): a command ("/new"), the number of an offered choice or a message."""
+        """Return the line as an inbox row (input of the orchestrator).
+
+        It is a command ("/new"), the number of an offered choice, the words on a button, or a message.
+        """
         if text.startswith("/"):
             name, *args = text[1:].split(maxsplit=1) or [""]
             command, lane = parse_command(name, "".join(args), features)
@@ -75,6 +84,8 @@ class Terminal:
         if text.isdecimal() and 0 < int(text) <= len(self._choices):
             question, _, option = self._choices[int(text) - 1].rpartition(":")
             return self._build_row("message", "turn", {"answers": question, "option": int(option), "origin": "choice"})
+        if words := self._buttons.get(normalize_words(text)):
+            return self._build_row(FeatureClick.KIND, "express", FeatureClick(words=words).to_json())
         return self._build_row("message", "turn", {"text": text, "origin": "typed"})
 
     def _build_row(self, kind: str, lane: Lane, body: dict[str, object]) -> InboxRow:
@@ -124,7 +135,10 @@ class Terminal:
         reply = Reply.model_validate(row.body)
         self._choices = [choice.token for choice in reply.choices]
         text = to_plain_text(render_message(row.kind, row.body, self._tr))
+        labels = [self._tr.translate_notice(action.label) for action in reply.actions]
+        self._buttons |= {normalize_words(label): action.words for label, action in zip(labels, reply.actions, strict=True)}
         lines = [f"  {number}. {choice.label}" for number, choice in enumerate(reply.choices, start=1)]
+        lines += [f"  [{label}]" for label in labels]
         if text or lines:  # a card that says everything comes without a text before it
             self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 

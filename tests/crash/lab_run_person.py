@@ -281,7 +281,8 @@ class RunPerson(Person):
                 )
 
     def _answer_question(self, line: Mapping[str, Any], text: str, rule: str) -> Iterator[InboxRow]:
-        buttons = {one["words"][3]: one["words"] for one in line["body"]["actions"] if len(one["words"]) == 4}  # run, id, question, option
+        found = [one["words"] for one in line["body"]["actions"]]  # run, id, question, option
+        buttons = {words[3]: words for words in found if len(words) == 4 and words[3].isdecimal()}
         if not buttons:
             return
         if text == self._way.pauses and text:

@@ -11,6 +11,7 @@ from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.runs import Option
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import build_options, explain_mistake, read_answer
+from orchestrator.language.run_words import read_other_words
 from state.canonical import to_storable_text
 from state.stored import JsonObject
 
@@ -69,7 +70,7 @@ def _read(launch_parameter: LaunchParameter, choices: Sequence[Option], text: st
 
 
 def _ask(parameter: LaunchParameter, stdin: TextIO | None, tr: Translator) -> object:
-    """Return what a person types, None for what is left out. Raises SettingsError if the input ends."""
+    """Return what a person types, None for what is left out. Raises SettingsError if the input ends, or the person leaves."""
     choices = _list_choices(parameter, tr)
     may_lack = parameter.default is not None or not parameter.required
     _write_question(parameter, choices, tr, may_lack=may_lack)
@@ -80,6 +81,8 @@ def _ask(parameter: LaunchParameter, stdin: TextIO | None, tr: Translator) -> ob
             return None
         if not line:
             raise SettingsError(escape_text(f"the input ended before the parameter {parameter.name} was given: --param {parameter.name}=…"))
+        if read_other_words(typed, (option.label for option in choices)) == "leave":
+            raise SettingsError(escape_text(f"{parameter.name}: left at this question, nothing was run"))
         is_number = bool(choices) and typed.isascii() and typed.isdecimal() and 0 < int(typed[:4]) <= len(choices)
         found = choices[int(typed) - 1].value if is_number else _read(parameter, choices, typed, tr)
         if found is not None:

@@ -60,6 +60,8 @@ def test_parameters_that_are_not_given_are_asked_for_one_by_one(folder: Path) ->
     assert "(можно пропустить: пустая строка)" in told
     assert "Нужно число" in told
     assert call(*words, typed="Ромашка\n\n")[0] == 0
+    code, told = call(*words, typed="Ромашка\nотмена\n")
+    assert (code, "nothing was run" in told) == (2, True)
     code, told = call(*words, typed="")
     assert code == 2
     assert "--param client=…" in told
