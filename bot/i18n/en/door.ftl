@@ -13,6 +13,8 @@ help = Write in plain words: “show my deals”, “raise the sum of deal Romas
     /history 481 — who changed what
     /ask question — ask the company's documents
     /reminders — reminders
+    /runs — scenarios under way
+    /cancel — leave a scenario
     /stop — stop
     /new — start over
     /mode — mode
