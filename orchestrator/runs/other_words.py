@@ -66,7 +66,7 @@ async def take_other_words(
 
 async def _find_newest(home: str, person: str, store: AsyncStore) -> tuple[str, str] | None:
     """Return (id, run) of the question that the person was asked last in this chat and may answer; None if there is none."""
-    runs = await store.list_runs(RunFilter(home=home, statuses=("waiting", "paused"), limit=_MOST_RUNS))
+    runs = await store.list_runs(RunFilter(home=home, statuses=("waiting",), limit=_MOST_RUNS))
     found: list[tuple[str, str, str]] = []
     for row in runs:
         run = f"{PREFIX}{row.run_id}"

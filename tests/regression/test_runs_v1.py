@@ -4,6 +4,7 @@ What was done before is not done again: the model is not asked what it has answe
 """
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -87,6 +88,26 @@ async def test_a_pressed_button_lets_it_go_on_with_what_the_model_said_then(worl
 async def test_typed_words_are_the_answer(world: World) -> None:
     await world.work(message("Ольга"))
     assert (_said(world)[-2:], _status(world, "text")) == (["Клиент: Ольга", "Готово."], "done")
+
+
+async def test_a_word_leaves_one_run_that_waited_before_the_word_was_known(world: World) -> None:
+    """The one that asked last; the others wait as before, and go on."""
+    before = {way: _status(world, way) for way in RUNS}
+    await world.work(message("отмена"))
+    (left,) = [way for way in RUNS if _status(world, way) != before[way]]
+    assert _status(world, left) == "cancelled"
+    await world.work(message("Ольга"))
+    assert (_said(world)[-2:], _status(world, "text")) == (["Клиент: Ольга", "Готово."], "done")
+
+
+async def test_a_request_is_asked_back_by_a_run_that_waited_before(world: World) -> None:
+    """As the answer it lets the run go on."""
+    await world.work(message("покажи мои сделки"))
+    (buttons,) = [row.body["actions"] for row in world.outbox() if row.kind == "reply" and row.body["actions"]]
+    assert _status(world, "text") == "waiting"
+    pressed = click(RUNS["text"])
+    await world.work(replace(pressed, body={**pressed.body, "words": buttons[0]["words"]}))
+    assert (_said(world)[-2:], _status(world, "text")) == (["Клиент: покажи мои сделки", "Готово."], "done")
 
 
 async def test_an_approved_card_is_carried_out_once(world: World) -> None:
