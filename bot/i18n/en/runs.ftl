@@ -112,7 +112,6 @@ run-doubt-answer = It is the answer
 run-doubt-request = A new request
 run-question-below = ↓ The question is asked again below.
 run-how-to-leave = To leave, press “✖ Cancel” or type “cancel”.
-run-question-late = ⌛ There was no answer, the run went on.
 run-answer-photo = ✓ Photo received
 run-answer-document = ✓ File received: { $name }
 run-answer-contact = ✓ Contact received: { $name }

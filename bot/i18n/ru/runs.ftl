@@ -112,7 +112,6 @@ run-doubt-answer = Это ответ
 run-doubt-request = Новая просьба
 run-question-below = ↓ Вопрос повторён ниже.
 run-how-to-leave = Чтобы выйти, нажмите «✖ Отменить» или напишите «отмена».
-run-question-late = ⌛ Ответа не было, дальше — без него.
 run-answer-photo = ✓ Фото получено
 run-answer-document = ✓ Файл получен: { $name }
 run-answer-contact = ✓ Контакт получен: { $name }

@@ -126,7 +126,8 @@ class _Playing:
         self._outputs = StepOutputs()
         self._reports: list[JsonObject] = []
         """What became of the operations of all steps."""
-        self._reasons: list[Notice] = []
+        self._reasons: dict[str, Notice] = {}
+        """Why they were refused, by visit, of what no card tells."""
         self._marks: dict[str, StepMark] = {}
         self._attempts = Attempts(ctx, flow.outputs, surroundings.find_documents, self._show)
 
@@ -158,15 +159,15 @@ class _Playing:
         return RunResult(value=caused, reply=self._build_reply(result.data), changes=count_changes(self._reports))
 
     def _build_reply(self, result: Mapping[str, object]) -> Reply | None:
-        """Return the last message; None for a flow that another run started, whose author decides what the person reads of it."""
+        """Return the last message; for a flow that another run started only what was not made: its author decides about the rest."""
         run, locale = self._ctx.run, self._ctx.actor.locale
-        if run.parent:
+        left = build_left_notice(self._reports) if not self._ctx.actor.for_customers else None
+        if run.parent and left is None:
             return None
-        reply = build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
-        left = build_left_notice(self._reports)
-        if left is None or self._ctx.actor.for_customers:
+        reply = Reply() if run.parent else build_result_reply(self._flow, self._outputs, result, today=run.today, locale=locale)
+        if left is None:
             return reply
-        return reply.model_copy(update={"notices": (left, *self._reasons)})
+        return reply.model_copy(update={"notices": (left, *self._reasons.values())})
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
         """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""
@@ -196,7 +197,7 @@ class _Playing:
                 done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", made.operations, output, heard.origins)
                 output, why = done.output, "" if done.is_success else "refused"
                 self._reports += output.data[OPERATIONS]
-                self._reasons += [done.reason] if done.reason is not None else []
+                self._reasons |= {base: done.reason} if done.reason is not None else {}
                 heard.add(output.origins)
             self._outputs.add(step.id, output)
         if why or output is None:
@@ -254,7 +255,9 @@ class _Playing:
     async def _leave(self, step: FlowStep, why: Why) -> None:
         """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""
         output = self._outputs.find(step.id) if why == "refused" else None
-        await self._note_left(step, {"why": why, "output": None if output is None else output.data}, output)
+        reason = self._reasons.get(self._name_visit(step))
+        told = {"why": why, "output": None if output is None else output.data}
+        await self._note_left(step, {**told, **({"reason": reason.model_dump(mode="json")} if reason is not None else {})}, output)
 
     async def _recall_failure(self, step: FlowStep) -> Why:
         """Return why a step failed from which the flow has recovered, with what it gave all the same."""
@@ -263,6 +266,8 @@ class _Playing:
         if left.data["output"] is not None:
             self._outputs.add(step.id, Value(left.data["output"], left.origins))
             self._reports += left.data["output"].get(OPERATIONS, [])
+        if reason := left.data.get("reason"):
+            self._reasons[self._name_visit(step)] = Notice.model_validate(reason)
         self._outputs.note_failure(step.id)
         why: Why = left.data["why"]
         return why

@@ -172,7 +172,7 @@ class _Playing:
         self._log.add_end(self._count, status)
         self._log.flush()
         final = self._variables.to_value().map(lambda data: {**data, "success": status == "done"})
-        return RunResult(value=final, status=status, code=code)
+        return RunResult(value=final, status=status, code=code, changes=self._ctx.changes)
 
     def _build_point(self, planned: PlannedStep) -> Point:
         """Return the question that is about to be asked, as one to which the person may go back."""

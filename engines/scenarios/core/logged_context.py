@@ -8,7 +8,19 @@ from engines.scenarios.core.executor_log import ExecutorLog
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Reply, SentFile
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
-from orchestrator.engines.runs import Ask, Heard, NodeState, RunContext, RunEffect, RunLimits, RunModelRequest, RunResult, RunUpdate
+from orchestrator.engines.runs import (
+    Ask,
+    Changes,
+    Heard,
+    NodeState,
+    RunContext,
+    RunEffect,
+    RunLimits,
+    RunModelRequest,
+    RunResult,
+    RunUpdate,
+)
+from orchestrator.engines.shared.changes import MADE
 
 READ: Final = "R"
 """The class of calls that change nothing."""
@@ -23,6 +35,8 @@ class LoggedContext(RunContext):
         self.run, self.actor, self.mode = ctx.run, ctx.actor, ctx.mode
         self.state: NodeState = "new"
         """The state of the node that the present step has played last."""
+        self.changes = Changes()
+        """How many of the changes that the scenario proposed were made, and how many not."""
         self.has_acted = False
         """Whether the present step has done something, or let another run do it, that a step back could not undo."""
 
@@ -84,6 +98,9 @@ class LoggedContext(RunContext):
         """Submit an effect to the gate."""
         self._note(node)
         outcome = await self._ctx.submit(node, effect)
+        if outcome.call_class != READ:
+            is_made = outcome.status in MADE or outcome.already
+            self.changes = Changes(made=self.changes.made + is_made, left=self.changes.left + (not is_made))
         self.has_acted |= outcome.call_class != READ
         return outcome
 

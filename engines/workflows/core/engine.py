@@ -153,11 +153,12 @@ class WorkflowEngine:
     async def _build_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
         """Return the last message: the text with its options and records, which fields were left out, and what was not made and why.
 
-        Of a workflow that another run started it is the refusal alone, which that run knows nothing of; its author decides about the rest.
+        Of a workflow that another run started it is what was not made alone, for that run may say that it was; its author decides about the
+        rest.
         """
         reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
         is_told = not ctx.actor.for_customers
-        left = build_left_notice(applied.reports) if is_told and not ctx.run.parent else None
+        left = build_left_notice(applied.reports) if is_told else None
         left_out = list_left_out(execution.left_out) if is_told else ()
         if notices := (*left_out, *((left,) if left is not None else ()), *applied.notices):
             return (reply or Reply()).model_copy(update={"notices": notices})

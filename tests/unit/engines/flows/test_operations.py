@@ -108,9 +108,22 @@ async def test_what_a_rule_refuses_is_told_with_its_reason(tmp_path: Path) -> No
         world.model.will(propose(other), "не сделано")
         await world.work(start())
         told = [notice["code"] for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]]
-        assert told[0] == "run-changes-left"
-        assert len(told) == 2
+        assert told == ["run-changes-left", "gate-not-yours"]
         assert (index(world).status, world.portal.written()) == ("done", [])
+
+
+async def test_the_reason_of_a_refusal_outlasts_the_wait_for_a_later_card(tmp_path: Path) -> None:
+    """The run is played again after the press, and the step that was refused is not."""
+    other = {**RAISE, "params": {"id": 500, "fields": {"OPPORTUNITY": 1}}}
+    document = flow(step("work", failure="mend"), step("mend"), outputs=RESULT)
+    async with a_flow_world(tmp_path, document, CLERK) as (world, _):
+        world.model.will(propose(other), propose(RAISE))
+        await world.work(start())
+        (shown,) = cards(world)
+        await world.work(press(shown.body, key=RUN))
+        told = [notice["code"] for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]]
+        assert told == ["run-changes-left", "gate-not-yours"]
+        assert index(world).status == "done"
 
 
 async def test_a_person_s_retry_asks_anew_and_not_the_agent(tmp_path: Path) -> None:

@@ -64,6 +64,8 @@ async def test_a_write_asks_and_a_refusal_leads_to_its_step(tmp_path: Path, *, a
         await world.work(press(shown.body, approve=approve, key=RUN))
         assert texts(world)[-1] == ("сделано 1200000" if approve else "не сделано")
         assert len(world.portal.written("crm.deal.update")) == (1 if approve else 0)
+        (*_, end) = events(world, "RunFinished")
+        assert (end.data.get("changes_made", 0), end.data.get("changes_left", 0)) == ((1, 0) if approve else (0, 1))
 
 
 async def test_what_a_person_typed_never_names_the_step_after_a_refusal(tmp_path: Path) -> None:

@@ -10,10 +10,12 @@ from orchestrator.domain.taint import Value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine
 from orchestrator.runtime import worker
+from state.journal.run_index import RunFilter
 from tests.unit.engines.scenarios.scenario_kit import build_engines, failure, replies, say, scenario, start, texts
 from tests.unit.engines.workflows.played_kit import code
 from tests.unit.engines.workflows.workflow_kit import TYPES, parameter, put, tuum, workflow
-from tests.unit.spine_kit import a_world, codes_of
+from tests.unit.runs.runs_kit import events
+from tests.unit.spine_kit import a_world, codes_of, press
 
 LETTER = workflow(
     tuum(
@@ -118,9 +120,29 @@ async def test_a_person_reads_once_why_changes_of_a_workflow_inside_were_refused
         async with a_world(tmp_path, engines=replace(engines, runs={**engines.runs, "workflow": workflows})) as world:
             await world.work(start())
             told = replies(world)
-            assert [code for row in told for code in codes_of(row)] == ["gate-batch-delete", "reply"]
+            assert [code for row in told for code in codes_of(row)] == ["run-changes-left", "gate-batch-delete", "reply"]
             assert [part["text"] for row in told for part in row.body["parts"]] == ["refused"]
             assert world.portal.written() == []
+
+
+@pytest.mark.req("S003-19")
+async def test_a_denied_change_of_a_workflow_inside_is_told_before_the_words_of_the_scenario(tmp_path: Path) -> None:
+    """Its author wrote «Готово» for both endings; the run inside is marked in the list."""
+    changed = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "OPPORTUNITY",
+               "modifyOperator": "=", "modifyValue": 20}  # fmt: skip
+    document = workflow(tuum("only", put("list", [changed]), outputMappings={"list": "list"}), terminal={"operations": "list"})
+    engines = build_engines({"plan": scenario({"id": "run", "type": "run_workflow", "params": {"workflow_id": "letter"}}, say("Готово"))})
+    engines.definitions._documents["workflow", "letter"] = document  # type: ignore[attr-defined]
+    async with ScriptRunner() as scripts:
+        workflows = RegisteredEngine(engine=WorkflowEngine(TYPES, scripts))
+        async with a_world(tmp_path, engines=replace(engines, runs={**engines.runs, "workflow": workflows})) as world:
+            await world.work(start())
+            (card,) = [row for row in world.outbox() if row.kind == "card"]
+            child = next(row.run_id for row in world.sql.list_runs(RunFilter()) if row.parent)
+            await world.work(press(card.body, key=f"run:{child}", approve=False))
+            assert [code for row in replies(world) for code in codes_of(row)] == ["run-changes-left", "reply"]
+            (*_, end) = events(world, "RunFinished", key=f"run:{child}")
+            assert end.data["changes_left"] == 1
 
 
 async def test_a_workflow_that_fails_ends_the_scenario(tmp_path: Path) -> None:
