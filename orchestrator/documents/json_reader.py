@@ -32,8 +32,9 @@ _NOT_FINITE: Final = frozenset({"nan", "infinity", "inf"})
 _NUMBER_LIKE: Final = re.compile(r"[-+.]?[0-9](?:[\w.]|(?<=[eE])[-+])*")
 _WORD: Final = re.compile(r"[-+]?[^\W\d][\w.$-]*")
 _OTHER: Final = re.compile(r"""[^\s\w{}\[\],:"'/#“”„«»]+|.""")
-_ENDS_KEY: Final = re.compile(r"\s*[:=]")
-_NEXT_KEY: Final = re.compile(r"""(?:["'“„«][^\n"'”“»]*["'”“»]?|[^\W\d][\w.$-]*)\s*[:=]""")
+_NEXT: Final = r"""(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|“[^”\n]*”|„[^“\n]*“|«[^»\n]*»|[^\W\d][\w.$-]*)\s*[:=]"""
+_NEXT_KEY: Final = re.compile(_NEXT)
+_ENDS_KEY: Final = re.compile(rf"\s*[:=](?!\s*,|[ \t]*\n\s*(?:{_NEXT}|}}))")
 _CLOSING: Final = {"{": "}", "[": "]"}
 
 
@@ -125,7 +126,7 @@ class JsonReader:
         elif found := (_WORD.match(self._text, start) or _NUMBER_LIKE.match(self._text, start)):
             key, self._at = found[0], found.end()
             quoted = f'"{key}"' if len(key) < _LONGEST_QUOTED else ""
-            if _ENDS_KEY.match(self._text, self._at):  # if not, the key is not finished, which is reported
+            if _ENDS_KEY.match(self._text, self._at):  # if not, it lacks its colon or value, which is reported
                 self.reports.report("finding-key-unquoted", start, (*self._find_path(top), key), key=key, suggestion=quoted)
         elif sign in ":{[":
             self.reports.report("finding-key-missing", start, self._find_path(top))
@@ -171,7 +172,10 @@ class JsonReader:
         def path() -> Path:
             return self._find_path(top, is_inside=True)
 
-        if sign in "{[":
+        if top is not None and top.sign == "{" and "\n" in self._text[top.key_at : start] and _NEXT_KEY.match(self._text, start):
+            self._miss_value(top)
+            top.expects = "key"
+        elif sign in "{[":
             self._begin(sign)
         elif sign in QUOTES:
             text, self._at = read_text(self._text, start, path, self.reports)

@@ -189,6 +189,9 @@ def test_any_text_ends_in_a_value_or_an_error_and_what_is_read_can_be_stored(tex
         ('"tri",', "value-missing"),
         ("tri,", "value-missing"),
         ('"tri":,', "value-missing"),
+        ('"tri":', "value-missing"),
+        ("tri:", "value-missing"),
+        ("tri:,", "value-missing"),
     ],
 )
 def test_an_unfinished_key_is_one_mistake_at_its_line(unfinished: str, code: str) -> None:
@@ -197,3 +200,10 @@ def test_an_unfinished_key_is_one_mistake_at_its_line(unfinished: str, code: str
     assert [(one.code, one.line) for one in reading.findings] == [(f"finding-{code}", 3)]
     assert reading.draft is not None
     assert reading.draft.data == {"a": {"x": 1}, "tri": None, "c": 2, "d": [3]}
+
+
+@pytest.mark.parametrize("value", [r'"\": y"', r'"say \"x\": y"', '"x: y"', '"x:y"', "\"'x': y\"", "true", '{"x": 1}', '"«x»: y"'])
+def test_a_value_may_stand_below_its_key(value: str) -> None:
+    """Also one with a colon in it: only what is followed by a colon is the next key."""
+    text = f'{{\n "a":\n  {value},\n "b": 2\n}}'
+    assert read_document(text, "json").require_document().data == json.loads(text)
