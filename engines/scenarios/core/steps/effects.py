@@ -134,7 +134,8 @@ async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome],
     outcome = await call.ctx.submit(call.node, effect)
     if outcome.status == "refused" and not outcome.already:
         if outcome.is_form:
-            raise call.fail("scenario-call-wrong", outcome.detail).explain_refusal(outcome)
+            code = "scenario-call-unfit" if call.find_origins() - AUTHOR else "scenario-call-wrong"
+            raise call.fail(code, outcome.detail).explain_refusal(outcome)
         if call.params.on_refused:
             await call.ctx.accept_refusal(call.node)
             call.variables.note_decision(Value(None, call.find_origins() | origins))  # other values might not have been refused

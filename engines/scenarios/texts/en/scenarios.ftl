@@ -55,6 +55,7 @@ scenario-input-failed = No answer fitted in { $tries } { $tries ->
 scenario-answer-unfit = At the step “{ $step }” the model’s answer was twice not the data that is needed, so nothing more is done.
 scenario-prompt-empty = The step “{ $step }” asks the model nothing. Please tell the scenario's author.
 scenario-call-wrong = The step “{ $step }” is written with a mistake, so it was not done, and nothing more is done. Please tell the scenario's author.
+scenario-call-unfit = The step “{ $step }” was not done: Bitrix24 would not take it with these values. Nothing further is done.
 scenario-step-refused = The step “{ $step }” was refused or is not allowed, so nothing more is done.
 scenario-schedule-when = The step “{ $step }” does not say when to start: it needs either a delay or a schedule. Please tell the scenario's author.
 scenario-parameter-missing = The step “{ $step }” lacks “{ $name }”. Please tell the scenario's author.

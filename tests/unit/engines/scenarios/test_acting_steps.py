@@ -45,6 +45,21 @@ def cards(world: World) -> list[Any]:
     return [row for row in world.outbox() if row.kind == "card"]
 
 
+@pytest.mark.req("S000-A13")
+async def test_a_value_that_a_person_gave_is_no_mistake_of_the_author(tmp_path: Path) -> None:
+    """The run ends with the reason, and nobody is sent to whoever wrote the scenario."""
+    step = {
+        "id": "make",
+        "type": "bitrix_call",
+        "params": {"method": "crm.deal.update", "params": {"id": 481, "fields": {"STAGE_ID": "{stage}"}}},
+    }
+    async with a_scenario_world(tmp_path, ask("stage", "Какая стадия?"), step) as world:
+        await world.work(start())
+        await world.work(message("Переговоры"))
+        assert (index(world).status, failure(world)["code"]) == ("failed", "scenario-call-unfit")
+        assert world.portal.written() == []
+
+
 @pytest.mark.req("S000-A13", "S000-50")
 @pytest.mark.parametrize("approve", [True, False])
 async def test_a_write_asks_and_a_refusal_leads_to_its_step(tmp_path: Path, *, approve: bool) -> None:
