@@ -22,10 +22,14 @@ class Asker:
     _reads: set[asyncio.Timeout] = field(default_factory=set, repr=False)
 
     def leave(self) -> None:
-        """Give up all reads of this asker, those under way and those to come, because nobody waits for them any more."""
+        """Give up all reads of this asker, those under way and those to come, because nobody waits for them any more.
+
+        It may be called again, by each that stops the asker, and never raises.
+        """
         self.is_gone = True
         for read in self._reads:
-            read.reschedule(asyncio.get_running_loop().time())
+            if not read.expired():  # one that was given up may still be closing its connection, and takes no other end
+                read.reschedule(asyncio.get_running_loop().time())
 
     def renew(self) -> "Asker":
         """Return an asker like this one that has not left: for a part of its work that ends earlier, or must not end with it."""

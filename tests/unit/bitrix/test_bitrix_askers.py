@@ -10,7 +10,7 @@ import pytest
 
 from bitrix.client.client import BitrixClient
 from bitrix.errors import NotSent
-from bitrix.limits.askers import Asker, ask_for
+from bitrix.limits.askers import Asker, AskerGone, ask_for
 from bitrix.limits.limiter import MOST_BESIDE_PEOPLE, Limiter, Priority
 
 LOOKUP = 6
@@ -189,6 +189,30 @@ async def test_an_asker_who_left(firms: list[Firm], fake_time: Any) -> None:
     await firm.measure(others)
     assert others.result() == [1, 1, 1]
     assert firm.portal.count("http:site", 0, fake_time.now) == sent
+
+
+async def test_an_asker_leaves_again_while_a_read_closes() -> None:
+    """Who has left may leave again, whatever its reads do: before one is given up, while it closes its connection, and after that."""
+    gone, is_closing, is_closed = Asker(), asyncio.Event(), asyncio.Event()
+
+    async def read() -> None:
+        async with gone.stay():
+            try:
+                await asyncio.sleep(60)
+            finally:
+                is_closing.set()
+                await is_closed.wait()
+
+    task = asyncio.create_task(read())
+    await asyncio.sleep(0)
+    gone.leave()
+    gone.leave()
+    await is_closing.wait()
+    gone.leave()
+    is_closed.set()
+    with pytest.raises(AskerGone):
+        await task
+    gone.leave()
 
 
 async def test_writes_stay_as_they_were(firms: list[Firm], fake_time: Any) -> None:
