@@ -11,6 +11,7 @@ import typer
 from bot.cli.backup import build_progress_reporter
 from bot.cli.ops import AS_JSON, write_json_lines, write_table
 from bot.settings.loading import load_settings
+from bot.settings.settings import parse_database_url
 from orchestrator.domain.errors import SettingsError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Move the database, or take a moved one back.")
@@ -41,7 +42,7 @@ def move(
 
     settings = load_settings()
     try:
-        target = f"sqlite:///{settings.state_dir / 'sdelka.db'}" if to == "embedded" else to
+        target = f"sqlite:///{settings.state_dir / 'sdelka.db'}" if to == "embedded" else parse_database_url(to)
         moved = bring(settings.database.get_secret_value(), target, build_progress_reporter())
     except (StoreError, ValueError) as error:
         raise SettingsError(f"not moved: {mask(str(error))}") from None

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field, SecretStr, ValidationError
 
-from bot.settings.settings import Settings, list_secrets, read_variable
+from bot.settings.settings import Settings, check_password, list_secrets, read_variable
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
@@ -178,6 +178,10 @@ def _find_fault(spec: ProviderSpec, settings: Settings, secrets: list[str]) -> s
 
 def _find_base_fault(spec: ProviderSpec, settings: Settings) -> str:
     base, label = find_base(spec, settings), name_base(spec)
+    try:
+        check_password(base)
+    except ValueError as error:
+        return f"{label}: {error}"
     if not is_address(base.strip()):
         return f"{label} must be an http or https address such as https://api.openai.com/v1"  # not quoted: it may have a password
     if base != base.strip() or not base.isprintable() or " " in base:

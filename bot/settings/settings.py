@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 from urllib.parse import unquote, urlsplit
 
 from dotenv import dotenv_values
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from bitrix.limits.plan import parse_plan
@@ -63,19 +63,32 @@ def _validate_plan(text: str) -> str:
     return text
 
 
-def _read_database_url(url: SecretStr | None) -> SecretStr | None:
+_OPEN_PASSWORD = re.compile(r"\s*[A-Za-z][\w+.-]*://[^:/]*:[^@]*@(?:[^?]*|[^=]*)@")
+"""An address whose password ends at another @ for each reader; what stands between is taken for the host, which errors name."""
+
+
+def check_password(address: str) -> str:
+    """Return the address. Raises ValueError, which quotes nothing, if a part of its password would be taken for the host and shown."""
+    if _OPEN_PASSWORD.match(address):
+        raise ValueError("an @ in the name or the password is written %40")
+    return address
+
+
+def parse_database_url(address: str) -> str:
     """Return the address with the name that SQLAlchemy knows; those who rent databases out write "postgres". Raises ValueError."""
-    if url is None:
-        return None
-    kind, sign, rest = url.get_secret_value().strip().partition("://")
+    kind, sign, rest = check_password(address).strip().partition("://")
     kind = "postgresql" if kind.lower() == "postgres" else kind.lower()
     try:
-        is_known = bool(sign) and kind.partition("+")[0] in {"postgresql", "sqlite"} and urlsplit(url.get_secret_value()).port != 0
+        is_known = bool(sign) and kind.partition("+")[0] in {"postgresql", "sqlite"} and urlsplit(address).port != 0
     except ValueError:  # a port that is no number
         is_known = False
     if not is_known:
         raise ValueError("an address such as postgresql://user:password@host/sdelka or sqlite:////folder/sdelka.db is needed")
-    return SecretStr(f"{kind}{sign}{rest}")
+    return f"{kind}{sign}{rest}"
+
+
+def _read_database_url(url: SecretStr | None) -> SecretStr | None:
+    return SecretStr(parse_database_url(url.get_secret_value())) if url is not None else None
 
 
 class Settings(BaseSettings):
@@ -239,6 +252,14 @@ class Settings(BaseSettings):
     bitrix_operating_limit: float = Field(
         480.0, ge=0, description="Seconds of work the portal grants a method in ten minutes; 0 = only its own refusals count."
     )
+
+    @field_validator("*")
+    @classmethod
+    def _check_password(cls, value: object) -> object:
+        text = value.get_secret_value() if isinstance(value, SecretStr) else value
+        if isinstance(text, str):
+            check_password(text)
+        return value
 
     @property
     def event_tokens(self) -> tuple[SecretStr, ...]:

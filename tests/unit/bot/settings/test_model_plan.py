@@ -91,6 +91,10 @@ FILE_FAULTS: dict[str, tuple[str, str]] = {
     "no tokens": ("kind: openai, max_tokens: 0", "max_tokens"),
     "no silence": ("kind: openai, silence: 0", "silence"),
     "no connection": ("kind: openai, connect: -1", "connect"),
+    "an @ in a password": (
+        "kind: openai, base: 'https://u:sec@ret@llm.example/v1', key: K",
+        "base: an @ in the name or the password is written %40",
+    ),
     "a text for an extra body": ("kind: openai, extra_body: 'top_k'", "one object of JSON"),
     "a list for an extra body": ("kind: openai, extra_body: [1]", "extra_body"),
     "a date in an extra body": ("kind: openai, extra_body: {a: .nan}", "not a number"),

@@ -168,6 +168,47 @@ def test_another_address_of_a_database_is_one_sentence_without_it(given: str) ->
     assert "secret" not in str(raised.value)
 
 
+@pytest.mark.req("S004-A12")
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("database_url", "postgres://u:sec@retpw@127.0.0.1/x"),
+        ("database_url", "postgresql+psycopg://u@corp:sec@retpw@127.0.0.1:5432/x"),
+        ("database_url", "postgresql://u:sec@ret/pw@127.0.0.1/x"),
+        ("database_url", "postgresql://u:sec@ret?pw@127.0.0.1/x"),
+        ("database_url", "postgresql://u:sec@ret=pw@127.0.0.1/x"),
+        ("database_url", "postgresql://u:secretpw@@127.0.0.1/x"),
+        ("mongo_url", "mongodb://u:sec@retpw@127.0.0.1:27017/x"),
+        ("mongo_url", "mongodb+srv://u:sec@retpw@cluster.example/x"),
+        ("rag_service_url", "http://u:sec@retpw@127.0.0.1:8081"),
+        ("openai_api_base", "https://u:sec@retpw@models.example/v1"),
+        ("telegram_api_base", "https://u:sec@retpw@telegram.example"),
+        ("bitrix_webhook_url", "https://u:sec@retpw@portal.example/rest/1/code/"),
+    ],
+)
+def test_an_at_sign_in_a_password_is_asked_for_as_it_is_written_in_addresses(name: str, address: str) -> None:
+    """What follows the first @ would be taken for the host, and shown: one sentence tells how to write it, without any of the address."""
+    with pytest.raises(SettingsError) as raised:
+        load_settings(_env_file=None, **{name: address})
+    assert raised.value.reason == f"settings: {name.upper()}: an @ in the name or the password is written %40"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgresql://u:sec%40retpw@127.0.0.1/x",
+        "postgresql://user@server:secret@127.0.0.1/x?options=a@b",
+        "postgresql://127.0.0.1:5432/x",
+        "sqlite:////home/a:b/c@d/e@f.db",
+    ],
+)
+def test_other_at_signs_of_an_address_are_taken(address: str) -> None:
+    """An @ that is read in one way only stays as it is."""
+    url = load_settings(_env_file=None, database_url=address).database_url
+    assert url is not None
+    assert url.get_secret_value() == address
+
+
 def test_the_words_of_a_library_are_never_shown() -> None:
     """Each kind of fault says what is needed, in words of ours."""
     wrong = {"http_port": "abc", "agent_mode": "ful", "metrics_token": "abc", "bitrix_operating_limit": "-1", "llm_timeout": "soon"}

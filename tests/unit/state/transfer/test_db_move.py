@@ -123,5 +123,7 @@ def test_the_command_tells_where_things_are(homes: Homes, old: Home, tmp_path: P
     code, said = called(db_command.app, "reopen", "--yes")
     assert (code, "is open again" in said) == (0, True)
     assert called(db_command.app, "move", "--to", "mysql://x/y")[0] == 2
+    code, said = called(db_command.app, "move", "--to", "postgres://u:sec@retpw@127.0.0.1/x")
+    assert (code, "is written %40" in said, "retpw" in said) == (2, True, False)
     with old.store() as store:
         assert store.read_head(f"session:{CHAT}")[0] > 0
