@@ -89,14 +89,15 @@ class WrongEncoding(StoreError):
 
 
 @contextmanager
-def open_database(url: str) -> Iterator[Dialect]:
+def open_database(url: str, *, any_encoding: bool = False) -> Iterator[Dialect]:
     """Open the database at `url`; while the block runs, no other process opens the same SQLite file.
 
-    Raises ValueError if it is neither a SQLite nor a PostgreSQL database.
+    `any_encoding`: also one that cannot hold every text, to copy what is in it. Raises ValueError if it is neither a SQLite nor a
+    PostgreSQL database.
     """
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
-        yield _build_postgresql(parsed)
+        yield _build_postgresql(parsed, any_encoding=any_encoding)
     elif parsed.get_backend_name() != "sqlite":
         msg = f"a database of kind {parsed.get_backend_name()!r} is not known: sqlite or postgresql"
         raise ValueError(msg)
@@ -114,8 +115,11 @@ def open_database(url: str) -> Iterator[Dialect]:
 
 
 @contextmanager
-def open_read_only(url: str) -> Iterator[Dialect]:
-    """Open the database at `url` for reading while others may work with it. Raises FileNotFoundError for a missing file."""
+def open_read_only(url: str, *, any_encoding: bool = False) -> Iterator[Dialect]:
+    """Open the database at `url`, as `open_database` does, for reading while others may work with it.
+
+    Raises FileNotFoundError for a missing file.
+    """
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         if not Path(str(parsed.database)).is_file():
@@ -123,7 +127,7 @@ def open_read_only(url: str) -> Iterator[Dialect]:
         dialect = _build_sqlite(parsed, QueuePool)  # its mode and its lock are the writers' business
         event.remove(dialect.engine, "begin", _begin_immediate)
     else:
-        dialect = _build_postgresql(parsed)
+        dialect = _build_postgresql(parsed, any_encoding=any_encoding)
     event.listen(dialect.engine, "connect", dialect.read_only)
     yield dialect
 
@@ -223,7 +227,7 @@ def _begin_immediate(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def _build_postgresql(url: URL) -> Dialect:
+def _build_postgresql(url: URL, *, any_encoding: bool) -> Dialect:
     network: dict[str, object] = {name: value for name, value in NETWORK.items() if name not in url.query}
     network["client_encoding"] = "utf8"  # of a database in SQL_ASCII, the driver would otherwise give bytes
     engine = create_engine(
@@ -232,6 +236,8 @@ def _build_postgresql(url: URL) -> Dialect:
         pool_reset_on_return=None,
         connect_args=network,
     )
+    if not any_encoding:
+        event.listen(engine, "connect", _check_encoding)
     event.listen(engine, "connect", _apply_session_settings)
     return Dialect(
         engine=engine,
@@ -254,10 +260,13 @@ def _build_postgresql(url: URL) -> Dialect:
     )
 
 
-def _apply_session_settings(connection: Any, _record: object) -> None:
+def _check_encoding(connection: Any, _record: object) -> None:
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise WrongEncoding(f"the database is in {encoding}: make it anew with ENCODING 'UTF8' (`sdelka db move` copies)")
+
+
+def _apply_session_settings(connection: Any, _record: object) -> None:
     connection.execute(SESSION_SETTINGS)
     connection.commit()
 

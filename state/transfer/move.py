@@ -56,10 +56,11 @@ def move_database(source: str, target: str, progress: Progress = lambda _: None)
     if make_url(source) == make_url(target) or (find_sqlite_path(source) and find_sqlite_path(source) == find_sqlite_path(target)):
         raise SamePlace("that is the database it stands in already")
     with ExitStack() as stack:
-        exclusive_database = stack.enter_context(hold_exclusively(source))
+        exclusive_database = stack.enter_context(hold_exclusively(source, any_encoding=True))
         with open_reading(source) as reading:
             if reading.schema != HEAD:
-                raise NothingThere(f"there is no database of schema {HEAD} in {format_url(source)}: start the bot once, then move it")
+                instead = "start the bot once, then move it, or restore a backup of it in the other place"
+                raise NothingThere(f"there is no database of schema {HEAD} in {format_url(source)}: {instead}")
             if reading.mark is not None and (reading.mark.get("why") != "moved" or reading.mark.get("to") != format_url(target)):
                 raise closed_mark.ClosedDatabase(closed_mark.describe_mark(reading.mark))
             loading = stack.enter_context(open_for_loading(target, by="move"))
@@ -127,8 +128,11 @@ class ExclusiveDatabase:
 
 
 @contextmanager
-def hold_exclusively(url: str) -> Iterator[ExclusiveDatabase]:
-    """Keep every bot from the database while the block runs. Raises InUse if one is running, NothingThere for a missing SQLite file."""
+def hold_exclusively(url: str, *, any_encoding: bool = False) -> Iterator[ExclusiveDatabase]:
+    """Keep every bot from the database, opened as by `open_database`, while the block runs.
+
+    Raises InUse if one is running, NothingThere for a missing SQLite file.
+    """
     with ExitStack() as stack:
         path = find_sqlite_path(url)
         if path is not None:
@@ -136,7 +140,7 @@ def hold_exclusively(url: str) -> Iterator[ExclusiveDatabase]:
                 raise NothingThere(f"there is no database {path}")
             hold_alone(path.parent, stack)
         try:
-            dialect = stack.enter_context(open_database(url))
+            dialect = stack.enter_context(open_database(url, any_encoding=any_encoding))
             stack.callback(dialect.engine.dispose)
             if path is None:
                 stack.enter_context(_hold_schema_lock(dialect))

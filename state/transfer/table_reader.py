@@ -78,12 +78,12 @@ class TableSummer:
 
 @contextmanager
 def open_reading(url: str) -> Iterator["DatabaseReading"]:
-    """Open the database at `url` for reading as of this moment, while others work with it.
+    """Open the database at `url`, whatever its encoding, for reading as of this moment, while others work with it.
 
     Raises NothingThere if there is no database, NewerDatabase for one of a newer program, other StoreErrors if it cannot be read.
     """
     try:
-        with open_read_only(url) as dialect:  # its lock is only held while opening
+        with open_read_only(url, any_encoding=True) as dialect:  # its lock is only held while opening
             pass
     except FileNotFoundError as error:
         raise NothingThere(str(error)) from None
@@ -121,9 +121,12 @@ class DatabaseReading:
             self.mark = closed_mark.read_mark(connection) if "values" in present else None
             """The mark that the database is closed (`state.sql.closed_mark`), None if a bot may start on it."""
             shapes = [_read_shape(there, name) for name in sorted(present - {"alembic_version"})]
+        self._text_order = "{}"
         if self.is_sqlite:
             driver.execute("BEGIN")
         else:
+            has_utf8 = driver.info.parameter_status("server_encoding") == "UTF8"
+            self._text_order = '{} COLLATE "C"' if has_utf8 else "convert_to({}, 'UTF8')"  # the byte order of other encodings differs
             driver.rollback()
             driver.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
             for name in TIMEOUT_SETTINGS:
@@ -140,7 +143,7 @@ class DatabaseReading:
 
     def iterate_pages(self, shape: TableShape) -> Iterator[Rows]:
         """Yield the rows of a table in key order, in pages, without the row that marks a database as closed (`state.sql.closed_mark`)."""
-        for page in self._fetch(_build_ordered_query(shape, self.is_sqlite)):
+        for page in self._fetch(_build_ordered_query(shape, self._text_order)):
             yield [row for row in page if row[0] != closed_mark.KEY] if shape.name == "values" else page
 
     def query(self, sql: str) -> Rows:
@@ -200,9 +203,9 @@ def _read_shape(there: Any, name: str) -> TableShape:
     return TableShape(name=name, columns=tuple(list_columns(there, name)), key=tuple(there.get_pk_constraint(name)["constrained_columns"]))
 
 
-def _build_ordered_query(shape: TableShape, is_sqlite: bool) -> str:  # noqa: FBT001 - which of two spellings
+def _build_ordered_query(shape: TableShape, text_order: str) -> str:
     numbers = {"pos", "seq"}
-    order = ", ".join(escape_name(name) + ("" if is_sqlite or name in numbers else ' COLLATE "C"') for name in shape.key)
+    order = ", ".join(escape_name(name) if name in numbers else text_order.format(escape_name(name)) for name in shape.key)
     return f"SELECT {', '.join(map(escape_name, shape.columns))} FROM {escape_name(shape.name)} ORDER BY {order}"  # noqa: S608 - names of our own tables
 
 

@@ -27,7 +27,7 @@ _STEPS: Final = 10_000
 _LATELY: Final = timedelta(days=1)
 _SERVER: Final = """
 SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_is_in_recovery(),
-    current_setting('server_encoding'), pg_database_size(current_database()), clock_timestamp(),
+    pg_database_size(current_database()), clock_timestamp(),
     (SELECT count(*) FROM pg_stat_activity), current_setting('max_connections')::int,
     coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
 """
@@ -60,7 +60,6 @@ class Server:
     number: int
     version: str
     standby: bool
-    encoding: str
     size: int
     now: datetime
     connections: int
@@ -94,7 +93,7 @@ def read_server(url: str) -> Server:
     """Return the state of the PostgreSQL server at `url`. Raises StoreError if it cannot be queried."""
     try:
         with _connect(url) as connection:
-            number, version, standby, encoding, size, now, used, most, encrypted = connection.execute(text(_SERVER)).one()
+            number, version, standby, size, now, used, most, encrypted = connection.execute(text(_SERVER)).one()
             settings = {str(name): str(value) for name, value in connection.execute(text(_SETTINGS))}
             may_write = _may_write(connection)
     except (SQLAlchemyError, OSError) as error:
@@ -103,7 +102,6 @@ def read_server(url: str) -> Server:
         number=number,
         version=str(version).split()[0],
         standby=standby,
-        encoding=encoding,
         size=size,
         now=now,
         connections=used,

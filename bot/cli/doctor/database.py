@@ -14,6 +14,7 @@ from bot.settings.settings import Settings
 from state.clock import SystemClock, parse_iso
 from state.journal.store import SWITCH, StoreError
 from state.migrations import HEAD
+from state.sql.dialect import WrongEncoding
 from state.verify.database import OLDER, find_sqlite_path
 from state.verify.health import Server, Work, explain_closed, read_schema, read_server, read_value, read_work, run_quick_check
 
@@ -45,6 +46,8 @@ def check_database(settings: Settings) -> Iterable[Finding]:
         else:
             yield from _check_server(read_server(url))
         yield from _check_contents(url)
+    except WrongEncoding as error:
+        yield AREA.report_wrong("encoding", f"It is not used: {error}.", "See docs/postgresql.md.")
     except StoreError as error:
         mending = _MENDING if path is not None else "Check DATABASE_URL, whether the server runs, and pg_hba.conf; see docs/postgresql.md."
         yield AREA.report_wrong("open", f"It cannot be read: {mask(str(error))}.", mending)
@@ -90,10 +93,6 @@ def _check_server(server: Server) -> Iterator[Finding]:
         if server.settings.get(name) == "off":
             says = f"{name} is off: after a power failure what was promised may be gone, and a call could run twice."
             yield AREA.report_wrong(name, says, f"Set {name} = on in postgresql.conf.")
-    if server.encoding != "UTF8":
-        yield AREA.report_wrong(
-            "encoding", f"The database is in {server.encoding}.", "Make it anew with ENCODING 'UTF8' (`sdelka db move` copies)."
-        )
     if server.most_connections - server.connections < _A_PROCESS:
         says = f"Only {server.most_connections - server.connections} connections are free; a process takes up to {_A_PROCESS}."
         yield AREA.report_warning("connections", says, "Raise max_connections, or stop what holds them (pg_stat_activity).")
