@@ -12,7 +12,8 @@ from pydantic import SecretStr
 from bitrix.auth.auth import Auth, Webhook
 from bitrix.auth.oauth import Application, TokenStore
 from bitrix.auth.token_server import TokenServer
-from bot.settings.settings import Settings, check_required, list_portal_settings
+from bot.settings.faults import check_required
+from bot.settings.settings import Settings, list_portal_settings
 from orchestrator.domain.errors import SettingsError
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError

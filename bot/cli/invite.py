@@ -58,8 +58,8 @@ def invite(
     token or no database, or the employee is unknown, was dismissed or has access already (see --second-account).
     """
     from bot.access.invitations import build_invitation, fetch_bot_name  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
+    from bot.settings.faults import check_required  # noqa: PLC0415 - as above
     from bot.settings.loading import load_settings  # noqa: PLC0415 - as above
-    from bot.settings.settings import check_required  # noqa: PLC0415 - as above
     from state.clock import format_iso  # noqa: PLC0415 - as above
 
     settings = load_settings()

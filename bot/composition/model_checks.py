@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Final
 from urllib.parse import urlsplit
 
+from bot.settings.faults import describe_misspelt
 from bot.settings.model_plan import (
     ModelsPlan,
     ProviderSpec,
@@ -68,13 +69,15 @@ def find_mute_reason(settings: Settings, role: Role = "agent") -> str:
         plan = load_plan(settings)
     except SettingsError:
         return ""
-    lacking = []
+    lacking, variables = [], []
     for name in plan.list_chain(role):
         spec = plan.providers[name]
         if not lacks_key(spec, settings):
             return ""
+        variables.append(name_key(spec))
         lacking.append(name_key(spec) or f"`key` of {name}")
-    return f"there is no key for a model that answers{' people' if role == 'agent' else ''}: set {' or '.join(dict.fromkeys(lacking))}"
+    people = " people" if role == "agent" else ""
+    return f"there is no key for a model that answers{people}: set {' or '.join(dict.fromkeys(lacking))}{describe_misspelt(*variables)}"
 
 
 def lacks_key(spec: ProviderSpec, settings: Settings) -> bool:

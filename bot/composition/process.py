@@ -24,9 +24,9 @@ from bot.monitoring.meters import find_version
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.plugins.building import load_installed_engines
 from bot.plugins.faults import list_faults
-from bot.settings.faults import find_misspelt
+from bot.settings.faults import check_required, find_misspelt
 from bot.settings.model_plan import load_plan
-from bot.settings.settings import Settings, check_required, list_portal_settings
+from bot.settings.settings import Settings, list_portal_settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.runs.registry import Engines
@@ -54,10 +54,10 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
     default all that are installed.
     """
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
-    access = load_access(settings.access_file)
-    log_models(settings)
     for name, meant in find_misspelt():
         log.warning("there is no setting %s: was %s meant?", name, meant, extra={"action": "setting_unknown", "setting": name})
+    access = load_access(settings.access_file)
+    log_models(settings)
     for fault in list_faults():  # met while the engines were looked for, before there was a log
         log.error("%s", fault.describe(), extra={"action": "engine_fault", "engine": fault.engine, "slot": fault.slot})
     clock = SystemClock()

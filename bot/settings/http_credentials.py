@@ -6,6 +6,7 @@ from typing import Annotated, Final
 import yaml
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
+from bot.settings.faults import describe_misspelt
 from bot.settings.settings import Settings, read_variable
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
@@ -59,7 +60,7 @@ def load_http_credentials(settings: Settings) -> Mapping[str, HttpCredential]:
 def _build_credential(name: str, spec: CredentialSpec) -> HttpCredential:
     secret = read_variable(spec.key)
     if secret is None:
-        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {name}: the variable {spec.key} is not set")
+        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {name}: the variable {spec.key} is not set{describe_misspelt(spec.key)}")
     value = f"{spec.prefix}{secret.get_secret_value()}"
     if not value.isascii() or not value.isprintable():
         raise SettingsError(f"HTTP_CREDENTIALS_FILE: {name}: the variable {spec.key} holds signs that no header may have")

@@ -291,14 +291,6 @@ def list_portal_settings(settings: Settings) -> tuple[str, ...]:
     return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")
 
 
-def check_required(settings: Settings, *names: str) -> None:
-    """Raise SettingsError that names every setting of `names` that is not set."""
-    missing = [name.upper() for name in names if getattr(settings, name) is None]
-    if missing:
-        plural = "settings are" if len(missing) > 1 else "setting is"
-        raise SettingsError(f"the {plural} missing: {', '.join(missing)} (set it in the environment or in .env, see .env.example)")
-
-
 def list_secrets(settings: Settings) -> tuple[str, ...]:
     """Return every secret of the settings, and every part of one that is secret by itself, such as a password; used to mask texts."""
     whole = [value.get_secret_value() for value in settings.__dict__.values() if isinstance(value, SecretStr)]

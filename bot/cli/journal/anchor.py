@@ -13,8 +13,9 @@ from pathlib import Path
 import typer
 
 from bot.cli.ops import open_database_reader
+from bot.settings.faults import check_required
 from bot.settings.loading import load_settings
-from bot.settings.settings import Settings, check_required
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 
 SYSLOG = "/dev/log"

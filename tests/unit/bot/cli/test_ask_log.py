@@ -114,6 +114,7 @@ async def test_an_unknown_tool_is_named_with_its_parameters(tmp_path: Path) -> N
     [
         ({}, "OPENAI_API_KEY"),
         ({"OPENAI_API_BASE": "https://llm.example/v1", "OPENAI_API_KEY": " "}, "OPENAI_API_KEY"),
+        ({"OPENAI_APIKEY": "sk-0123456789"}, "OPENAI_API_KEY (OPENAI_APIKEY is set: was OPENAI_API_KEY meant?)"),
     ],
 )
 def test_a_missing_key_is_said_at_the_start(tmp_path: Path, env: dict[str, str], told: str) -> None:

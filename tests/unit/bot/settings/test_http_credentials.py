@@ -32,7 +32,7 @@ def test_a_secret_is_named_by_the_file_and_held_by_a_variable(tmp_path: Path, mo
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("erp: {host: api.example.com, key: MISSING_TOKEN}", "MISSING_TOKEN is not set"),
+        ("erp: {host: api.example.com, key: MISSING_TOKEN}", "MISSING_TOKEN is not set (MISSING_TOKN is set: was MISSING_TOKEN meant?)"),
         ("erp: {host: api.example.com/path, key: ERP_TOKEN}", "erp.host"),
         ("erp: {host: '*', key: ERP_TOKEN}", "erp.host"),
         ("erp: {host: api.example.com, key: ERP_TOKEN, header: Host}", "erp.header"),
@@ -49,6 +49,7 @@ def test_a_fault_of_the_file_is_told_with_its_place_and_never_with_a_secret(
 ) -> None:
     """At the start, and by the doctor."""
     monkeypatch.setenv("ERP_TOKEN", "s3cret")
+    monkeypatch.setenv("MISSING_TOKN", "s3cret")
     monkeypatch.setenv("BROKEN_TOKEN", "s3c\nret")
     made = settings(tmp_path, text)
     with pytest.raises(SettingsError) as error:

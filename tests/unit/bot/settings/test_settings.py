@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.settings.faults import find_misspelt
+from bot.composition.model_checks import find_mute_reason
+from bot.settings.faults import check_required, find_misspelt
 from bot.settings.loading import load_settings
-from bot.settings.settings import Settings, check_required, list_secrets
+from bot.settings.settings import Settings, list_secrets
 from orchestrator.domain.errors import SettingsError
 
 EXAMPLE = Path(__file__).parents[4] / ".env.example"
@@ -119,7 +120,7 @@ def test_a_secret_of_the_wrong_kind_is_not_repeated() -> None:
 def test_missing_settings_are_named_together() -> None:
     with pytest.raises(SettingsError, match="settings are missing: TELEGRAM_BOT_TOKEN, BITRIX_WEBHOOK_URL"):
         check_required(load_settings(_env_file=None), "telegram_bot_token", "bitrix_webhook_url", "agent_mode")
-    with pytest.raises(SettingsError, match="the setting is missing: OPENAI_API_KEY "):
+    with pytest.raises(SettingsError, match="the setting is missing: OPENAI_API_KEY;"):
         check_required(load_settings(_env_file=None, bitrix_webhook_url=SECRET), "openai_api_key", "bitrix_webhook_url")
 
 
@@ -225,3 +226,26 @@ def test_a_misspelt_setting_is_named_with_the_right_one(monkeypatch: pytest.Monk
     monkeypatch.setenv("AGENT_MOD", "full")
     (tmp_path / ".env").write_text("TELEGRAM_BOT_TOKN=x\nPATH_TO_SOMETHING=y\n", encoding="utf-8")
     assert dict(find_misspelt()) == {"AGENT_MOD": "AGENT_MODE", "TELEGRAM_BOT_TOKN": "TELEGRAM_BOT_TOKEN"}
+
+
+def test_what_is_missing_is_told_with_the_misspelt_name_that_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Whichever setting was meant, for another one may be missing because of it; no value is shown."""
+    monkeypatch.setenv("BITRIX_OAUTH_CLIENTID", "local.value")
+    (tmp_path / ".env").write_text("TELEGRAM_BOT_TOKN=123:value\n", encoding="utf-8")
+    with pytest.raises(SettingsError) as raised:
+        check_required(load_settings(), "telegram_bot_token", "bitrix_webhook_url")
+    assert raised.value.reason == (
+        "the settings are missing: TELEGRAM_BOT_TOKEN, BITRIX_WEBHOOK_URL (BITRIX_OAUTH_CLIENTID is set: was BITRIX_OAUTH_CLIENT_ID meant?;"
+        " TELEGRAM_BOT_TOKN is set: was TELEGRAM_BOT_TOKEN meant?); set it in the environment or in .env, see .env.example"
+    )
+
+
+def test_a_missing_key_of_a_model_is_told_with_the_misspelt_name_that_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """That of a setting, and that of a variable which MODELS_FILE names: at the start, by doctor and by `sdelka ask`."""
+    monkeypatch.setenv("OPENAI_APIKEY", "sk-value")
+    assert find_mute_reason(load_settings(), "tool").endswith("set OPENAI_API_KEY (OPENAI_APIKEY is set: was OPENAI_API_KEY meant?)")
+    monkeypatch.delenv("OPENAI_APIKEY")
+    monkeypatch.setenv("QWEN_KEYS", "sk-value")
+    (tmp_path / "models.yaml").write_text("providers: {one: {kind: openai, base: 'https://q.example/v1', key: QWEN_KEY, model: q}}\n")
+    settings = load_settings(models_file=tmp_path / "models.yaml")
+    assert find_mute_reason(settings).endswith("set QWEN_KEY (QWEN_KEYS is set: was QWEN_KEY meant?)")
