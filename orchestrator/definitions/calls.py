@@ -10,7 +10,7 @@ from orchestrator.definitions.kinds import CallUse, DefinitionKind
 from orchestrator.definitions.mistakes import SENTENCES
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
-from orchestrator.documents.reports import quote_part
+from orchestrator.documents.reports import quote_args
 from orchestrator.domain.finding import WHOLE, Finding, Path, Severity
 from orchestrator.expressions.paths import parse_path
 from orchestrator.expressions.placeholders import Syntax
@@ -84,7 +84,7 @@ async def find_call_mistakes(document: Document, uses: Iterable[CallUse], check_
     findings = Findings(document)
     for use in uses:
         for mistake in await check_call(use.method, use.params):
-            args: dict[str, str | int] = {name: quote_part(text) for name, text in mistake.args.items()}
+            args = quote_args(mistake.args)
             path = use.path if mistake.path is None else use.locate(mistake.path, mistake.of_value)
             findings.add(
                 mistake.code,

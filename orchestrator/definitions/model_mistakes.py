@@ -9,7 +9,7 @@ from pydantic_core import ErrorDetails
 from orchestrator.definitions.mistakes import SENTENCES, report_missing, report_shape, report_unknown_fields, report_unknown_value
 from orchestrator.definitions.rules import KEY_PATTERN, LONGEST_KEY
 from orchestrator.documents.findings import Findings
-from orchestrator.documents.reports import quote_part
+from orchestrator.documents.reports import quote_part, quote_sentence
 from orchestrator.domain.finding import Path, format_path
 
 _SHAPES: Final[Mapping[str, Literal["object", "list", "text", "number", "integer", "boolean"]]] = {
@@ -125,7 +125,7 @@ def report_objection(findings: Findings, error: ErrorDetails, given: object, pat
     elif kind in _EMPTY:
         _add(findings, "finding-field-empty", full, name=name)
     else:
-        _add(findings, "finding-value-unfit", full, name=name, problem=quote_part(error["msg"]))
+        _add(findings, "finding-value-unfit", full, name=name, problem=quote_sentence(error["msg"]))
 
 
 def list_expected(written: str) -> list[str]:

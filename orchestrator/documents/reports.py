@@ -1,6 +1,6 @@
 """What the readers of JSON and YAML report their mistakes with: a code, a place in the text, and what the sentence needs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from orchestrator.documents.document import LineIndex
@@ -13,6 +13,7 @@ MAX_DEPTH: Final = 100
 MAX_VALUES: Final = 50_000
 MAX_SAFE: Final = 2**53 - 1
 _LONGEST_QUOTE: Final = 40
+_LONGEST_SENTENCE: Final = 300
 
 
 class ReadingStopped(Exception):
@@ -43,7 +44,7 @@ class Reports:
     ) -> None:
         """Report a mistake at an offset of the text. Raises ReadingStopped if there are too many."""
         line, column = self.lines.locate(offset)
-        shown = {name: quote_part(arg) if isinstance(arg, str) else arg for name, arg in args.items()}
+        shown = quote_args(args)
         finding = Finding(
             code=code,
             message=SENTENCES[code].format(**shown),
@@ -65,8 +66,23 @@ class Reports:
         return ReadingStopped(code)
 
 
+def quote_args(args: Mapping[str, str | int]) -> dict[str, str | int]:
+    """Return the arguments of a finding as its sentence quotes them: the problem as a sentence, all else as pieces of the document."""
+    quote = {name: quote_sentence if name == "problem" else quote_part for name in args}
+    return {name: quote[name](arg) if isinstance(arg, str) else arg for name, arg in args.items()}
+
+
+def quote_sentence(text: str) -> str:
+    """Return a sentence that stands in another one: whole, unless it is very long, and without characters that cannot be shown."""
+    return _quote(text, _LONGEST_SENTENCE)
+
+
 def quote_part(text: str) -> str:
     """Return a piece of the document as a sentence quotes it: cut, and without characters that cannot be shown."""
-    short = text if len(text) <= _LONGEST_QUOTE else text[:_LONGEST_QUOTE] + "…"
+    return _quote(text, _LONGEST_QUOTE)
+
+
+def _quote(text: str, most: int) -> str:
+    short = text if len(text) <= most else text[:most] + "…"
     shown = "".join(sign if sign.isprintable() or sign == " " else f"U+{ord(sign):04X}" for sign in short)
     return to_storable_text(shown)

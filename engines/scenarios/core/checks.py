@@ -22,7 +22,7 @@ from orchestrator.definitions.mistakes import report_missing
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST, Findings
-from orchestrator.documents.reports import quote_part
+from orchestrator.documents.reports import quote_args, quote_part, quote_sentence
 from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.expressions.conditions import Condition, compile_condition
@@ -176,7 +176,7 @@ class _Checking:
 
     def _report_mistakes(self, mistakes: Iterable[StepMistake], params: Path) -> None:
         for mistake in mistakes:
-            args = {name: quote_part(value) if isinstance(value, str) else value for name, value in mistake.args.items()}
+            args = quote_args(mistake.args)
             self.findings.add(mistake.code, _SENTENCES[mistake.code].format(**args), (*params, *mistake.path), args=args)
 
     def _report_unknown_type(self, path: Path, kind: str, params: JsonObject) -> None:
@@ -240,7 +240,7 @@ class _Checking:
             try:
                 compile_pattern(pattern)
             except ValueError as error:
-                self._add("finding-pattern-wrong", (*path, "regex"), problem=quote_part(str(error)))
+                self._add("finding-pattern-wrong", (*path, "regex"), problem=quote_sentence(str(error)))
 
     def _read_templates(self, params: JsonObject, path: Path) -> None:
         try:

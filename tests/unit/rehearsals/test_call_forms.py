@@ -11,6 +11,7 @@ from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.definitions.checking import Submission
 from orchestrator.directory.reference_data import Category, Field, Stage
 from orchestrator.documents.reading import read_document
+from orchestrator.documents.reports import quote_args
 from orchestrator.domain.finding import Finding
 from orchestrator.rehearsals.call_forms import CallForms
 from tests.unit.definitions.service_kit import shipped_catalogue
@@ -90,6 +91,13 @@ def test_a_field_of_the_companys_own_is_a_warning_without_a_portal() -> None:
     """Only the portal knows it."""
     (found,) = check_step("method: crm.deal.add", "fields: {TITLE: x, UF_CRM_NUMBER: 5}")
     assert (found.severity, found.code, found.line) == ("warning", "finding-call-own-field", 4)
+
+
+def test_what_would_be_refused_is_said_whole() -> None:
+    """An author reads the whole sentence with which the gate would refuse a call."""
+    (found,) = check_step("method: crm.deal.update", "{id: 5, fields: {CLOSEDATE: soon}}")
+    assert str(found.args["problem"]).endswith("not soon: use @date: and the person's words.")
+    assert len(str(quote_args({"problem": "x" * 1000})["problem"])) == 301
 
 
 def test_every_mistake_of_a_call_is_found_at_once() -> None:

@@ -66,6 +66,12 @@ def test_a_mistake_is_found_at_its_place(step: dict[str, Any], code: str, place:
     assert found.path.removeprefix("steps[0].params") == place or place.endswith(".")
 
 
+def test_why_it_would_never_start_is_said_whole() -> None:
+    """The sentence is not cut where pieces of the document are."""
+    (found,) = find(do("schedule_scenario_run", **LATER, at="tomorrow"))
+    assert found.args["problem"] == "a moment such as 2026-11-30T09:00 is needed"
+
+
 @pytest.mark.parametrize(
     "step",
     [
