@@ -264,8 +264,8 @@ def _describe(problem: _Problem, spec: Method, draft: JsonObject, place: Path | 
         suggestion=_read_meant(verdict),
         detail=verdict.detail,
     )
-    is_unlooked = code in {"gate-param-unknown", "gate-filter-field"} and problem.lists.is_offline and problem.call is not None
-    if is_unlooked and standard_portal.is_own_field(field):
+    is_unlooked = code in {"gate-param-unknown", "gate-filter-field"} and problem.lists.is_offline
+    if is_unlooked and problem.call is not None and standard_portal.is_own_field(field, find_list_name(problem.call)):
         return replace(mistake, code="finding-call-own-field", args={"name": field}, severity="warning", suggestion="")
     return _describe_choice(problem, draft, mistake, field) if code in _LISTED else mistake
 

@@ -14,13 +14,16 @@ _GENERATED: Final = re.compile(r"UC_[A-Z0-9]+|[0-9]+", re.ASCII)
 """A code that the portal makes for an entry which somebody adds to a list."""
 _FUNNEL: Final = re.compile(r"(?:C[0-9]+|DT[0-9]+_[0-9]+):", re.ASCII)
 """What a stage begins with that is none of the first funnel."""
+_OWN_OF_TASK: Final = re.compile(r"UF_[A-Z0-9_]+", re.ASCII)
+"""The portal calls such a field of tasks UF_AUTO_… if nobody gives it a name."""
 _OWN_LINK: Final = re.compile(r"parent_?id_?[0-9]+", re.ASCII | re.IGNORECASE)
 """The field that links a record to one of a smart process."""
 
 
-def is_own_field(name: str) -> bool:
-    """Return whether a field is one that the people of a portal made, so that only the portal knows it."""
-    return is_custom_field(name) or _OWN_LINK.fullmatch(name) is not None
+def is_own_field(name: str, list_name: str) -> bool:
+    """Return whether a field is one that the people of a portal made, so that only the portal knows it; `list_name` as in `list_fields`."""
+    own = _OWN_OF_TASK.fullmatch(name) is not None if list_name == "task" else is_custom_field(name)
+    return own or _OWN_LINK.fullmatch(name) is not None
 
 
 def is_own_value(value: str) -> bool:
@@ -49,8 +52,9 @@ def _list_fields(kind: str, *, in_items: bool) -> Mapping[str, Field]:
 
 def _build_fields(kind: str, *, in_items: bool) -> Iterator[Field]:
     listed = _LEXICON.read_table("listed", kind) if kind in _LEXICON.read_names("listed") else {}
-    for way, written in _LEXICON.read_table("fields", kind).items():
-        for code in written.split():
+    ways = _LEXICON.read_table("fields", kind)
+    for way in sorted(ways):  # `given` first: of two that have one name among items, such as both stages of a lead, the written one counts
+        for code in ways[way].split():
             book = listed.get(code, "")
             told = {"type": "crm_status" if book else "", "status_entity_id": book, "read_only": way == "given"}
             yield Field(code=to_universal(code, kind) if in_items else code, title="", upper_name=code if in_items else "", **told)

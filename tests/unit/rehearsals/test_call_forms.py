@@ -74,6 +74,8 @@ def test_one_planted_mistake_is_one_error_at_its_line(what: str) -> None:
         ("crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: "C5:WON"}}'),
         ("crm.deal.update", '{id: "{deal}", fields: {CATEGORY_ID: 5}}'),
         ("crm.item.add", '{entityTypeId: 2, fields: {title: "{who}", stageId: NEW, observers: [1]}}'),
+        ("crm.item.add", "{entityTypeId: 1, fields: {title: x, stageId: NEW}}"),
+        ("crm.item.update", '{entityTypeId: 1, id: "{lead}", fields: {stageId: JUNK}}'),
         ("crm.item.update", '{entityTypeId: "{lead}", id: 5, fields: {whatever: 1}}'),
         ("tasks.task.add", '{fields: {TITLE: x, RESPONSIBLE_ID: "{who}", UF_CRM_TASK: ["D_{deal}", "{who}"]}}'),
         ("crm.deal.add", '{fields: "{who}"}'),
@@ -87,9 +89,17 @@ def test_right_calls_have_no_errors(method: str, params: str) -> None:
     assert [one.message for one in check_step(f"method: {method}", params) if one.severity == "error"] == []
 
 
-def test_a_field_of_the_companys_own_is_a_warning_without_a_portal() -> None:
+@pytest.mark.parametrize(
+    ("method", "fields"),
+    [
+        ("crm.deal.add", "{TITLE: x, UF_CRM_NUMBER: 5}"),
+        ("tasks.task.add", "{TITLE: x, RESPONSIBLE_ID: 1, UF_AUTO_123: 5}"),
+        ("tasks.task.add", "{TITLE: x, RESPONSIBLE_ID: 1, UF_PLACE: 5}"),
+    ],
+)
+def test_a_field_of_the_companys_own_is_a_warning_without_a_portal(method: str, fields: str) -> None:
     """Only the portal knows it."""
-    (found,) = check_step("method: crm.deal.add", "fields: {TITLE: x, UF_CRM_NUMBER: 5}")
+    (found,) = check_step(f"method: {method}", f"fields: {fields}")
     assert (found.severity, found.code, found.line) == ("warning", "finding-call-own-field", 4)
 
 
