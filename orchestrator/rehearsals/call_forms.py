@@ -136,21 +136,24 @@ class CallForms:
 
     async def _check_batch(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
         """Return what is wrong with the commands, and if nothing is, with the batch around them."""
-        mistakes: list[CallMistake] = []
-        cmd = next((one for name, one in params.items() if name.lower() == "cmd"), None)
-        if _is_open(cmd) if isinstance(cmd, str) else cmd is None:
+        name = next((one for one in params if one.lower() == "cmd"), None)
+        if name is None or _is_open(params[name]):
             return ()
-        try:
-            commands = unpack_commands(cmd)
-        except Refusal as refusal:
-            return (_quote(refusal.verdict, spec.name, ("cmd",)),)
-        for command in commands:
-            wrong = await self.check(command.method, {name: _open_references(one) for name, one in command.params.items()})
-            mistakes.extend(replace(mistake, path=("cmd", command.key), of_value=True) for mistake in wrong)
+        mistakes: list[CallMistake] = []
+        for key, text in _list_commands(params[name]):
+            mistakes.extend(replace(mistake, path=(name, *key), of_value=True) for mistake in await self._check_command(spec, key, text))
         if mistakes or _has_open(params):
             return mistakes
         whole = self._normalize(spec, dict(params))
-        return (_quote(whole, spec.name, ("cmd",)),) if isinstance(whole, Refuse) else ()
+        return (_quote(whole, spec.name, (name,)),) if isinstance(whole, Refuse) else ()
+
+    async def _check_command(self, spec: Method, key: Path, text: object) -> Sequence[CallMistake]:
+        """Return what is wrong with one command of a batch, without a key with a batch that has none; places are in its own parameters."""
+        try:
+            (command,) = unpack_commands({key[0]: text} if key else text)
+        except Refusal as refusal:
+            return (_quote(refusal.verdict, spec.name, ()),)
+        return await self.check(command.method, {name: _open_references(one) for name, one in command.params.items()})
 
     async def _find_mistakes(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
         draft, is_partial = _open_fields(spec, params)
@@ -381,6 +384,17 @@ def _mend(spec: Method, draft: Draft, place: Path | None, verdict: Refuse, meant
 def _build_open(spec: Method, parts: Sequence[str]) -> object:
     """Return what stands for a parameter that is not known: a map for the fields, else a value."""
     return {_OPEN_FIELD: _OPEN} if [_fold(part) for part in parts] == [_fold(spec.fields_at)] else _OPEN
+
+
+def _list_commands(cmd: object) -> Iterator[tuple[Path, object]]:
+    """Yield the commands of a batch whose method is known, each with its key; anything else that stands there as it is."""
+    pairs = cmd.items() if isinstance(cmd, Mapping) else enumerate(cmd) if isinstance(cmd, list) else None
+    if not pairs:
+        yield (), cmd
+        return
+    for key, text in pairs:
+        if not _is_open(key) and not _is_open(str(text).partition("?")[0]):
+            yield (key,), text
 
 
 def _open_references(tree: object) -> object:

@@ -103,6 +103,20 @@ def test_a_field_of_the_companys_own_is_a_warning_without_a_portal(method: str, 
     assert (found.severity, found.code, found.line) == ("warning", "finding-call-own-field", 4)
 
 
+@pytest.mark.parametrize("first", ['a: "{who}?id=1"', 'a: "{who}"', 'a: "crm.deal.{who}?id=1"'])
+def test_commands_beside_one_of_which_only_a_run_knows_are_looked_at(first: str) -> None:
+    """A command whose method a variable gives is left open, and the others are not."""
+    assert check_step("method: batch", f'{{cmd: {{{first}, b: "crm.deal.get?id={{deal}}"}}}}') == ()
+    (found,) = check_step("method: batch", f'{{cmd: {{{first}, b: "crm.deal.add?fields[TITEL]=x"}}}}')
+    assert (found.suggestion, found.path) == ("TITLE", "steps[0].params.params.cmd.b")
+
+
+def test_each_command_that_cannot_be_read_is_told_of() -> None:
+    """One broken command does not hide what is wrong with the next, and each has its place, in a list too."""
+    found = check_step("method: batch", '{cmd: [5, "crm.dael.get?id=1", "crm.deal.get?id=1", "crm.deal.get?idd=1"]}')
+    assert [one.path.rpartition(".")[2] for one in found] == ["cmd[0]", "cmd[1]", "cmd[3]"]
+
+
 def test_what_would_be_refused_is_said_whole() -> None:
     """An author reads the whole sentence with which the gate would refuse a call."""
     (found,) = check_step("method: crm.deal.update", "{id: 5, fields: {CLOSEDATE: soon}}")
