@@ -34,6 +34,8 @@ class CallMistake:
     """Where in its parameters; None for the method."""
     of_value: bool = False
     """Whether the value is wrong, and not its name."""
+    is_of_document: bool = False
+    """Whether it is said once of the whole document, and not of the call."""
     severity: Severity = "error"
     suggestion: str = ""
     detail: str = ""
@@ -82,10 +84,16 @@ def _find_nowhere(_place: Path, _of_value: bool) -> Path:  # noqa: FBT001 - as `
 async def find_call_mistakes(document: Document, uses: Iterable[CallUse], check_call: CheckCall) -> tuple[Finding, ...]:
     """Return what is wrong with the calls of a document, each at its place."""
     findings = Findings(document)
+    of_document: set[str] = set()
     for use in uses:
         for mistake in await check_call(use.method, use.params):
+            if mistake.code in of_document:
+                continue
             args = quote_args(mistake.args)
             path = use.path if mistake.path is None else use.locate(mistake.path, mistake.of_value)
+            if mistake.is_of_document:
+                path = WHOLE
+                of_document.add(mistake.code)
             findings.add(
                 mistake.code,
                 SENTENCES[mistake.code].format(**args),

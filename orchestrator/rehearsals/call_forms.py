@@ -4,6 +4,7 @@ Where no portal is connected, or it does not answer, what every portal has stand
 """
 
 import asyncio
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from typing import Any, Final
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key, to_universal
 from bitrix.client.batch import find_references
-from bitrix.errors import BitrixError
+from bitrix.errors import BitrixError, OutcomeUnknown
 from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
@@ -24,7 +25,7 @@ from orchestrator.domain.suggestions import suggest_name
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.param_kinds import WrittenValue
 from orchestrator.gate.call.params import Refusal
-from orchestrator.gate.decide.field_checks import find_field_problem, find_list_name, load_field_lists
+from orchestrator.gate.decide.field_checks import extract_names_to_check, find_field_problem, find_list_name, load_field_lists
 from orchestrator.gate.decide.value_checks import find_value_problem
 from orchestrator.gate.decide.value_kinds import find_list_key, find_title, list_written_values, load_value_lists
 from orchestrator.gate.decide.value_place import Place
@@ -35,8 +36,9 @@ from state.stored import JsonObject
 
 _ANYBODY: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1, locale="en")
 """Who asks: somebody with all rights, so that only the form is judged."""
-PATIENCE: Final = 10.0
-"""Seconds that the portal has to tell of its fields and lists."""
+PATIENCE: Final = 4.0
+"""Seconds that the portal has in all to tell of its fields and lists, in each span of `_SPAN` seconds."""
+_SPAN: Final = 30.0
 _SLOT: Final = "form/1/1"
 _OPEN: Final = "$result[later]"
 """What the gate takes for a value that is not known yet."""
@@ -60,6 +62,7 @@ _CODES: Final = {
     "gate-value-word": "finding-call-choice",
 }
 """The findings that say what is wrong in words of their own; every other one quotes the gate."""
+_SILENT: Final = CallMistake(code="finding-portal-silent", severity="warning", is_of_document=True)
 _OF_NAME: Final = frozenset({"gate-param-unknown", "gate-filter-field", "gate-param-reserved", "gate-param-twice", "gate-origin"})
 """The refusals of a name, whatever stands there."""
 _OF_RECORD: Final = "gate-move-funnel"
@@ -94,6 +97,8 @@ class _Lists:
     is_offline: bool
     has_stages: bool = False
     """Whether `stages` are those of a portal."""
+    is_silent: bool = False
+    """Whether there is a portal that did not say it, so that what every portal has stands here."""
 
     def find_known(self, value: WrittenValue, call: Call) -> Mapping[str, str]:
         """Return the values that the field may have, as value → name."""
@@ -110,6 +115,7 @@ class CallForms:
     def __init__(self, find_catalogue: Callable[[], Catalogue], find_reference: FindReference = find_no_portal) -> None:
         """Judge by this catalogue and the lists of this portal, each looked for when it is needed."""
         self._find_catalogue, self.find_reference = find_catalogue, find_reference
+        self._left, self._until = 0.0, -math.inf
 
     async def check(self, method: str, params: JsonObject) -> Sequence[CallMistake]:
         """Return what is wrong with a call, in the order in which the gate would find it; see `CheckCall`."""
@@ -159,7 +165,9 @@ class CallForms:
         draft, is_partial = _open_fields(spec, params)
         mistakes: list[CallMistake] = []
         for _ in range(_MOST):
-            problem = await self._find_problem(spec, draft)
+            lists, problem = await self._find_problem(spec, draft)
+            if lists.is_silent and _SILENT not in mistakes:
+                mistakes.append(_SILENT)
             if problem is None:
                 break
             place = _find_place(spec, draft, problem.verdict)
@@ -181,10 +189,11 @@ class CallForms:
                 break
         return mistakes
 
-    async def _find_problem(self, spec: Method, draft: JsonObject) -> _Problem | None:
+    async def _find_problem(self, spec: Method, draft: JsonObject) -> tuple[_Lists, _Problem | None]:
         call = self._normalize(spec, draft)
         if isinstance(call, Refuse):
-            return _Problem(verdict=call, lists=_Lists(facts=Facts(), stages={}, is_offline=True))
+            lists = _Lists(facts=Facts(), stages={}, is_offline=True)
+            return lists, _Problem(verdict=call, lists=lists)
         lists = await self._load_lists(call)
         effect = Effect(method=spec.name, params=draft, slot=_SLOT)
         verdict = (
@@ -192,7 +201,7 @@ class CallForms:
             or find_value_problem(call, facts=lists.facts, actor=_ANYBODY, effect=effect)
             or _find_stage_problem(call, lists)
         )
-        return _Problem(verdict=verdict, lists=lists, call=call) if verdict is not None else None
+        return lists, _Problem(verdict=verdict, lists=lists, call=call) if verdict is not None else None
 
     def _normalize(self, spec: Method, draft: JsonObject) -> Call | Refuse:
         catalogue = self._find_catalogue()
@@ -206,39 +215,61 @@ class CallForms:
             return refusal.verdict
 
     async def _load_lists(self, call: Call) -> _Lists:
+        """Return what the portal says, or what every portal has where none is connected, or it does not answer within its patience."""
+        reference = self.find_reference()
+        if reference is None or not (find_list_name(call) or list_written_values(call, Facts())):
+            return _list_standard(call)
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        if began > self._until:
+            self._left, self._until = PATIENCE, began + _SPAN
         try:
-            async with asyncio.timeout(PATIENCE):
-                return await self._ask_lists(call, self.find_reference())
-        except TimeoutError:
-            return await self._ask_lists(call, None)
-
-    async def _ask_lists(self, call: Call, reference: Reference | None) -> _Lists:
-        name = find_list_name(call)
-        loaded = await load_field_lists(call, reference) if reference is not None else {}
-        is_offline = not loaded.get(name)
-        known = loaded.get(name) or standard_portal.list_fields(name)
-        facts = Facts(field_lists={name: {**known, **_OPEN_FIELDS}} if known else {})
-        values = await load_value_lists(call, facts, reference) if reference is not None else {}
-        if reference is None:
-            values = standard_portal.list_values()
-        stages = await _load_all_stages(call, reference) if call.written_fields else None
-        return _Lists(
-            facts=replace(facts, value_lists=values),
-            stages=standard_portal.list_values().get(f"stages:{call.entity}:", {}) if stages is None else stages,
-            is_offline=is_offline,
-            has_stages=stages is not None,
-        )
+            async with asyncio.timeout(max(self._left, 0)):
+                return await _ask_lists(call, reference)
+        except (TimeoutError, BitrixError):
+            return replace(_list_standard(call), is_silent=True)
+        finally:
+            self._left -= clock() - began
 
 
-async def _load_all_stages(call: Call, reference: Reference | None) -> Mapping[str, str] | None:
-    """Return the stages of all funnels of deals or leads, none for other kinds of records; None if there is no portal to say it."""
-    if reference is None or call.entity not in _STAGED:
-        return None if reference is None else {}
-    try:
-        numbers = [row.id for row in await reference.load_categories(call.entity)] if call.entity == "deal" else []
-        return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(call.entity, number)}
-    except BitrixError:
-        return None
+def _list_standard(call: Call) -> _Lists:
+    known, values = standard_portal.list_fields(find_list_name(call)), standard_portal.list_values()
+    return _Lists(
+        facts=_build_facts(call, known, values),
+        stages=values.get(f"stages:{call.entity}:", {}) if call.written_fields else {},
+        is_offline=True,
+    )
+
+
+def _build_facts(call: Call, known: Mapping[str, Field], values: Mapping[str, Mapping[str, str]]) -> Facts:
+    return Facts(field_lists={find_list_name(call): {**known, **_OPEN_FIELDS}} if known else {}, value_lists=values)
+
+
+async def _ask_lists(call: Call, reference: Reference) -> _Lists:
+    """Return what the portal says. Raises BitrixError if it does not say something that is needed."""
+    name = find_list_name(call)
+    loaded = await load_field_lists(call, reference)
+    if not loaded and name and (extract_names_to_check(call) or call.spec.verb == "add"):
+        raise OutcomeUnknown("the portal does not tell of its fields")
+    is_offline = not loaded.get(name)
+    facts = _build_facts(call, loaded.get(name) or standard_portal.list_fields(name), {})
+    values = await load_value_lists(call, facts, reference)
+    if any(key.startswith("statuses:") and key not in values for key in _list_keys(call, facts)):
+        raise OutcomeUnknown("the portal does not tell of its lists")
+    stages = await _load_all_stages(call, reference)
+    return _Lists(facts=replace(facts, value_lists=values), stages=stages, is_offline=is_offline, has_stages=True)
+
+
+def _list_keys(call: Call, facts: Facts) -> Iterator[str]:
+    return (find_list_key(call, value, facts) for value in list_written_values(call, facts))
+
+
+async def _load_all_stages(call: Call, reference: Reference) -> Mapping[str, str]:
+    """Return the stages of all funnels of the deals or leads that a call writes, none for other kinds of records. Raises BitrixError."""
+    if not call.written_fields or call.entity not in _STAGED:
+        return {}
+    numbers = [row.id for row in await reference.load_categories(call.entity)] if call.entity == "deal" else []
+    return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(call.entity, number)}
 
 
 def _find_stage_problem(call: Call, lists: _Lists) -> Refuse | None:
@@ -288,7 +319,7 @@ def _describe_choice(problem: _Problem, draft: JsonObject, mistake: CallMistake,
     is_certain = is_certain or not written.isascii()  # a name in place of its code
     if not is_certain and (standard_portal.is_own_value(written) or standard_portal.drop_funnel(written) in known):
         return None
-    severity: Severity = "error" if is_certain or meant else "warning"
+    severity: Severity = "error" if is_certain or (meant and not lists.is_silent) else "warning"
     return replace(mistake, args={"name": field, "value": written}, suggestion=by_name.get(meant, meant), severity=severity)
 
 

@@ -1,18 +1,24 @@
 """The form of a call is judged before anything runs, by the gate's own checks, with and without a portal."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from bitrix.errors import Unreadable
 from bot.cli.definition_desk import check_file
 from bot.plugins.building import load_installed_engines
-from orchestrator.definitions.calls import LATER, CallMistake
+from engines.scenarios.core.kind import build_kind
+from engines.scenarios.core.registry import build_step_types
+from orchestrator.definitions.calls import LATER, CallMistake, find_call_mistakes, list_call_uses
 from orchestrator.definitions.checking import Submission
 from orchestrator.directory.reference_data import Category, Field, Stage
+from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import quote_args
 from orchestrator.domain.finding import Finding
+from orchestrator.rehearsals import call_forms
 from orchestrator.rehearsals.call_forms import CallForms
 from tests.unit.definitions.service_kit import shipped_catalogue
 
@@ -175,3 +181,52 @@ async def test_a_record_may_be_in_any_funnel(stage: str, count: int) -> None:
     """Of a record whose funnel is not known each stage of the portal counts."""
     forms = CallForms(shipped_catalogue, Lists)  # type: ignore[arg-type]  # as above
     assert len(await forms.check("crm.deal.update", {"id": LATER, "fields": {"STAGE_ID": stage}})) == count
+
+
+class Failing(Lists):
+    """A portal whose answers are none."""
+
+    async def load_fields(self, entity: str, **_: object) -> Mapping[str, Field]:
+        raise Unreadable("a page")
+
+
+class HalfFailing(Lists):
+    """A portal that fails after it told of its fields."""
+
+    async def load_status_entries(self, book: str, **_: object) -> Sequence[Stage]:
+        raise Unreadable("a page")
+
+
+class Hanging(Lists):
+    """A portal that never answers."""
+
+    async def load_fields(self, entity: str, **_: object) -> Mapping[str, Field]:
+        await asyncio.sleep(3600)
+        raise AssertionError
+
+
+def build_step(**fields: str) -> Mapping[str, object]:
+    """A step that makes a deal of these fields."""
+    return {"type": "bitrix_call", "params": {"method": "crm.deal.add", "params": {"fields": fields}}}
+
+
+@pytest.mark.parametrize("portal", [Failing, HalfFailing, Hanging])
+async def test_a_portal_that_does_not_answer_is_one_warning(portal: type[Lists], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its silence is told once, is waited for once, and what may be a company's own is no error then."""
+    monkeypatch.setattr(call_forms, "PATIENCE", 0.2)
+    steps = [build_step(TYPE_ID="SALE", STAGE_ID=stage) for stage in ("UC_AB12", "NEWW", *["NEW"] * 20)]
+    document = Document.from_data({"steps": steps})
+    kind = build_kind(build_step_types())
+    forms = CallForms(shipped_catalogue, portal)  # type: ignore[arg-type]  # as above
+    async with asyncio.timeout(5):
+        found = await find_call_mistakes(document, list_call_uses(kind, document.data), forms.check)
+    assert [(one.code, one.severity, one.path) for one in found] == [
+        ("finding-portal-silent", "warning", ""),
+        ("finding-call-choice", "warning", "steps[1].params.params.fields.STAGE_ID"),
+    ]
+
+
+async def test_what_a_portal_need_not_say_is_judged_without_it() -> None:
+    """Nothing is told of a silent portal where nobody asks it."""
+    forms = CallForms(shipped_catalogue, Failing)  # type: ignore[arg-type]  # as above
+    assert await forms.check("crm.deal.get", {"id": 5}) == []
