@@ -7,8 +7,10 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from itertools import islice
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key, to_universal
@@ -25,13 +27,16 @@ from orchestrator.domain.suggestions import suggest_name
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.param_kinds import WrittenValue
 from orchestrator.gate.call.params import Refusal
+from orchestrator.gate.call.targets import find_definition, find_entity_name, get_at_path
 from orchestrator.gate.decide.field_checks import extract_names_to_check, find_field_problem, find_list_name, load_field_lists
 from orchestrator.gate.decide.value_checks import find_value_problem
 from orchestrator.gate.decide.value_kinds import find_list_key, find_title, list_written_values, load_value_lists
-from orchestrator.gate.decide.value_place import Place
+from orchestrator.gate.decide.value_place import Place, format_plainly
 from orchestrator.gate.normalize.batch import unpack_commands
 from orchestrator.gate.normalize.normalize import NormalizeContext, build_call, find_method, normalize
+from orchestrator.language.lexicon import load_lexicon
 from orchestrator.rehearsals import standard_portal
+from orchestrator.rehearsals.call_sketch import MISSING, OPEN, OPEN_FIELD, Draft, Sketch, read_name, take_out
 from state.stored import JsonObject
 
 _ANYBODY: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1, locale="en")
@@ -40,21 +45,22 @@ PATIENCE: Final = 4.0
 """Seconds that the portal has in all to tell of its fields and lists, in each span of `_SPAN` seconds."""
 _SPAN: Final = 30.0
 _SLOT: Final = "form/1/1"
-_OPEN: Final = "$result[later]"
-"""What the gate takes for a value that is not known yet."""
-_OPEN_FIELD: Final = "UF_CRM_LATER"
-"""Stands in fields of which not all names are known yet."""
-_OPEN_FIELDS: Final = {name: Field(code=name, title="") for name in (_OPEN_FIELD, to_universal(_OPEN_FIELD))}
+_OPEN_FIELDS: Final = {name: Field(code=name, title="") for name in (OPEN_FIELD, to_universal(OPEN_FIELD))}
 _STAGED: Final = frozenset({"deal", "lead"})
 _MOST: Final = 30
 """How many things in one call are looked at that are wrong, or that no portal is there to ask about."""
 _MEANT: Final = re.compile(r" Did you mean ([\w.]+)")
-_NAME: Final = re.compile(r"(?:[\w$-]+: )?(\S+)")
-_PREFIX: Final = re.compile(r"^[!=<>@%?]*")
+_FIELD: Final = "finding-call-field"
 _LACKS: Final = "finding-call-lacks"
+_OPTIONS: Final = "params"
+"""The parameter with the options of a CRM write, whose names are known."""
+_FIXED: Final = frozenset({"code", "contacts", "rows"})
+"""The kinds of values that are the same on every portal."""
+_KINDS: Final = load_lexicon("value_kinds")
+_CONTACT_TYPES: Final = {kind: _KINDS.read_names("contact_types", kind) for kind in _KINDS.read_names("contact_types")}
 _CODES: Final = {
-    "gate-param-unknown": "finding-call-field",
-    "gate-filter-field": "finding-call-field",
+    "gate-param-unknown": _FIELD,
+    "gate-filter-field": _FIELD,
     "gate-param-missing": _LACKS,
     "gate-responsible": _LACKS,
     "gate-value-stage": "finding-call-choice",
@@ -67,9 +73,10 @@ _OF_NAME: Final = frozenset({"gate-param-unknown", "gate-filter-field", "gate-pa
 """The refusals of a name, whatever stands there."""
 _OF_RECORD: Final = "gate-move-funnel"
 """The refusal of a value that the record may have already, which only a run reads."""
+_LEFT_EMPTY: Final = MISSING | {"gate-value-empty"}
+_SHOWN: Final = 40
+"""How many characters of a value are looked for in a sentence, which may cut it."""
 _LISTED: Final = frozenset({"gate-value-stage", "gate-value-choice", "gate-value-word"})
-Draft = dict[str, Any]
-"""Parameters of a call that are mended while they are looked at."""
 FindReference = Callable[[], Reference | None]
 
 
@@ -119,7 +126,7 @@ class CallForms:
 
     async def check(self, method: str, params: JsonObject) -> Sequence[CallMistake]:
         """Return what is wrong with a call, in the order in which the gate would find it; see `CheckCall`."""
-        if LATER in method:
+        if LATER in method or not method:  # that nothing stands there is told of as of every field
             return ()
         try:
             spec = find_method(method, self._find_catalogue())
@@ -163,6 +170,7 @@ class CallForms:
 
     async def _find_mistakes(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
         draft, is_partial = _open_fields(spec, params)
+        sketch = Sketch(spec=spec, entity=find_entity_name(spec, draft, self._find_catalogue()), draft=draft)
         mistakes: list[CallMistake] = []
         for _ in range(_MOST):
             lists, problem = await self._find_problem(spec, draft)
@@ -170,24 +178,56 @@ class CallForms:
                 mistakes.append(_SILENT)
             if problem is None:
                 break
-            place = _find_place(spec, draft, problem.verdict)
-            is_name = problem.verdict.reason.code in _OF_NAME
-            is_open = place and not is_name and _has_open(_get_at(draft, place))
-            if place and (is_open or problem.verdict.reason.code == _OF_RECORD):  # of what is not known nothing can be said
-                holder = _get_at(draft, place[:-1])
-                del holder[place[-1]]
-                if len(place) > 1:
-                    holder[_OPEN_FIELD] = _OPEN
-                is_partial = True
-                continue
-            mistake = _describe(problem, spec, draft, place)
+            code = problem.verdict.reason.code
+            place = sketch.find_place(problem.verdict)
+            misspelt = self._find_misspelt(sketch, problem.verdict) if place is None else None
+            is_name = misspelt is not None or (code in _OF_NAME and (place or ("",))[0] != _OPTIONS)
+            if place and not is_name:
+                place = await self._narrow(sketch, place, problem)
+                if _has_open(sketch.get(place)) or code == _OF_RECORD:  # of what is not known nothing can be said
+                    sketch.drop(place)
+                    is_partial = True
+                    continue
+            mistake = misspelt or _describe(problem, sketch, place)
+            place = misspelt.path if misspelt is not None else place
             if mistake is not None and not (is_partial and mistake.code == _LACKS):
-                mistakes.append(mistake)
+                mistakes.append(replace(mistake, path=sketch.find_written(params, mistake.path or ())))
             suggestion = mistake.suggestion if mistake is not None else ""
             is_partial |= is_name and not suggestion  # the name that is missing may be meant
-            if not _mend(spec, draft, place, problem.verdict, suggestion if is_name else None):
+            if not sketch.mend(place, problem.verdict, suggestion if is_name else None):
                 break
         return mistakes
+
+    def _find_misspelt(self, sketch: Sketch, verdict: Refuse) -> CallMistake | None:
+        """Return the mistake of a name that was probably meant to be the one that is missing; None if none is near."""
+        *above, missing = read_name(verdict).split(".")
+        holder = get_at_path(sketch.draft, ".".join(above)) if above else None
+        if verdict.reason.code not in MISSING or not isinstance(holder, Mapping):
+            return None
+        entity = find_definition(sketch.entity, self._find_catalogue())
+        known = [*(one.rpartition(".")[2] for one in sketch.spec.required), *standard_portal.list_fields(sketch.entity)]
+        keys = {sketch.fold(name) for name in (*known, *(entity.fields if entity is not None else ()))}
+        odd = [name for name in holder if sketch.fold(name) not in keys and not standard_portal.is_own_field(name, sketch.entity)]
+        written = suggest_name(missing, odd)
+        if not written:
+            return None
+        args = {"method": sketch.spec.name, "name": ".".join([*above, written])}
+        return CallMistake(code=_FIELD, args=args, path=(*above, written), suggestion=missing, detail=verdict.detail)
+
+    async def _narrow(self, sketch: Sketch, place: Path, problem: _Problem) -> Path:
+        """Return the part of a list or map without which it would not be refused so, the place itself if there is no such part."""
+        whole = place[: next((at for at, part in enumerate(place) if isinstance(part, int)), len(place))]
+        leaves = list(islice(_list_leaves(sketch.get(whole), whole), _MOST))
+        detail = problem.verdict.detail
+        if len(leaves) > 1 and format_plainly(sketch.get(whole))[:_SHOWN] in detail:  # it is refused as a whole
+            return place
+        for leaf in leaves:
+            trial = deepcopy(sketch.draft)
+            take_out(trial, leaf)
+            _, other = await self._find_problem(sketch.spec, trial)
+            if other is None or (other.verdict.detail != detail and other.verdict.reason.code not in _LEFT_EMPTY):
+                return leaf
+        return place
 
     async def _find_problem(self, spec: Method, draft: JsonObject) -> tuple[_Lists, _Problem | None]:
         call = self._normalize(spec, draft)
@@ -285,15 +325,15 @@ def _find_stage_problem(call: Call, lists: _Lists) -> Refuse | None:
     return None
 
 
-def _describe(problem: _Problem, spec: Method, draft: JsonObject, place: Path | None) -> CallMistake | None:
+def _describe(problem: _Problem, sketch: Sketch, place: Path | None) -> CallMistake | None:
     """Return a refusal as a mistake of the call; None for what no portal is there to ask about."""
     verdict = problem.verdict
-    code, name = verdict.reason.code, _read_name(verdict)
-    field = name.rpartition(".")[2]
+    code, name = verdict.reason.code, read_name(verdict)
+    field = str(place[-1]) if place and isinstance(place[-1], str) else name.rpartition(".")[2]
     mistake = CallMistake(
         code=_CODES.get(code, "finding-call-wrong"),
-        args={"method": spec.name, "name": name, "problem": verdict.detail},
-        path=place or (),
+        args={"method": sketch.spec.name, "name": name, "problem": verdict.detail},
+        path=place or sketch.find_holder(verdict),
         of_value=bool(place) and code not in _OF_NAME,
         suggestion=_read_meant(verdict),
         detail=verdict.detail,
@@ -301,21 +341,24 @@ def _describe(problem: _Problem, spec: Method, draft: JsonObject, place: Path | 
     is_unlooked = code in {"gate-param-unknown", "gate-filter-field"} and problem.lists.is_offline
     if is_unlooked and problem.call is not None and standard_portal.is_own_field(field, find_list_name(problem.call)):
         return replace(mistake, code="finding-call-own-field", args={"name": field}, severity="warning", suggestion="")
-    return _describe_choice(problem, draft, mistake, field) if code in _LISTED else mistake
+    return _describe_choice(problem, sketch, mistake, field) if code in _LISTED and place else mistake
 
 
-def _describe_choice(problem: _Problem, draft: JsonObject, mistake: CallMistake, field: str) -> CallMistake | None:
+def _describe_choice(problem: _Problem, sketch: Sketch, mistake: CallMistake, field: str) -> CallMistake | None:
     """Return the mistake of a value that its list does not have. Without a portal it is an error only if it looks like one that it has."""
     call, lists = problem.call, problem.lists
-    assert call is not None  # noqa: S101 - values are looked at in a call only
-    value = next((one for one in list_written_values(call, lists.facts) if to_field_key(one.name) == to_field_key(field)), None)
+    assert call is not None and mistake.path  # noqa: S101, PT018 - values are looked at in a call only, and stand there
+    parts = [sketch.fold(part) for part in mistake.path]
+    value = next((one for one in list_written_values(call, lists.facts) if sketch.fold(one.name) in parts), None)
     known = lists.find_known(value, call) if value is not None else {}
-    written = str(_get_at(draft, mistake.path) if mistake.path else problem.verdict.reason.args.get("value", ""))
+    if value is not None and value.kind == "contacts":
+        known = {code: code for kind, codes in _CONTACT_TYPES.items() if sketch.fold(kind) in parts for code in codes}
+    written = str(sketch.get(mistake.path))
     by_name = {name: code for code, name in reversed(list(known.items()))}  # its own funnel stands first
     near = suggest_name(written, [*known, *by_name])
     meant = by_name.get(written) or near or suggest_name(standard_portal.drop_funnel(written), known)
     is_offline = not lists.has_stages if value is not None and value.kind == "stage" else lists.is_offline
-    is_certain = value is None or value.kind == "code" or bool(value.field and value.field.choices) or not is_offline
+    is_certain = value is None or value.kind in _FIXED or bool(value.field and value.field.choices) or not is_offline
     is_certain = is_certain or not written.isascii()  # a name in place of its code
     if not is_certain and (standard_portal.is_own_value(written) or standard_portal.drop_funnel(written) in known):
         return None
@@ -340,81 +383,14 @@ def _quote(verdict: Refuse, method: str, path: Path) -> CallMistake:
     return CallMistake(code="finding-call-wrong", args={"method": method, "problem": verdict.detail}, path=path, detail=verdict.detail)
 
 
-def _read_name(verdict: Refuse) -> str:
-    """Return the parameter that a refusal names, as a dotted path."""
-    matched = _NAME.match(str(verdict.reason.args.get("param", "")))
-    return matched[1] if matched is not None else ""
-
-
-def _find_place(spec: Method, draft: JsonObject, verdict: Refuse) -> Path | None:
-    """Return where in the parameters that stands which a refusal names; None if it is not there, as what is missing."""
-    parts = tuple(_read_name(verdict).split("."))
-    for start in ((), (spec.fields_at,), ("filter",)):
-        if (place := _follow(draft, (*start, *parts) if start != ("",) else parts)) is not None:
-            return place
-    return next(_find_deep(draft, parts[-1]), None)
-
-
-def _follow(draft: object, parts: Sequence[str]) -> Path | None:
-    place: list[str | int] = []
-    for part in parts:
-        names = list(draft) if isinstance(draft, Mapping) else []
-        name = next((one for one in names if _fold(one) == _fold(part)), None)
-        if name is None:
-            return None
-        place.append(name)
-        draft = draft[name]  # type: ignore[index]  # it is the mapping of the names
-    return tuple(place)
-
-
-def _find_deep(draft: object, name: str, above: Path = ()) -> Iterator[Path]:
-    """Yield the places at any depth that have this name."""
-    pairs = draft.items() if isinstance(draft, Mapping) else enumerate(draft) if isinstance(draft, list) else ()
+def _list_leaves(tree: object, above: Path) -> Iterator[Path]:
+    """Yield the places of all that is no list and no map; nothing if the whole is none."""
+    pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()
     for key, inner in pairs:
-        if isinstance(key, str) and _fold(key) == _fold(name):
+        if isinstance(inner, Mapping | list):
+            yield from _list_leaves(inner, (*above, key))
+        else:
             yield (*above, key)
-        yield from _find_deep(inner, name, (*above, key))
-
-
-def _fold(name: object) -> str:
-    return to_field_key(_PREFIX.sub("", str(name)))
-
-
-def _get_at(draft: Any, place: Path) -> Any:
-    for part in place:
-        draft = draft[part]
-    return draft
-
-
-def _mend(spec: Method, draft: Draft, place: Path | None, verdict: Refuse, meant: str | None) -> bool:
-    """Mend what is wrong, so that what else is wrong is found; False if that cannot be done.
-
-    `meant` is the name in place of a wrong one, "" if none is known; None if it is the value that is wrong, which is left open.
-    """
-    if place is None:
-        parts = _read_name(verdict).split(".")
-        if verdict.reason.code not in {"gate-param-missing", "gate-responsible"} or not parts[0]:
-            return False
-        for part in parts[:-1]:
-            draft = draft.setdefault(part, {})
-        draft[parts[-1]] = _build_open(spec, parts)
-        return True
-    holder = _get_at(draft, place[:-1])
-    last = place[-1]
-    if meant is not None:
-        value = holder.pop(last)
-        prefix = _PREFIX.match(str(last))
-        name = f"{prefix[0] if prefix else ''}{meant}" if meant else _OPEN_FIELD
-        if len(place) > 1 or meant:
-            holder.setdefault(name, value if meant else _OPEN)
-        return True
-    holder[last] = _build_open(spec, [str(part) for part in place])
-    return True
-
-
-def _build_open(spec: Method, parts: Sequence[str]) -> object:
-    """Return what stands for a parameter that is not known: a map for the fields, else a value."""
-    return {_OPEN_FIELD: _OPEN} if [_fold(part) for part in parts] == [_fold(spec.fields_at)] else _OPEN
 
 
 def _list_commands(cmd: object) -> Iterator[tuple[Path, object]]:
@@ -441,12 +417,12 @@ def _open_fields(spec: Method, params: JsonObject) -> tuple[Draft, bool]:
     """Return the parameters as the gate reads them where something is not known yet, and whether not all names are."""
     draft: Draft = {name: _open(one) for name, one in params.items() if LATER not in name}
     is_partial = len(draft) < len(params)
-    for name in [one for one in draft if spec.fields_at and _fold(one) == _fold(spec.fields_at)]:
+    for name in [one for one in draft if spec.fields_at and to_field_key(one) == to_field_key(spec.fields_at)]:
         written = params[name]
         if written and (_is_open(written) or (isinstance(written, Mapping) and any(LATER in str(key) for key in written))):
             is_partial = True
             rest = draft[name] if isinstance(draft[name], Mapping) else {}
-            draft[name] = {**rest, _OPEN_FIELD: _OPEN}
+            draft[name] = {**rest, OPEN_FIELD: OPEN}
     return draft, is_partial
 
 
@@ -455,7 +431,7 @@ def _open(tree: object) -> object:
         return {key: _open(one) for key, one in tree.items() if LATER not in str(key)}
     if isinstance(tree, list):
         return [_open(one) for one in tree]
-    return tree.replace(LATER, _OPEN) if isinstance(tree, str) else tree
+    return tree.replace(LATER, OPEN) if isinstance(tree, str) else tree
 
 
 def _is_open(value: object) -> bool:
@@ -468,4 +444,4 @@ def _has_open(tree: object) -> bool:
         return any(_has_open(one) for one in tree.values()) or any(LATER in str(key) for key in tree)
     if isinstance(tree, list):
         return any(map(_has_open, tree))
-    return isinstance(tree, str) and (LATER in tree or _OPEN in tree)
+    return isinstance(tree, str) and (LATER in tree or OPEN in tree)

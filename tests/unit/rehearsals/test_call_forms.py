@@ -17,7 +17,7 @@ from orchestrator.directory.reference_data import Category, Field, Stage
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import quote_args
-from orchestrator.domain.finding import Finding
+from orchestrator.domain.finding import Finding, Path, parse_path
 from orchestrator.rehearsals import call_forms
 from orchestrator.rehearsals.call_forms import CallForms
 from tests.unit.definitions.service_kit import shipped_catalogue
@@ -44,16 +44,43 @@ MISTAKES: dict[str, tuple[str, str, str]] = {
     "a choice": ("method: tasks.task.add", 'fields: {TITLE: x, RESPONSIBLE_ID: 1, PRIORITY: "7"}', ""),
     "a kind of records": ("method: crm.timeline.comment.add", 'fields: {ENTITY_ID: "{deal}", ENTITY_TYPE: dael, COMMENT: x}', ""),
     "what is needed": ("method: crm.deal.update", '{id: "{deal}"}', ""),
+    "a needed field": ("method: tasks.task.add", "fields: {TITEL: x, RESPONSIBLE_ID: 1}", "TITLE"),
+    "a needed field of a comment": ("method: crm.timeline.comment.add", "fields: {ENTITY_ID: 5, ENTITY_TYPE: deal, COMENT: x}", "COMMENT"),
+    "a needed kind": ("method: crm.timeline.comment.add", "fields: {ENTITY_ID: 5, ENTITY_TYP: deal, COMMENT: x}", "ENTITY_TYPE"),
+    "an own number": ("method: crm.deal.update", "{id: 5,\n    fields: {ID: 6}}", ""),
+    "an option": ("method: crm.deal.update", "{id: 5, fields: {TITLE: x}, params: {REGISTER_SONET_EVENT: N}}", ""),
+    "an option without a near one": ("method: crm.deal.update", "{id: 5, fields: {TITLE: x}, params: {QUIET: Y}}", ""),
+    "a stage under another name": ("method: crm.lead.add", "fields: {TITLE: x, STAGE_ID: NEWW}", "NEW"),
+    "a stage of an item": ("method: crm.item.update", "{entityTypeId: 1, id: 5, fields: {stageId: JUNKK}}", "JUNK"),
+    "an entry under another name": ("method: crm.company.add", "fields: {TITLE: x, TYPE_ID: CUSTOMERR}", "CUSTOMER"),
+    "a kind of phone": ("method: crm.lead.add", 'fields: {PHONE: [{VALUE: "+79991234567", VALUE_TYPE: WORKK}]}', "WORK"),
+    "a phone": ("method: crm.lead.add", "fields: {PHONE: [{VALUE: call me, VALUE_TYPE: WORK}]}", ""),
+    "a price of a row": (
+        "method: crm.deal.productrows.set",
+        "{id: 5, rows: [{PRODUCT_NAME: x, PRICE: 1}, {PRODUCT_NAME: y, PRICE: dear}]}",
+        "",
+    ),
     "a date": ("method: tasks.task.add", "fields: {TITLE: x, RESPONSIBLE_ID: 1, DEADLINE: soon}", ""),
 }
 
 
-def check_step(method: str, params: str) -> Sequence[Finding]:
-    """What is found in a scenario whose third line names the method and whose fourth holds the parameters of the call."""
+def write_step(method: str, params: str) -> bytes:
+    """A scenario whose third line names the method and whose fourth holds the parameters of the call."""
     text = f"name: x\nsteps:\n  - {{id: c, type: bitrix_call, params: {{{method},\n    params: {params if params[0] == '{' else f'{{{params}}}'}}}}}\n"
-    text += "initial_context: {who: '', sum: 1, deal: 1, lead: 1}\n"
-    reading = read_document(text.encode(), "yaml")
+    return f"{text}initial_context: {{who: '', sum: 1, deal: 1, lead: 1}}\n".encode()
+
+
+def check_step(method: str, params: str) -> Sequence[Finding]:
+    """What is found in a scenario that makes this call."""
+    reading = read_document(write_step(method, params), "yaml")
     return check_file(load_installed_engines(), "scenario", Submission(read=lambda: reading)).findings
+
+
+def find_part(tree: Any, path: Path) -> Any:
+    """What stands at a path that is there."""
+    for part in path:
+        tree = tree[part]
+    return tree
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +96,11 @@ def test_one_planted_mistake_is_one_error_at_its_line(what: str) -> None:
     method, params, meant = MISTAKES[what]
     (found,) = check_step(method, params)
     assert (found.severity, found.suggestion) == ("error", meant)
-    assert found.line == (3 if found.code == "finding-method-unknown" else 4)
+    assert found.line == (3 if found.code == "finding-method-unknown" else 5 if what == "an own number" else 4)
+    assert "LATER" not in found.message
+    reading = read_document(write_step(method, params), "yaml")
+    assert reading.document is not None
+    assert find_part(reading.document.data, parse_path(found.path))
 
 
 @pytest.mark.parametrize(
@@ -115,6 +146,34 @@ def test_commands_beside_one_of_which_only_a_run_knows_are_looked_at(first: str)
     assert check_step("method: batch", f'{{cmd: {{{first}, b: "crm.deal.get?id={{deal}}"}}}}') == ()
     (found,) = check_step("method: batch", f'{{cmd: {{{first}, b: "crm.deal.add?fields[TITEL]=x"}}}}')
     assert (found.suggestion, found.path) == ("TITLE", "steps[0].params.params.cmd.b")
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "places"),
+    [
+        ("crm.deal.add", "{feilds: {TITLE: x, STAG_ID: NEWW}}", ["feilds", "feilds.STAG_ID", "feilds.STAG_ID"]),
+        ("crm.deal.update", "{id: 5, fields: {OBSERVERS: [Boris, 1, Anna]}}", ["fields.OBSERVERS[0]", "fields.OBSERVERS[2]"]),
+        ("crm.deal.update", "{id: 5, fields: {OPPORTUNITY: [1, 2]}}", ["fields.OPPORTUNITY"]),
+        ("crm.deal.update", "{id: 5, fields: [1]}", ["fields"]),
+        ("crm.deal.productrows.set", "{id: 5, rows: [{PRICE: 1}, {PRICE: dear}]}", ["rows[1].PRICE"]),
+        ("crm.timeline.comment.add", "{fields: {ENTITY_ID: 5, ENTITY_TYPE: deal}}", ["fields"]),
+        (
+            "crm.contact.add",
+            "{fields: {EMAIL: [{VALUE: a b}, {VALUE: a@b.ru, VALUE_TYPE: WRK}]}}",
+            ["fields.EMAIL[0].VALUE", "fields.EMAIL[1].VALUE_TYPE"],
+        ),
+    ],
+)
+def test_a_mistake_stands_where_its_author_wrote_it(method: str, params: str, places: Sequence[str]) -> None:
+    """The part that is wrong is pointed at, under the name that stands there."""
+    found = check_step(f"method: {method}", params)
+    assert [one.path.removeprefix("steps[0].params.params.") for one in found] == places
+
+
+def test_a_method_that_is_empty_is_told_of_once() -> None:
+    """It is empty, and not unknown besides."""
+    (found,) = check_step("method: ''", "{id: 5}")
+    assert found.code == "finding-field-empty"
 
 
 def test_each_command_that_cannot_be_read_is_told_of() -> None:
@@ -181,6 +240,20 @@ async def test_a_record_may_be_in_any_funnel(stage: str, count: int) -> None:
     """Of a record whose funnel is not known each stage of the portal counts."""
     forms = CallForms(shipped_catalogue, Lists)  # type: ignore[arg-type]  # as above
     assert len(await forms.check("crm.deal.update", {"id": LATER, "fields": {"STAGE_ID": stage}})) == count
+
+
+class Demanding(Lists):
+    """A portal that needs a field."""
+
+    async def load_fields(self, entity: str, **_: object) -> Mapping[str, Field]:
+        return {**await super().load_fields(entity), "UF_CRM_7": Field(code="UF_CRM_7", title="Договор", required=True)}
+
+
+async def test_what_the_portal_needs_is_one_finding() -> None:
+    """It is missing among the fields."""
+    forms = CallForms(shipped_catalogue, Demanding)  # type: ignore[arg-type]  # as above
+    (found,) = await forms.check("crm.deal.add", {"fields": {"TITLE": "x"}})
+    assert (found.code, found.path) == ("finding-call-lacks", ("fields",))
 
 
 class Failing(Lists):

@@ -1,0 +1,179 @@
+"""The parameters of a call while they are looked at: finds in them what a refusal names, and mends it, so that more is found."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from bitrix.catalogue.catalogue import Method
+from bitrix.catalogue.names import to_field_key
+from orchestrator.domain.finding import Path
+from orchestrator.gate.call.effect import Refuse
+
+OPEN: Final = "$result[later]"
+"""What the gate takes for a value that is not known yet."""
+OPEN_FIELD: Final = "UF_CRM_LATER"
+"""Stands in fields of which not all names are known yet."""
+MISSING: Final = frozenset({"gate-param-missing", "gate-responsible"})
+"""The refusals of a call that lacks something."""
+_OF_WHOLE_PATH: Final = MISSING | {"gate-param-unknown", "gate-param-invalid"}
+"""The refusals that name a parameter by its whole path; every other one may name a field by itself."""
+_NAME: Final = re.compile(r"(?:[\w$-]+: )?(\S+)")
+_PREFIX: Final = re.compile(r"^[!=<>@%?]*")
+Draft = dict[str, Any]
+"""Parameters of a call that are mended while they are looked at."""
+
+
+def read_name(verdict: Refuse) -> str:
+    """Return the parameter that a refusal names, as a dotted path."""
+    matched = _NAME.match(str(verdict.reason.args.get("param", "")))
+    return matched[1] if matched is not None else ""
+
+
+def get_at(tree: Any, place: Path) -> Any:
+    """Return what is at a place."""
+    for part in place:
+        tree = tree[part]
+    return tree
+
+
+def take_out(tree: Any, place: Path) -> None:
+    """Take away what is at a place; in a list something that is not known yet takes its place."""
+    holder, last = get_at(tree, place[:-1]), place[-1]
+    if isinstance(last, int):
+        holder[last] = OPEN
+    else:
+        del holder[last]
+
+
+@dataclass(kw_only=True)
+class Sketch:
+    """The parameters of one call, and which of their names were mended."""
+
+    spec: Method
+    entity: str
+    draft: Draft
+    _renamed: dict[Path, str] = field(default_factory=dict)
+    """What the author wrote in place of a name, by its place."""
+
+    def get(self, place: Path) -> Any:
+        """Return what is at a place."""
+        return get_at(self.draft, place)
+
+    def fold(self, name: object) -> str:
+        """Return a key that is equal for all spellings and aliases of a field of this kind of record, also as a condition of a filter."""
+        return to_field_key(_PREFIX.sub("", str(name)), self.entity)
+
+    def find_place(self, verdict: Refuse) -> Path | None:
+        """Return where that stands which a refusal names; None if it is not there, as what is missing."""
+        parts = tuple(read_name(verdict).split("."))
+        starts = [(), (self.spec.fields_at,) if self.spec.fields_at else (), ("filter",)]
+        if verdict.reason.code not in _OF_WHOLE_PATH:
+            starts[:2] = reversed(starts[:2])
+        for start in starts:
+            if (place := self._follow((*start, *parts))) is not None:
+                return place
+        return next(self._find_deep(self.draft, parts[-1]), None)
+
+    def find_holder(self, verdict: Refuse) -> Path:
+        """Return where that should stand which a refusal says is missing."""
+        return self._follow(self._list_missing(verdict)[:-1]) or ()
+
+    def find_written(self, params: object, place: Path) -> Path:
+        """Return a place as its author wrote it, or the nearest one above it that is there."""
+        written: list[str | int] = []
+        for at, part in enumerate(place, start=1):
+            name = self._renamed.get(place[:at], part)
+            is_there = name in params if isinstance(params, Mapping) else isinstance(params, list) and name in range(len(params))
+            if not is_there:
+                break
+            written.append(name)
+            params = params[name]  # type: ignore[index]  # it is a map or a list that has it
+        return tuple(written)
+
+    def drop(self, place: Path) -> None:
+        """Take away what is at a place, and leave it open what stands beside it."""
+        holder = self.get(place[:-1])
+        del holder[place[-1]]
+        self._open_fields(place[:-1], holder)
+
+    def mend(self, place: Path | None, verdict: Refuse, meant: str | None) -> bool:
+        """Mend what is wrong, so that what else is wrong is found; False if that cannot be done.
+
+        `meant` is the name in place of a wrong one, "" if none is known; None if it is the value that is wrong, which is left open.
+        """
+        if place is None:
+            return self._add_missing(verdict)
+        if meant == "":
+            self.drop(place)
+            return True
+        holder, last = self.get(place[:-1]), place[-1]
+        if meant is not None:
+            prefix = _PREFIX.match(str(last))
+            name = f"{prefix[0] if prefix else ''}{meant}"
+            holder.setdefault(name, holder.pop(last))
+            self._renamed.setdefault((*place[:-1], name), str(last))
+        else:
+            self._open_value(place)
+        return True
+
+    def _open_value(self, place: Path) -> None:
+        """Leave a wrong value open; from a map that is looked at as a whole take it out, so that all else keeps its place."""
+        if isinstance(place[-1], str) and self._is_inside(place):
+            take_out(self.draft, place)
+        else:
+            self.get(place[:-1])[place[-1]] = self._build_open(place)
+
+    def _is_inside(self, place: Path) -> bool:
+        """Return whether a place is inside of a value that the gate looks at as a whole, in which nothing may be left open."""
+        return len(place) > (2 if self._is_fields(place[:1]) else 1)
+
+    def _add_missing(self, verdict: Refuse) -> bool:
+        parts = self._list_missing(verdict)
+        if not parts or verdict.reason.code not in MISSING:
+            return False
+        holder = self.draft
+        for part in parts[:-1]:
+            holder = holder.setdefault(part, {})
+        holder[parts[-1]] = self._build_open(parts)
+        return True
+
+    def _list_missing(self, verdict: Refuse) -> tuple[str, ...]:
+        """Return the whole path of what is missing; the portal's list of fields names it without one."""
+        name = read_name(verdict)
+        parts = tuple(name.split(".")) if name else ()
+        is_field = len(parts) == 1 and self.spec.fields_at and parts[0].lower() not in self.spec.param_names
+        return (self.spec.fields_at, *parts) if is_field else parts
+
+    def _is_fields(self, place: Path) -> bool:
+        return bool(self.spec.fields_at) and [self.fold(part) for part in place] == [self.fold(self.spec.fields_at)]
+
+    def _open_fields(self, place: Path, holder: Draft) -> None:
+        if self._is_fields(place):
+            holder[OPEN_FIELD] = OPEN
+
+    def _build_open(self, place: Path) -> object:
+        """Return what stands for a parameter that is not known: a map for the fields, else a value."""
+        return {OPEN_FIELD: OPEN} if self._is_fields(place) else OPEN
+
+    def _follow(self, parts: Sequence[str | int]) -> Path | None:
+        place: list[str | int] = []
+        inner: object = self.draft
+        for part in parts:
+            names = list(inner) if isinstance(inner, Mapping) else []
+            name = next((one for one in names if one == part), None) or next(
+                (one for one in names if self.fold(one) == self.fold(part)), None
+            )
+            if name is None:
+                return None
+            place.append(name)
+            inner = inner[name]  # type: ignore[index]  # it is the mapping of the names
+        return tuple(place)
+
+    def _find_deep(self, tree: object, name: str, above: Path = ()) -> Iterator[Path]:
+        """Yield the places at any depth that have this name."""
+        pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()
+        for key, inner in pairs:
+            if isinstance(key, str) and self.fold(key) == self.fold(name):
+                yield (*above, key)
+            yield from self._find_deep(inner, name, (*above, key))
