@@ -17,6 +17,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from orchestrator.domain.actor import Actor, Mode, Role
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.value_faults import describe_faults
 from orchestrator.gate.call.policy_format import describe_yaml_error
 from state.canonical import hash_text
 from state.clock import SystemClock
@@ -164,8 +165,7 @@ def read_access_file(path: Path) -> _File:
     try:
         file = _File.model_validate(content)
     except ValidationError as error:
-        faults = "; ".join(f"{'.'.join(str(part) for part in item['loc'])}: {item['msg']}" for item in error.errors())
-        raise SettingsError(f"ACCESS_FILE {path}: {faults}") from error
+        raise SettingsError(f"ACCESS_FILE {path}: {describe_faults(error, content)}") from error
     if twice := _find_duplicate([person.telegram_id for person in file.people]):
         raise SettingsError(f"ACCESS_FILE {path}: telegram_id {twice} is listed twice")
     if same := _find_duplicate([token.name for token in file.http_tokens]):

@@ -11,6 +11,7 @@ from bot.settings.settings import Settings, read_variable
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.http_address import HttpCredential, OddSite, parse_listed_site
+from orchestrator.domain.value_faults import describe_faults
 
 LARGEST_FILE: Final = 100_000
 
@@ -45,15 +46,15 @@ def load_http_credentials(settings: Settings) -> Mapping[str, HttpCredential]:
         text = path.read_text(encoding="utf-8")
         if len(text) > LARGEST_FILE:
             raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name} is longer than {LARGEST_FILE} characters")
-        found = _FILE.validate_python(yaml.safe_load(text) or {})
+        content: object = yaml.safe_load(text) or {}
+        found = _FILE.validate_python(content)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path} cannot be read ({type(error).__name__})") from None
     except (yaml.YAMLError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name}{f': line {mark.line + 1}' if mark else ''}: it is not YAML") from None
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, one['loc'])) or 'the file'}: {one['msg']}" for one in error.errors(include_input=False)]
-        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name}: " + "; ".join(faults)) from None
+        raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name}: {describe_faults(error, content)}") from None
     return {name: _build_credential(name, spec) for name, spec in found.items()}
 
 

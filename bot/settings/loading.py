@@ -7,10 +7,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from bitrix.masking import install_secrets
-from bot.settings.faults import describe_fault
 from bot.settings.http_credentials import list_http_secrets, load_http_credentials
 from bot.settings.settings import Settings, list_secrets
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.value_faults import describe_fault
 
 
 def load_settings(**overrides: Any) -> Settings:

@@ -14,6 +14,7 @@ from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.models import Effort, Role
+from orchestrator.domain.value_faults import describe_faults
 from orchestrator.model_client import dialects
 from orchestrator.model_client.breaker import COOL_DOWN, FAILURES
 from orchestrator.model_client.dialects import Dialect, Fit, LengthField, Option, Tuning, find_dialect
@@ -125,8 +126,7 @@ def _read_plan(path: Path) -> ModelsPlan:
     try:
         return ModelsPlan.model_validate(reading.document.data)
     except ValidationError as error:
-        faults = [f"{'.'.join(str(part) for part in one['loc']) or 'the file'}: {one['msg']}" for one in error.errors(include_input=False)]
-        raise _build_fault(path, "; ".join(faults)) from None
+        raise _build_fault(path, describe_faults(error, reading.document.data)) from None
 
 
 def _build_fault(path: Path, fault: str) -> SettingsError:

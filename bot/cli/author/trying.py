@@ -27,6 +27,7 @@ from bot.rehearsing.trials import Playable, TrialInputs, Tried, Wanted, Watch, t
 from bot.rehearsing.words import cut_text, render_plain_reply
 from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.suggestions import suggest_name
+from orchestrator.domain.value_faults import describe_faults
 from orchestrator.engines.runs import RunFailed, RunModelRequest
 from orchestrator.rehearsals.comparing import say_reply
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, PERSON, Happening, TakeText
@@ -113,9 +114,9 @@ def _play_again_and_again(playable: Playable, options: TryOptions, tr: Translato
         try:
             tried = asyncio.run(_try_installed(playable, given))
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(map(str, first["loc"]))
-            raise SettingsError(escape_text(f"{options.inputs_file}: cannot be used as inputs ({where}: {first['msg']})")) from None
+            raise SettingsError(
+                escape_text(f"{options.inputs_file}: cannot be used as inputs ({describe_faults(error, given.case)})")
+            ) from None
         for happening in tried.happenings[count:]:
             write_happening(happening, tr, as_json=options.as_json)
         count = max(count, len(tried.happenings))

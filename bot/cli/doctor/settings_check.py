@@ -14,9 +14,10 @@ from pydantic import SecretStr, ValidationError
 from bitrix.masking import HIDDEN
 from bot.cli.doctor.findings import Area, Finding
 from bot.composition.model_checks import find_mute_reason
-from bot.settings.faults import describe_fault, find_misspelt
+from bot.settings.faults import find_misspelt
 from bot.settings.settings import Settings, list_portal_settings
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.value_faults import describe_fault
 
 DOTENV = Path(".env")
 _SHORTEST_SECRET = 7

@@ -190,7 +190,7 @@ def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
     except ValidationError as error:
         if has_errors(inside):  # what is missing may stand behind the mistake at which reading ended
             raise DefinitionRefused(_list_own(inside, field)) from None
-        faults = error.errors(include_url=False, include_input=False, include_context=False)
+        faults = error.errors(include_url=False, include_input=False)
         raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in faults]) from None
     read = partial(read_document, given.text) if given.text is not None else partial(_take_part, reading.draft, inside, field)
     said = given.details

@@ -13,6 +13,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.http_api.server.errors import MEANINGS, ApiError
+from orchestrator.domain.value_faults import describe_fault
 from state.journal.store import StoreError
 
 log = logging.getLogger(__name__)
@@ -61,7 +62,7 @@ async def _handle_validation_error(request: Request, error: Exception) -> JSONRe
     faults = error.errors()
     if any(fault["type"] == "json_invalid" for fault in faults):
         return ApiError(400, "invalid_json", "The body is no valid JSON.").to_response()
-    told = sorted({f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'body'}: {fault['msg']}" for fault in faults})
+    told = sorted({f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'body'}: {describe_fault(fault)}" for fault in faults})
     return ApiError(400, "invalid_request", "; ".join(told)[:500]).to_response()
 
 

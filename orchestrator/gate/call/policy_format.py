@@ -16,6 +16,7 @@ from orchestrator.domain.actor import Mode, Role
 from orchestrator.domain.budget import Currency, WrongValue
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
+from orchestrator.domain.value_faults import describe_fault
 
 Place = tuple[str | int, ...]
 Places = Mapping[Place, tuple[str, int]]
@@ -111,18 +112,16 @@ def describe_mistakes(
 ) -> Iterator[str]:
     """Yield one sentence for each mistake that pydantic found in a policy."""
     for found in error.errors():
-        place, kind, text, given = found["loc"], found["type"], found["msg"], found["input"]
+        place, kind, needed, given = found["loc"], found["type"], describe_fault(found), found["input"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
         here = format_location(place, places)
         if kind == "extra_forbidden":
-            yield f"{here}: no such key; remove it.{build_suggestion(str(place[-1]), list((below or model).model_fields))}"
+            yield f"{here}: {needed}.{build_suggestion(str(place[-1]), list((below or model).model_fields))}"
         elif kind == "missing":
-            yield f"{here}: is missing; add it"
-        elif kind == "literal_error":
-            known = re.findall(r"'([^']*)'", str(found.get("ctx", {}).get("expected", "")))
-            yield f"{here}: {text}; got {given!r:.60}.{build_suggestion(str(given), known)}"
+            yield f"{here}: {needed}"
         else:
-            yield f"{here}: {text.removeprefix('Value error, ')}; got {given!r:.60}"
+            near = build_suggestion(str(given), re.findall(r"'([^']*)'", str(found.get("ctx", {}).get("expected", ""))))
+            yield f"{here}: {needed}; got {given!r:.60}{near and f'.{near}'}"
 
 
 def build_suggestion(name: str, known: list[str]) -> str:

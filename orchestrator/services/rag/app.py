@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.language.text import Locale
 from orchestrator.services.rag.index.port import IndexUnavailable
 from orchestrator.services.rag.service import NotReady, RagService
@@ -130,7 +131,7 @@ async def _read_body(request: Request) -> SearchRequest:
         first = error.errors(include_input=False, include_url=False)[0]
         field = first["loc"][0] if first["loc"] else ""
         is_missing = field == "question" and first["type"] in {"missing", "string_too_short", "string_type"}
-        raise Refusal(400, "Missing question" if is_missing else f"{field or 'body'}: {first['msg']}") from None
+        raise Refusal(400, "Missing question" if is_missing else f"{field or 'body'}: {describe_fault(first)}") from None
 
 
 async def _answer_refusal(_: Request, error: Exception) -> JSONResponse:

@@ -47,7 +47,7 @@ def test_without_entries_nobody_has_access(tmp_path: Path, content: str | None) 
     ("content", "told"),
     [
         ("people: [", "no valid YAML"),
-        ("- 1", "valid dictionary"),
+        ("- 1", "keys with values are needed"),
         ("persons: []", "persons"),
         ("people: [{name: Анна}]", "people.0.telegram_id"),
         ("people: [{telegram_id: x1, name: Анна}]", "people.0.telegram_id"),

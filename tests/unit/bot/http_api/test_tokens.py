@@ -90,7 +90,7 @@ def test_the_access_file_names_tokens(tmp_path: Path) -> None:
         ("- {name: site}\n- {name: site}", "the token site is listed twice in http_tokens"),
         ("- {name: site, role: admin}", "http_tokens.0.role"),
         ("- {name: site, time_zone: Mars}", "http_tokens.0.time_zone"),
-        ("- {name: site, words: mine}", "http_tokens.0.words: Input should be 'program' or 'own'"),
+        ("- {name: site, words: mine}", "http_tokens.0.words: one of 'program' or 'own' is needed"),
     ):
         path.write_text(f"http_tokens:\n{wrong}\n", encoding="utf-8")
         with pytest.raises(SettingsError, match=why):

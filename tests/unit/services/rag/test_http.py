@@ -78,6 +78,7 @@ async def test_a_wrong_request_is_refused_with_a_sentence(tmp_path: Path, body: 
         assert answer.status_code == status
         assert set(answer.json()) == {"error"}
         assert error in {None, answer.json()["error"]}
+        assert not any(word in answer.text for word in ("Input", "valid ", "should", "Invalid")), answer.text
         assert (await rag.http.get("/health")).status_code == 200
 
 

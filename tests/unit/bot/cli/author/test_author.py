@@ -225,7 +225,7 @@ def test_an_engine_that_nobody_has_seen_has_all_commands(folder: Path) -> None:
         "(0, 'Кто крякает?\\n  1. Утка\\n  2. 7\\n> duck\\n— done\\n  heard = \"duck\"\\n[ask] takes Утка, 7.\\n')",
         f"(0, {EVENTS!r})",
         "(1, 'Кто крякает?\\n  1. Утка\\n  2. 7\\nNot finished: step ask needs more, and no input is left (Кто крякает?).\\n')",
-        "(2, 'in.yaml: cannot be used as inputs (moks: Extra inputs are not permitted)')",
+        "(2, 'in.yaml: cannot be used as inputs (moks: no such key; remove it)')",
         "(2, '--param: definitions of the kind riddle are tried with --input, --inputs')",
         "(2, 'definitions of the kind riddle have no tests: their engine does not offer it; these do: scenario, flow, workflow')",
     ], done.stderr.decode()
