@@ -6,11 +6,12 @@ Where no portal is connected, or it does not answer, what every portal has stand
 import asyncio
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
-from typing import Final
+from typing import Final, TypeVar
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key, to_universal
@@ -36,6 +37,8 @@ from orchestrator.gate.normalize.batch import unpack_commands
 from orchestrator.gate.normalize.normalize import NormalizeContext, build_call, find_method, normalize
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.rehearsals import standard_portal
+from orchestrator.rehearsals.call_names import find_fields_of, list_conditions, list_names
+from orchestrator.rehearsals.call_oversights import ALIKE, check_condition, check_directions, check_names, check_number
 from orchestrator.rehearsals.call_sketch import MISSING, OPEN, OPEN_FIELD, Draft, Sketch, read_name, take_out
 from state.stored import JsonObject
 
@@ -68,6 +71,8 @@ _CODES: Final = {
     "gate-value-word": "finding-call-choice",
 }
 """The findings that say what is wrong in words of their own; every other one quotes the gate."""
+_STAGES: Final = frozenset({"stageid", "statusid"})
+T = TypeVar("T")
 _SILENT: Final = CallMistake(code="finding-portal-silent", severity="warning", is_of_document=True)
 _OF_NAME: Final = frozenset({"gate-param-unknown", "gate-filter-field", "gate-param-reserved", "gate-param-twice", "gate-origin"})
 """The refusals of a name, whatever stands there."""
@@ -140,7 +145,7 @@ class CallForms:
         """Return the sentence with which the gate would refuse an effect because it is written wrong; "" if it would not."""
         if kind == "bitrix":
             wrong = [mistake for mistake in await self.check(method, params) if mistake.severity == "error"]
-            return wrong[0].detail if wrong else ""
+            return next((mistake.detail for mistake in wrong if mistake.detail), "")
         if _has_open(params):
             return ""
         effect = Effect.model_validate({"kind": kind, "method": method, "params": dict(params), "slot": _SLOT})
@@ -149,10 +154,19 @@ class CallForms:
 
     async def _check_batch(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
         """Return what is wrong with the commands, and if nothing is, with the batch around them."""
-        name = next((one for one in params if one.lower() == "cmd"), None)
+        known = {name: spec.param_names.get(name.lower()) or suggest_name(name, spec.param_names) for name in params if LATER not in name}
+        mistakes = [
+            CallMistake(
+                code=_FIELD, args={"method": spec.name, "name": name}, path=(name,), suggestion=meant, detail=f"no parameter {name}"
+            )
+            for name, meant in known.items()
+            if name.lower() not in spec.param_names
+        ]
+        name = next((one for one, meant in known.items() if meant == "cmd"), None)
+        if name is None and not mistakes and not _has_open(params):
+            return (CallMistake(code=_LACKS, args={"method": spec.name, "name": "cmd"}, detail="no parameter cmd"),)
         if name is None or _is_open(params[name]):
-            return ()
-        mistakes: list[CallMistake] = []
+            return mistakes
         for key, text in _list_commands(params[name]):
             mistakes.extend(replace(mistake, path=(name, *key), of_value=True) for mistake in await self._check_command(spec, key, text))
         if mistakes or _has_open(params):
@@ -196,7 +210,32 @@ class CallForms:
             is_partial |= is_name and not suggestion  # the name that is missing may be meant
             if not sketch.mend(place, problem.verdict, suggestion if is_name else None):
                 break
+        places = {one.path for one in mistakes}
+        unlooked = await self._find_unlooked(sketch, params)
+        return [*mistakes, *[one for one in unlooked if one.is_of_document or one.path not in places]]
+
+    async def _find_unlooked(self, sketch: Sketch, params: JsonObject) -> Sequence[CallMistake]:
+        """Return what is wrong with the names and values that the gate lets through; it would not refuse them, so they have no sentence."""
+        fields = find_fields_of(sketch.spec, sketch.entity)
+        names, conditions = list(list_names(sketch.spec, params, fields)), list(list_conditions(params)) if fields else []
+        is_asked = fields not in ALIKE and bool(conditions or any(one.fields == fields for one in names))
+        known = await self._ask(lambda portal: portal.load_fields(fields)) if is_asked else None
+        mistakes = [*check_number(sketch, params), *check_names(sketch, names, known), *check_directions(sketch, params)]
+        if is_asked and known is None and self.find_reference() is not None:
+            return [_SILENT, *mistakes]
+        by_key = {sketch.fold(name): field for name, field in (known or {}).items()}
+        for one in conditions:
+            field = by_key.get(sketch.fold(one.name))
+            if field is not None and (mistake := check_condition(one, await self._load_choices(sketch, field))) is not None:
+                mistakes.append(mistake)
         return mistakes
+
+    async def _load_choices(self, sketch: Sketch, field: Field) -> Mapping[str, str]:
+        """Return the values that the portal lists for a field (value → name), none for fields without a list."""
+        if sketch.entity in _STAGED and sketch.fold(field.code) in _STAGES:
+            return await self._ask(partial(_load_stages, sketch.entity)) or {}
+        book = field.status_entity_id
+        return (await self._ask(partial(_load_entries, book)) or {}) if book else field.choices
 
     def _find_misspelt(self, sketch: Sketch, verdict: Refuse) -> CallMistake | None:
         """Return the mistake of a name that was probably meant to be the one that is missing; None if none is near."""
@@ -256,18 +295,24 @@ class CallForms:
 
     async def _load_lists(self, call: Call) -> _Lists:
         """Return what the portal says, or what every portal has where none is connected, or it does not answer within its patience."""
-        reference = self.find_reference()
-        if reference is None or not (find_list_name(call) or list_written_values(call, Facts())):
+        if self.find_reference() is None or not (find_list_name(call) or list_written_values(call, Facts())):
             return _list_standard(call)
+        return await self._ask(partial(_ask_lists, call)) or replace(_list_standard(call), is_silent=True)
+
+    async def _ask(self, ask: Callable[[Reference], Awaitable[T]]) -> T | None:
+        """Return what the portal says; None where none is connected, or it does not answer within its patience."""
+        reference = self.find_reference()
+        if reference is None:
+            return None
         clock = asyncio.get_running_loop().time
         began = clock()
         if began > self._until:
             self._left, self._until = PATIENCE, began + _SPAN
         try:
             async with asyncio.timeout(max(self._left, 0)):
-                return await _ask_lists(call, reference)
+                return await ask(reference)
         except (TimeoutError, BitrixError):
-            return replace(_list_standard(call), is_silent=True)
+            return None
         finally:
             self._left -= clock() - began
 
@@ -305,11 +350,18 @@ def _list_keys(call: Call, facts: Facts) -> Iterator[str]:
 
 
 async def _load_all_stages(call: Call, reference: Reference) -> Mapping[str, str]:
-    """Return the stages of all funnels of the deals or leads that a call writes, none for other kinds of records. Raises BitrixError."""
-    if not call.written_fields or call.entity not in _STAGED:
-        return {}
-    numbers = [row.id for row in await reference.load_categories(call.entity)] if call.entity == "deal" else []
-    return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(call.entity, number)}
+    """Return the stages that the deals or leads which a call writes may have, none for other kinds of records. Raises BitrixError."""
+    return await _load_stages(call.entity, reference) if call.written_fields and call.entity in _STAGED else {}
+
+
+async def _load_stages(entity: str, reference: Reference) -> Mapping[str, str]:
+    """Return the stages of all funnels of deals or leads. Raises BitrixError."""
+    numbers = [row.id for row in await reference.load_categories(entity)] if entity == "deal" else []
+    return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(entity, number)}
+
+
+async def _load_entries(book: str, reference: Reference) -> Mapping[str, str]:
+    return {row.id: row.name for row in await reference.load_status_entries(book)}
 
 
 def _find_stage_problem(call: Call, lists: _Lists) -> Refuse | None:

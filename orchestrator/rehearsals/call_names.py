@@ -1,0 +1,141 @@
+"""Finds the names in a call that the gate lets through: what a list selects and sorts by, and the keys of rows, contacts and activities."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from bitrix.catalogue.accepted_fields import ALSO_FILTERED, TASKS_FILTERED
+from bitrix.catalogue.catalogue import Method
+from bitrix.catalogue.names import CRM, MULTIFIELDS, find_kind_number
+from orchestrator.domain.finding import Path
+
+_OPERATOR: Final = re.compile(r"^[!=<>@%?~]*")
+_EXACT: Final = frozenset({"", "=", "@", "!", "!=", "!@", "=!"})
+"""The conditions that compare with whole values."""
+_ANY: Final = re.compile(r".*[*.].*")
+"""What stands for several fields, or for one of a linked record."""
+_READ_BESIDE: Final = frozenset(
+    {*ALSO_FILTERED, "CONTACTS", "OBSERVERS", "PARENT_ID", "COMMUNICATIONS", "PREVIOUS_STAGE_ID", "XML_ID", "ENTITY_TYPE_ID"}
+)
+_TASKS_BESIDE: Final = frozenset(
+    {*TASKS_FILTERED, "NEW_COMMENTS_COUNT", "CHECKLIST", "TAGS", "ACTION", "COUNTERS", "DURATION", "TIME_SPENT"}
+)
+_ROWS: Final = "products"
+DIRECTIONS: Final = ("ASC", "DESC")
+_DIRECTION: Final = re.compile(r"(?:asc|desc)(?:,\s*nulls)?", re.IGNORECASE)
+Fields = Literal["productrow", "multifield"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WrittenName:
+    """The name of a field where the gate does not look at it."""
+
+    path: Path
+    name: str
+    fields: str
+    """The list of fields that has it, as `standard_portal.list_fields` names it."""
+    of_value: bool = False
+    """Whether the name stands as a value, as an element of `select` does."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """A value that a filter compares a field with, and the place of it."""
+
+    path: Path
+    name: str
+    value: str
+
+
+def find_fields_of(spec: Method, entity: str) -> str:
+    """Return the list of fields that a method reads or writes, "" if there is none to look at; `entity` is the kind of its record."""
+    family, _, verb = spec.name.rpartition(".")
+    if family == "crm.item" and verb == "list":
+        number = find_kind_number(entity)
+        return f"item:{number}" if number is not None else ""
+    if spec.name == "tasks.task.list":
+        return "task"
+    if family == "crm.activity" and verb in {"add", "update", "list"}:
+        return "activity"
+    return entity if verb == "list" and entity in CRM.values() and family == f"crm.{entity}" else ""
+
+
+def list_beside(fields: str) -> frozenset[str]:
+    """Return the names that a list takes although the portal's list of fields does not have them."""
+    return _TASKS_BESIDE if fields == "task" else _READ_BESIDE
+
+
+def list_names(spec: Method, params: Mapping[str, object], fields: str) -> Iterator[WrittenName]:
+    """Yield the names in a call that the gate lets through, but for those that stand for several fields."""
+    for param, written in params.items():
+        key = param.lower()
+        if fields and spec.verb == "list" and key in {"select", "order", "filter"}:
+            yield from _list_read_names(key, param, written, fields)
+        elif fields and spec.verb != "list" and param == spec.fields_at and isinstance(written, Mapping):
+            yield from (WrittenName(path=(param, name), name=name, fields=fields) for name in written)
+        if param == spec.fields_at and not spec.reads_only and isinstance(written, Mapping):
+            yield from _list_multifield_keys(param, written)
+            if spec.entity == "productrow":
+                yield from (WrittenName(path=(param, name), name=name, fields="productrow") for name in written)
+        if spec.replaces.get(param) == _ROWS and isinstance(written, list):
+            yield from _list_keys((param,), written, "productrow")
+
+
+def _list_read_names(key: str, param: str, written: object, fields: str) -> Iterator[WrittenName]:
+    if key == "select":
+        names = written if isinstance(written, list) else []
+        pairs = [((param, at), name) for at, name in enumerate(names) if isinstance(name, str)]
+        found = [WrittenName(path=path, name=name, fields=fields, of_value=True) for path, name in pairs]
+    elif key == "order":
+        found = [WrittenName(path=(param, name), name=name, fields=fields) for name in (written if isinstance(written, Mapping) else ())]
+    elif fields.startswith("item:") or fields == "activity":  # the gate looks at the filters of all others
+        found = [WrittenName(path=path, name=name, fields=fields) for path, name, _ in _list_conditions((param,), written)]
+    else:
+        found = []
+    yield from (one for one in found if not _ANY.fullmatch(one.name))
+
+
+def list_conditions(params: Mapping[str, object]) -> Iterator[Condition]:
+    """Yield the values that a filter compares whole fields with, also in the groups of it."""
+    for param, written in params.items():
+        for path, name, operator in _list_conditions((param,), written) if param.lower() == "filter" else ():
+            value: object = written
+            for part in path[1:]:
+                value = value[part]  # type: ignore[index]  # the path is one of it
+            for at, one in enumerate(value) if isinstance(value, list) else [(-1, value)]:
+                if operator in _EXACT and isinstance(one, str) and one:
+                    yield Condition(path=path if at < 0 else (*path, at), name=name, value=one)
+
+
+def _list_conditions(above: Path, written: object) -> Iterator[tuple[Path, str, str]]:
+    """Yield the place, field and operator of each condition of a filter."""
+    if isinstance(written, list):
+        for at, group in enumerate(written):
+            yield from _list_conditions((*above, at), group)
+    for name, value in written.items() if isinstance(written, Mapping) else ():
+        if str(name).isdigit():
+            yield from _list_conditions((*above, name), value)
+        elif str(name).lower() != "logic":
+            matched = _OPERATOR.match(name)
+            operator = matched[0] if matched is not None else ""
+            yield (*above, name), name[len(operator) :], operator
+
+
+def _list_multifield_keys(param: str, written: Mapping[str, object]) -> Iterator[WrittenName]:
+    for name, value in written.items():
+        if name.upper() in {*MULTIFIELDS, "FM"} and isinstance(value, list):
+            yield from _list_keys((param, name), value, "multifield")
+
+
+def _list_keys(above: Path, rows: list[object], fields: Fields) -> Iterator[WrittenName]:
+    for at, row in enumerate(rows):
+        yield from (WrittenName(path=(*above, at, key), name=key, fields=fields) for key in (row if isinstance(row, Mapping) else ()))
+
+
+def list_wrong_directions(spec: Method, params: Mapping[str, object]) -> Iterator[tuple[Path, str]]:
+    """Yield the places and values of directions in which nothing can be sorted."""
+    for param, written in params.items() if spec.verb == "list" else ():
+        for name, value in written.items() if param.lower() == "order" and isinstance(written, Mapping) else ():
+            if isinstance(value, str) and not _DIRECTION.fullmatch(value.strip()):
+                yield (param, name), value
