@@ -14,9 +14,9 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from bitrix.catalogue.catalogue import Catalogue, Method
-from bitrix.catalogue.names import to_field_key, to_universal
+from bitrix.catalogue.names import to_field_key
 from bitrix.client.batch import find_references
-from bitrix.errors import BitrixError, OutcomeUnknown
+from bitrix.errors import BitrixError, Refused
 from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
@@ -26,17 +26,17 @@ from orchestrator.domain.effect import Effect
 from orchestrator.domain.finding import Path, Severity
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.gate.call.param_kinds import WrittenValue
 from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.targets import find_definition, find_entity_name, get_at_path
-from orchestrator.gate.decide.field_checks import extract_names_to_check, find_field_problem, find_list_name, load_field_lists
+from orchestrator.gate.decide.field_checks import find_field_problem, find_list_name
 from orchestrator.gate.decide.value_checks import find_value_problem
-from orchestrator.gate.decide.value_kinds import find_list_key, find_title, list_written_values, load_value_lists
+from orchestrator.gate.decide.value_kinds import find_list_key, find_title, list_written_values
 from orchestrator.gate.decide.value_place import Place, format_plainly
 from orchestrator.gate.normalize.batch import unpack_commands
 from orchestrator.gate.normalize.normalize import NormalizeContext, build_call, find_method, normalize
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.rehearsals import standard_portal
+from orchestrator.rehearsals.call_lists import STAGED, Lists, ask_lists, list_standard, load_entries, load_stages
 from orchestrator.rehearsals.call_names import find_fields_of, list_conditions, list_names
 from orchestrator.rehearsals.call_oversights import ALIKE, check_condition, check_directions, check_names, check_number
 from orchestrator.rehearsals.call_sketch import MISSING, OPEN, OPEN_FIELD, Draft, Sketch, read_name, take_out
@@ -48,8 +48,6 @@ PATIENCE: Final = 4.0
 """Seconds that the portal has in all to tell of its fields and lists, in each span of `_SPAN` seconds."""
 _SPAN: Final = 30.0
 _SLOT: Final = "form/1/1"
-_OPEN_FIELDS: Final = {name: Field(code=name, title="") for name in (OPEN_FIELD, to_universal(OPEN_FIELD))}
-_STAGED: Final = frozenset({"deal", "lead"})
 _MOST: Final = 30
 """How many things in one call are looked at that are wrong, or that no portal is there to ask about."""
 _MEANT: Final = re.compile(r" Did you mean ([\w.]+)")
@@ -90,35 +88,17 @@ def find_no_portal() -> Reference | None:
     return None
 
 
+class _PortalSilent(Exception):
+    """There is a portal, and it does not answer."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class _Problem:
     """The first thing that is wrong with a call."""
 
     verdict: Refuse
-    lists: "_Lists"
+    lists: Lists
     call: Call | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Lists:
-    """What is known of the fields and values of the portal for one call; `is_offline` if its fields are those of every portal."""
-
-    facts: Facts
-    stages: Mapping[str, str]
-    """All stages that a record of the call's kind may have, where its funnel is not known."""
-    is_offline: bool
-    has_stages: bool = False
-    """Whether `stages` are those of a portal."""
-    is_silent: bool = False
-    """Whether there is a portal that did not say it, so that what every portal has stands here."""
-
-    def find_known(self, value: WrittenValue, call: Call) -> Mapping[str, str]:
-        """Return the values that the field may have, as value → name."""
-        words = value.param.words
-        codes = words.codes if words is not None and value.kind == "code" else {}
-        choices = value.field.choices if value.field is not None else {}
-        listed = self.facts.value_lists.get(find_list_key(call, value, self.facts), {})
-        return {**{code: code for code in codes.values()}, **choices, **listed, **(self.stages if value.kind == "stage" else {})}
 
 
 class CallForms:
@@ -218,24 +198,25 @@ class CallForms:
         """Return what is wrong with the names and values that the gate lets through; it would not refuse them, so they have no sentence."""
         fields = find_fields_of(sketch.spec, sketch.entity)
         names, conditions = list(list_names(sketch.spec, params, fields)), list(list_conditions(params)) if fields else []
-        is_asked = fields not in ALIKE and bool(conditions or any(one.fields == fields for one in names))
-        known = await self._ask(lambda portal: portal.load_fields(fields)) if is_asked else None
+        is_silent, is_asked = False, fields not in ALIKE and bool(conditions or any(one.fields == fields for one in names))
+        try:
+            known = await self._ask(lambda portal: portal.load_fields(fields)) if is_asked else None
+            listed = [await self._load_choices(sketch, one.name, known or {}) for one in conditions]
+        except _PortalSilent:
+            known, listed, is_silent = None, [], True
         mistakes = [*check_number(sketch, params), *check_names(sketch, names, known), *check_directions(sketch, params)]
-        if is_asked and known is None and self.find_reference() is not None:
-            return [_SILENT, *mistakes]
-        by_key = {sketch.fold(name): field for name, field in (known or {}).items()}
-        for one in conditions:
-            field = by_key.get(sketch.fold(one.name))
-            if field is not None and (mistake := check_condition(one, await self._load_choices(sketch, field))) is not None:
-                mistakes.append(mistake)
-        return mistakes
+        wrong = [check_condition(one, values) for one, values in zip(conditions, listed, strict=False)]
+        return [*([_SILENT] if is_silent else []), *mistakes, *(one for one in wrong if one is not None)]
 
-    async def _load_choices(self, sketch: Sketch, field: Field) -> Mapping[str, str]:
+    async def _load_choices(self, sketch: Sketch, name: str, known: Mapping[str, Field]) -> Mapping[str, str]:
         """Return the values that the portal lists for a field (value → name), none for fields without a list."""
-        if sketch.entity in _STAGED and sketch.fold(field.code) in _STAGES:
-            return await self._ask(partial(_load_stages, sketch.entity)) or {}
+        field = next((field for code, field in known.items() if sketch.fold(code) == sketch.fold(name)), None)
+        if field is None:
+            return {}
+        if sketch.entity in STAGED and sketch.fold(name) in _STAGES:
+            return await self._ask(partial(load_stages, sketch.entity)) or {}
         book = field.status_entity_id
-        return (await self._ask(partial(_load_entries, book)) or {}) if book else field.choices
+        return (await self._ask(partial(load_entries, book)) or {}) if book else field.choices
 
     def _find_misspelt(self, sketch: Sketch, verdict: Refuse) -> CallMistake | None:
         """Return the mistake of a name that was probably meant to be the one that is missing; None if none is near."""
@@ -268,10 +249,10 @@ class CallForms:
                 return leaf
         return place
 
-    async def _find_problem(self, spec: Method, draft: JsonObject) -> tuple[_Lists, _Problem | None]:
+    async def _find_problem(self, spec: Method, draft: JsonObject) -> tuple[Lists, _Problem | None]:
         call = self._normalize(spec, draft)
         if isinstance(call, Refuse):
-            lists = _Lists(facts=Facts(), stages={}, is_offline=True)
+            lists = Lists(facts=Facts(), stages={}, is_offline=True)
             return lists, _Problem(verdict=call, lists=lists)
         lists = await self._load_lists(call)
         effect = Effect(method=spec.name, params=draft, slot=_SLOT)
@@ -293,14 +274,17 @@ class CallForms:
         except Refusal as refusal:
             return refusal.verdict
 
-    async def _load_lists(self, call: Call) -> _Lists:
+    async def _load_lists(self, call: Call) -> Lists:
         """Return what the portal says, or what every portal has where none is connected, or it does not answer within its patience."""
         if self.find_reference() is None or not (find_list_name(call) or list_written_values(call, Facts())):
-            return _list_standard(call)
-        return await self._ask(partial(_ask_lists, call)) or replace(_list_standard(call), is_silent=True)
+            return list_standard(call)
+        try:
+            return await self._ask(partial(ask_lists, call)) or list_standard(call)
+        except _PortalSilent:
+            return replace(list_standard(call), is_silent=True)
 
     async def _ask(self, ask: Callable[[Reference], Awaitable[T]]) -> T | None:
-        """Return what the portal says; None where none is connected, or it does not answer within its patience."""
+        """Return what the portal says; None where none is connected, or it refuses. Raises _PortalSilent if it does not answer in time."""
         reference = self.find_reference()
         if reference is None:
             return None
@@ -311,60 +295,15 @@ class CallForms:
         try:
             async with asyncio.timeout(max(self._left, 0)):
                 return await ask(reference)
-        except (TimeoutError, BitrixError):
+        except Refused:
             return None
+        except (TimeoutError, BitrixError):
+            raise _PortalSilent from None
         finally:
             self._left -= clock() - began
 
 
-def _list_standard(call: Call) -> _Lists:
-    known, values = standard_portal.list_fields(find_list_name(call)), standard_portal.list_values()
-    return _Lists(
-        facts=_build_facts(call, known, values),
-        stages=values.get(f"stages:{call.entity}:", {}) if call.written_fields else {},
-        is_offline=True,
-    )
-
-
-def _build_facts(call: Call, known: Mapping[str, Field], values: Mapping[str, Mapping[str, str]]) -> Facts:
-    return Facts(field_lists={find_list_name(call): {**known, **_OPEN_FIELDS}} if known else {}, value_lists=values)
-
-
-async def _ask_lists(call: Call, reference: Reference) -> _Lists:
-    """Return what the portal says. Raises BitrixError if it does not say something that is needed."""
-    name = find_list_name(call)
-    loaded = await load_field_lists(call, reference)
-    if not loaded and name and (extract_names_to_check(call) or call.spec.verb == "add"):
-        raise OutcomeUnknown("the portal does not tell of its fields")
-    is_offline = not loaded.get(name)
-    facts = _build_facts(call, loaded.get(name) or standard_portal.list_fields(name), {})
-    values = await load_value_lists(call, facts, reference)
-    if any(key.startswith("statuses:") and key not in values for key in _list_keys(call, facts)):
-        raise OutcomeUnknown("the portal does not tell of its lists")
-    stages = await _load_all_stages(call, reference)
-    return _Lists(facts=replace(facts, value_lists=values), stages=stages, is_offline=is_offline, has_stages=True)
-
-
-def _list_keys(call: Call, facts: Facts) -> Iterator[str]:
-    return (find_list_key(call, value, facts) for value in list_written_values(call, facts))
-
-
-async def _load_all_stages(call: Call, reference: Reference) -> Mapping[str, str]:
-    """Return the stages that the deals or leads which a call writes may have, none for other kinds of records. Raises BitrixError."""
-    return await _load_stages(call.entity, reference) if call.written_fields and call.entity in _STAGED else {}
-
-
-async def _load_stages(entity: str, reference: Reference) -> Mapping[str, str]:
-    """Return the stages of all funnels of deals or leads. Raises BitrixError."""
-    numbers = [row.id for row in await reference.load_categories(entity)] if entity == "deal" else []
-    return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(entity, number)}
-
-
-async def _load_entries(book: str, reference: Reference) -> Mapping[str, str]:
-    return {row.id: row.name for row in await reference.load_status_entries(book)}
-
-
-def _find_stage_problem(call: Call, lists: _Lists) -> Refuse | None:
+def _find_stage_problem(call: Call, lists: Lists) -> Refuse | None:
     """Return the refusal of a stage that no funnel has, where it is not known which one the record is in."""
     for value in list_written_values(call, lists.facts) if lists.stages else ():
         if value.kind != "stage" or find_list_key(call, value, lists.facts) in lists.facts.value_lists:

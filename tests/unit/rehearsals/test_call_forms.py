@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bitrix.errors import Unreadable
+from bitrix.errors import Refused, Unreadable
 from bot.cli.definition_desk import check_file
 from bot.plugins.building import load_installed_engines
 from engines.scenarios.core.kind import build_kind
@@ -395,6 +395,29 @@ async def test_a_portal_that_does_not_answer_is_one_warning(portal: type[Lists],
         ("finding-portal-silent", "warning", ""),
         ("finding-call-choice", "warning", "steps[1].params.params.fields.STAGE_ID"),
     ]
+
+
+@pytest.mark.parametrize(("number", "count"), [("deals", 1), (LATER, 0), (f"1{LATER}", 0)])
+async def test_fields_of_a_kind_that_is_no_number_are_not_asked_for(number: str, count: int) -> None:
+    """A word in place of it is one mistake, and what only a run knows is none."""
+    forms = CallForms(shipped_catalogue, Failing)  # type: ignore[arg-type]  # as above
+    found = await forms.check("crm.item.add", {"entityTypeId": number, "fields": {"title": "x"}})
+    assert [one.path for one in found] == [("entityTypeId",)] * count
+
+
+class Refusing(Lists):
+    """A portal without such a kind of records."""
+
+    async def load_fields(self, entity: str, **_: object) -> Mapping[str, Field]:
+        raise Refused("NOT_FOUND")
+
+
+@pytest.mark.parametrize(("portal", "code"), [(Refusing, []), (Failing, ["finding-portal-silent"])])
+async def test_a_refusal_is_an_answer(portal: type[Lists], code: list[str]) -> None:
+    """A portal that does not have a kind of records is not silent, in reads and writes."""
+    forms = CallForms(shipped_catalogue, portal)  # type: ignore[arg-type]  # as above
+    for method, params in (("crm.item.list", {"select": ["title"]}), ("crm.item.add", {"fields": {"title": "x"}})):
+        assert [one.code for one in await forms.check(method, {"entityTypeId": 31, **params})] == code
 
 
 async def test_what_a_portal_need_not_say_is_judged_without_it() -> None:

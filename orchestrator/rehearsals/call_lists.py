@@ -1,0 +1,99 @@
+"""What is known of the fields and values of a portal for one call: what the portal says, or what every portal has."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from bitrix.catalogue.names import to_universal
+from bitrix.errors import OutcomeUnknown, Refused
+from orchestrator.directory.reference import Reference
+from orchestrator.directory.reference_data import Field
+from orchestrator.gate.call.effect import Call, Facts
+from orchestrator.gate.call.param_kinds import WrittenValue
+from orchestrator.gate.decide.field_checks import extract_names_to_check, find_list_name
+from orchestrator.gate.decide.value_kinds import find_list_key, list_written_values, load_value_lists
+from orchestrator.rehearsals import standard_portal
+from orchestrator.rehearsals.call_sketch import OPEN_FIELD
+
+STAGED: Final = frozenset({"deal", "lead"})
+"""The kinds of records of which each stage of any funnel is known."""
+_OPEN_FIELDS: Final = {name: Field(code=name, title="") for name in (OPEN_FIELD, to_universal(OPEN_FIELD))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lists:
+    """What is known of the fields and values of the portal for one call; `is_offline` if its fields are those of every portal."""
+
+    facts: Facts
+    stages: Mapping[str, str]
+    """All stages that a record of the call's kind may have, where its funnel is not known."""
+    is_offline: bool
+    has_stages: bool = False
+    """Whether `stages` are those of a portal."""
+    is_silent: bool = False
+    """Whether there is a portal that did not say it, so that what every portal has stands here."""
+
+    def find_known(self, value: WrittenValue, call: Call) -> Mapping[str, str]:
+        """Return the values that the field may have, as value → name."""
+        words = value.param.words
+        codes = words.codes if words is not None and value.kind == "code" else {}
+        choices = value.field.choices if value.field is not None else {}
+        listed = self.facts.value_lists.get(find_list_key(call, value, self.facts), {})
+        return {**{code: code for code in codes.values()}, **choices, **listed, **(self.stages if value.kind == "stage" else {})}
+
+
+def list_standard(call: Call) -> Lists:
+    """Return what every portal has."""
+    known, values = standard_portal.list_fields(find_list_name(call)), standard_portal.list_values()
+    return Lists(
+        facts=_build_facts(call, known, values),
+        stages=values.get(f"stages:{call.entity}:", {}) if call.written_fields else {},
+        is_offline=True,
+    )
+
+
+def _build_facts(call: Call, known: Mapping[str, Field], values: Mapping[str, Mapping[str, str]]) -> Facts:
+    return Facts(field_lists={find_list_name(call): {**known, **_OPEN_FIELDS}} if known else {}, value_lists=values)
+
+
+async def ask_lists(call: Call, reference: Reference) -> Lists:
+    """Return what the portal says. Raises BitrixError if it does not say something that is needed."""
+    name, written = find_list_name(call), frozenset(extract_names_to_check(call))
+    known = await _load_fields(name, written, reference) if name and (written or call.spec.verb == "add") else {}
+    facts = _build_facts(call, known or standard_portal.list_fields(name), {})
+    values = await load_value_lists(call, facts, reference)
+    if any(key.startswith("statuses:") and key not in values for key in _list_keys(call, facts)):
+        raise OutcomeUnknown("the portal does not tell of its lists")
+    stages = await _load_all_stages(call, reference)
+    return Lists(facts=replace(facts, value_lists=values), stages=stages, is_offline=not known, has_stages=True)
+
+
+async def _load_fields(name: str, names: frozenset[str], reference: Reference) -> Mapping[str, Field]:
+    """Return the fields of a kind of record, none for a kind that there is not. Raises BitrixError."""
+    family, _, number = name.partition(":")
+    if family == "item" and not (number.isascii() and number.isdecimal()):  # a word, or what only a run knows
+        return {}
+    try:
+        return await reference.load_fields(name, has=names.issubset)
+    except Refused:
+        return {}
+
+
+def _list_keys(call: Call, facts: Facts) -> Iterator[str]:
+    return (find_list_key(call, value, facts) for value in list_written_values(call, facts))
+
+
+async def _load_all_stages(call: Call, reference: Reference) -> Mapping[str, str]:
+    """Return the stages that the deals or leads which a call writes may have, none for other kinds of records. Raises BitrixError."""
+    return await load_stages(call.entity, reference) if call.written_fields and call.entity in STAGED else {}
+
+
+async def load_stages(entity: str, reference: Reference) -> Mapping[str, str]:
+    """Return the stages of all funnels of deals or leads. Raises BitrixError."""
+    numbers = [row.id for row in await reference.load_categories(entity)] if entity == "deal" else []
+    return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(entity, number)}
+
+
+async def load_entries(book: str, reference: Reference) -> Mapping[str, str]:
+    """Return the entries of a list of the portal, as value → name. Raises BitrixError."""
+    return {row.id: row.name for row in await reference.load_status_entries(book)}
