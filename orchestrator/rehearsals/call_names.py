@@ -58,7 +58,7 @@ def find_fields_of(spec: Method, entity: str) -> str:
         return "task"
     if family == "crm.activity" and verb in {"add", "update", "list"}:
         return "activity"
-    return entity if verb == "list" and entity in CRM.values() and family == f"crm.{entity}" else ""
+    return entity if verb == "list" and entity in CRM.values() and family.partition(".")[2] == entity else ""
 
 
 def list_beside(fields: str) -> frozenset[str]:
