@@ -14,8 +14,6 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from bitrix.catalogue.catalogue import Catalogue, Method
-from bitrix.catalogue.names import to_field_key
-from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError, Refused
 from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.directory.reference import Reference
@@ -39,7 +37,16 @@ from orchestrator.rehearsals import standard_portal
 from orchestrator.rehearsals.call_lists import STAGED, Lists, ask_lists, list_standard, load_entries, load_stages
 from orchestrator.rehearsals.call_names import find_fields_of, list_conditions, list_names
 from orchestrator.rehearsals.call_oversights import ALIKE, check_condition, check_directions, check_names, check_number
-from orchestrator.rehearsals.call_sketch import MISSING, OPEN, OPEN_FIELD, Draft, Sketch, read_name, take_out
+from orchestrator.rehearsals.call_sketch import (
+    MISSING,
+    Sketch,
+    has_open,
+    is_open,
+    open_fields,
+    open_references,
+    read_name,
+    take_out,
+)
 from state.stored import JsonObject
 
 _ANYBODY: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1, locale="en")
@@ -126,7 +133,7 @@ class CallForms:
         if kind == "bitrix":
             wrong = [mistake for mistake in await self.check(method, params) if mistake.severity == "error"]
             return next((mistake.detail for mistake in wrong if mistake.detail), "")
-        if _has_open(params):
+        if has_open(params):
             return ""
         effect = Effect.model_validate({"kind": kind, "method": method, "params": dict(params), "slot": _SLOT})
         call = normalize(effect, catalogue=self._find_catalogue(), portal="", actor=_ANYBODY, effect_id=_SLOT)
@@ -143,13 +150,13 @@ class CallForms:
             if name.lower() not in spec.param_names
         ]
         name = next((one for one, meant in known.items() if meant == "cmd"), None)
-        if name is None and not mistakes and not _has_open(params):
+        if name is None and not mistakes and not has_open(params):
             return (CallMistake(code=_LACKS, args={"method": spec.name, "name": "cmd"}, detail="no parameter cmd"),)
-        if name is None or _is_open(params[name]):
+        if name is None or is_open(params[name]):
             return mistakes
         for key, text in _list_commands(params[name]):
             mistakes.extend(replace(mistake, path=(name, *key), of_value=True) for mistake in await self._check_command(spec, key, text))
-        if mistakes or _has_open(params):
+        if mistakes or has_open(params):
             return mistakes
         whole = self._normalize(spec, dict(params))
         return (_quote(whole, spec.name, (name,)),) if isinstance(whole, Refuse) else ()
@@ -160,10 +167,10 @@ class CallForms:
             (command,) = unpack_commands({key[0]: text} if key else text)
         except Refusal as refusal:
             return (_quote(refusal.verdict, spec.name, ()),)
-        return await self.check(command.method, {name: _open_references(one) for name, one in command.params.items()})
+        return await self.check(command.method, {name: open_references(one) for name, one in command.params.items()})
 
     async def _find_mistakes(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
-        draft, is_partial = _open_fields(spec, params)
+        draft, is_partial = open_fields(spec, params)
         sketch = Sketch(spec=spec, entity=find_entity_name(spec, draft, self._find_catalogue()), draft=draft)
         mistakes: list[CallMistake] = []
         for _ in range(_MOST):
@@ -178,7 +185,7 @@ class CallForms:
             is_name = misspelt is not None or (code in _OF_NAME and (place or ("",))[0] != _OPTIONS)
             if place and not is_name:
                 place = await self._narrow(sketch, place, problem)
-                if _has_open(sketch.get(place)) or code == _OF_RECORD:  # of what is not known nothing can be said
+                if has_open(sketch.get(place)) or code == _OF_RECORD:  # of what is not known nothing can be said
                     sketch.drop(place)
                     is_partial = True
                     continue
@@ -265,7 +272,7 @@ class CallForms:
 
     def _normalize(self, spec: Method, draft: JsonObject) -> Call | Refuse:
         catalogue = self._find_catalogue()
-        if not _has_open(draft):
+        if not has_open(draft):
             effect = Effect(method=spec.name, params=draft, slot=_SLOT)
             return normalize(effect, catalogue=catalogue, portal="", actor=_ANYBODY, effect_id=_SLOT)
         bench = NormalizeContext(catalogue=catalogue, portal="", actor=_ANYBODY, effect_id=_SLOT)
@@ -391,48 +398,5 @@ def _list_commands(cmd: object) -> Iterator[tuple[Path, object]]:
         yield (), cmd
         return
     for key, text in pairs:
-        if not _is_open(key) and not _is_open(str(text).partition("?")[0]):
+        if not is_open(key) and not is_open(str(text).partition("?")[0]):
             yield (key,), text
-
-
-def _open_references(tree: object) -> object:
-    """Return the parameters of a command with what other commands of its batch give left open."""
-    if isinstance(tree, Mapping):
-        return {key: _open_references(one) for key, one in tree.items()}
-    if isinstance(tree, list):
-        return [_open_references(one) for one in tree]
-    return LATER if find_references(tree) else tree
-
-
-def _open_fields(spec: Method, params: JsonObject) -> tuple[Draft, bool]:
-    """Return the parameters as the gate reads them where something is not known yet, and whether not all names are."""
-    draft: Draft = {name: _open(one) for name, one in params.items() if LATER not in name}
-    is_partial = len(draft) < len(params)
-    for name in [one for one in draft if spec.fields_at and to_field_key(one) == to_field_key(spec.fields_at)]:
-        written = params[name]
-        if written and (_is_open(written) or (isinstance(written, Mapping) and any(LATER in str(key) for key in written))):
-            is_partial = True
-            rest = draft[name] if isinstance(draft[name], Mapping) else {}
-            draft[name] = {**rest, OPEN_FIELD: OPEN}
-    return draft, is_partial
-
-
-def _open(tree: object) -> object:
-    if isinstance(tree, Mapping):
-        return {key: _open(one) for key, one in tree.items() if LATER not in str(key)}
-    if isinstance(tree, list):
-        return [_open(one) for one in tree]
-    return tree.replace(LATER, OPEN) if isinstance(tree, str) else tree
-
-
-def _is_open(value: object) -> bool:
-    return isinstance(value, str) and LATER in value
-
-
-def _has_open(tree: object) -> bool:
-    """Return whether anything in the tree is not known yet."""
-    if isinstance(tree, Mapping):
-        return any(_has_open(one) for one in tree.values()) or any(LATER in str(key) for key in tree)
-    if isinstance(tree, list):
-        return any(map(_has_open, tree))
-    return isinstance(tree, str) and (LATER in tree or OPEN in tree)

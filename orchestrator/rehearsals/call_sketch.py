@@ -1,4 +1,7 @@
-"""The parameters of a call while they are looked at: finds in them what a refusal names, and mends it, so that more is found."""
+"""The parameters of a call while they are looked at: finds in them what a refusal names, and mends it, so that more is found.
+
+What only a run will know is left open in them.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,8 +10,11 @@ from typing import Any, Final
 
 from bitrix.catalogue.catalogue import Method
 from bitrix.catalogue.names import to_field_key
+from bitrix.client.batch import find_references
+from orchestrator.definitions.calls import LATER
 from orchestrator.domain.finding import Path
 from orchestrator.gate.call.effect import Refuse
+from state.stored import JsonObject
 
 OPEN: Final = "$result[later]"
 """What the gate takes for a value that is not known yet."""
@@ -177,3 +183,47 @@ class Sketch:
             if isinstance(key, str) and self.fold(key) == self.fold(name):
                 yield (*above, key)
             yield from self._find_deep(inner, name, (*above, key))
+
+
+def open_references(tree: object) -> object:
+    """Return the parameters of a command with what other commands of its batch give left open."""
+    if isinstance(tree, Mapping):
+        return {key: open_references(one) for key, one in tree.items()}
+    if isinstance(tree, list):
+        return [open_references(one) for one in tree]
+    return LATER if find_references(tree) else tree
+
+
+def open_fields(spec: Method, params: JsonObject) -> tuple[Draft, bool]:
+    """Return the parameters as the gate reads them where something is not known yet, and whether not all names are."""
+    draft: Draft = {name: _open(one) for name, one in params.items() if LATER not in name}
+    is_partial = len(draft) < len(params)
+    for name in [one for one in draft if spec.fields_at and to_field_key(one) == to_field_key(spec.fields_at)]:
+        written = params[name]
+        if written and (is_open(written) or (isinstance(written, Mapping) and any(LATER in str(key) for key in written))):
+            is_partial = True
+            rest = draft[name] if isinstance(draft[name], Mapping) else {}
+            draft[name] = {**rest, OPEN_FIELD: OPEN}
+    return draft, is_partial
+
+
+def _open(tree: object) -> object:
+    if isinstance(tree, Mapping):
+        return {key: _open(one) for key, one in tree.items() if LATER not in str(key)}
+    if isinstance(tree, list):
+        return [_open(one) for one in tree]
+    return tree.replace(LATER, OPEN) if isinstance(tree, str) else tree
+
+
+def is_open(value: object) -> bool:
+    """Return whether a text, or a part of it, is not known yet."""
+    return isinstance(value, str) and LATER in value
+
+
+def has_open(tree: object) -> bool:
+    """Return whether anything in the tree is not known yet."""
+    if isinstance(tree, Mapping):
+        return any(has_open(one) for one in tree.values()) or any(LATER in str(key) for key in tree)
+    if isinstance(tree, list):
+        return any(map(has_open, tree))
+    return isinstance(tree, str) and (LATER in tree or OPEN in tree)

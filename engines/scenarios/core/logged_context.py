@@ -99,9 +99,9 @@ class LoggedContext(RunContext):
         self._note(node)
         outcome = await self._ctx.submit(node, effect)
         if outcome.call_class != READ:
+            self.has_acted = True
             is_made = outcome.status in MADE or outcome.already
             self.changes = Changes(made=self.changes.made + is_made, left=self.changes.left + (not is_made))
-        self.has_acted |= outcome.call_class != READ
         return outcome
 
     async def accept_refusal(self, node: str) -> None:
