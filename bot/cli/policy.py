@@ -3,43 +3,18 @@
 It sends and writes nothing.
 """
 
-import contextlib
-from collections.abc import Callable, Iterator
-from dataclasses import asdict
-from datetime import UTC, datetime, timedelta
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final, Literal
 
 import typer
 
-from bitrix.masking import mask, mask_value
-from bot.cli.ops import AS_JSON, open_tolerant_reader, write_json_lines, write_table
-from bot.settings.loading import load_settings
-from bot.settings.settings import Settings
-from orchestrator.domain.errors import SettingsError
-from state.clock import SystemClock, format_iso, parse_iso
+from bot.cli.deferred import add_command
+from bot.cli.options import AS_JSON
 
-if TYPE_CHECKING:
-    from bot.access.access import Access
-    from orchestrator.domain.actor import Actor, Mode
-    from orchestrator.reports.policy_explain import ExplainedCall
-    from orchestrator.reports.rehearsal.rehearse import RehearsedPlan, Rules
-    from orchestrator.reports.rehearsal.summary import Summary
-    from state.journal.store import Store
+_WORK: Final = "bot.cli.work.policy"
+_Mode = Literal["shadow", "canary", "full"]
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, explain and rehearse the rules of the policy.")
-
-_UNITS = {"d": "days", "h": "hours", "m": "minutes"}
-_SINCE_HELP = "--since: a date such as 2026-11-08, a time such as 2026-11-08T09:00Z, or how long ago such as 14d or 36h is needed"
-
-
-class _Mode(StrEnum):
-    """The safety modes that the option `--mode` accepts."""
-
-    SHADOW = "shadow"
-    CANARY = "canary"
-    FULL = "full"
 
 
 @app.callback()
@@ -47,11 +22,11 @@ def group() -> None:
     """Check and explain the rules of the policy, and try them on recorded calls."""
 
 
-@app.command()
+@add_command(app, _WORK)
 def replay(
     *,
     policy: Annotated[Path | None, typer.Option(help="The policy to try (YAML); without it the one in force (POLICY_FILE).")] = None,
-    mode: Annotated[_Mode, typer.Option(help="The mode to try.")] = _Mode.FULL,
+    mode: Annotated[_Mode, typer.Option(help="The mode to try.")] = "full",
     since: Annotated[str, typer.Option(help="Only plans from then on: 2026-11-08, 2026-11-08T09:00Z, 14d, 36h.")] = "",
     as_json: Annotated[bool, typer.Option("--json", help=f"{AS_JSON} The last line is the summary.")] = False,
 ) -> None:
@@ -61,52 +36,16 @@ def replay(
     = done, but some records could not be read, 2 = wrong use: a faulty policy file (every mistake is listed with its place), or a database
     that cannot be read.
     """
-    from orchestrator.reports.rehearsal.recorded_plans import read_plans  # noqa: PLC0415 - the gate and the catalogue take a while to load
-    from orchestrator.reports.rehearsal.rehearse import evaluate_plans  # noqa: PLC0415 - see above
-    from orchestrator.reports.rehearsal.summary import Summary  # noqa: PLC0415 - see above
-
-    settings = load_settings()
-    start = _parse_since(since)
-    _load_rules(settings, policy or settings.policy_file, mode.value)  # a faulty policy is told before a missing database
-    summary = Summary()
-    rows: list[tuple[str, ...]] = []
-    with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
-        rules = _load_rules(settings, policy or settings.policy_file, mode.value, store)
-        for rehearsed in evaluate_plans(read_plans(store, since=start), rules):
-            summary.add(rehearsed)
-            if rehearsed.plan.left_out:
-                continue
-            if as_json:
-                write_json_lines([mask_value(_build_line(rehearsed))])
-            else:
-                rows.extend(_build_rows(rehearsed))
-    if as_json:
-        write_json_lines([mask_value(summary.as_data() | {"mode": mode.value})])
-    else:
-        _show(sorted(rows, key=lambda row: row[0]), summary, mode.value)
-    told()
 
 
-@app.command()
+@add_command(app, _WORK)
 def check(
     *, policy: Annotated[Path | None, typer.Option(help="The file to look at; without it the one in force (POLICY_FILE).")] = None
 ) -> None:
     """Check whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
-    from bot.composition.model_checks import list_talking_models  # noqa: PLC0415 - see replay
-    from bot.definition_service import describe_absent_kinds  # noqa: PLC0415 - see replay
-    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - see replay
-    from orchestrator.gate.call.policy import SHIPPED  # noqa: PLC0415 - see replay
-
-    settings = load_settings()
-    path = policy or settings.policy_file
-    loaded = _load_rules(settings, path, "full").policy
-    typer.echo(f"{(path or SHIPPED).name}: no mistakes; {len(loaded.rules)} rules, version {loaded.digest}.")
-    unpriced = filter(None, map(loaded.budget.describe_unpriced, list_talking_models(settings)))
-    for hint in (*describe_absent_kinds(loaded, load_installed_engines()), *unpriced):
-        typer.echo(f"Note: {hint}.", err=True)
 
 
-@app.command()
+@add_command(app, _WORK)
 def explain(  # noqa: PLR0913 - one parameter for each option of the command
     call: Annotated[str, typer.Argument(help="A recorded call, by its id or the beginning of it (see `journal why`).")] = "",
     *,
@@ -126,206 +65,3 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
 
     The command sends nothing. Exit codes: 0 = explained, 1 = the journal does not hold that call, 2 = wrong use or a faulty policy.
     """
-    from orchestrator.reports.policy_explain import HypotheticalCall, explain_hypothetical, explain_recorded  # noqa: PLC0415 - see replay
-
-    settings = load_settings()
-    if bool(call) == bool(method):
-        raise SettingsError("either a recorded call or --method is needed")
-    path = policy or settings.policy_file
-    rules = _load_rules(settings, path, mode.value if mode else settings.agent_mode)
-    if method:
-        lines = [
-            explain_hypothetical(
-                HypotheticalCall(method=method, field=field, amount=amount, before=before, currency=currency, person=person), rules, path
-            )
-        ]
-    else:
-        with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
-            rules = _load_rules(settings, path, rules.mode, store)
-            lines = explain_recorded(call, store, rules, path)
-            told()
-    if as_json:
-        write_json_lines([mask_value(asdict(line)) for line in lines])
-    else:
-        for line in lines:
-            _show_explained(line)
-    if not lines:
-        typer.echo(f"The journal holds no call {call}: `sdelka journal why` shows what it holds.", err=True)
-        raise typer.Exit(1)
-
-
-def _show_explained(line: "ExplainedCall") -> None:
-    taps = f", {line.taps} taps" if line.taps > 1 else ""
-    then = f" (then: {mask(line.then)})" if line.then else ""
-    call = f"{mask(line.method)} by {mask(line.person)}"
-    typer.echo(f"{call} in mode {line.mode}: {line.verdict}{taps}{then}. Policy {line.policy}.")
-    write_table(("says", "who says it", "why"), [(row.says, mask(row.source), mask(row.text)) for row in line.reasons])
-
-
-@contextlib.contextmanager
-def _translate_store_errors() -> Iterator[None]:
-    """Enter a context that converts errors while reading the database into a SettingsError (one sentence and exit code 2)."""
-    from state.events.codec import UnknownEvent  # noqa: PLC0415 - see replay
-    from state.journal.store import StoreError  # noqa: PLC0415 - see replay
-
-    try:
-        yield
-    except (StoreError, UnknownEvent) as error:
-        raise SettingsError(f"the database cannot be read: {mask(str(error))}") from None
-
-
-def _parse_since(written: str) -> str:
-    """Return the time given with --since as an ISO 8601 text in UTC, "" if none is given; raises SettingsError for an invalid time."""
-    text = written.strip()
-    if not text:
-        return ""
-    if text[:-1].isdecimal() and text[-1] in _UNITS:
-        try:
-            return format_iso(SystemClock().now() - timedelta(**{_UNITS[text[-1]]: int(text[:-1])}))
-        except OverflowError:
-            raise SettingsError(_SINCE_HELP) from None
-    try:
-        moment = datetime.fromisoformat(text)
-        return format_iso(parse_iso((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).isoformat()))
-    except (ValueError, OverflowError):
-        raise SettingsError(_SINCE_HELP) from None
-
-
-def _load_rules(settings: Settings, path: Path | None, mode: "Mode", store: "Store | None" = None) -> "Rules":
-    """Return the policy of the file (None: the shipped one) together with the catalogue, mode and people needed to evaluate a call.
-
-    Without `store` people who joined by invitation are not known.
-    Raises SettingsError that lists every mistake of the file.
-    """
-    from bitrix.catalogue.catalogue import load_catalogue  # noqa: PLC0415 - see replay
-    from bot.definition_service import list_known_kinds  # noqa: PLC0415 - see replay
-    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - see replay
-    from bot.policy.policy_desk import find_portal  # noqa: PLC0415 - see replay
-    from orchestrator.gate.call.policy import SHIPPED, check_policy, load_with_places  # noqa: PLC0415 - see replay
-    from orchestrator.reports.rehearsal.rehearse import Rules  # noqa: PLC0415 - see replay
-
-    loaded = load_with_places(path)
-    policy = loaded.policy
-    try:
-        catalogue = load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
-    except ValueError as error:
-        raise SettingsError(f"POLICY_FILE {path.name if path else SHIPPED.name}: catalogue: {error}") from None
-    faults = check_policy(policy, catalogue, loaded.places, kinds=list_known_kinds(settings, load_installed_engines(), policy))
-    if faults:
-        raise SettingsError("\n".join(faults))
-    return Rules(
-        catalogue=catalogue,
-        policy=policy,
-        mode=mode,
-        person=_build_actor_finder(settings, store),
-        portal=find_portal(settings),
-        by_webhook=settings.bitrix_oauth_client_id is None,
-    )
-
-
-def _build_actor_finder(settings: Settings, store: "Store | None" = None) -> "Callable[[str], Actor | None]":
-    """Return a function that finds the actor with a key, with their present rights; it returns None for who has no access today.
-
-    It knows the people of the access file, those who joined by invitation, as `store` has them, the tokens of the HTTP API, and the local
-    user of the command line. Raises SettingsError for an invalid access file or list of tokens.
-    """
-    from bot.access.access import load_access  # noqa: PLC0415 - see replay
-    from bot.http_api.server.tokens import PREFIX, Tokens, read_tokens  # noqa: PLC0415 - see replay
-    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see replay
-
-    access = load_access(settings.access_file)
-    tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
-    if store is not None:
-        _add_joined_people(access, store)
-
-    def find(key: str) -> Actor | None:
-        door, _, name = key.partition(":")
-        if door == "cli":
-            return Actor(key=key, name=name, role="admin", sees="all")
-        if key.startswith(PREFIX):
-            client = tokens.find_by_name(name)
-            return client.actor if client is not None else None
-        return access.find_actor_by_key(key)
-
-    return find
-
-
-def _add_joined_people(access: "Access", store: "Store") -> None:
-    """Add the people who joined by invitation; a registry that cannot be read is left out, and then only the file's people are known."""
-    from orchestrator.features.people.registry import STREAM, extract_registry  # noqa: PLC0415 - see replay
-    from state.events.codec import UnknownEvent  # noqa: PLC0415 - see replay
-    from state.journal.journal import load_state  # noqa: PLC0415 - see replay
-    from state.journal.store import StoreError  # noqa: PLC0415 - see replay
-
-    try:
-        state, seq = load_state(store, STREAM)
-    except (StoreError, UnknownEvent):
-        return
-    access.apply_registry(extract_registry(state), seq)
-
-
-def _build_line(rehearsed: "RehearsedPlan") -> dict[str, object]:
-    from orchestrator.reports.rehearsal.rehearse import find_reason_code, format_reason  # noqa: PLC0415 - see replay
-
-    plan = rehearsed.plan
-    steps = [
-        {
-            "call": judged.step.call,
-            "slot": judged.step.slot,
-            "method": judged.step.method,
-            "then": judged.step.fate,
-            "then_more": judged.step.fate_note,
-            "now": judged.now,
-            "reasons": [{"code": find_reason_code(reason), "text": format_reason(reason)} for reason in judged.reasons],
-            "not_recorded": judged.missing_facts,
-        }
-        for judged in rehearsed.steps
-    ]
-    head = {"kind": "plan", "at": plan.at, "session": plan.session, "turn": plan.turn_id, "person": plan.person, "mode_then": plan.mode}
-    name = rehearsed.actor.name if rehearsed.actor else ""
-    return {**head, "name": name, "iteration": plan.iteration, "steps": steps}
-
-
-def _build_rows(rehearsed: "RehearsedPlan") -> Iterator[tuple[str, ...]]:
-    from orchestrator.reports.rehearsal.rehearse import format_reason  # noqa: PLC0415 - see replay
-    from orchestrator.reports.rehearsal.summary import format_moment  # noqa: PLC0415 - see replay
-
-    plan = rehearsed.plan
-    name = rehearsed.actor.name if rehearsed.actor else ""
-    for number, judged in enumerate(rehearsed.steps, start=1):
-        yield (
-            format_moment(plan.at),
-            mask(name or plan.person),
-            f"{plan.iteration}.{number}",
-            mask(judged.step.method),
-            mask(judged.step.fate_with_note),
-            f"{judged.now}{' *' if judged.missing_facts else ''}",
-            " ".join(dict.fromkeys(mask(format_reason(reason)) for reason in judged.reasons)),
-            judged.step.call[:12],
-        )
-
-
-def _show(rows: list[tuple[str, ...]], summary: "Summary", mode: str) -> None:
-    from orchestrator.reports.rehearsal.summary import rank_counts  # noqa: PLC0415 - see replay
-
-    if rows:
-        write_table(("when", "who", "step", "method", "then", "now", "why", "call"), rows)
-    typer.echo("")
-    for sentence in summary.render_sentences(mode):
-        typer.echo(mask(sentence))
-    if not rows:
-        return
-    if summary.missing_counts:
-        typer.echo("A star marks the steps whose verdict hangs on what was not recorded.")
-    typer.echo("")
-    counted = ("allowed", "asked", "refused", "planned")
-    for column, counts in (("person", summary.people), ("method", summary.methods)):
-        ranked = [(mask(name), by_verdict.total(), *(by_verdict[now] for now in counted)) for name, by_verdict in rank_counts(counts)[:10]]
-        write_table((column, "steps", "run at once", "asked", "refused", "planned"), ranked, title=f"By {column}")
-    reasons = [
-        (entry.now, entry.steps, mask(entry.text), ", ".join(f"{mask(one['session'])} {one['call'][:12]}" for one in entry.examples))
-        for entry in summary.list_reasons()[:10]
-    ]
-    if reasons:
-        write_table(("now", "steps", "reason", "examples (sdelka journal why CALL)"), reasons, title="By reason")
-    write_table(("then", "now", "steps"), [(then, now, count) for (then, now), count in sorted(summary.then.items())], title="Then and now")
