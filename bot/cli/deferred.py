@@ -5,28 +5,17 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-import typer
-
 _Signature = Callable[..., None]
 
 
-def add_command(app: typer.Typer, work: str, name: str | None = None, **settings: Any) -> Callable[[_Signature], _Signature]:
-    """Add the decorated function as a command; what it does is the function of its name in the module `work`, with the same parameters."""
-    return _defer(app.command(name, **settings), work)
+def defer(work: str, *before: object) -> Callable[[_Signature], _Signature]:
+    """Make the decorated function run the function of its name in the module `work`: with `before`, then with its own parameters."""
 
-
-def add_callback(app: typer.Typer, work: str, **settings: Any) -> Callable[[_Signature], _Signature]:
-    """Add the decorated function as what a group does without a command; otherwise as `add_command`."""
-    return _defer(app.callback(**settings), work)
-
-
-def _defer(register: Callable[[_Signature], _Signature], work: str) -> Callable[[_Signature], _Signature]:
-    def add(signature: _Signature) -> _Signature:
+    def replace(signature: _Signature) -> _Signature:
         @functools.wraps(signature)
         def run(**values: Any) -> None:
-            getattr(import_module(work), signature.__name__)(**values)
+            getattr(import_module(work), signature.__name__)(*before, **values)
 
-        register(run)
-        return signature
+        return run
 
-    return add
+    return replace

@@ -4,46 +4,26 @@ The commands only store inbox rows (inputs for the bot). A bot that runs process
 does.
 """
 
-import asyncio
-import getpass
-import sys
-from collections.abc import Iterator
-from datetime import datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Final, Literal
 
 import typer
 
-from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines, write_table
-from orchestrator.domain.errors import SettingsError
+from bot.cli.deferred import defer
+from bot.cli.options import AS_JSON
 
-if TYPE_CHECKING:
-    from bot.access.access import Access
-    from bot.settings.settings import Settings
-    from state.journal.store import InboxRow
-    from state.model.registry import Registry
-    from state.sql.store import SqlStore
-    from state.stored import JsonObject
-
-NOBODY = 1
+_WORK: Final = "bot.cli.work.invite"
+_Role = Literal["manager", "lead", "admin"]
 
 app = typer.Typer(add_completion=False, help="Make a link with which one person joins.")
 people = typer.Typer(add_completion=False, invoke_without_command=True, help="Who may use the bot.")
 
 
-class _Role(StrEnum):
-    """The roles that the option `--role` accepts."""
-
-    MANAGER = "manager"
-    LEAD = "lead"
-    ADMIN = "admin"
-
-
 @app.command()
+@defer(_WORK)
 def invite(
     *,
     bitrix_user: Annotated[int, typer.Option("--bitrix-user", min=1, help="The employee's number in Bitrix24.")],
-    role: Annotated[_Role, typer.Option(help="What they may decide.")] = _Role.MANAGER,
+    role: Annotated[_Role, typer.Option(help="What they may decide.")] = "manager",
     name: Annotated[str, typer.Option(help="What they are called; by default as in Bitrix24.")] = "",
     hours: Annotated[int, typer.Option(min=1, max=24 * 30, help="How long the link works.")] = 48,
     second_account: Annotated[
@@ -57,78 +37,19 @@ def invite(
     Works while the bot runs and while it does not. Exit codes: 0 = the link is on the screen, 2 = nothing was changed: there is no bot
     token or no database, or the employee is unknown, was dismissed or has access already (see --second-account).
     """
-    from bot.access.invitations import build_invitation, fetch_bot_name  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.settings.faults import check_required  # noqa: PLC0415 - as above
-    from bot.settings.loading import load_settings  # noqa: PLC0415 - as above
-    from state.clock import format_iso  # noqa: PLC0415 - as above
-
-    settings = load_settings()
-    check_required(settings, "telegram_bot_token")
-    if not second_account:
-        _refuse_second(settings, bitrix_user)
-    with open_database_writer(settings) as store:
-        bot = fetch_bot_name(settings)
-        called = _fetch_employee_name(settings, bitrix_user, name.strip())
-        made = build_invitation(bot, bitrix_user, role.value, called, hours=hours, now=_read_clock(), actor=_build_actor(), door="cli")
-        _store_row(store, made.row)
-    if as_json:
-        write_json_lines(
-            [
-                {
-                    "link": made.link,
-                    "expires_at": format_iso(made.expires_at),
-                    "bitrix_user_id": bitrix_user,
-                    "role": role.value,
-                    "name": called,
-                }
-            ]
-        )
-        return
-    sys.stdout.write(f"{made.link}\n")
-    sys.stdout.flush()  # the link must come before what is said about it
-    whom = f"{called} (employee {bitrix_user})" if called else f"employee {bitrix_user}"
-    _write_line(f"For {whom}, role {role.value}. Works once, until {_format_moment(format_iso(made.expires_at))}. It is not shown again.")
-
-
-def _refuse_second(settings: "Settings", user_id: int) -> None:
-    """Raise SettingsError if the employee with this number has access already."""
-    from bot.access.access import load_access  # noqa: PLC0415 - see invite
-
-    access = load_access(settings.access_file)
-    access.apply_registry(_load_registry(settings), 0)
-    if found := [key for key, number in access.map_employees().items() if number == user_id]:
-        who = ", ".join(f"{key}, {access.find_name(key)}" for key in found)
-        raise SettingsError(
-            f"employee {user_id} has access already ({escape_text(who)}): give --second-account to let in one more Telegram account "
-            "as the same employee; nothing was changed"
-        )
 
 
 @people.callback()
+@defer(_WORK)
 def list_access(context: typer.Context, *, as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False) -> None:
     """List who may use the bot, who lost access in Bitrix24, and open invitation links. `sdelka people remove KEY` takes access away.
 
     Exit codes: 0 = shown, 2 = the database or the access file cannot be read.
     """
-    if context.invoked_subcommand is not None:
-        return
-    from bot.access.access import load_access  # noqa: PLC0415 - see invite
-    from bot.settings.loading import load_settings  # noqa: PLC0415 - see invite
-    from state.clock import SystemClock  # noqa: PLC0415 - see invite
-
-    settings = load_settings()
-    access = load_access(settings.access_file)
-    registry = _load_registry(settings)
-    access.apply_registry(registry, 0)
-    rows = [*_build_people_rows(access, registry), *_build_invitation_rows(registry, SystemClock().now())]
-    if as_json:
-        write_json_lines(rows)
-        return
-    columns = ("key", "name", "role", "employee", "listed by", "access")
-    write_table(columns, [[row[name] for name in columns] for row in rows])
 
 
 @people.command()
+@defer(_WORK)
 def remove(
     key: Annotated[str, typer.Argument(help='Key as `sdelka people` shows it: "tg:1007", or "invite:1a2b3c4d" for an open link.')],
 ) -> None:
@@ -137,96 +58,3 @@ def remove(
     A running bot does it within a second and closes the person's open cards. Exit codes: 0 = stored, 1 = nobody has this key, 2 = the
     access file lists the person (remove them there), or the database cannot be used.
     """
-    from bot.access.access import load_access  # noqa: PLC0415 - see invite
-    from bot.access.invitations import build_removal  # noqa: PLC0415 - see invite
-    from bot.settings.loading import load_settings  # noqa: PLC0415 - see invite
-    from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
-
-    settings = load_settings()
-    access, registry = load_access(settings.access_file), _load_registry(settings)
-    key = f"tg:{key}" if key.isascii() and key.isdecimal() else key
-    if key not in registry.people and key not in map(build_invitation_key, registry.invited):
-        if access.is_fixed(key):
-            raise SettingsError(
-                f"{key} stands in ACCESS_FILE: take them out there, a running bot follows within seconds; nothing was changed"
-            )
-        _write_line(f"Nobody has the key {key}: `sdelka people` shows them all.")
-        raise typer.Exit(NOBODY)
-    with open_database_writer(settings) as store:
-        _store_row(store, build_removal(key, now=_read_clock(), actor=_build_actor(), door="cli"))
-    _write_line(f"Noted: {key} loses access within a second if the bot runs, else at its next start.")
-
-
-def _build_people_rows(access: "Access", registry: "Registry") -> Iterator[dict[str, Any]]:
-    """Yield one table row (column → cell) for each person of the access file and each person who joined by invitation."""
-    present = {actor.key: actor for actor in access.list_people()}
-    for key, person in access.map_listed().items():
-        by = "ACCESS_FILE" if access.is_fixed(key) else registry.people[key].by
-        state = "yes" if key in present else f"no: dismissed in Bitrix24 (seen {_format_moment(registry.out[key])})"
-        employee = "" if person.bitrix_user_id is None else person.bitrix_user_id
-        yield {"key": key, "name": person.name, "role": person.role, "employee": employee, "listed by": by, "access": state}
-
-
-def _build_invitation_rows(registry: "Registry", now: datetime) -> Iterator[dict[str, Any]]:
-    from state.clock import parse_iso  # noqa: PLC0415 - see invite
-    from state.events.people import build_invitation_key  # noqa: PLC0415 - see invite
-
-    for mark, item in registry.invited.items():
-        state = f"link open until {_format_moment(item.expires_at)}" if now < parse_iso(item.expires_at) else "link expired"
-        who = {"name": "", "role": item.role, "employee": item.bitrix_user_id}
-        yield {"key": build_invitation_key(mark), **who, "listed by": item.by, "access": state}
-
-
-def _load_registry(settings: "Settings") -> "Registry":
-    from orchestrator.features.people.registry import STREAM, extract_registry  # noqa: PLC0415 - see invite
-    from state.events.codec import UnknownEvent  # noqa: PLC0415 - see invite
-    from state.journal.journal import load_state  # noqa: PLC0415 - see invite
-    from state.journal.store import StoreError  # noqa: PLC0415 - see invite
-
-    with open_database_reader(settings) as store:
-        try:
-            return extract_registry(load_state(store, STREAM)[0])
-        except (StoreError, UnknownEvent) as error:
-            raise SettingsError(f"the registry of people cannot be read: {error}") from None
-
-
-def _fetch_employee_name(settings: "Settings", user_id: int, given: str) -> str:
-    """Return the given name, else the employee's name in the portal; raises SettingsError if the employee is unknown or dismissed.
-
-    If the portal cannot be reached, the given name is returned, which may be "".
-    """
-    from bot.access.invitations import EmployeeUnfit, fetch_invited_name  # noqa: PLC0415 - see invite
-
-    try:
-        name, trouble = asyncio.run(fetch_invited_name(settings, user_id, given))
-    except EmployeeUnfit as error:
-        if error.code == "unknown":
-            raise SettingsError(f"Bitrix24 has no employee {user_id}; nothing was changed") from None
-        raise SettingsError(f"employee {user_id} ({escape_text(error.name)}) was dismissed in Bitrix24; nothing was changed") from None
-    if trouble:
-        _write_line(f"Bitrix24 could not be asked about employee {user_id} ({trouble}): the link is made without.")
-    return name
-
-
-def _build_actor() -> "JsonObject":
-    user = getpass.getuser()
-    return {"key": f"cli:{user}", "name": user}
-
-
-def _store_row(store: "SqlStore", row: "InboxRow") -> None:
-    store.put_inbox([row])
-
-
-def _read_clock() -> datetime:
-    from state.clock import SystemClock  # noqa: PLC0415 - see invite
-
-    return SystemClock().now()
-
-
-def _format_moment(ts: str) -> str:
-    """Return a stored time as "2026-11-21 12:00Z", "" for an empty one."""
-    return f"{ts[:16].replace('T', ' ')}Z" if ts else ""
-
-
-def _write_line(line: str) -> None:
-    typer.echo(escape_text(line), err=True)

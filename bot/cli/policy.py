@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal
 
 import typer
 
-from bot.cli.deferred import add_command
+from bot.cli.deferred import defer
 from bot.cli.options import AS_JSON
 
 _WORK: Final = "bot.cli.work.policy"
@@ -22,7 +22,8 @@ def group() -> None:
     """Check and explain the rules of the policy, and try them on recorded calls."""
 
 
-@add_command(app, _WORK)
+@app.command()
+@defer(_WORK)
 def replay(
     *,
     policy: Annotated[Path | None, typer.Option(help="The policy to try (YAML); without it the one in force (POLICY_FILE).")] = None,
@@ -38,14 +39,16 @@ def replay(
     """
 
 
-@add_command(app, _WORK)
+@app.command()
+@defer(_WORK)
 def check(
     *, policy: Annotated[Path | None, typer.Option(help="The file to look at; without it the one in force (POLICY_FILE).")] = None
 ) -> None:
     """Check whether a policy file can be used. Exit codes: 0 = it can, 2 = it cannot: every mistake is listed with its line."""
 
 
-@add_command(app, _WORK)
+@app.command()
+@defer(_WORK)
 def explain(  # noqa: PLR0913 - one parameter for each option of the command
     call: Annotated[str, typer.Argument(help="A recorded call, by its id or the beginning of it (see `journal why`).")] = "",
     *,
