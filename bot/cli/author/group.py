@@ -1,25 +1,24 @@
 """Builds the group of commands of one kind of definitions, such as `sdelka flow`: the commands of authors under the names that it has.
 
-What they do is imported when one of them runs, see bot.cli.ops.
+What they do is `bot.cli.author.work`.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from bot.cli import ops
-from bot.cli.ops import AS_JSON, hide_log_lines
+from bot.cli import options
+from bot.cli.deferred import defer
+from bot.cli.ops import hide_log_lines
+from bot.cli.options import AS_JSON
 
-if TYPE_CHECKING:
-    from bot.i18n.translate import Translator
-
-NOT_DONE: Final = 1
+_WORK: Final = "bot.cli.author.work"
 Json = Annotated[bool, typer.Option("--json", help=AS_JSON)]
 Events = Annotated[bool, typer.Option("--json", help="One event a line as JSON.")]
-Language = Annotated[ops.Language, typer.Option(help="The language in which people are told.")]
+Language = Annotated[options.Language, typer.Option(help="The language in which people are told.")]
 Svg = Annotated[Path | None, typer.Option("--svg", metavar="OUT", help="Write a picture to this file in place of Mermaid to stdout.")]
 Command = Callable[..., None]
 
@@ -56,38 +55,21 @@ def build_author_group(kind: str, summary: str, commands: Mapping[str, str | Com
     return app
 
 
-def load_translator(language: ops.Language) -> "Translator":
-    """Return the translator into the language of an option."""
-    from bot.i18n.translate import Translator  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-
-    return Translator(language, "Europe/Moscow")
-
-
-def exit_unless(is_done: bool) -> None:  # noqa: FBT001 - what the command has come to
-    """End the command with exit code 1 if it has not come to a good end."""
-    if not is_done:
-        raise typer.Exit(NOT_DONE)
-
-
 def _add_article(noun: str) -> str:
     return f"{'An' if noun[:1] in 'aeiou' else 'A'} {noun}"
 
 
 def _build_validate(words: KindWords) -> Command:
-    kind, part = words.kind, words.part
-    kinds = f"{kind.capitalize()}s{f' and {part}s' if part else ''}"
+    kinds = f"{words.kind.capitalize()}s{f' and {words.part}s' if words.part else ''}"
 
     def validate(
         files: Annotated[list[Path], typer.Argument(metavar="FILE…", help=f"{kinds} as YAML or JSON, or folders of them.")],
         *,
         language: Language = "ru",
         as_json: Json = False,
-    ) -> None:
-        from bot.cli.author.writing import check_files  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        exit_unless(check_files(kind, files, load_translator(language), as_json=as_json))
-
-    return validate
+    return defer(_WORK, words)(validate)
 
 
 def _build_publish(words: KindWords) -> Command:
@@ -101,15 +83,9 @@ def _build_publish(words: KindWords) -> Command:
         note: Annotated[str, typer.Option(help="What has changed and why, for the history.")] = "",
         language: Language = "ru",
         as_json: Json = False,
-    ) -> None:
-        from bot.cli.author.publishing import publish_files  # noqa: PLC0415 - see load_translator
-        from bot.cli.author.writing import write_publication  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        publication = publish_files(words.kind, file, parts or [], note=note)
-        write_publication(publication, load_translator(language), as_json=as_json)
-        exit_unless(publication.is_done)
-
-    return publish
+    return defer(_WORK, words)(publish)
 
 
 def _build_diff(words: KindWords) -> Command:
@@ -120,12 +96,9 @@ def _build_diff(words: KindWords) -> Command:
         *,
         language: Language = "ru",
         as_json: Json = False,
-    ) -> None:
-        from bot.cli.author.writing import write_difference  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        write_difference(words.kind, key, (before, after), load_translator(language), as_json=as_json)
-
-    return diff
+    return defer(_WORK, words)(diff)
 
 
 def _build_graph(words: KindWords) -> Command:
@@ -134,13 +107,9 @@ def _build_graph(words: KindWords) -> Command:
         *,
         svg: Svg = None,
         language: Language = "ru",
-    ) -> None:
-        from bot.cli.author.writing import draw_file  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        tr = load_translator(language)
-        draw_file(words.kind, file, svg, lambda path, count: tr.translate("author-drawn", file=str(path), count=count))
-
-    return graph
+    return defer(_WORK, words)(graph)
 
 
 def _build_test(words: KindWords) -> Command:
@@ -151,12 +120,9 @@ def _build_test(words: KindWords) -> Command:
         ],
         *,
         as_json: Json = False,
-    ) -> None:
-        from bot.cli.author.testing import play_tests  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        exit_unless(play_tests(words.kind, path, as_json=as_json))
-
-    return test
+    return defer(_WORK, words)(test)
 
 
 def _build_record(words: KindWords) -> Command:
@@ -164,12 +130,9 @@ def _build_record(words: KindWords) -> Command:
         run_id: Annotated[str, typer.Argument(metavar="RUN_ID", help="The run's id, or a part of it that only one run has.")],
         *,
         out: Annotated[Path, typer.Option(metavar="FILE", help=f"The new file, such as NAME.test.yaml beside the {words.kind}.")],
-    ) -> None:
-        from bot.cli.author.recording import save_run  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        exit_unless(save_run(words.kind, run_id, out, words.test_command))
-
-    return record
+    return defer(_WORK, words)(record)
 
 
 def _build_new(words: KindWords) -> Command:
@@ -177,12 +140,9 @@ def _build_new(words: KindWords) -> Command:
         file: Annotated[Path, typer.Argument(metavar="FILE", help="The new file, such as first.yaml; an existing one is not overwritten.")],
         *,
         language: Language = "ru",
-    ) -> None:
-        from bot.cli.author.writing import write_first  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        write_first(words.kind, file, load_translator(language))
-
-    return new
+    return defer(_WORK, words)(new)
 
 
 def _build_try(words: KindWords) -> Command:
@@ -200,23 +160,9 @@ def _build_try(words: KindWords) -> Command:
         version: Annotated[int, typer.Option(min=0, help="A version of the published one; by default the active one.")] = 0,
         language: Language = "ru",
         as_json: Events = False,
-    ) -> None:
-        from bot.cli.author.faces import TryOptions  # noqa: PLC0415 - see load_translator
-        from bot.cli.author.trying import try_file_or_key  # noqa: PLC0415 - see load_translator
+    ) -> None: ...
 
-        options = TryOptions(
-            params=tuple(param or ()),
-            inputs=tuple(typed or ()),
-            inputs_file=inputs,
-            answers_file=answers,
-            queries_file=queries,
-            asks_model=model,
-            language=language,
-            as_json=as_json,
-        )
-        exit_unless(try_file_or_key(words.kind, definition, version, options))
-
-    return try_out
+    return defer(_WORK, words)(try_out)
 
 
 BUILDERS: Final[Mapping[str, Callable[[KindWords], Command]]] = {

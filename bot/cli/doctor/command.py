@@ -1,26 +1,19 @@
-"""Runs the checks of `sdelka doctor` and shows their findings. It changes nothing and may run beside the bot."""
+"""The command `sdelka doctor`: see `work`."""
 
-import asyncio
-import os
-import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Final
 
 import typer
 
-from bot.cli.ops import AS_JSON, write_json_lines, write_table
+from bot.cli.deferred import defer
+from bot.cli.options import AS_JSON
 
-if TYPE_CHECKING:  # its `--help` needs none of them, see bot.cli.ops
-    from collections.abc import Sequence
-
-    from bot.cli.doctor.findings import Finding
-
-WARNED, WRONG = 1, 2
-_MARKS = {"ok": "ok", "warning": "warning", "wrong": "WRONG"}
+_WORK: Final = "bot.cli.doctor.work"
 
 app = typer.Typer(add_completion=False, help="Explain every missing or wrong setting, and check each party.")
 
 
 @app.command()
+@defer(_WORK)
 def doctor(
     *,
     spend: Annotated[
@@ -38,29 +31,3 @@ def doctor(
     Works before the first start and beside a running bot, and changes nothing anywhere. Shows no secret. Exit codes: 0 = all is well, 1 =
     there are warnings and nothing is wrong, 2 = something is wrong.
     """
-    from bot.cli.doctor.checks import build_checks, has_timed_out  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.cli.doctor.findings import run_checks  # noqa: PLC0415 - see above
-    from bot.cli.doctor.settings_check import build_secret_filter, probe_settings  # noqa: PLC0415 - see above
-
-    look = probe_settings()
-    found = asyncio.run(run_checks(build_checks(look, spend=spend, within=within), build_secret_filter(look.settings)))
-    _show(found, as_json=as_json)
-    code = WRONG if any(line.verdict == "wrong" for line in found) else WARNED if any(line.verdict == "warning" for line in found) else 0
-    sys.stdout.flush()
-    sys.stderr.flush()
-    if has_timed_out(found):
-        os._exit(code)  # a thread that hangs in a name lookup or on a dead network drive would delay the exit for minutes
-    raise typer.Exit(code)
-
-
-def _show(findings: "Sequence[Finding]", *, as_json: bool) -> None:
-    if as_json:
-        names = ("area", "check", "verdict", "says", "mending", "seconds")
-        write_json_lines([{name: getattr(line, name) for name in names} for line in findings])
-        return
-    rows = [
-        [line.area, line.check, _MARKS[line.verdict], f"{line.says}\n→ {line.mending}" if line.mending else line.says] for line in findings
-    ]
-    write_table(("area", "check", "is", "what was found, and what to do"), rows)
-    wrong, warned = (sum(line.verdict == verdict for line in findings) for verdict in ("wrong", "warning"))
-    sys.stdout.write(f"\n{wrong} wrong, {warned} warnings, {len(findings) - wrong - warned} ok.\n")

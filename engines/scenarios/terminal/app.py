@@ -5,31 +5,37 @@ from typing import Annotated, Final
 
 import typer
 
-from bot.cli.author.group import Events, Json, Svg, build_author_group, exit_unless, load_translator
-from bot.cli.ops import Language
+from bot.cli.author.group import Events, Json, Svg, build_author_group
+from bot.cli.deferred import defer
+from bot.cli.options import Language
+
+_WORK: Final = "engines.scenarios.terminal.commands"
 
 _TEST: Final = """\
 Play the recorded dialogues of scenarios, with everything outside mocked, and show which steps they cover.
 
 Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or there are no dialogues.
 """
+
+
 _RECORD: Final = """\
 Save a finished run as a test. What the person answered stands in it as it was typed: replace what must not be read by others.
 
 Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.
 """
+
+
 File = Annotated[
     Path, typer.Argument(metavar="FILE", help="A scenario as YAML or JSON. Those beside it are known by the names of their files.")
 ]
 
 
+@defer(_WORK)
 def steps(name: Annotated[str, typer.Argument(help="Only this type.")] = "", *, as_json: Json = False) -> None:
     """Show the types of steps: what each does, its parameters and an example. Exit codes: 0 = shown, 2 = there is no such type."""
-    from engines.scenarios.terminal.beginning import write_types  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-
-    write_types(name, as_json=as_json)
 
 
+@defer(_WORK)
 def validate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE…", help="Scenarios as YAML or JSON, or folders of them.")],
     *,
@@ -37,20 +43,14 @@ def validate(
     as_json: Json = False,
 ) -> None:
     """Check scenarios and say all mistakes at once, each with its place. Exit codes: 0 = no mistakes, 1 = mistakes, 2 = wrong use."""
-    from bot.cli.author.writing import check_files, write_checked_in_english  # noqa: PLC0415 - see steps
-
-    mistakes = load_translator(language) if language == "ru" else None
-    write = lambda checked: write_checked_in_english(checked, mistakes)  # noqa: E731 - reads as the argument that it is
-    exit_unless(check_files("scenario", files, load_translator(language), as_json=as_json, write=write))
 
 
+@defer(_WORK)
 def graph(file: File, *, svg: Svg = None) -> None:
     """Draw where a scenario goes, also one with mistakes. Exit codes: 0 = drawn, 2 = wrong use, or it cannot be read or drawn."""
-    from bot.cli.author.writing import draw_file  # noqa: PLC0415 - see steps
-
-    draw_file("scenario", file, svg, lambda path, count: f"{path}: {count} steps.")
 
 
+@defer(_WORK)
 def run(
     file: File,
     *,
@@ -66,17 +66,9 @@ def run(
     What the inputs do not answer is asked here, models' answers too; @PATH sends a file, @+7… a contact.
     Exit codes: 0 = it ended well, 1 = it failed, did not end, or has mistakes, 2 = wrong use.
     """
-    from bot.cli.author.faces import TryOptions  # noqa: PLC0415 - see steps
-    from bot.cli.inputs import parse_arg  # noqa: PLC0415 - see steps
-    from engines.scenarios.terminal.trying import run_file  # noqa: PLC0415 - see steps
-
-    params, typed = tuple(arg or ()), tuple(answers or ())
-    for param in params:
-        parse_arg(param)
-    options = TryOptions(params=params, inputs=typed, inputs_file=inputs, asks_model=model, language=language, as_json=as_json)
-    exit_unless(run_file(file, options))
 
 
+@defer(_WORK)
 def new(
     out: Annotated[Path, typer.Argument(metavar="FILE", help="The new file, such as lead.yaml; an existing one is not overwritten.")],
     *,
@@ -87,9 +79,6 @@ def new(
     language: Annotated[Language, typer.Option(help="The language of the questions and of the scenario.")] = "ru",
 ) -> None:
     """Write a first scenario after a few questions. Exit codes: 0 = written, 2 = wrong use, or the file is there already."""
-    from engines.scenarios.terminal.beginning import write_first  # noqa: PLC0415 - see steps
-
-    write_first(out, name=name, description=description, questions=question or [], doing=doing, locale=language)
 
 
 app = build_author_group(
