@@ -4,14 +4,15 @@ A SettingsError ends the program with one sentence on stderr and exit code 2.
 """
 
 import errno
-import gc
 import os
 import sys
 from importlib import import_module
-from typing import Final, Literal
+from typing import Annotated, Final
 
 import typer
 
+from bot.cli.deferred import defer
+from bot.cli.options import Language
 from bot.plugins.faults import note_fault
 from bot.plugins.loading import UNUSABLE, load_plugins
 from orchestrator.domain.errors import SettingsError
@@ -29,43 +30,19 @@ _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 
 @app.command()
+@defer("bot.cli.work.bot")
 def run() -> None:
     """Run the bot until it is stopped: serve Telegram, the HTTP API, or both, as the settings say."""
-    import asyncio  # noqa: PLC0415 - each command imports what it needs: help and refusals come at once
-
-    from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see above
-    from bot.settings.loading import load_settings  # noqa: PLC0415 - see above
-
-    settings = load_settings()
-    configure_logging(settings.log_level, settings.log_format)
-    gc.disable()  # imported objects stay alive: collecting garbage among them takes a tenth of the start-up time
-    from bot.composition.doors import import_telegram  # noqa: PLC0415 - takes seconds to import, other commands need none of it
-    from bot.composition.process import run_bot  # noqa: PLC0415 - as above
-    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - as above
-
-    import_telegram(settings)
-    load_installed_engines()
-    gc.freeze()
-    gc.enable()
-    asyncio.run(run_bot(settings))
 
 
 @app.command()
+@defer("bot.cli.work.bot")
 def chat(
-    name: str = typer.Option("local", help="Name of the conversation."),
-    user: int | None = typer.Option(None, help="Your employee number in Bitrix24."),
-    language: Literal["ru", "en"] = typer.Option("ru", help="The language of the copilot."),
+    name: Annotated[str, typer.Option(help="Name of the conversation.")] = "local",
+    user: Annotated[int | None, typer.Option(help="Your employee number in Bitrix24.")] = None,
+    language: Annotated[Language, typer.Option(help="The language of the copilot.")] = "ru",
 ) -> None:
     """Talk to the copilot in this terminal; changes are confirmed with y or n."""
-    import asyncio  # noqa: PLC0415 - see run
-
-    from bot.cli.chat import run_chat  # noqa: PLC0415 - see run
-    from bot.monitoring.logging_setup import configure_logging  # noqa: PLC0415 - see run
-    from bot.settings.loading import load_settings  # noqa: PLC0415 - see run
-
-    settings = load_settings()
-    configure_logging("ERROR")
-    asyncio.run(run_chat(settings, name=name, user=user, language=language))
 
 
 def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app", engine: str = "") -> None:

@@ -8,6 +8,9 @@ from bot.composition.tool_services import open_client
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SdelkaError, ServiceFailed, SettingsError
 from orchestrator.services.http_client import ServiceClients
+from orchestrator.services.rag.building import open_index
+from orchestrator.services.rag.folder import find_access_faults, scan_folder
+from orchestrator.services.rag.wording import describe_access, describe_problem
 
 AREA = Area("documents")
 _SHOWN: Final = 5
@@ -22,10 +25,6 @@ def check_folder(settings: Settings) -> Iterator[Finding]:
     if not folder.is_dir():
         yield AREA.report_ok("RAG_DOCS_DIR", "There is no such folder, so nobody asks documents.")
         return
-    from orchestrator.services.rag.building import open_index  # noqa: PLC0415 - its libraries load slowly
-    from orchestrator.services.rag.folder import find_access_faults, scan_folder  # noqa: PLC0415 - see above
-    from orchestrator.services.rag.wording import describe_access, describe_problem  # noqa: PLC0415 - see above
-
     try:
         listing = scan_folder(folder)
     except SdelkaError as error:

@@ -7,6 +7,8 @@ from bot.cli.doctor.findings import Area, Finding
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy import Policy, load_policy
+from orchestrator.performers.mongo_connection import MongoConnection, MongoUnusable
+from orchestrator.performers.mongo_errors import CAUGHT
 
 AREA = Area("mongo")
 _OPEN: Final = "Add mongo to `open_kinds` and the names to `mongo_collections` in POLICY_FILE, see docs/mongo.md."
@@ -32,9 +34,6 @@ async def check_mongo(settings: Settings, *, within: float) -> AsyncIterator[Fin
 
 async def _check_server(load_url: Callable[[], str], within: float) -> Finding:
     """Return whether the server answers; the driver is loaded only here."""
-    from orchestrator.performers.mongo_connection import MongoConnection, MongoUnusable  # noqa: PLC0415 - the driver loads slowly
-    from orchestrator.performers.mongo_errors import CAUGHT  # noqa: PLC0415 - see above
-
     connection = MongoConnection(load_url(), call_seconds=within)
     try:
         await connection.check()
