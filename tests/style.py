@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 from tests.style_counting import (
     GROUPS,
@@ -29,12 +30,15 @@ from tests.style_counting import (
     is_shard,
     load_verbs,
     measure_sources,
+    rank_names,
 )
 from tests.style_sources import Source, load_sources
 
 HERE = Path(__file__).resolve().parent
 BEFORE = HERE / "style_before.json"
 VERBS = HERE / "style_verbs.txt"
+COMMONEST = 40
+"""How many names of values are told, the commonest first."""
 KITS = ("", "tests", "tests/unit", "tests/unit/bot")
 """Folders of the repository on the path of the traced process, where the tests' own modules are found."""
 
@@ -72,6 +76,7 @@ ROWS = (
     *_list_group_rows("keys", "string keys per 1,000 lines", GROUPS, 15),
     *_list_group_rows("any", "Any per 1,000 lines", GROUPS),
     *_list_group_rows("names", "values with empty names, %", NAMING),
+    Row("names dull", "values called item, value, result, data, obj, entry, thing, %", "<="),
     Row("verbs", "public functions that begin with a verb, %", ">=", 60),
     Row("vague", "  of them with get, do, handle, process, make, %", "<=", 10),
     Row("function median", "lines of a function, median"),
@@ -214,7 +219,11 @@ def main(arguments: list[str]) -> int:
     now |= measure_trace(options.root)
     if options.record:
         BEFORE.write_text(json.dumps(now, indent=2) + "\n", encoding="utf-8")
-    sys.stdout.write(json.dumps(now, indent=2) + "\n" if options.json else format_table(ROWS, now, _load_before()))
+    if options.json:
+        sys.stdout.write(json.dumps(now, indent=2) + "\n")
+        return 0
+    names = ", ".join(f"{name} {count}" for name, count in rank_names(load_sources(options.root), COMMONEST))
+    sys.stdout.write(f"{format_table(ROWS, now, _load_before())}\n{fill(f'The {COMMONEST} commonest names of values: {names}.', 140)}\n")
     return 0
 
 

@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -24,6 +25,8 @@ EMPTY_NAMES: Final = frozenset(
     {"one", "found", "said", "told", "given", "asked", "shown", "held", "made", "named", "kept", "written", "listed", "wanted", "taken", "called"}
 )  # fmt: skip
 """What a value may not be called: the reader would have to look at what it is made from."""
+DULL_NAMES: Final = frozenset({"item", "value", "result", "data", "obj", "entry", "thing"})
+"""What may not come in place of an empty name: their share may not grow."""
 NOT_READ = {
     "orchestrator/language/text.py": "the letters of the alphabet, for patterns",
     "orchestrator/language/word_spelling.py": "letters that look alike, for comparison",
@@ -159,6 +162,12 @@ def find_empty_names(source: Source) -> Iterator[Place]:
     return (place for place in find_bindings(source) if place.text in EMPTY_NAMES)
 
 
+def rank_names(sources: Sequence[Source], count: int) -> list[tuple[str, int]]:
+    """The names that most values have, with how often they are given."""
+    named = Counter(place.text for source in sources if source.package in NAMING[0] for place in find_bindings(source))
+    return named.most_common(count)
+
+
 def find_hidden_imports(source: Source) -> Iterator[Place]:
     """Each import inside of a function."""
     nodes = [*source.list_inner_nodes(ast.Import), *source.list_inner_nodes(ast.ImportFrom)]
@@ -193,13 +202,14 @@ def count_per_thousand(sources: Sequence[Source], find: Callable[[Source], Itera
 
 
 def measure_names(sources: Sequence[Source]) -> dict[str, float]:
-    """The per cent of bindings with empty names, by the label of each of `NAMING`."""
-    counts = [(source.package, _count(find_empty_names(source)), _count(find_bindings(source))) for source in sources]
+    """The per cent of bindings with empty names, by the label of each of `NAMING`, and under "dull" that of `DULL_NAMES`."""
+    names = [(source.package, place.text) for source in sources for place in find_bindings(source)]
     shares: dict[str, float] = {}
     for group in NAMING:
-        part = sum(empty for package, empty, _ in counts if package in group)
-        shares["+".join(group)] = share(part, sum(bindings for package, _, bindings in counts if package in group))
-    return shares
+        here = [name for package, name in names if package in group]
+        shares["+".join(group)] = share(sum(name in EMPTY_NAMES for name in here), len(here))
+    here = [name for package, name in names if package in NAMING[0]]
+    return {**shares, "dull": share(sum(name in DULL_NAMES for name in here), len(here))}
 
 
 def _count(places: Iterator[object]) -> int:
