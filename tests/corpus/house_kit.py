@@ -1,10 +1,11 @@
 """The house of the corpus at work: the real product over the files of a folder, a portal at the wire, a model that says what it is told."""
 
 import asyncio
+import gzip
 import json
 import shutil
 from collections import Counter
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -30,23 +31,27 @@ from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.model_client.client import ModelClient
 from orchestrator.runtime.worker import Orchestrator
 from state import canonical
+from state.audit_log.interaction_log import list_users, read_records
 from state.clock import generate_id
 from state.events import codec, fold
-from state.journal import journal
+from state.journal import definitions, journal
 from state.journal.async_store import AsyncStore
 from state.journal.record_index import What
+from state.journal.run_index import RunFilter
+from state.journal.schedule_index import collect_schedules
 from state.journal.store import EffectStatus, InboxRow, OutboxRow, Store, StoredEvent
 from state.model.session_state import SessionState
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.assembly_kit import assemble
 from tests.fixed_clock import FixedClock
-from tests.unit.spine_kit import ScriptedModel, until
+from tests.unit.spine_kit import ScriptedModel, reply, until
 from tests.unit.spine_portal import WEBHOOK, Portal, deal, user
 
 # The end of them.
 
-CORPUS = Path(__file__).parent / "house_v1"
+CORPUS = Path(__file__).parent
+HOUSES = ("house_v1", "house_v2")
 FIRST_DAY = datetime(2026, 11, 18, 8, 0, tzinfo=UTC)
 CHAT, GROUP, SITE, TERMINAL = "tg:1007", "tg:-100200300:5", "http:site:form", "cli:local"
 OPS = Actor(key="cli:local", name="local", role="admin", sees="all", bitrix_user_id=1)
@@ -110,9 +115,12 @@ def settings_of(folder: Path) -> Settings:
     )
 
 
-def copied(folder: Path) -> Path:
-    """A copy of the corpus to work with: `sdelka.db`, `logs`, `policy.yaml`, `access.yaml`."""
-    shutil.copytree(CORPUS, folder, dirs_exist_ok=True)
+def copied(name: str, folder: Path) -> Path:
+    """A copy of a house to work with: `sdelka.db`, `logs`, `policy.yaml`, `access.yaml`."""
+    shutil.copytree(CORPUS / name, folder, dirs_exist_ok=True)
+    if (archive := folder / "sdelka.db.gz").exists():
+        (folder / "sdelka.db").write_bytes(gzip.decompress(archive.read_bytes()))
+        archive.unlink()
     return folder
 
 
@@ -277,6 +285,43 @@ async def _at_once(seconds: float) -> None:
     del seconds
 
 
+@asynccontextmanager
+async def reopened(folder: Path, died_at: str) -> AsyncIterator[House]:
+    """The bot on a house eleven hours after its death; everything that waited has been worked."""
+    clock = FixedClock(datetime.fromisoformat(died_at) + timedelta(hours=11))
+    async with opened_house(folder, clock, HousePortal(read_json(folder / "portal.json"))) as made:
+        made.model.will(*[answer] * 5)
+        await made.work()
+        yield made
+
+
+def answer(payload: Mapping[str, Any]) -> str:
+    """What the model says again to the runs that died while they waited for it, and to other requests."""
+    first, last = (str(payload["messages"][place]["content"]) for place in (0, -1))
+    effect = {"method": "crm.deal.update", "params": {"id": 617, "fields": {"OPPORTUNITY": "70004"}}}
+    if first.startswith("Ты предлагаешь"):
+        return json.dumps({"operations": [effect], "said": "Записал: 70004"})
+    return "тариф за 70004" if "Опиши тариф" in last else reply(text="Хорошо.")
+
+
+LISTS = ((1007, "history", "сделка 481"), (1007, "history", ""), (1007, "pending", ""), (1001, "pending", ""), (1001, "runs", ""))
+
+
+_LISTED = ("notices", "entries", "confirmation_id")
+
+
+async def told_in_chats(folder: Path, died_at: str) -> dict[str, Any]:
+    """What the bot answers to commands that list, once it works again: sentences as codes, entries of the history, cards by their ids."""
+    answers: dict[str, Any] = {}
+    async with reopened(folder, died_at) as house:
+        await house.told()
+        for who, command, words in LISTS:
+            await house.work(house.command(house.actor(who), command, words))
+            rows = [row.body for row in await house.told()]
+            answers[f"{who} {command} {words}"] = [next(body[part] for part in _LISTED if body.get(part)) for body in rows]
+    return answers
+
+
 def all_events(store: Store, stream: str) -> list[StoredEvent]:
     """A whole stream."""
     found: list[StoredEvent] = []
@@ -386,6 +431,9 @@ def _told(store: Any) -> dict[str, Any]:
         "frozen": store.get_value("freeze"),
         "blobs": {key: digest(store.load_blob(key) or "") for key in blob_keys(events)},
         "mentions": {what: len(store.list_index_entries("deal:481", what)) for what in get_args(What)},
+        "runs": sorted([row.engine, row.definition, row.version, row.status, row.run_id, row.home] for row in store.list_runs(RunFilter())),
+        "definitions": [_of_definition(store, head) for head in definitions.list_keys(store)],
+        "schedules": [[one.schedule, one.home, one.entry.status, one.entry.due, one.entry.definition] for one in collect_schedules(store)],
     }
 
 
@@ -394,10 +442,32 @@ def blob_keys(events: Mapping[str, Sequence[StoredEvent]]) -> list[str]:
     return sorted({key for found in events.values() for event in found if (key := str(event.data.get("result_blob") or ""))})
 
 
-def told_by_commands(folder: Path) -> dict[str, Any]:
+def _of_definition(store: Any, head: Any) -> list[Any]:
+    versions = [definitions.find_version(store, head.kind, head.key, number) for number in range(1, head.last_version + 1)]
+    texts = [[one.status, one.active, digest(one.document)] for one in versions if one is not None]
+    return [head.kind, head.key, head.title, head.enabled, head.active_version, texts]
+
+
+COMMANDS = (
+    "budget --month 2026-11 --json",
+    "journal erase --list --json",
+    "freeze --status --json",
+    "journal why deal 481 --json",
+    "journal why deal 615 --json",
+)
+
+
+def told_by_commands(folder: Path, commands: Iterable[str] = COMMANDS) -> dict[str, Any]:
     """What commands print that read the house and depend on no present moment."""
-    asked = (["budget", "--month", "2026-11", "--json"], ["journal", "erase", "--list", "--json"], ["freeze", "--status", "--json"])
-    return {" ".join(words): [json.loads(line) for line in ordered(folder, *words).stdout.splitlines()] for words in asked}
+    return {words: [json.loads(line) for line in ordered(folder, *words.split()).stdout.splitlines()] for words in commands}
+
+
+def logs_of(logs: Path) -> dict[str, list[str]]:
+    """The finished records in a folder of audit logs, by user, each as a hash of all but its place in the chain, which old ones have."""
+    return {
+        user: [digest({name: value for name, value in record.items() if name != "chain"}) for record in read_records(logs, user)]
+        for user in list_users(logs)
+    }
 
 
 def _of_stream(store: Any, stream: str, events: Sequence[StoredEvent], state: SessionState) -> dict[str, Any]:
@@ -416,6 +486,6 @@ def _waiting(store: Any) -> list[InboxRow]:
     return [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane)]
 
 
-def read_json(name: str) -> Any:
+def read_json(path: Path) -> Any:
     """A file of the corpus."""
-    return json.loads((CORPUS / name).read_text(encoding="utf-8"))
+    return json.loads(path.read_text(encoding="utf-8"))

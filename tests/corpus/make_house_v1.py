@@ -1,6 +1,6 @@
-"""Wrote `tests/corpus/house_v1` once, at the commit that added it; kept as a record of how. Not to be run again: the corpus stays.
+"""The scenes of the houses of the corpus. They wrote `tests/corpus/house_v1` once, as they were at the commit that added it: it stays.
 
-It drove the product of that day: a life of two days, one person erased in between, and a death in the middle of two calls. The moments
+Later houses (`make_house_v2.py`) play the same scenes with the product of their day, and more. It drove the product of that day: a life of two days, one person erased in between, and a death in the middle of two calls. The moments
 are told by a clock of its own, ids follow that clock; keys and nonces are random, so no two runs write the same bytes.
 """
 
@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -33,7 +33,6 @@ from state.audit_log.interaction_log import InteractionLogger
 from state.clock import format_iso, measure_mark_age
 from tests.corpus.house_kit import (
     CHAT,
-    CORPUS,
     CUSTOMER,
     FIRST_DAY,
     GROUP,
@@ -51,7 +50,7 @@ from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import raise_sum, reply, step, until
 from tests.unit.spine_portal import Held, cut, lost, says
 
-LOG_LIMIT = 40_000
+LOG_LIMIT, LOG_KEEP = 40_000, 10
 POLICY = """# The rules of the house, in the form of their day.
 open_kinds: [schedule]
 four_eyes_above: 5000000
@@ -64,7 +63,7 @@ caps:
   records_per_batch: 20
   writes_per_day: 50
 budget:
-  people: {"employee:8": {tokens_per_month: 120}}
+  people: {"employee:8": {tokens_per_month: 150}}
 undo_for: 100h
 remind_lead_after: 2h
 event_handler_hosts: [hooks.example.com]
@@ -78,6 +77,8 @@ people:
 http_tokens:
   - {name: site, bitrix_user_id: 7, sees: all, customers: true}
 """
+Scene = Callable[[House], Awaitable[None]]
+Lives = tuple[Sequence[Scene], Sequence[Scene], Sequence[Scene]]
 ELM = {"fields": {"TITLE": "Вяз"}}
 AWAY = ACCESS.replace("2026-11-01", "2026-11-20")
 """The same once the lead is away."""
@@ -206,7 +207,7 @@ async def anna_edits(house: House) -> None:
     await house.says(anna, "что с погодой", ModelClientError("Модель не отвечает."))
     await house.work(house.command(anna, "stop"))
     recording = {"file_id": "перепиши комментарий сделки 481", "seconds": 3, "size": 60, "forwarded": False, "message_id": 78}
-    house.model.will(reply(update({"COMMENTS": "новое слово"})), reply(text="Переписала."))
+    house.model.will(reply(update({"COMMENTS": "новое слово"})))
     await house.work(house.row("voice", recording, anna, lane="turn"))
     await house.told()
 
@@ -253,17 +254,9 @@ async def reminded(house: House) -> None:
     anna = house.actor(1007)
     for at in ("2026-11-18T14:00:00+03:00", "2026-11-20T23:00:00+03:00", "2026-12-24T11:00:00+03:00"):
         wish = step("reminder.add", {"at": at, "text": "позвонить Ромашке"})
-        await house.says(anna, f"напомни {at} позвонить", reply(wish), reply(text="Напомню."))
+        card = await one_card(house, anna, f"напомни {at} позвонить Ромашке", wish)
+        await house.work(house.pressed(anna, card))
     await house.told()
-
-
-async def first_life(house: House) -> None:
-    """The first day."""
-    await begin(house)
-    for scene in (people_join, erased_talks, reminded, anna_works, anna_edits, others_talk, portal_changes):
-        await scene(house)
-        house.clock.advance(timedelta(minutes=7))
-    await house.make_rounds()
 
 
 async def begin(house: House) -> None:
@@ -275,7 +268,7 @@ async def begin(house: House) -> None:
 
 def small_logs(house: House) -> Any:
     """The tools with logs that are full soon."""
-    logger = InteractionLogger(house.folder / "logs", clock=house.clock, limit=LOG_LIMIT)
+    logger = InteractionLogger(house.folder / "logs", clock=house.clock, limit=LOG_LIMIT, keep=LOG_KEEP)
     return replace(house.orchestrator.tools, audit=Audit(logger, house.clock))
 
 
@@ -399,7 +392,7 @@ async def left_open(house: House) -> None:
     await house.work(house.pressed(anna, card))
 
 
-async def death(house: House, target: Path) -> None:
+async def death(house: House, target: Path, dying: Scene | None) -> None:
     """Killed with one call on its way, one approved and not begun, writes frozen, inputs waiting: the files as they are then."""
     anna, boris = house.actor(1007), house.actor(1008)
     card = await one_card(house, anna, "сумма сделки 613 теперь 71000", raise_sum(71_000, 613), told=False)
@@ -412,6 +405,8 @@ async def death(house: House, target: Path) -> None:
     await sent.arrived.wait()
     await checked.arrived.wait()
     await until_events(house, "ConfirmationApproved", session=GROUP, before=1)
+    if dying is not None:
+        await dying(house)
     assert not await house.orchestrator.finish_running(0.01)
     house.clock.advance(timedelta(seconds=30))
     assert ordered(house.folder, "freeze", "--reason", "инвентаризация").exit_code == 0
@@ -426,33 +421,46 @@ async def death(house: House, target: Path) -> None:
     checked.release.set()
 
 
+def packed(path: Path) -> None:
+    """Leave a file as an archive only."""
+    path.with_name(f"{path.name}.gz").write_bytes(gzip.compress(path.read_bytes(), mtime=0))
+    path.unlink()
+
+
 def write_json(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, sort_keys=True, indent=1) + "\n", encoding="utf-8")
 
 
-async def lives(folder: Path, clock: HouseClock, target: Path) -> None:
-    """Both lives, and the erasure in between."""
+FIRST = (people_join, erased_talks, reminded, anna_works, anna_edits, others_talk, portal_changes)
+SECOND, THIRD = (doubts, frozen_and_released, stopped, leads_decide), (people_change, left_open)
+
+
+async def lives(folder: Path, clock: HouseClock, target: Path, scenes: Lives, dying: Scene | None) -> None:
+    """Three lives, the erasure after the first, and what is `dying` in the middle of its work when the last one ends."""
     portal = HousePortal()
     async with opened_house(folder, clock, portal) as house:
-        await first_life(house)
+        await begin(house)
+        await played(house, scenes[0])
+        await house.make_rounds()
     done = await asyncio.to_thread(ordered, folder, "journal", "erase", "tg:1009", "--yes")
     assert done.exit_code == 0, (done.exit_code, done.output, done.stderr, done.exception)
     clock.advance(timedelta(days=1, hours=20))
     async with opened_house(folder, clock, portal) as house:
         await begin(house)
-        for scene in (doubts, frozen_and_released, stopped, leads_decide):
-            clock.advance(timedelta(minutes=5))
-            async with asyncio.timeout(15):
-                await scene(house)
+        await played(house, scenes[1])
     (folder / "access.yaml").write_text(AWAY, encoding="utf-8")
     async with opened_house(folder, clock, portal) as house:
         await begin(house)
-        for scene in (people_change, left_open):
-            clock.advance(timedelta(minutes=5))
-            async with asyncio.timeout(15):
-                await scene(house)
-        async with asyncio.timeout(15):
-            await death(house, target)
+        await played(house, scenes[2])
+        async with asyncio.timeout(30):
+            await death(house, target, dying)
+
+
+async def played(house: House, scenes: Sequence[Scene]) -> None:
+    for scene in scenes:
+        house.clock.advance(timedelta(minutes=5))
+        async with asyncio.timeout(30):
+            await scene(house)
 
 
 def made_from(target: Path, clock: HouseClock) -> None:
@@ -468,30 +476,25 @@ def made_from(target: Path, clock: HouseClock) -> None:
         "commands": told_by_commands(target),
     }
     write_json(target / "expected.json", told)
-    exported = target / "events.jsonl"
-    (target / "events.jsonl.gz").write_bytes(gzip.compress(exported.read_bytes(), mtime=0))
-    exported.unlink()
+    packed(target / "events.jsonl")
     with closing(sqlite3.connect(target / "sdelka.db")) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    packed(target / "sdelka.db")
 
 
-def main() -> None:
-    """Write the corpus."""
+def write_house(corpus: Path, scenes: Lives, dying: Scene | None) -> None:
+    """Write the corpus into that folder, which is not there yet."""
     clock = HouseClock(FIRST_DAY)
     with tempfile.TemporaryDirectory() as made, by_clock(clock):
-        folder, target = Path(made, "house"), Path(made, "house_v1")
+        folder, target = Path(made, "house"), Path(made, corpus.name)
         for place in (folder, target):
             place.mkdir()
             (place / "policy.yaml").write_text(POLICY, encoding="utf-8")
             (place / "access.yaml").write_text(ACCESS if place == folder else AWAY, encoding="utf-8")
-        asyncio.run(lives(folder, clock, target))
+        asyncio.run(lives(folder, clock, target, scenes, dying))
         made_from(target, clock)
         for left in ("sdelka.db-wal", "sdelka.db-shm", "sdelka.db.lock", "sdelka.lock"):
             (target / left).unlink(missing_ok=True)
-        shutil.copytree(target, CORPUS)
-
-
-if __name__ == "__main__":
-    main()
+        shutil.copytree(target, corpus)
