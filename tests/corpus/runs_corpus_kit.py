@@ -1,25 +1,21 @@
-"""Runs that wait in every way: the definitions they execute, how their corpus was written, and how it is opened again.
+"""Runs that wait in every way: the definitions they execute, and how their corpus is opened again.
 
-`make_runs_v1.py` wrote `tests/corpus/runs_v1` once; `tests/regression/test_runs_v1.py` resumes each of its runs with the program of today.
+`tests/corpus/runs_v1` was written once; `tests/regression/test_runs_v1.py` resumes each of its runs with the program of today.
 """
 
-import asyncio
 import shutil
-import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.run_inputs import RunOrder
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.sql import build_sqlite_url, open_store
-from tests.unit.runs.runs_kit import a_run_world, start, steps
-from tests.unit.spine_kit import ANNA, CHAT, NOW, InboxRow, World, raise_sum, reply, until
-from tests.unit.spine_portal import Portal, cut
+from tests.unit.runs.runs_kit import a_run_world, steps
+from tests.unit.spine_kit import ANNA, CHAT, NOW, InboxRow, World
+from tests.unit.spine_portal import Portal
 
 CORPUS = Path(__file__).parent / "runs_v1"
 LARGE: Final = "Поставка трансформаторов заводу. " * 100
@@ -77,49 +73,3 @@ def copy_corpus(folder: Path) -> Path:
     """A copy of the corpus to work with."""
     shutil.copytree(CORPUS, folder, dirs_exist_ok=True)
     return folder
-
-
-async def write_corpus(folder: Path) -> None:
-    """Start every run and leave it where it waits; the process dies while the last one asks the model for the second time."""
-    worker.POLL = 0.02
-    async with opened_runs(folder, DOCUMENTS) as world:
-        for name, key in RUNS.items():
-            if name != "killed":
-                await _begin(world, name, key)
-        await world.work(order(RUNS["paused"], "pause"))
-        world.outbox()
-        await _die_while_playing(world)
-    with closing(sqlite3.connect(folder / "sdelka.db")) as connection:
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        connection.execute("VACUUM")
-
-
-async def _begin(world: World, name: str, key: str) -> None:
-    match name:
-        case "input":
-            world.model.will(LARGE)
-        case "failed":
-            world.model.will("раз сделано", ModelClientError("model-unavailable"))
-        case "turn":
-            world.model.will(reply(raise_sum(1_300_000, 482), text="Поднимаю."))
-        case "unknown":
-            world.portal.will("crm.deal.update", cut)
-    await world.work(start(name, key=key))
-
-
-async def _die_while_playing(world: World) -> None:
-    begun = asyncio.Event()
-    answers = iter(["раз сделано"])
-
-    async def answer(payload: Mapping[str, Any], on_delta: object = None) -> Any:
-        del on_delta
-        if (text := next(answers, None)) is None:
-            begun.set()
-            await asyncio.Event().wait()
-        world.model.will(str(text))
-        return await asked(payload)
-
-    asked, world.model.stream_chat = world.model.stream_chat, answer  # type: ignore[method-assign,assignment]  # the wire of this kit
-    async with world.working():
-        await world.orchestrator.receive([start("killed", key=RUNS["killed"])])
-        await until(begun.is_set)
