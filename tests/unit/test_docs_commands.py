@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
@@ -111,3 +112,22 @@ def test_it_would_notice() -> None:
         "policy check FILE": True,
         "doctor --json --within 3": False,
     }
+
+
+BEFORE = (ROOT / "tests" / "corpus" / "commands_v2.txt").read_text(encoding="utf-8").splitlines()
+"""Commands with their arguments, options (`--last=` takes a value) and documented exit codes, as they were before they came from the API."""
+
+
+@pytest.mark.parametrize("line", BEFORE)
+def test_a_command_of_before_is_there_or_prints_its_new_name(line: str) -> None:
+    """With its options and at least its exit codes. A renamed one is listed as `old words => new words`, and the old one says the new."""
+    old, _, new = line.partition(" => ")
+    words, _, codes = (new or old).partition("  # ")
+    assert fault(words) == ""
+    found = command(words.split()[0])
+    for word in words.split()[1:]:
+        found = getattr(found, "commands", {}).get(word, found)
+    assert set(codes.split()) <= set(re.findall(r"\b(\d+) = ", f"{found.help} {found.epilog}"))
+    if new:
+        whole = import_module("bot.cli.app").app
+        assert found.name in CliRunner().invoke(whole, [word for word in old.split() if word.islower() and word[0] != "-"]).output
