@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 FORMAT = 1
 """The version of the format. Increase it when older programs cannot read what this one writes."""
 MANIFEST = "manifest.json"
+DATABASE = "sdelka.db"
 LONGEST_MANIFEST = 64 * 1024 * 1024
 _NAME = re.compile(r"[a-z_]{1,60}", re.ASCII)
 _LOG = re.compile(r"\.?[A-Za-z0-9%_.=+,@~-]{1,250}", re.ASCII)
