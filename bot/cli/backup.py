@@ -90,9 +90,8 @@ def _remove_old(newest: Path, keep: int) -> list[str]:
 
 
 def _write_summary(made: "CreatedBackup", removed: list[str], *, as_json: bool) -> None:
-    manifest = made.manifest
-    rows = sum(part.rows for part in manifest.tables.values())
-    facts = {"rows": rows, "streams": manifest.heads.streams, "records": manifest.heads.records, "log_files": len(manifest.logs)}
+    manifest, heads = made.manifest, made.manifest.heads
+    facts = {"rows": manifest.row_count, "streams": heads.streams, "records": heads.records, "log_files": len(manifest.logs)}
     if as_json:
         told = {"file": str(made.path), "bytes": made.size, "id": manifest.id, "made_at": manifest.made_at, "schema": manifest.revision}
         write_json_lines([{**told, **facts, "removed": removed}])

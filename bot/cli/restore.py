@@ -23,9 +23,8 @@ from orchestrator.domain.errors import SettingsError
 if TYPE_CHECKING:
     from orchestrator.reports.restore import RestoreReport
     from state.findings import Finding
-    from state.transfer.archive import Archive
-    from state.transfer.loader import DatabaseLoader
-    from state.transfer.manifest import ErasedPerson, Manifest
+    from state.transfer.manifest import BackupHeader, ErasedPerson
+    from state.transfer.restore import UnpackedBackup
 
 app = typer.Typer(add_completion=False)
 
@@ -55,22 +54,26 @@ def restore(
     """
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from state.journal.store import StoreError  # noqa: PLC0415 - see above
-    from state.transfer.archive import open_archive  # noqa: PLC0415 - see above
+    from state.transfer.restore import open_place, put_into_place, unpack  # noqa: PLC0415 - see above
 
+    settings = _load_settings(state_dir, log_dir)
+    url, tell = settings.database.get_secret_value(), build_progress_reporter()
     with ExitStack() as stack:
-        if drill:
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sdelka-drill-")))
-            state_dir, log_dir = folder / "state", folder / "logs"
-        settings = _load_settings(state_dir, log_dir)
         try:
-            archive = stack.enter_context(open_archive(source))
-            gone = [*_find_erased_since(archive, source), *_read_erased_files(erased or [])]
-            settled = _restore_archive(archive, settings, gone)
+            if drill:
+                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sdelka-drill-")))
+            else:
+                folder = stack.enter_context(open_place(url, settings.log_dir))
+            unpacked = stack.enter_context(unpack(source, folder, tell))
+            gone = [*_find_erased_since(unpacked.header, source), *_read_erased_files(erased or [])]
+            report = _prepare(unpacked, gone)
+            damage = _find_damage(unpacked)
+            if not drill:
+                put_into_place(unpacked, url, settings.log_dir, tell)
         except (StoreError, ValueError, TimeoutError) as error:
             raise SettingsError(f"not restored: {mask(str(error))}") from None
-        damage = _find_damage(settings)
-        _write_result(archive.manifest, settled, damage, as_json=as_json, drill=drill)
-    raise typer.Exit(1 if any(finding.kind != "note" for finding in damage) or any(settled.erased.values()) else 0)
+    _write_result(unpacked.header, report, damage, as_json=as_json, drill=drill)
+    raise typer.Exit(1 if any(finding.kind != "note" for finding in damage) or any(report.erased.values()) else 0)
 
 
 def _load_settings(state_dir: Path | None, log_dir: Path | None) -> Settings:
@@ -80,37 +83,28 @@ def _load_settings(state_dir: Path | None, log_dir: Path | None) -> Settings:
     return load_settings(**overrides)
 
 
-def _restore_archive(archive: "Archive", settings: Settings, gone: "Sequence[ErasedPerson]") -> "RestoreReport":
+def _prepare(unpacked: "UnpackedBackup", gone: "Sequence[ErasedPerson]") -> "RestoreReport":
     from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see restore
     from orchestrator.reports.restore import prepare_restored  # noqa: PLC0415 - see restore
     from state.clock import SystemClock  # noqa: PLC0415 - see restore
-    from state.transfer.restore import restore_backup as bring  # noqa: PLC0415 - see restore
 
-    made: list[RestoreReport] = []
-
-    def settled(loading: "DatabaseLoader") -> None:
-        embedded = settings.database_url is None
-        files = tuple(path for path in sorted(settings.state_dir.glob("sdelka.db*")) if path.is_file()) if embedded else ()
-        place = ErasureFiles(logs=settings.log_dir, files=files)
-        made.append(prepare_restored(loading, archive.manifest, gone, place, by=f"cli:{getpass.getuser()}", clock=SystemClock()))
-
-    bring(archive, settings.database.get_secret_value(), settings.log_dir, settle=settled, progress=build_progress_reporter())
-    return made[0]
+    with unpacked.open() as dialect:
+        place = ErasureFiles(logs=unpacked.logs, files=tuple(sorted(unpacked.path.parent.glob("sdelka.db*"))))
+        return prepare_restored(dialect, unpacked.header, gone, place, by=f"cli:{getpass.getuser()}", clock=SystemClock())
 
 
-def _find_erased_since(archive: "Archive", source: Path) -> "Iterator[ErasedPerson]":
+def _find_erased_since(header: "BackupHeader", source: Path) -> "Iterator[ErasedPerson]":
     """Yield the people whom newer backups in the folder of `source` list as erased; they must be erased from the restored data too."""
-    from state.transfer.archive import BadBackup, open_archive  # noqa: PLC0415 - see restore
+    from state.transfer.archive import read_manifest  # noqa: PLC0415 - see restore
+    from state.transfer.manifest import BadBackup  # noqa: PLC0415 - see restore
 
     for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
-        if path.name == source.name:
-            continue
         try:
-            with open_archive(path) as other:
-                if other.manifest.made_at > archive.manifest.made_at:
-                    yield from other.manifest.erased
-        except BadBackup as error:
+            other = read_manifest(path)
+        except (BadBackup, OSError) as error:
             sys.stderr.write(f"{error}: whom it knows as erased is not known\n")
+        else:
+            yield from other.erased if other.made_at > header.made_at else ()
 
 
 def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
@@ -125,7 +119,7 @@ def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
             raise ValueError(f"{path} is no list of erased people: {type(error).__name__}; nothing was written") from None
 
 
-def _find_damage(settings: Settings) -> "list[Finding]":
+def _find_damage(unpacked: "UnpackedBackup") -> "list[Finding]":
     """Return what `sdelka journal verify` would find in the journal and in the audit logs; empty if the restored data are intact.
 
     Unlike that command, it does not compare the journal with the logs.
@@ -135,13 +129,11 @@ def _find_damage(settings: Settings) -> "list[Finding]":
     from state.verify.journal import verify_journal  # noqa: PLC0415 - see restore
 
     tell = build_progress_reporter()
-    checked = verify_journal(
-        settings.database.get_secret_value(), judge=EffectChecker, anchors={}, progress=lambda count: tell(f"{count:,} records checked")
-    )
-    return [*checked.findings, *verify_logs(settings.log_dir)]
+    checked = verify_journal(unpacked.url, judge=EffectChecker, anchors={}, progress=lambda count: tell(f"{count:,} records checked"))
+    return [*checked.findings, *verify_logs(unpacked.logs)]
 
 
-def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequence[Finding]", *, as_json: bool, drill: bool) -> None:
+def _write_result(header: "BackupHeader", settled: "RestoreReport", found: "Sequence[Finding]", *, as_json: bool, drill: bool) -> None:
     rows = [_build_row("unknown call", one.session, f"{one.method} ({one.status} in the backup)", one.at) for one in settled.unknown]
     rows += [_build_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
     rows += [_build_row("run paused", key, "", "") for key in settled.runs]
@@ -149,18 +141,18 @@ def _write_result(manifest: "Manifest", settled: "RestoreReport", found: "Sequen
     rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
     rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
     rows += [_build_row(finding.kind, finding.place, finding.why, "") for finding in found if finding.kind != "note"]
-    counts = {"rows": sum(part.rows for part in manifest.tables.values()), "streams": manifest.heads.streams, "cards": len(settled.cards)}
+    counts = {"rows": header.row_count, "streams": header.heads.streams, "cards": len(settled.cards)}
     if as_json:
-        write_json_lines([*rows, {"restored": manifest.id, "made_at": manifest.made_at, "drill": drill, **counts, "findings": len(found)}])
+        write_json_lines([*rows, {"restored": header.id, "made_at": header.made_at, "drill": drill, **counts, "findings": len(found)}])
         return
     if rows:
         write_table(["what", "where", "which", "when"], [list(row.values()) for row in rows])
     say = sys.stdout.write
-    say(f"{'The drill went well: the' if drill else 'The'} backup of {manifest.made_at} {'can be' if drill else 'is'} restored: ")
+    say(f"{'The drill went well: the' if drill else 'The'} backup of {header.made_at} {'can be' if drill else 'is'} restored: ")
     say(", ".join(f"{number:,} {name}" for name, number in counts.items()) + "\n")
     if drill:
         return
-    say(f"What was asked, approved and done after {manifest.made_at} this journal does not know: look at it in Bitrix24.\n")
+    say(f"What was asked, approved and done after {header.made_at} this journal does not know: look at it in Bitrix24.\n")
     if settled.unknown:
         say("Unknown calls: two minutes after its start the bot has looked in Bitrix24 and tells those who asked.\n")
     if settled.inputs:

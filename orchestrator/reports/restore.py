@@ -30,10 +30,11 @@ from state.journal.schedule_index import build_timer, iterate_timers
 from state.journal.store import Commit, EffectChange, StoreError, Timer
 from state.journal.streams import to_lease_key, to_stream
 from state.sql.checksummed_json import DamagedRow
+from state.sql.dialect import Dialect
+from state.sql.run_index import rebuild_run_index
 from state.sql.store import SqlStore
 from state.transfer.after_restore import SetAside, expire_leases, list_retries, list_running_calls, mark_cards, record_restore, set_aside
-from state.transfer.loader import DatabaseLoader
-from state.transfer.manifest import ErasedPerson, Manifest
+from state.transfer.manifest import BackupHeader, ErasedPerson
 
 DETAIL = "a backup was restored: whether it was sent after the backup was made nobody here knows"
 PAGE = 500
@@ -70,28 +71,28 @@ class RestoreReport:
 
 
 def prepare_restored(
-    loading: DatabaseLoader, manifest: Manifest, gone: Sequence[ErasedPerson], place: ErasureFiles, *, by: str, clock: Clock
+    dialect: Dialect, header: BackupHeader, gone: Sequence[ErasedPerson], place: ErasureFiles, *, by: str, clock: Clock
 ) -> RestoreReport:
-    """Prepare a restored database before any process may start on it. Raises StoreError.
+    """Prepare the database of a backup, which is not in its place yet, for a bot that starts on it. Raises StoreError.
 
-    `loading` gives access to the restored database, `manifest` describes the backup, `place` tells where the people's files are, and `by`
-    is who restores. `gone` are the people who were erased before or after the backup was made. If the backup brought data of such a person
-    back, the person is erased again.
+    `dialect` is the opened database, `header` describes the backup, `place` tells where the people's files are, and `by` is who restores.
+    `gone` are the people who were erased before or after the backup was made. If the backup brought data of such a person back, the person
+    is erased again.
     """
-    store, now = loading.build_store(), clock.now()
+    store, now = SqlStore(dialect), clock.now()
     at = format_iso(now)
-    with loading.begin_change() as connection:
+    with dialect.engine.begin() as connection:
         expire_leases(connection)
         inputs = set_aside(connection)
-        cards, damaged = mark_cards(connection, manifest.made_at)
+        cards, damaged = mark_cards(connection, header.made_at)
         doubtful = list_running_calls(connection)
         retries = list_retries(connection)
-        record_restore(connection, made_at=manifest.made_at, at=at)
-    loading.rebuild_run_index()
+        record_restore(connection, made_at=header.made_at, at=at)
+    rebuild_run_index(dialect)
     for row_id, key in retries:
         _begin_again(store, row_id, key, clock)
-    paused = list(_pause_runs(store, manifest.made_at, clock))
-    schedules = list(_pause_schedules(store, manifest.made_at, clock))
+    paused = list(_pause_runs(store, header.made_at, clock))
+    schedules = list(_pause_schedules(store, header.made_at, clock))
     unknown = []
     for effect_id, stream in doubtful:
         try:
@@ -100,7 +101,7 @@ def prepare_restored(
             damaged.append(effect_id)
     erased = {person: _erase_again(store, person, place, now=now, by=by) for person in _find_revived(store, gone)}
     backup_restored = BackupRestored(
-        backup=manifest.id, made_at=manifest.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
+        backup=header.id, made_at=header.made_at, by=by, cards=len(cards), unknown=len(unknown), set_aside=len(inputs)
     )
     _commit(store, f"session:{OPS}", backup_restored, now=now, actor=by)
     return RestoreReport(cards=cards, unknown=unknown, inputs=inputs, damaged=damaged, erased=erased, runs=paused, schedules=schedules)

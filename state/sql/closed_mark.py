@@ -1,10 +1,10 @@
 """A mark stored in a database that is closed, so that no program starts to work on it.
 
-A database is closed if its rows were moved to another database, or if filling it did not finish.
+A database is closed if its rows were moved to another database. Version 0.1 marked one that it had not filled to its end, too.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import orjson
 from sqlalchemy import Connection, inspect, text
@@ -13,7 +13,6 @@ from state.clock import SystemClock, format_iso
 from state.journal.store import StoreError
 
 KEY = "closed"
-Why = Literal["moved", "incomplete"]
 
 
 class ClosedDatabase(StoreError):
@@ -33,11 +32,11 @@ def describe_mark(mark: Mapping[str, Any]) -> str:
     if mark.get("why") == "moved":
         told = f"everything in this database was moved to {mark.get('to', 'another one')} at {at}"
         return f"{told}: set DATABASE_URL to that one, or take this one back with `sdelka db reopen`"
-    return f"the {mark.get('by', 'copying')} that began to fill this database at {at} did not come to its end: run it again, it begins anew"
+    return f"the {mark.get('by', 'copying')} that began to fill this database at {at} did not come to its end: empty it, and run it again"
 
 
 def read_mark(connection: Connection) -> dict[str, Any] | None:
-    """Return the mark of a closed database as {"why": …, "at": …} with `to` or `by` (see `set_mark`).
+    """Return the mark of a closed database as {"why": …, "at": …} with `to` (moved where) or `by` (restore or move).
 
     None if the database has no mark, {} if the mark cannot be parsed.
     """
@@ -53,12 +52,9 @@ def read_mark(connection: Connection) -> dict[str, Any] | None:
     return told if isinstance(told, dict) else {}
 
 
-def set_mark(connection: Connection, why: Why, **told: str) -> None:
-    """Mark the database as closed for the reason `why`, within the caller's transaction.
-
-    `told` is `to` (the database to which the rows were moved) or `by` (the operation that began to fill the database).
-    """
-    value = orjson.dumps({"why": why, "at": format_iso(SystemClock().now()), **told}).decode()
+def set_mark(connection: Connection, *, to: str) -> None:
+    """Mark the database as moved to the one that `to` describes, within the caller's transaction."""
+    value = orjson.dumps({"why": "moved", "at": format_iso(SystemClock().now()), "to": to}).decode()
     remove_mark(connection)
     connection.execute(text('INSERT INTO "values" (key, value) VALUES (:key, :value)'), {"key": KEY, "value": value})
 

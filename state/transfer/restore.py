@@ -1,134 +1,107 @@
-"""Restores a verified backup into an empty database and log folder.
+"""Restores a backup into an empty database and log folder.
 
-Calls that were made since the backup are handled in `orchestrator.reports.restore`.
+Everything is prepared beside the place first: unpacked and checked, brought to today's schema, changed so that nothing is done twice (see
+`orchestrator.reports.restore`). Only then it is put into its place. Whatever fails before, the place is untouched.
 """
 
-import os
-import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-from state.audit_log.archives import list_logs
 from state.audit_log.log_files import FOLDER_MODE, sync_folder, write_durably
-from state.journal.store import StoreError, StoreUnwritable
+from state.journal.store import StoreUnwritable
 from state.migrations import HEAD
-from state.sql.schema import NewerDatabase
-from state.transfer.archive import Archive, BadBackup, Progress
-from state.transfer.backup import read_heads
-from state.transfer.loader import DatabaseLoader, NotEmpty, find_sqlite_path, open_for_loading
-from state.transfer.manifest import Manifest, TablePart
-from state.transfer.table_reader import PAGE, Rows, TableShape, TableSum, parse_row
-from state.verify.database import OLDER
-
-SPACE_FACTOR = 3
-"""How much disk space a row needs, as a multiple of the size of its text: for keys, indexes and the write-ahead log."""
-
-Settle = Callable[[DatabaseLoader], None]
-"""A function that gets the filled database and makes the changes that are needed before a bot may start on it."""
+from state.sql.dialect import Dialect, build_sqlite_url, open_database
+from state.sql.schema import NewerDatabase, upgrade_schema
+from state.transfer.archive import read_manifest, unpack_backup
+from state.transfer.manifest import DATABASE, LOGS, BackupHeader, BadBackup, is_log_name
+from state.transfer.staging import NotEmpty, Progress, open_staging
+from state.transfer.table_copy import copy_database, hold_empty, open_reading, translate_errors
+from state.verify.database import OLDER, find_sqlite_path
 
 
-class RestoreMismatch(StoreError):
-    """What was stored differs from the backup, or from the database that was moved."""
+@dataclass(frozen=True, kw_only=True)
+class UnpackedBackup:
+    """A checked backup in a folder of its own: a SQLite database of today's schema at `path`, and the files of the audit logs in `logs`."""
+
+    header: BackupHeader
+    path: Path
+    logs: Path
+
+    @property
+    def url(self) -> str:
+        """The URL of the database."""
+        return build_sqlite_url(self.path)
+
+    @contextmanager
+    def open(self) -> Iterator[Dialect]:
+        """Open the database for changes."""
+        with open_database(self.url) as dialect:
+            try:
+                yield dialect
+            finally:
+                dialect.engine.dispose()
 
 
-def restore_backup(archive: Archive, url: str, logs: Path, *, settle: Settle, progress: Progress = lambda _: None) -> None:
-    """Restore the database and the audit logs, upgrade the schema and call `settle`, which changes rows of the restored database.
+@contextmanager
+def unpack(source: Path, folder: Path, progress: Progress = lambda _: None) -> Iterator[UnpackedBackup]:
+    """Unpack the backup into a hidden folder in `folder`, check every part, and upgrade its database; removed when the block ends.
 
-    No bot can start on the database before all this is done. Raises BadBackup, NewerDatabase, NotEmpty and InUse before anything is
-    written, StoreUnwritable and RestoreMismatch afterwards.
+    Raises BadBackup with the name of what is damaged, NewerDatabase, and StoreUnwritable if there is no room for it.
     """
-    manifest = archive.manifest
-    if manifest.revision not in {HEAD, *OLDER}:
-        raise NewerDatabase(f"the backup has schema {manifest.revision!r}, this program knows up to {HEAD!r}: use the newer version")
-    archive.check(progress)
-    _check_space(manifest, url, logs)
-    _check_logs(archive, logs)
-    with open_for_loading(url, by="restore") as loading:
-        loading.begin(manifest.revision)
-        loading.fill((shape, _iterate_pages(archive, shape, progress)) for shape in _build_shapes(manifest))
-        _verify_rows(loading, manifest, progress)
-        _restore_logs(archive, logs, progress)
-        loading.upgrade()
-        settle(loading)
-        loading.finish()
-
-
-def build_shape(name: str, part: TablePart) -> TableShape:
-    """Return the name, columns and primary key of a table from its part of the manifest."""
-    return TableShape(name=name, columns=part.columns, key=part.key)
-
-
-def _build_shapes(manifest: Manifest) -> Iterator[TableShape]:
-    for name, part in manifest.tables.items():
-        yield build_shape(name, part)
-
-
-def _iterate_pages(archive: Archive, shape: TableShape, progress: Progress) -> Iterator[Rows]:
-    page: Rows = []
-    count = 0
-    for line in archive.iterate_lines(f"tables/{shape.name}.jsonl"):
-        try:
-            page.append(parse_row(shape, line))
-        except ValueError as error:
-            raise BadBackup(f"{archive.path.name}: {error}") from None
-        if len(page) == PAGE:
-            count += PAGE
-            progress(f"{shape.name}: {count:,} rows")
-            yield page
-            page = []
-    yield page
-
-
-def _verify_rows(loading: DatabaseLoader, manifest: Manifest, progress: Progress) -> None:
-    """Read back the written rows and compare them with the manifest. Raises RestoreMismatch."""
-    with loading.read() as database_reading:
-        for shape in database_reading.shapes:
-            progress(f"reading {shape.name} back")
-            part = manifest.tables.get(shape.name)
-            if part is None:
-                raise RestoreMismatch(f"the backup has no table {shape.name}, which schema {manifest.revision} has")
-            # In the column order of the backup: after a migration the order in the database may differ.
-            if database_reading.sum_table(build_shape(shape.name, part)) != TableSum(rows=part.rows, size=part.size, sha256=part.sha256):
-                raise RestoreMismatch(f"table {shape.name} was not stored as the backup holds it")
-        if read_heads(database_reading) != manifest.heads:
-            raise RestoreMismatch("the ends of the streams are not those of the backup")
-
-
-def _check_space(manifest: Manifest, url: str, logs: Path) -> None:
-    """Raise StoreUnwritable if the free disk space is certainly too small, so that the restore does not fail half way."""
-    path = find_sqlite_path(url)
-    wanted = {logs: sum(part.size for part in manifest.logs.values())}
-    if path is not None:
-        wanted[path.parent] = wanted.get(path.parent, 0) + SPACE_FACTOR * sum(part.size for part in manifest.tables.values())
-    for folder, size in wanted.items():
-        there = next(parent for parent in (folder, *folder.absolute().parents) if parent.exists())
-        free = shutil.disk_usage(there).free
-        if free < size:
-            raise StoreUnwritable(f"{folder}: {size:,} bytes are needed, and {free:,} are free; nothing was written")
-
-
-def _check_logs(archive: Archive, folder: Path) -> None:
-    """Raise NotEmpty if the log folder holds a file of a log that is not byte by byte the same in the backup."""
-    known = {f"logs/{name}" for name in archive.manifest.logs}
-    for log in list_logs(folder) if folder.is_dir() else []:
-        for path in folder.iterdir():
-            if path.name.lstrip(".").startswith(log.name) and not path.name.endswith((".archive.lock", ".tmp")):
-                name = f"logs/{path.name}"
-                if name not in known or not path.is_file() or path.read_bytes() != archive.read_bytes(name):
-                    raise NotEmpty(f"{folder} has audit logs already ({path.name}): only an empty place is filled, nothing was written")
-
-
-def _restore_logs(archive: Archive, folder: Path, progress: Progress) -> None:
-    if not archive.manifest.logs:
-        return
     try:
-        folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
-        for name in archive.manifest.logs:
-            progress(f"audit log {name}")
-            half = folder / f".{name}.tmp"
-            write_durably(half, archive.read_bytes(f"logs/{name}"))
-            os.chmod(half, 0o640)  # noqa: PTH101 - as the log itself is made
-            half.rename(folder / name)
-        sync_folder(folder)
+        header = read_manifest(source)
+        if header.revision not in {HEAD, *OLDER}:
+            raise NewerDatabase(f"the backup has schema {header.revision!r}, this program knows up to {HEAD!r}: use the newer version")
     except OSError as error:
-        raise StoreUnwritable(f"the audit logs were not written: {folder}: {error.strerror}; run it again, it begins anew") from None
+        raise BadBackup(f"{source} cannot be opened: {error.strerror}") from None
+    with translate_errors(StoreUnwritable, "the backup was not unpacked"), open_staging(folder) as staging:
+        unpacked = UnpackedBackup(header=unpack_backup(source, staging, progress), path=staging / DATABASE, logs=staging / LOGS)
+        unpacked.logs.mkdir(exist_ok=True)
+        with unpacked.open() as dialect:
+            upgrade_schema(dialect)
+        yield unpacked
+
+
+@contextmanager
+def open_place(url: str, logs: Path) -> Iterator[Path]:
+    """Keep bots from the place to restore to while the block runs, and yield a folder in which it can be prepared.
+
+    Raises NotEmpty, InUse.
+    """
+    path = find_sqlite_path(url)
+    with hold_empty(url):
+        yield logs if path is None else path.parent
+
+
+def put_into_place(unpacked: UnpackedBackup, url: str, logs: Path, progress: Progress = lambda _: None) -> None:
+    """Copy the logs into the folder `logs` and then, at once, the database to `url`. What a killed attempt copied of the same is kept.
+
+    Raises NotEmpty for a database that has tables and a log that is another, StoreUnwritable, CopyMismatch; the database is empty then.
+    """
+    _check_logs(unpacked.logs, logs)
+    with open_reading(unpacked.url) as source, copy_database(source, url, progress):
+        _copy_logs(unpacked.logs, logs, progress)
+
+
+def _check_logs(source: Path, folder: Path) -> None:
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        same = source / path.name
+        if is_log_name(path.name) and not (same.is_file() and path.is_file() and path.read_bytes() == same.read_bytes()):
+            raise NotEmpty(f"{folder} has audit logs already ({path.name}): only an empty place is filled, nothing was written")
+
+
+def _copy_logs(source: Path, folder: Path, progress: Progress) -> None:
+    try:
+        for path in sorted(source.iterdir()):
+            if is_log_name(path.name):
+                progress(f"audit log {path.name}")
+                folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+                half = folder / f".{path.name}.tmp"
+                write_durably(half, path.read_bytes())
+                half.chmod(0o640)  # as the log itself is made
+                half.rename(folder / path.name)
+                sync_folder(folder)
+    except OSError as error:
+        raise StoreUnwritable(f"the audit logs were not written: {folder}: {error.strerror}; run it again") from None
