@@ -10,18 +10,18 @@ import psycopg
 import pytest
 from psycopg import sql
 from pydantic import SecretStr
-from sqlalchemy import make_url
+from sqlalchemy import make_url, select
 
 from bot.cli.doctor.database import check_database
 from bot.settings.settings import Settings
 from state.journal.store import StoreError
 from state.sql import build_sqlite_url, dialect, open_reader, open_store
 from state.sql.dialect import WrongEncoding
-from state.transfer.archive import open_archive
+from state.sql.tables import values
 from state.transfer.backup import create_backup
 from state.transfer.move import find_move_target, move_database
-from state.transfer.restore import restore_backup
-from state.transfer.table_reader import open_reading
+from state.transfer.restore import put_into_place, unpack
+from state.transfer.table_copy import open_reading
 from state.verify.health import read_server
 from tests.postgres_kit import Server, libpq
 
@@ -65,13 +65,13 @@ def test_it_is_copied_as_its_refusal_says(
                 connection.execute('INSERT INTO "values" (key, value) VALUES (%s, %s)', (letter, letter * 3))
         create_backup(url, tmp_path / "logs", tmp_path / "a.backup", now=lambda: datetime.now(UTC), program="test")
         move_database(url, copy)
-        with open_archive(tmp_path / "a.backup") as archive:
-            restore_backup(archive, restored, tmp_path / "restored_logs", settle=lambda _: None)
+        with unpack(tmp_path / "a.backup", tmp_path) as unpacked:
+            put_into_place(unpacked, restored, tmp_path / "restored_logs")
         with pytest.raises(WrongEncoding):
             move_database(copy, url)
     for place in (copy, restored):
         with open_reading(place) as reading:
-            stored = dict(reading.query('SELECT key, value FROM "values"'))
+            stored = dict(reading.execute(select(values)).all())
         assert {letter: stored[letter] for letter in letters} == {letter: letter * 3 for letter in letters}
 
 

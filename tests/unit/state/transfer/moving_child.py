@@ -5,7 +5,6 @@ import signal
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[4]))
 
@@ -30,18 +29,14 @@ def main() -> None:
             from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - as above
             from orchestrator.reports.restore import prepare_restored  # noqa: PLC0415 - as above
             from state.clock import SystemClock  # noqa: PLC0415 - as above
-            from state.transfer.archive import open_archive  # noqa: PLC0415 - as above
-            from state.transfer.restore import restore_backup  # noqa: PLC0415 - as above
+            from state.transfer.restore import open_place, put_into_place, unpack  # noqa: PLC0415 - as above
 
-            logs = Path(places[1])
-            with open_archive(Path(places[2])) as archive:
-
-                def settled(loading: Any) -> None:
-                    progress("settling")
-                    prepare_restored(loading, archive.manifest, (), ErasureFiles(logs=logs), by="cli:ops", clock=SystemClock())
-                    progress("settled")
-
-                restore_backup(archive, places[0], logs, settle=settled, progress=progress)
+            url, logs, file = places[0], Path(places[1]), Path(places[2])
+            with open_place(url, logs) as folder, unpack(file, folder, progress) as unpacked:
+                with unpacked.open() as dialect:
+                    prepare_restored(dialect, unpacked.header, (), ErasureFiles(logs=unpacked.logs), by="cli:ops", clock=SystemClock())
+                progress("prepared")
+                put_into_place(unpacked, url, logs, progress)
 
 
 if __name__ == "__main__":

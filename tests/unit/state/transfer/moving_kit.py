@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import make_url
+from sqlalchemy import column, inspect, make_url, select, table
 from typer import Typer
 from typer.testing import CliRunner
 
@@ -19,11 +19,11 @@ from orchestrator.reports.restore import RestoreReport, prepare_restored
 from state.audit_log.verify import verify_logs
 from state.findings import Finding
 from state.sql import SqlStore, build_sqlite_url, open_store
-from state.transfer.archive import open_archive
+from state.sql.closed_mark import KEY
 from state.transfer.backup import CreatedBackup, create_backup
 from state.transfer.manifest import ErasedPerson
-from state.transfer.restore import restore_backup
-from state.transfer.table_reader import open_reading
+from state.transfer.restore import open_place, put_into_place, unpack
+from state.transfer.table_copy import list_tables, open_reading
 from state.verify.journal import verify_journal
 from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import NOW
@@ -73,23 +73,22 @@ class Home:
 
     def restore(self, path: Path, gone: tuple[ErasedPerson, ...] = ()) -> RestoreReport:
         """The backup in this home, on the tests' clock."""
-        done: list[RestoreReport] = []
-        with open_archive(path) as archive:
-            place = ErasureFiles(logs=self.logs)
-            restore_backup(
-                archive,
-                self.url,
-                self.logs,
-                settle=lambda loading: done.append(
-                    prepare_restored(loading, archive.manifest, gone, place, by="cli:ops", clock=FixedClock(NOW))
-                ),
-            )
-        return done[0]
+        with open_place(self.url, self.logs) as folder, unpack(path, folder) as unpacked:
+            with unpacked.open() as dialect:
+                place = ErasureFiles(logs=unpacked.logs)
+                report = prepare_restored(dialect, unpacked.header, gone, place, by="cli:ops", clock=FixedClock(NOW))
+            put_into_place(unpacked, self.url, self.logs)
+        return report
 
     def rows(self) -> dict[str, list[tuple[Any, ...]]]:
-        """All rows by table."""
+        """All rows by table, in the order of their keys, without the mark of a moved database."""
         with open_reading(self.url) as found:
-            return {shape.name: [row for page in found.iterate_pages(shape) for row in page] for shape in found.shapes}
+            rows = {}
+            for name, columns in list_tables(found).items():
+                keys = [columns.index(key) for key in inspect(found).get_pk_constraint(name)["constrained_columns"]]
+                stored = map(tuple, found.execute(select(table(name, *map(column, columns)))))
+                rows[name] = sorted((row for row in stored if row[0] != KEY), key=lambda row: [row[key] for key in keys])
+            return rows
 
     def findings(self) -> list[Finding]:
         """What is not as it was written."""

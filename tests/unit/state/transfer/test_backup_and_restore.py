@@ -2,9 +2,11 @@
 
 import asyncio
 import json
-import os
+import resource
 import stat
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from itertools import permutations
 from pathlib import Path
@@ -17,10 +19,12 @@ from bot.cli import restore as restore_command
 from state.events.conversation import MessageReceived
 from state.journal.store import Commit, StoreError
 from state.sql import open_store
-from state.sql.closed_mark import ClosedDatabase, set_mark
+from state.sql.closed_mark import KEY, ClosedDatabase, set_mark
 from state.sql.dialect import open_database
-from state.transfer.archive import NotWritten
-from state.transfer.loader import NotEmpty
+from state.sql.tables import values
+from state.transfer.backup import NotWritten
+from state.transfer.move import move_database
+from state.transfer.staging import NotEmpty
 from tests.unit.spine_kit import CHAT, NOW, a_world, message, press, raise_sum, reply, step
 from tests.unit.state.transfer.moving_kit import KINDS, Home, Homes, called
 
@@ -137,41 +141,56 @@ async def test_beside_a_writing_bot_it_is_of_one_moment(homes: Homes, kind: str,
     assert seen == sorted(set(seen))
 
 
-async def test_a_backup_that_nobody_could_use_is_not_made(homes: Homes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No database, an empty one, one that is not to be worked with, a full disk: a sentence, and no file."""
+async def test_a_backup_that_nobody_could_use_is_not_made(homes: Homes, tmp_path: Path) -> None:
+    """No database, an empty one, one that is not to be worked with: a sentence, and no file."""
     home = homes.home("old")
     with pytest.raises(StoreError, match="no database"):
         home.back_up(tmp_path / "b" / "one.backup")
     await talk(home)
     with open_database(home.url) as dialect, dialect.engine.begin() as connection:
-        set_mark(connection, "moved", to="PostgreSQL db/sdelka")
+        set_mark(connection, to="PostgreSQL db/sdelka")
     with pytest.raises(ClosedDatabase, match="moved to PostgreSQL db/sdelka"):
         home.back_up(tmp_path / "b" / "one.backup")
     with open_database(home.url) as dialect, dialect.engine.begin() as connection:
-        set_mark(connection, "incomplete", by="restore")
+        connection.execute(values.update().where(values.c.key == KEY).values(value='{"why":"incomplete","by":"restore"}'))  # by version 0.1
     with pytest.raises(ClosedDatabase, match="did not come to its end"):
         home.store().__enter__()
 
     assert not (tmp_path / "b").exists()
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
-async def test_a_full_disk_leaves_nothing(homes: Homes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every write fails as on a full disk: the sentence says so."""
-    home = homes.home("old")
-    await talk(home)
-    real = os.open
+@contextmanager
+def full_disk(after: int) -> Iterator[None]:
+    """No file can become longer than so many bytes: every write beyond fails as on a full disk."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (after, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
-    def full(path: Any, flags: int, mode: int = 0o777, **more: Any) -> int:
-        if str(path).endswith(".part"):
-            real(path, flags, mode, **more)
-            return real("/dev/full", os.O_RDWR)
-        return real(path, flags, mode, **more)
 
-    monkeypatch.setattr("state.transfer.archive.os.open", full)
-    with pytest.raises(NotWritten, match="No space left"):
-        home.back_up(tmp_path / "b" / "one.backup")
-    assert list((tmp_path / "b").iterdir()) == []
+@pytest.mark.parametrize("after", [40_000, 60_000])
+def test_a_full_disk_leaves_both_places_as_they_were(homes: Homes, talked: Home, tmp_path: Path, after: int) -> None:
+    """Whichever write of a backup, restore or move fails: a sentence, no half file, and the next attempt does it."""
+    new, moved, folder = homes.home("new"), homes.home("moved"), tmp_path / "b"
+    before = talked.rows()
+    path = talked.back_up(tmp_path / "whole" / "one.backup").path
+    with full_disk(after):
+        with pytest.raises(StoreError, match="was not"):
+            talked.back_up(folder / "one.backup")
+        with pytest.raises(StoreError, match="was not"):
+            new.restore(path)
+        with pytest.raises(StoreError, match="was not"):
+            move_database(talked.url, moved.url)
+    assert list(folder.iterdir()) == []
+    for home in (new, moved):
+        assert [one.name for one in home.folder.rglob("*") if one.is_file() and one.name != "sdelka.lock"] == []
+    assert talked.rows() == before
+    new.restore(talked.back_up(folder / "one.backup").path)
+    move_database(talked.url, moved.url)
+    assert new.rows()["blobs"] == before["blobs"]
+    assert moved.rows() == before
 
 
 async def test_the_commands_say_what_ops_need(homes: Homes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

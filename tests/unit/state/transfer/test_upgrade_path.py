@@ -19,8 +19,7 @@ from state.journal.store import InboxRow
 from state.migrations import HEAD
 from state.sql import NewerDatabase, open_store, schema
 from state.sql.dialect import open_database
-from state.transfer.archive import open_archive
-from state.transfer.loader import _reset_sequences
+from state.transfer.table_copy import reset_sequences
 from state.verify.database import OLDER
 from tests.unit.spine_kit import CHAT, NOW
 from tests.unit.state.transfer.moving_kit import KINDS, Home, Homes
@@ -41,8 +40,7 @@ def filled(home: Home, revision: str) -> dict[str, list[dict[str, Any]]]:
                 names = ", ".join(f'"{name}"' for name in row)
                 places = ", ".join(f":{name}" for name in row)
                 connection.execute(text(f'INSERT INTO "{table}" ({names}) VALUES ({places})'), row)  # noqa: S608 - names of this file
-        if dialect.batches_commits:
-            _reset_sequences(connection)
+        reset_sequences(connection)
     return rows
 
 
@@ -145,12 +143,11 @@ def test_a_backup_made_before_the_upgrade_is_upgraded_when_it_is_restored(homes:
     """The newer program backs up what the older one wrote, without touching it."""
     home, place = homes.home("old"), homes.home("new", kind)
     rows = filled(home, revision)
-    path = home.back_up(tmp_path / "one.backup").path
-    with open_archive(path) as archive:
-        assert archive.manifest.revision == revision
+    made = home.back_up(tmp_path / "one.backup")
+    assert made.manifest.revision == revision
     with changing(home) as (connection, _):
         assert schema.read_revision(connection) == revision
-    place.restore(path)
+    place.restore(made.path)
     same(place, {table: several for table, several in rows.items() if table in {"events", "outbox", "deliveries", "timers", "blobs"}})
     assert [one.why for one in place.findings() if "e1" not in one.place] == []
 
