@@ -3,31 +3,17 @@
 It calls neither the portal nor the model.
 """
 
-import getpass
-import sys
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Final
 
-import orjson
 import typer
 
-from bot.cli.backup import SUFFIX, build_progress_reporter
-from bot.cli.ops import AS_JSON, write_json_lines, write_table
-from bot.settings.loading import load_settings
-from bot.settings.settings import Settings
-from orchestrator.domain.errors import SettingsError
+from bot.cli.deferred import defer
+from bot.cli.options import AS_JSON
 
-if TYPE_CHECKING:
-    from orchestrator.reports.restore import RestoreReport
-    from state.findings import Finding
-    from state.transfer.manifest import BackupHeader, ErasedPerson
-    from state.transfer.restore import UnpackedBackup
+_WORK: Final = "bot.cli.work.restore"
 
 app = typer.Typer(add_completion=False)
-
 _FROM_HELP = "The file that `sdelka backup` wrote."
 _STATE_HELP = "Restore into the embedded database of this folder instead of DATABASE_URL or STATE_DIR."
 _LOGS_HELP = "Folder for the audit logs instead of LOG_DIR."
@@ -36,6 +22,7 @@ _DRILL_HELP = "Only try it: into a folder that is removed again. Proves that the
 
 
 @app.command()
+@defer(_WORK)
 def restore(
     source: Annotated[Path, typer.Option("--from", help=_FROM_HELP)],
     *,
@@ -52,118 +39,3 @@ def restore(
     made already. Inputs that waited in the backup are set aside. People erased since the backup are erased again. Exit codes: 0 = restored
     and intact, 1 = restored, but something was found in it, 2 = refused or failed: no bot can start on the target. See docs/backup.md.
     """
-    from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
-    from state.journal.store import StoreError  # noqa: PLC0415 - see above
-    from state.transfer.restore import open_place, put_into_place, unpack  # noqa: PLC0415 - see above
-
-    settings = _load_settings(state_dir, log_dir)
-    url, tell = settings.database.get_secret_value(), build_progress_reporter()
-    with ExitStack() as stack:
-        try:
-            if drill:
-                folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="sdelka-drill-")))
-            else:
-                folder = stack.enter_context(open_place(url, settings.log_dir))
-            unpacked = stack.enter_context(unpack(source, folder, tell))
-            gone = [*_find_erased_since(unpacked.header, source), *_read_erased_files(erased or [])]
-            report = _prepare(unpacked, gone)
-            damage = _find_damage(unpacked)
-            if not drill:
-                put_into_place(unpacked, url, settings.log_dir, tell)
-        except (StoreError, ValueError, TimeoutError) as error:
-            raise SettingsError(f"not restored: {mask(str(error))}") from None
-    _write_result(unpacked.header, report, damage, as_json=as_json, drill=drill)
-    raise typer.Exit(1 if any(finding.kind != "note" for finding in damage) or any(report.erased.values()) else 0)
-
-
-def _load_settings(state_dir: Path | None, log_dir: Path | None) -> Settings:
-    overrides: dict[str, Any] = {"log_dir": log_dir} if log_dir is not None else {}
-    if state_dir is not None:
-        overrides |= {"state_dir": state_dir, "database_url": None}
-    return load_settings(**overrides)
-
-
-def _prepare(unpacked: "UnpackedBackup", gone: "Sequence[ErasedPerson]") -> "RestoreReport":
-    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see restore
-    from orchestrator.reports.restore import prepare_restored  # noqa: PLC0415 - see restore
-    from state.clock import SystemClock  # noqa: PLC0415 - see restore
-
-    with unpacked.open() as dialect:
-        place = ErasureFiles(logs=unpacked.logs, files=tuple(sorted(unpacked.path.parent.glob("sdelka.db*"))))
-        return prepare_restored(dialect, unpacked.header, gone, place, by=f"cli:{getpass.getuser()}", clock=SystemClock())
-
-
-def _find_erased_since(header: "BackupHeader", source: Path) -> "Iterator[ErasedPerson]":
-    """Yield the people whom newer backups in the folder of `source` list as erased; they must be erased from the restored data too."""
-    from state.transfer.archive import read_manifest  # noqa: PLC0415 - see restore
-    from state.transfer.manifest import BadBackup  # noqa: PLC0415 - see restore
-
-    for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
-        try:
-            other = read_manifest(path)
-        except (BadBackup, OSError) as error:
-            sys.stderr.write(f"{error}: whom it knows as erased is not known\n")
-        else:
-            yield from other.erased if other.made_at > header.made_at else ()
-
-
-def _read_erased_files(files: Sequence[Path]) -> "Iterator[ErasedPerson]":
-    from state.transfer.manifest import ErasedPerson  # noqa: PLC0415 - see restore
-
-    for path in files:
-        try:
-            lines = [orjson.loads(line) for line in path.read_bytes().splitlines() if line.strip()]
-            for line in lines:
-                yield ErasedPerson(person=line["person"], key_id=line["key_id"], erased_at=line["erased_at"])
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise ValueError(f"{path} is no list of erased people: {type(error).__name__}; nothing was written") from None
-
-
-def _find_damage(unpacked: "UnpackedBackup") -> "list[Finding]":
-    """Return what `sdelka journal verify` would find in the journal and in the audit logs; empty if the restored data are intact.
-
-    Unlike that command, it does not compare the journal with the logs.
-    """
-    from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see restore
-    from state.audit_log.verify import verify_logs  # noqa: PLC0415 - see restore
-    from state.verify.journal import verify_journal  # noqa: PLC0415 - see restore
-
-    tell = build_progress_reporter()
-    checked = verify_journal(unpacked.url, judge=EffectChecker, anchors={}, progress=lambda count: tell(f"{count:,} records checked"))
-    return [*checked.findings, *verify_logs(unpacked.logs)]
-
-
-def _write_result(header: "BackupHeader", settled: "RestoreReport", found: "Sequence[Finding]", *, as_json: bool, drill: bool) -> None:
-    rows = [_build_row("unknown call", one.session, f"{one.method} ({one.status} in the backup)", one.at) for one in settled.unknown]
-    rows += [_build_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
-    rows += [_build_row("run paused", key, "", "") for key in settled.runs]
-    rows += [_build_row("schedule paused", schedule, "", "") for schedule in settled.schedules]
-    rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
-    rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
-    rows += [_build_row(finding.kind, finding.place, finding.why, "") for finding in found if finding.kind != "note"]
-    counts = {"rows": header.row_count, "streams": header.heads.streams, "cards": len(settled.cards)}
-    if as_json:
-        write_json_lines([*rows, {"restored": header.id, "made_at": header.made_at, "drill": drill, **counts, "findings": len(found)}])
-        return
-    if rows:
-        write_table(["what", "where", "which", "when"], [list(row.values()) for row in rows])
-    say = sys.stdout.write
-    say(f"{'The drill went well: the' if drill else 'The'} backup of {header.made_at} {'can be' if drill else 'is'} restored: ")
-    say(", ".join(f"{number:,} {name}" for name, number in counts.items()) + "\n")
-    if drill:
-        return
-    say(f"What was asked, approved and done after {header.made_at} this journal does not know: look at it in Bitrix24.\n")
-    if settled.unknown:
-        say("Unknown calls: two minutes after its start the bot has looked in Bitrix24 and tells those who asked.\n")
-    if settled.inputs:
-        say("Inputs set aside: at its start the bot tells their people to look, and to ask again if need be.\n")
-    if settled.runs:
-        say(f"{len(settled.runs)} runs are paused: at its start the bot asks their people whether they go on.\n")
-    if settled.schedules:
-        say(f"{len(settled.schedules)} schedules are paused: at its start the bot asks their people which of them go on.\n")
-    if settled.cards:
-        say(f"{len(settled.cards)} cards still wait; before one runs, the bot looks whether it was done already.\n")
-
-
-def _build_row(what: str, where: str, which: str, when: str) -> dict[str, str]:
-    return {"what": what, "where": where, "which": which, "when": when}

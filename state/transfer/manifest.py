@@ -94,7 +94,7 @@ class Manifest(BackupHeader):
     """The number of rows by table."""
 
     @property
-    def row_count(self) -> int:  # noqa: D102 - as above
+    def row_count(self) -> int:
         return sum(self.rows.values())
 
     def list_files(self) -> dict[str, Part]:
