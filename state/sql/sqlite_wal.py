@@ -17,11 +17,9 @@ Sums = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """One page in the log: its offset in the log, its page number, whether it ends a commit, and whether its checksum is right."""
+    """One page in the log: its offset in the log, and whether its checksum is right."""
 
     offset: int
-    page: int
-    commits: bool
     sound: bool
 
 
@@ -44,8 +42,7 @@ def iterate_frames(data: bytes) -> Iterator[Frame]:
         sound = stored == computed or (others is not None and stored == calculate_checksum(covered, others, kind))
         # After a damaged frame, the checksum of the next one may continue from the stored sums or from the computed ones.
         sums, others = stored, None if sound else computed
-        page, size_after = int.from_bytes(head[:4], "big"), int.from_bytes(head[4:8], "big")
-        yield Frame(offset=offset, page=page, commits=size_after > 0, sound=sound)
+        yield Frame(offset=offset, sound=sound)
 
 
 def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
@@ -61,27 +58,11 @@ def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"])
     return one, two
 
 
-def find_committed_pages(path: Path, page_size: int) -> dict[int, int]:
-    """Return, by page number, the offset in the log of the page's newest committed copy; {} if there is no log."""
-    data = _read_content(path)
-    if int.from_bytes(data[8:12], "big") != page_size:
-        return {}
-    found: dict[int, int] = {}
-    pending: dict[int, int] = {}
-    for frame in iterate_frames(data):
-        if not frame.sound:
-            break
-        pending[frame.page] = frame.offset + FRAME
-        if frame.commits:
-            found.update(pending)
-            pending.clear()
-    return found
-
-
 def find_damage(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (offset, reason) of damage that hides later frames. An incomplete end is no damage, since its commit was never confirmed."""
-    data = _read_content(path)
-    if not data:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
         return
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     if len(data) >= HEAD and any(data):
@@ -94,13 +75,6 @@ def find_damage(path: Path) -> Iterator[tuple[int, str]]:
         if not frame.sound and any(later.sound for later in seen[number + 1 :]):
             yield frame.offset, f"a frame of the write-ahead log is damaged, and the {len(seen) - number - 1} after it are lost with it"
             return
-
-
-def _read_content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        return b""
 
 
 def _parse_sums(data: bytes) -> Sums:

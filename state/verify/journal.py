@@ -6,7 +6,7 @@ schedules, and the stored definitions.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, get_args
 
 from state.events.schedules import ScheduleAdded
@@ -62,7 +62,7 @@ Anchors = Mapping[str, Sequence[tuple[int, str]]]
 
 
 def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: Anchors, progress: Callable[[int], None]) -> JournalReport:
-    """Return everything that is wrong with the journal at `url`, each finding with its place on disk for a SQLite file.
+    """Return everything that is wrong with the journal at `url`, each finding with its file if it is a SQLite database.
 
     `judge` makes the checker for a stream, `anchors` holds by stream the number and hash of records that were the last ones when somebody
     noted them outside the database. `progress` gets the number of records read since its last call. Works beside a running bot. Raises
@@ -71,7 +71,7 @@ def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: 
     path = database.find_sqlite_path(url)
     if path and not path.is_file():
         raise FileNotFoundError(f"there is no database {path}")
-    verified = JournalReport(findings=list(database.check_file(path)) if path else [])
+    verified = JournalReport(findings=list(database.check_log(path)) if path else [])
     opened = False
     try:
         with open_raw(url) as raw:
@@ -88,7 +88,7 @@ def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: 
         verified.findings.append(Finding(kind="unreadable", place="database", why=why))
         verified.findings.extend(database.check_structure(path) if path else ())
     if path:
-        verified.findings = database.resolve_spots(path, verified.findings)
+        verified.findings = [one if one.file or one.kind == "note" else replace(one, file=str(path)) for one in verified.findings]
     return verified
 
 
