@@ -1,7 +1,7 @@
-"""The store for asyncio: no flush blocks the event loop for long.
+"""The store for asyncio: no call of it blocks the event loop, however long the disk takes.
 
-Calls of SQLite run in the loop's thread while they are quick; a slow one sends those after it to a thread, one for writes and one for
-reads. PostgreSQL gets several threads for both. A caller that needs an order between two calls awaits the first. Commits to SQLite that
+All calls run in threads: for SQLite one for writes, in the order of the calls, and some for reads, so that a long report keeps nobody
+waiting; for PostgreSQL several for both. A caller that needs an order between two calls awaits the first. Commits to SQLite that
 wait at the same time share a transaction: with many sessions at once most of the time went to flushing the disk for each. A started call is
 always carried out. If its caller is cancelled, the cancellation is raised only after the call has ended, so no commit is still running
 then; what the call has stored can be read from the store.
@@ -16,7 +16,6 @@ from typing import Concatenate, Final, Literal, ParamSpec, Protocol, TypeVar
 
 from state.events.talking import AnswerGiven
 from state.journal.commit_queue import CommitQueue
-from state.journal.quick_worker import LoopRound, QuickWorker
 from state.journal.record_index import IndexEntry, What
 from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import (
@@ -41,6 +40,8 @@ log = logging.getLogger(__name__)
 P = ParamSpec("P")
 T = TypeVar("T")
 Job = Callable[[], None]
+READERS: Final = 4
+"""Threads for reads of SQLite: a turn reads while as many reports less one go through the journal."""
 SHORTEST_PAGE: Final = 12
 LONGEST_PAGE: Final = 768
 """How many events `AsyncStore.iterate_back` reads at first, and at most, at a time."""
@@ -73,19 +74,12 @@ class AsyncStore:
     def __init__(self, store: Store, *, threads: int = 1, hints: Notifier | None = None) -> None:
         """Use `store` from this event loop only, with `threads` threads; `hints` notifies other processes, None for no notification.
 
-        With one thread for writes, reads get a thread of their own, and quick calls need none; with several, all calls share them.
+        With one thread for writes, reads get threads of their own; with several, all calls share them.
         """
         self._store = store
-        self._writer: ThreadWorker
-        self._reader: ThreadWorker
-        self._commits: CommitQueue | None = None
-        if threads == 1:
-            run_here, loop_round = store.call_unless_locked, LoopRound()
-            self._writer = writer = QuickWorker("store-writer", run_here, loop_round)
-            self._reader = QuickWorker("store-reader", run_here, loop_round, in_order=False)
-            self._commits = CommitQueue(store, writer)
-        else:
-            self._writer = self._reader = ThreadWorker("store-writer", threads)
+        self._writer = ThreadWorker("store-writer", threads)
+        self._reader = ThreadWorker("store-reader", READERS) if threads == 1 else self._writer
+        self._commits = CommitQueue(store, self._writer) if threads == 1 else None
         self._hints = hints
         self.listeners: list[Callable[[], None]] = []
         """Functions called in the loop when another process, or a `write` of this one, may have stored inputs or replies; a call of
@@ -101,12 +95,11 @@ class AsyncStore:
 
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run `function(store, …)`, which only reads from the store (as `journal.load_state` does); return its result."""
-        return await self._reader.call_unmeasured(function, self._store, *args, **kwargs)
+        return await self._reader.call(function, self._store, *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function(store, …)`, which writes to the store (as `freeze_switch.freeze_writes` does), in a thread; return its result."""
-        # in the thread: it may write more than once, and so cannot be begun anew where it meets a lock
-        done = await self._writer.call_in_thread(function, self._store, *args, **kwargs)
+        """Run `function(store, …)`, which writes to the store (as `freeze_switch.freeze_writes` does); return its result."""
+        done = await self._writer.call(function, self._store, *args, **kwargs)
         if self._hints is not None:
             self._hints.tell()
         self._notify_listeners(None)  # what was stored may hold inputs, which would otherwise wait for the next poll

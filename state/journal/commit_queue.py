@@ -1,14 +1,13 @@
 """Lets commits that wait for the one writer at the same time share a transaction, and so a flush to disk."""
 
 import logging
-import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from state.journal.quick_worker import QuickWorker
-from state.journal.store import Commit, Store, StoredEvent, StoreLocked, StoreUnwritable
+from state.journal.store import Commit, Store, StoredEvent, StoreUnwritable
+from state.journal.thread_worker import ThreadWorker
 
 log = logging.getLogger(__name__)
 MOST_TOGETHER: Final = 64
@@ -23,63 +22,39 @@ class _Waiting:
     keep: Callable[[list[StoredEvent]], None]
     is_over: bool = False
     error: BaseException | None = None
-    is_parted: bool = False
-    """Whether it is to be written by itself, since one of those beside it could not be stored."""
 
 
 class CommitQueue:
-    """Writes commits one after the other. Those that wait at the same time share a transaction, and so a flush to disk.
+    """Writes commits one after the other. Those that wait while the writer is busy share a transaction, and so a flush to disk.
 
-    They wait while the writer's thread is busy or, if they are written in the loop's thread, from the second of a round of the loop on.
     Whoever handed a commit in is told of it when it is durable, as if it had been written by itself.
     """
 
-    def __init__(self, store: Store, writer: QuickWorker) -> None:
+    def __init__(self, store: Store, writer: ThreadWorker) -> None:
         self._store, self._writer = store, writer
         self._waiting: deque[_Waiting] = deque()
-        self._loop_thread = 0
 
     async def write(self, commit: Commit, keep: Callable[[list[StoredEvent]], None]) -> None:
         """Write the commit, then call `keep` with its events where it was written; raises what `Store.commit` raises."""
         self._writer.check_open()  # what is handed in after that is written, also if its caller is told otherwise
         mine = _Waiting(commit, keep)
-        self._loop_thread = threading.get_ident()
         self._waiting.append(mine)
-        await self._writer.call_with_others(self._write_with_others, mine)
+        await self._writer.call(self._write_with_others, mine)
 
     def _write_with_others(self, mine: _Waiting) -> None:
         """Write this commit with those that wait beside it, unless it was written with one before."""
         while not mine.is_over:
-            count = 1 if self._waiting[0].is_parted else min(len(self._waiting), MOST_TOGETHER)
-            group = [self._waiting.popleft() for _ in range(count)]
-            try:
-                self._write_group(group)
-            except StoreLocked:  # nobody is told: they are written when this is called again
-                self._waiting.extendleft(one for one in reversed(group) if not one.is_over)
-                raise
+            group = [self._waiting.popleft() for _ in range(min(len(self._waiting), MOST_TOGETHER))]
+            if len(group) == 1 or not self._write_together(group):
+                for one in group:
+                    self._write_alone(one)
         if mine.error is not None:
             raise mine.error
-
-    def _write_group(self, group: Sequence[_Waiting]) -> None:
-        """Write all in one transaction. If one of them cannot be stored, each is tried by itself, so that only its caller hears of it.
-
-        On the loop StoreLocked is raised instead, so that this is done in the thread: a flush for each would hold up everybody.
-        """
-        if len(group) > 1 and self._write_together(group):
-            return
-        for one in group:
-            one.is_parted = len(group) > 1
-        if len(group) > 1 and threading.get_ident() == self._loop_thread:
-            raise StoreLocked("one of several commits cannot be stored, so each is to be flushed by itself")
-        for one in group:
-            self._write_alone(one)
 
     def _write_together(self, group: Sequence[_Waiting]) -> bool:
         """Write all in one transaction; return False, with nothing written, if one of them cannot be stored."""
         try:
             stored = self._store.commit_group([one.commit for one in group])
-        except StoreLocked:
-            raise
         except StoreUnwritable as error:  # the database's fault, and none of theirs
             for one in group:
                 one.is_over, one.error = True, error
@@ -95,8 +70,6 @@ class CommitQueue:
     def _write_alone(self, one: _Waiting) -> None:
         try:
             one.keep(self._store.commit(one.commit))
-        except StoreLocked:
-            raise
         except BaseException as error:  # noqa: BLE001 - whatever it is belongs to the caller of that commit, not to this thread
             one.error = error
         one.is_over = True

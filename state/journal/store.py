@@ -4,11 +4,11 @@ All changes that belong together are in one `Commit`, which is stored in one tra
 `state.journal.async_store` calls them from a thread. `state.sql` implements them (SQLite in memory or in a file; PostgreSQL).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, ParamSpec, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol
 
 from state.events.base import Event
 from state.events.codec import EncodedEvent
@@ -17,8 +17,6 @@ from state.journal.definition_rows import DefinitionChange, DefinitionReader
 from state.journal.record_index import IndexEntry, What
 from state.journal.run_index import RunFilter, RunRow
 
-P = ParamSpec("P")
-T = TypeVar("T")
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
 SWITCH = "freeze"
@@ -31,10 +29,6 @@ class StoreError(Exception):
 
 class StoreUnwritable(StoreError):
     """The database cannot be written: the disk is full, it is read-only, locked for too long, or gone."""
-
-
-class StoreLocked(StoreUnwritable):
-    """Another process holds the database's lock, and the caller did not want to wait (`Store.call_unless_locked`); nothing was done."""
 
 
 class StaleEpoch(StoreError):
@@ -272,13 +266,6 @@ class Store(Protocol):
     @property
     def definitions(self) -> DefinitionReader:
         """Reads the rows of definitions; `state.journal.definitions` has the operations that use them."""
-
-    def call_unless_locked(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `function`, which calls methods of this store in this thread, and return its result.
-
-        Raises StoreLocked, with nothing done, where the method would have to wait: another thread or process writes, or the log must be
-        flushed first. `function` must not write more than once.
-        """
 
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
         """Store inputs durably before they are acknowledged to the sender, and claim the oldest new row of each (session, lane) in `claim`.

@@ -49,14 +49,6 @@ class ThreadWorker:
         self.check_open()
         return await self._run(partial(function, *args, **kwargs))
 
-    async def call_in_thread(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function` as `call` does, in a thread in any case."""
-        return await self.call(function, *args, **kwargs)
-
-    async def call_unmeasured(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function`, which may take long, as `call` does."""
-        return await self.call(function, *args, **kwargs)
-
     def check_open(self) -> None:
         """Raise StoreUnwritable if no call is taken any more."""
         if self._closed:
@@ -66,14 +58,10 @@ class ThreadWorker:
         """Finish the calls handed in before, then end the threads."""
         if not self._closed:
             self._closed = True
-            await self._finish_delayed()
             for _ in self._threads:
                 self._jobs.put(None)
             for thread in self._threads:
                 await asyncio.to_thread(thread.join)
-
-    async def _finish_delayed(self) -> None:
-        """Wait until the calls that were taken before closing are carried out or handed to the threads."""
 
     async def _run(self, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()

@@ -13,20 +13,19 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from types import TracebackType
-from typing import Any, Final, Generic, NamedTuple, ParamSpec, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Dialect as SpokenDialect
 from sqlalchemy import PoolProxiedConnection
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.expression import ClauseElement
 
-from state.journal.store import StoreError, StoreLocked, StoreUnwritable
+from state.journal.store import StoreError, StoreUnwritable
 from state.sql.dialect import Dialect
 
 Params = Mapping[str, Any]
 Row = tuple[Any, ...]
 T = TypeVar("T")
-P = ParamSpec("P")
 X = TypeVar("X", bound="Transaction")
 TRIES = 4
 SAME_TIME = timedelta(seconds=1)
@@ -157,10 +156,6 @@ class Database:
         self._closed = False
         self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
-        self._idle_hurried: list[PoolProxiedConnection] = self._idle if dialect.one_connection else []
-        """Connections of calls that do not wait for locks; in memory there is a single connection for all calls."""
-        self._hurried_thread = 0
-        """The thread that does not wait for locks now; 0 for none."""
         self._doubtful = False
         """Whether flushing to disk may have failed, so that SQLite's write-ahead log may hold pages that never reached the disk."""
         self._write_turn = threading.Lock() if dialect.one_writer else None
@@ -213,21 +208,6 @@ class Database:
         with self._transaction(self._read_turn, "", Transaction) as transaction:
             return transaction.fetch_rows(statement, params)
 
-    def hurry(self, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> T:
-        """Call `function` and return its result; raise StoreLocked where a transaction that it begins would have to wait for a lock.
-
-        Only one thread of a process may do this at a time.
-        """
-        self._hurried_thread = threading.get_ident()
-        try:
-            return function(*args, **kwargs)
-        finally:
-            self._hurried_thread = 0
-
-    @property
-    def _is_hurried(self) -> bool:
-        return self._hurried_thread == threading.get_ident()
-
     def mark_unflushed(self) -> None:
         """Make the next transaction first flush to disk the data that an earlier process may have written without flushing."""
         self._doubtful = True
@@ -235,27 +215,23 @@ class Database:
     def close(self) -> None:
         """Close every connection permanently."""
         self._closed = True
-        for idle in (self._idle, self._idle_hurried):
-            while idle:
-                idle.pop().close()
+        while self._idle:
+            self._idle.pop().close()
         self._engine.dispose()
 
     def _transaction(self, turn: "threading.Lock | None", begin: str, kind: Callable[[Any], X]) -> "_Opened[X]":
-        is_hurried = self._hurried_thread == threading.get_ident()
-        return _Opened(self, turn, self._idle_hurried if is_hurried else self._idle, begin, kind, waits=not is_hurried)
+        return _Opened(self, turn, begin, kind)
 
-    def take_connection(self, idle: list[PoolProxiedConnection]) -> PoolProxiedConnection:
-        """Return one of the idle connections, or a new one. The caller puts it back, or has it closed with `resolve_error`."""
+    def take_connection(self) -> PoolProxiedConnection:
+        """Return one of the idle connections, or a new one. The caller gives it back, or has it closed with `resolve_error`."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
-        if self._doubtful and self._is_hurried:
-            raise StoreLocked("the log is to be flushed first")
         # Idle connections are kept here and not in SQLAlchemy's pool: taking one out of the pool and back costs as much as a statement.
         alive = self._dialect.alive
         connection = None
         while connection is None:
             try:
-                connection = idle.pop()
+                connection = self._idle.pop()
             except IndexError:  # not checked beforehand: another thread may take it in between
                 break
             if alive is not None and not alive(connection.dbapi_connection):
@@ -266,6 +242,10 @@ class Database:
         if self._doubtful:
             self._settle(connection)
         return connection
+
+    def give_back(self, connection: PoolProxiedConnection) -> None:
+        """Keep the connection for the next call."""
+        self._idle.append(connection)
 
     def _settle(self, connection: PoolProxiedConnection) -> None:
         try:
@@ -280,8 +260,6 @@ class Database:
         with translate_errors(self._driver.Error):
             connection = self._engine.raw_connection()
             self._dialect.take(connection.driver_connection)
-            if self._is_hurried:
-                self._dialect.hurry(connection.driver_connection)
             return connection
 
     def resolve_error(self, opened: "_Opened[X]", transaction: "Transaction", error: BaseException) -> None:
@@ -293,8 +271,6 @@ class Database:
             self._undo(opened)
             return
         meant = UNDONE.get(getattr(error, "sqlstate", None) or "")
-        if self._is_hurried and self._dialect.locked(error):
-            meant = StoreLocked
         if meant is None:
             self._close_cursor(opened.cursor)
             self._forget(opened.connection, error)
@@ -309,7 +285,7 @@ class Database:
         except self._driver.Error as error:
             self._forget(opened.connection, error)
         else:
-            opened.idle.append(opened.connection)
+            self.give_back(opened.connection)
 
     def _close_cursor(self, cursor: Any) -> None:
         """Close the cursor of a failed transaction, so that its connection really ends when it is closed.
@@ -337,34 +313,22 @@ class _Opened(Generic[X]):
     A turn opens dozens; as a generator (`contextmanager`) each would cost as much as its statement.
     """
 
-    __slots__ = ("_begin", "_database", "_driver", "_kind", "_made", "_turn", "_waits", "connection", "cursor", "idle")
+    __slots__ = ("_begin", "_database", "_driver", "_kind", "_made", "_turn", "connection", "cursor")
 
-    def __init__(
-        self,
-        database: Database,
-        turn: "threading.Lock | None",
-        idle: list[PoolProxiedConnection],
-        begin: str,
-        kind: Callable[[Any], X],
-        *,
-        waits: bool,
-    ) -> None:
-        """Use one of the connections `idle` when it is this thread's turn; `begin` is the SQL that begins the transaction, "" for none.
-
-        Unless it `waits`, the turn must be free at once.
-        """
-        self._database, self._turn, self.idle, self._begin, self._kind, self._waits = database, turn, idle, begin, kind, waits
+    def __init__(self, database: Database, turn: "threading.Lock | None", begin: str, kind: Callable[[Any], X]) -> None:
+        """Wait for `turn`, if given; `begin` is the SQL that begins the transaction, "" for none."""
+        self._database, self._turn, self._begin, self._kind = database, turn, begin, kind
         self._driver: Any
         self._made: X
         self.connection: PoolProxiedConnection
         self.cursor: Any
 
     def __enter__(self) -> X:
-        """Wait for the turn, begin the transaction and return what the block gets. Raises StoreLocked if it is not to wait."""
-        if self._turn is not None and not self._turn.acquire(blocking=self._waits):
-            raise StoreLocked("another thread works with the database")
+        """Wait for the turn, begin the transaction and return what the block gets."""
+        if self._turn is not None:
+            self._turn.acquire()
         try:
-            self.connection = self._database.take_connection(self.idle)
+            self.connection = self._database.take_connection()
             self._driver = self.connection.dbapi_connection
             self.cursor = self._driver.cursor()
             self._made = self._kind(self.cursor)
@@ -392,7 +356,7 @@ class _Opened(Generic[X]):
                 except BaseException as failure:
                     self._database.resolve_error(self, self._made, failure)
                     raise
-            self.idle.append(self.connection)
+            self._database.give_back(self.connection)
         finally:
             if self._turn is not None:
                 self._turn.release()

@@ -67,10 +67,6 @@ class Dialect:
     """A function called with each new connection of a reader; makes the database refuse every write over the connection."""
     take: Callable[[Any], None]
     """A function called with each new connection of the driver; prepares it for transactions that this program begins itself."""
-    hurry: Callable[[Any], None]
-    """A function called with each new connection of the driver that is not to wait for the locks of other processes."""
-    locked: Callable[[Exception], bool]
-    """A function that returns whether an error of the driver means that another process holds a lock."""
     alive: Callable[[Any], bool] | None
     """A function that returns whether a connection seems usable, without a round trip: False if the server is known to be gone.
 
@@ -160,8 +156,6 @@ def _build_sqlite(url: URL, pool: type[StaticPool | QueuePool]) -> Dialect:
         lock_schema=lambda _: None,
         read_only=_set_query_only,
         take=lambda _: None,
-        hurry=(lambda _: None) if pool is StaticPool else _set_no_wait,
-        locked=_is_locked,
         alive=None,
         unflushed=_may_be_unflushed,
         settle=(lambda _: None) if pool is StaticPool else _checkpoint,
@@ -207,16 +201,6 @@ def _may_be_unflushed(error: Exception) -> bool:
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
 
-def _set_no_wait(connection: Any) -> None:
-    cursor = connection.cursor()
-    cursor.execute("PRAGMA busy_timeout=0")
-    cursor.close()
-
-
-def _is_locked(error: Exception) -> bool:
-    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF == sqlite3.SQLITE_BUSY
-
-
 def _set_query_only(connection: Any, _record: object) -> None:
     cursor = connection.cursor()
     cursor.execute("PRAGMA query_only=ON")
@@ -251,8 +235,6 @@ def _build_postgresql(url: URL, *, any_encoding: bool) -> Dialect:
         lock_schema=_take_advisory_lock,
         read_only=_set_read_only,
         take=_set_own_transactions,
-        hurry=lambda _: None,
-        locked=lambda _: False,
         alive=_is_alive,
         unflushed=lambda _: False,
         settle=lambda _: None,  # the server stops itself when a flush fails

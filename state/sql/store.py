@@ -100,8 +100,6 @@ class SqlStore:
         """The number of concurrent calls for which the database has connections."""
         self._statements = compile_statements(dialect)
         self._fetch_rows = self._database.fetch_rows
-        self.call_unless_locked = self._database.hurry
-        """Implements `Store.call_unless_locked`."""
         self.definitions = SqlDefinitions(self._database, self._statements.definitions)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:

@@ -17,7 +17,7 @@ from orchestrator.sessions.session import Session
 from orchestrator.sessions.turn_context import RecordedTurn
 from orchestrator.turns import turn
 from state.journal import journal
-from state.journal.store import EffectStatus, StoreLocked, StoreUnwritable
+from state.journal.store import EffectStatus, StoreUnwritable
 from state.sql import commit as writing
 from state.sql import database, dialect
 from tests.crash import lab_flow_faults, lab_run_faults
@@ -222,8 +222,6 @@ def errors_ignored() -> None:
         try:
             with transaction(self, *given) as opened:
                 yield opened
-        except StoreLocked:  # no word of the disk: the call is begun anew in the thread
-            raise
         except StoreUnwritable:
             pass
 
@@ -241,12 +239,12 @@ def handle_kept() -> None:
         failed.append(connection)
         self._idle.append(connection)
 
-    def take(self: Any, idle: Any) -> Any:
+    def take(self: Any) -> Any:
         for connection in failed:
             if connection in self._idle:
                 self._idle.remove(connection)
                 return connection
-        return take_any(self, idle)
+        return take_any(self)
 
     database.Database._forget = keep  # type: ignore[method-assign]
     database.Database.take_connection = take  # type: ignore[method-assign]

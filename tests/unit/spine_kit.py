@@ -343,9 +343,9 @@ def opening_of(store: SqlStore) -> Any:
 
     @contextmanager
     def opened() -> Any:
-        connection = store._database.take_connection(store._database._idle)
+        connection = store._database.take_connection()
         yield connection.driver_connection
-        store._database._idle.append(connection)
+        store._database.give_back(connection)
 
     return opened()
 

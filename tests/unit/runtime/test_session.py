@@ -13,7 +13,6 @@ from state.events import fold
 from state.events.base import Event
 from state.events.calls import CallSucceeded
 from state.events.conversation import MessageReceived, TurnFinished
-from state.journal import quick_worker
 from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
 from state.journal.store import Commit, EffectChange, EffectConflict, Lease, StaleEpoch, StoreUnwritable
 from tests.unit.spine_kit import CHAT, NOW, World
@@ -68,7 +67,6 @@ def _full(commit: Commit) -> Any:
 
 async def test_a_cancelled_commit_is_stored_and_folded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who cancels its caller in the middle gets the cancellation after both: the state never misses a stored event."""
-    monkeypatch.setattr(quick_worker, "SLOW", 0.0)  # every call is slow, so the next one runs in the thread
     session = await world.session()
     begun, go = asyncio.Event(), asyncio.Event()
     loop, commit = asyncio.get_running_loop(), world.sql.commit

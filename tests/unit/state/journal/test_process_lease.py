@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from state.clock import SystemClock
-from state.journal import process_lease, quick_worker
+from state.journal import process_lease
 from state.journal.async_store import AsyncStore
 from state.journal.process_lease import PREFIX, keep_process_lease
 from state.journal.store import Lease, StoreUnwritable
@@ -49,7 +49,6 @@ async def test_a_lease_is_renewed_through_trouble_and_released_at_the_end(store:
 
 async def test_a_lease_got_in_the_moment_of_the_end_is_released(store: AsyncStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """The process ends while it asks for its first lease: the database gives it, and yet nobody waits for it to run out."""
-    monkeypatch.setattr(quick_worker, "SLOW", 0.0)  # every call is slow, so the next one runs in the thread and can be waited for
     acquire, asked = store.acquire, asyncio.Event()
     now = SystemClock().now()
     await acquire("another", "one", now, now)

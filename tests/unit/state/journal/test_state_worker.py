@@ -16,8 +16,8 @@ from state.journal.thread_worker import ThreadWorker, run_to_end
 from state.sql import open_store
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
-OWN = {"close", "commit_group", "call_unless_locked"}
-"""What the facade calls by itself: it has `aclose`, lets commits that wait together share a transaction, and does not wait for locks."""
+OWN = {"close", "commit_group"}
+"""What the facade calls by itself: it has `aclose` and lets commits that wait together share a transaction."""
 
 
 def test_every_method_of_the_port_is_there_with_its_parameters() -> None:
@@ -35,9 +35,6 @@ class Recorder:
 
     def __init__(self) -> None:
         self.calls: list[tuple[str, tuple[Any, ...]]] = []
-
-    def call_unless_locked(self, function: Any, *args: Any) -> Any:
-        return function(*args)
 
     def __getattr__(self, name: str) -> Any:
         return lambda *args: self.calls.append((name, args))
