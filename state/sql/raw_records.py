@@ -121,13 +121,6 @@ class RawReader:
                     for row in self._execute(str(query), query.params):
                         yield table, name, tuple(_decode(value) for value in row)
 
-    def list_problems(self) -> list[str]:
-        """Return what SQLite's integrity check reports; nothing for PostgreSQL, which has its own checksums."""
-        if not self.is_sqlite:
-            return []
-        said = (_decode(row[0]) for row in self._execute("PRAGMA integrity_check(20)", {}))
-        return [line for text in said for line in text.splitlines() if line != "ok" and not line.startswith("***")]
-
     def ask(self, query: Select[Any]) -> list[Any]:
         """Return the rows of `query`; on SQLite texts are returned as bytes."""
         return self._fetch_rows(query)

@@ -1,7 +1,7 @@
 """Checks the database itself: SQLite's file, its write-ahead log, the types of its values. Changes nothing."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from pkgutil import iter_modules
@@ -46,7 +46,7 @@ def explain_unchecked(url: str) -> str:
 
 
 def check_structure(path: Path) -> Iterator[Finding]:
-    """Run SQLite's integrity check on a database that the store cannot open, and yield its problems as findings."""
+    """Run SQLite's integrity check, also on a database that the store cannot open, and yield its problems as findings."""
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.text_factory = bytes
@@ -56,13 +56,9 @@ def check_structure(path: Path) -> Iterator[Finding]:
         said = [str(error)]
     except UnicodeDecodeError:
         said = [TABLE_LIST_DAMAGED]
-    yield from parse_problems([line for lines in said for line in lines.splitlines() if line != "ok" and not line.startswith("***")])
-
-
-def parse_problems(problems: Sequence[str]) -> Iterator[Finding]:
-    """Convert the lines of SQLite's integrity check to findings."""
-    for line in problems:
-        yield Finding(kind="damaged", place="database", why=f"SQLite says: {line}")
+    for line in (line for lines in said for line in lines.splitlines()):
+        if line != "ok" and not line.startswith("***"):
+            yield Finding(kind="damaged", place="database", why=f"SQLite says: {line}")
 
 
 def check_types(raw: RawReader) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ schedules, and the stored definitions.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Protocol, get_args
 
 from state.events.schedules import ScheduleAdded
@@ -78,7 +79,7 @@ def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: 
             store = open_reader(url)
             opened = True
             try:
-                _check_journal(_Check(store, raw, verified, judge, anchors, progress))
+                _check_journal(_Check(path, store, raw, verified, judge, anchors, progress))
             finally:
                 store.close()
     except Exception as error:  # noqa: BLE001 - a damaged database makes the driver raise anything; whatever it is, it is the finding
@@ -94,6 +95,8 @@ def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: 
 
 @dataclass(frozen=True)
 class _Check:
+    path: Path | None
+    """SQLite's file; None for PostgreSQL, which has its own checksums."""
     store: Store
     raw: RawReader
     verified: JournalReport
@@ -125,7 +128,7 @@ def _check_journal(look: _Check) -> None:
     sound = all(finding.kind == "note" for finding in findings)  # what a damaged record speaks of nobody knows
     findings.extend(check_blobs(look.store, spoken_of, look.raw.list_digests(), before=before if sound else ()))
     findings.extend(check_definition_texts(look.raw.ask))
-    findings.extend(database.parse_problems(look.raw.list_problems()))
+    findings.extend(database.check_structure(look.path) if look.path else ())
     if all(finding.kind == "note" for finding in findings):  # further comparisons with a damaged journal would mean nothing
         findings.extend(find_differences(look.raw.ask))
         findings.extend(find_run_differences(look.raw.ask))
