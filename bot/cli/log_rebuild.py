@@ -1,14 +1,18 @@
 """Rebuilds audit logs from the journal, into a new folder or in LOG_DIR; in LOG_DIR the old files are kept in a folder beside it."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+import typer
 from filelock import FileLock, Timeout
 
+from bot.cli.ops import escape_text, open_database_reader, write_json_lines, write_table
+from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
-from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
+from orchestrator.reports.erasure.erase import find_candidates, find_similar
+from orchestrator.reports.log_rebuild.rebuild import collect_names, rebuild_logs
 from state.audit_log.archives import list_logs
 from state.audit_log.interaction_log import find_user
 from state.audit_log.log_files import FOLDER_MODE, list_all_files
@@ -18,22 +22,41 @@ from state.events.codec import UnknownEvent
 from state.journal.store import Store, StoreError
 
 
-def rebuild_audit_logs(store: Store, settings: Settings, *, user: str, to: Path | None, replace: bool) -> tuple[Path, dict[str, int]]:
-    """Rebuild the audit logs of `user` ("" for everybody) and return the folder they are in and the number of records by person.
+def rebuild_audit_logs(user: str, *, to: Path | None, replace: bool, as_json: bool) -> None:
+    """Rebuild the audit logs of `user` ("" for everybody), and write the number of records by person.
 
     With `replace` they replace the logs in LOG_DIR, for which the bot must be stopped. Otherwise they are written into `to` or, if that is
     None, into a new folder beside LOG_DIR. Raises SettingsError if that is not possible now.
     """
+    settings = load_settings()
     stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
     folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
-    if not replace:
-        return folder, _write_logs(store, folder, user)
-    with _lock_database(settings):
-        counts = _write_logs(store, folder, user)
-        if not counts:
-            return settings.log_dir, counts
-        _swap_folders(folder, settings.log_dir, settings.log_dir.with_name(f"{settings.log_dir.name}-replaced-{stamp}"))
-    return settings.log_dir, counts
+    with open_database_reader(settings) as store:
+        user = _resolve_key(store, user) if user else ""
+        with _lock_database(settings) if replace else nullcontext():
+            counts = _write_logs(store, folder, user)
+            if replace and counts:
+                _swap_folders(folder, settings.log_dir, settings.log_dir.with_name(f"{settings.log_dir.name}-replaced-{stamp}"))
+                folder = settings.log_dir
+    if user and not counts:
+        typer.echo(escape_text(f"The journal tells of no turn and no decision of {user}: no log was written."), err=True)
+        raise typer.Exit(1)
+    if as_json:
+        write_json_lines([{"user": person, "records": count, "folder": str(folder)} for person, count in counts.items()])
+    else:
+        write_table(("whose log", "records"), list(counts.items()), title=f"rebuilt in {folder}")
+
+
+def _resolve_key(store: Store, user: str) -> str:
+    """Return the person key ("tg:7") for a key, a Telegram id, or a name that occurs in the journal.
+
+    Anything else is returned unchanged. Raises SettingsError if several people have the name.
+    """
+    people = {key: {name} for key, name in collect_names(store).items()}
+    candidates = find_candidates(people, user) or find_similar(people, user)
+    if len(candidates) > 1:
+        raise SettingsError(escape_text(f"{user!r} may be {' or '.join(candidates)}: give the key"))
+    return candidates[0] if candidates else f"tg:{user}" if user.isdecimal() else user
 
 
 def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:

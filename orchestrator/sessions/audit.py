@@ -4,7 +4,11 @@ An iteration is one answer of the model with the calls it led to. A failure here
 """
 
 import asyncio
+import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import orjson
@@ -14,7 +18,6 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import to_written_params
 from orchestrator.domain.outcome import Outcome
 from orchestrator.sessions.turn_context import Iteration
-from state.audit_log.batch_writer import BatchWriter
 from state.audit_log.interaction_log import InteractionLogger
 from state.audit_log.records import encode_record, find_log_user
 from state.clock import Clock, format_iso
@@ -24,12 +27,17 @@ from state.model.session_state import AgentState
 from state.stored import JsonObject
 from state.trace import get_trace_id
 
+log = logging.getLogger(__name__)
+
 SCHEMA = 2
 """The version of docs/audit-record.schema.json that the records follow."""
 ENCODED_TOGETHER = 100
 """After so many records of one run the event loop gets its turn."""
-BREATH = 0.05
-"""How many seconds a run that makes records more quickly than they are written waits after so many of them."""
+PAUSE_SECONDS = 0.05
+"""How long a run that makes records more quickly than they are written waits after so many of them."""
+MANY_WAITING = 1_000
+MOST_WAITING = 20_000
+"""How many records may wait in memory for a disk that stands still; later ones are left to the journal."""
 KEPT_ENTRIES = 5
 """How many of the latest confirmations and finished calls an audit record contains.
 
@@ -64,11 +72,13 @@ class Audit:
     """Writes audit records, with secrets masked, to the interaction log of each user."""
 
     def __init__(self, log: InteractionLogger, clock: Clock) -> None:
-        """Keep the interaction log and start the single writer thread."""
+        """Keep the interaction log; a thread of its own writes to it, and the end of the program waits for what it was given."""
         self._clock = clock
+        self._log = log
+        self._thread = ThreadPoolExecutor(1, "audit")
+        self._waiting: deque[tuple[str, bytes]] = deque()
         self._cards: dict[str, tuple[Card, JsonObject]] = {}
         """The latest cards as records have them, by id: most cards are in several records, and a card never changes, but is replaced."""
-        self._writer = BatchWriter(log, _mask_records)
 
     async def record_iteration(  # noqa: PLR0913 - each is a field of the record
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState, home: str = ""
@@ -112,7 +122,7 @@ class Audit:
             record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
             self._write(user, record)
             if number % ENCODED_TOGETHER == 0:  # a run may have thousands of nodes, and the loop belongs to everybody
-                await asyncio.sleep(BREATH if self._writer.is_behind else 0)
+                await asyncio.sleep(PAUSE_SECONDS if len(self._waiting) > MANY_WAITING else 0)
 
     async def record_decision(
         self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str, home: str = ""
@@ -132,7 +142,7 @@ class Audit:
                 "via": via,
                 "user_message": notice or (outcome.status if outcome else ""),
                 "executed_actions": [{"method": entry.method, "status": outcome.status if outcome else entry.status}],
-                "confirmation": _show_written_keys(entry.select(CONFIRMATION_KEYS)),
+                "confirmation": show_written_keys(entry.select(CONFIRMATION_KEYS)),
                 "outcome": (_describe_outcome(outcome) if outcome else {}) | {"notice": notice},
             },
         )
@@ -153,10 +163,25 @@ class Audit:
 
     def wait(self, seconds: float = 5.0) -> None:
         """Block until all records handed in so far are in the log, or could not be written. Raises TimeoutError after `seconds`."""
-        self._writer.wait(seconds)
+        self._thread.submit(self._write_waiting).result(seconds)
 
     def _write(self, user: str, record: JsonObject) -> None:
-        self._writer.put(user, [self._freeze(user, record)])
+        if len(self._waiting) >= MOST_WAITING:
+            log.error("so many audit records wait that one is left to the journal", extra={"action": "interaction_log.lost"})
+            return
+        self._waiting.append((user, self._freeze(user, record)))
+        with suppress(RuntimeError):  # the program ends
+            self._thread.submit(self._write_waiting)
+
+    def _write_waiting(self) -> None:
+        while self._waiting:
+            user, record = self._waiting.popleft()
+            try:
+                masked = _mask(user, record)
+            except Exception:  # what cannot be masked may hold a secret
+                log.exception("an interaction was not logged", extra={"action": "interaction_log.record"})
+            else:
+                self._log.write(user, masked)
 
     def _freeze(self, user: str, record: JsonObject) -> bytes:
         """Serialize the record with the fields that all records have, because the state in it may change before it is written."""
@@ -164,16 +189,9 @@ class Audit:
         return encode_record({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record})
 
 
-def _mask_records(user: str, records: Sequence[bytes]) -> Sequence[bytes]:
-    """Return the records with their secrets masked.
-
-    Most records contain no secret and are left unchanged, which is faster.
-    """
-    if is_free_of_secrets(b"\n".join(records)):
-        return records
-    return [
-        frozen if is_free_of_secrets(frozen) else encode_record({**mask_value(orjson.loads(frozen)), "user": user}) for frozen in records
-    ]
+def _mask(user: str, record: bytes) -> bytes:
+    """Return the record with its secrets masked. Most records contain no secret and are left unchanged, which is faster."""
+    return record if is_free_of_secrets(record) else encode_record({**mask_value(orjson.loads(record)), "user": user})
 
 
 def describe_model_node(done: NodeDone, text: str) -> PlayedNode:
@@ -221,7 +239,7 @@ def describe_provider(provider: str, failed_before: Sequence[str]) -> JsonObject
 
 def describe_card(card: Card) -> JsonObject:
     """Return a card as the agent state in a record has it."""
-    return _show_written_keys(card.to_stored_without(*_UNTOLD))
+    return show_written_keys(card.to_stored_without(*_UNTOLD))
 
 
 def trim_state(agent: AgentState, describe: Callable[[Card], JsonObject] = describe_card) -> JsonObject:
@@ -241,7 +259,7 @@ def _describe_outcome(outcome: Outcome) -> dict[str, object]:
     return {**told, "call": to_written_params(outcome.method, outcome.call)}
 
 
-def _show_written_keys(entry: dict[str, object]) -> dict[str, object]:
+def show_written_keys(entry: dict[str, object]) -> dict[str, object]:
     """Return a card's entry with the keys that the model gave to the commands of a batch."""
     params = entry.get("params")
     return {**entry, "params": to_written_params(str(entry.get("method", "")), params)} if isinstance(params, Mapping) else entry

@@ -11,11 +11,12 @@ from urllib.parse import unquote_to_bytes
 import orjson
 from pydantic import BaseModel
 
-from state.audit_log.chain import FIELD
 from state.canonical import to_storable_text
 
 log = logging.getLogger(__name__)
 
+CHAIN = "chain"
+"""The member of records of older versions with their place in a hash chain."""
 LONGEST_NAME = 120
 
 _MANY_USERS = "http:"
@@ -38,7 +39,7 @@ def find_log_owner(user: str) -> str:
     return ":".join(user.split(":", 2)[:2]) if user.startswith(_MANY_USERS) else user
 
 
-@lru_cache(maxsize=1024)  # see log_files.build_lock_path
+@lru_cache(maxsize=1024)  # pathlib takes as long as the write itself, and this is called for every record
 def build_log_path(folder: Path, user: str) -> Path:
     """Return the path of the file to which the log of `user` is written.
 
@@ -93,8 +94,7 @@ def parse_record(line: bytes) -> Iterator[dict[str, Any]]:
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
-    """Encode `record` as one JSON object, whatever it contains; its member "chain" is dropped, because the log adds its own."""
-    record = {key: value for key, value in record.items() if key != FIELD}
+    """Encode `record` as one JSON object, whatever it contains."""
     try:
         return orjson.dumps(record, default=_render_foreign, option=orjson.OPT_NON_STR_KEYS)
     except (TypeError, orjson.JSONEncodeError):

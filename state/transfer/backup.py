@@ -5,15 +5,14 @@ All rows are as of one moment, and the audit logs are copied just before it.
 
 import shutil
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from sqlalchemy import Connection, inspect, select
 
-from state.audit_log.archives import build_ledger_path, list_logs
-from state.audit_log.log_files import build_archive_lock_path, build_lock_path, hold_shared_lock, list_data_files, resolve_log
+from state.audit_log.archives import HALF, list_logs
+from state.audit_log.log_files import hold_lock, list_data_files
 from state.clock import format_iso, generate_id
 from state.journal.store import StoreError
 from state.sql.closed_mark import refuse_closed_database
@@ -95,16 +94,10 @@ def _collect(url: str, logs: Path, staging: Path, *, now: Callable[[], datetime]
 
 
 def _copy_log(log: Path, folder: Path) -> None:
-    """Copy each file of a log as of one moment, while its writers wait.
-
-    If a rewriting of the log is valid but not yet moved into place, its files are copied instead of the old ones.
-    """
-    with ExitStack() as locks:
-        locks.enter_context(hold_shared_lock(build_archive_lock_path(log)))
-        locks.enter_context(hold_shared_lock(build_lock_path(log)))
-        place = resolve_log(log)
-        for path in (*list_data_files(place), build_lock_path(place), build_ledger_path(place)):
-            if is_log_name(path.name) and path.is_file():
+    """Copy each file of a log as of one moment, while its writers wait."""
+    with hold_lock(log):
+        for path in list_data_files(log):
+            if is_log_name(path.name) and not path.name.endswith(HALF):
                 shutil.copyfile(path, folder / path.name)
 
 

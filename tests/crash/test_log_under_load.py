@@ -17,13 +17,12 @@ import pytest
 from state.audit_log.archives import open_all
 from state.audit_log.follower import Follower
 from state.audit_log.interaction_log import LIMIT, InteractionLogger, read_records
-from state.audit_log.verify import verify_logs
 from state.clock import SystemClock
 from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "state.audit_log.follower", "state.audit_log.interaction_log", "state.audit_log.verify"])
+PROCESSES.set_forkserver_preload(["pytest", "state.audit_log.follower", "state.audit_log.interaction_log"])
 MANY = 1_000_000
 
 
@@ -32,7 +31,6 @@ def _write(folder: Path, writer: int, count: int, limit: int, size: int) -> None
     text = "подними сумму " * (size // 26)
     for number in range(count):
         log.record("anna", {"type": "iteration", "writer": writer, "number": number, "user_message": text})
-    log.close(60)
 
 
 def _write_for_ever(folder: Path, writer: int, limit: int) -> None:
@@ -46,12 +44,9 @@ def _started(target: Any, *args: Any) -> BaseProcess:
 
 
 def _check(folder: Path) -> list[tuple[int, int]]:
-    """The log is whole and dense; who wrote what, in order."""
-    settling = InteractionLogger(folder, clock=SystemClock(), keep=MANY)
-    assert settling.close(60)
-    assert list(verify_logs(folder)) == []
-    records = list(read_records(folder, "anna"))
-    assert [record["chain"]["n"] for record in records] == list(range(1, len(records) + 1))
+    """Nothing is left half done once somebody has written again; who wrote what, in order."""
+    InteractionLogger(folder, clock=SystemClock(), keep=MANY).record("anna", {"writer": -1, "number": 0})
+    records = [record for record in read_records(folder, "anna") if record["writer"] >= 0]
     assert all(path.name.endswith(".gz") for path in folder.glob("anna.jsonl.*"))
     return [(record["writer"], record["number"]) for record in records]
 
@@ -63,7 +58,7 @@ def _check(folder: Path) -> list[tuple[int, int]]:
     ids=["short", "five megabytes"],
 )
 def test_four_processes_on_one_user_lose_tear_and_double_nothing(tmp_path: Path, count: int, limit: int, size: int) -> None:
-    """Every record of each writer is there once and in its order, numbers are dense over all rotations, every archive is valid."""
+    """Every record of each writer is there once and in its order, over all rotations."""
     writers = [_started(_write, tmp_path, writer, count, limit, size) for writer in range(4)]
     for writer in writers:
         writer.join(500)
@@ -77,8 +72,8 @@ def test_four_processes_on_one_user_lose_tear_and_double_nothing(tmp_path: Path,
 
 @pytest.mark.req("S004-49", "S004-A2")
 @pytest.mark.parametrize("kills", [25, pytest.param(200, marks=[pytest.mark.crash_long, pytest.mark.timeout(600)])])
-def test_writers_that_are_killed_leave_a_whole_chain(tmp_path: Path, kills: int) -> None:
-    """SIGKILL wherever it falls, in a write, a rotation or a packing: what was written stays, once, and the next one goes on from it."""
+def test_writers_that_are_killed_leave_whole_records(tmp_path: Path, kills: int) -> None:
+    """SIGKILL wherever it falls, in a write or a rotation: what was written stays, once, and the next one finishes the rotation."""
     written = 0
     for kill in range(kills):
         two = [_started(_write_for_ever, tmp_path, kill * 2 + number, 4_000) for number in range(2)]
@@ -102,49 +97,46 @@ def test_readers_that_follow_see_each_record_once(tmp_path: Path) -> None:
     """Two that follow and two processes that write, with a rotation every few records and packing behind their backs."""
     count = 60
     followers = [Follower(tmp_path / "anna.jsonl") for _ in range(2)]
-    seen: list[list[int]] = [[], []]
+    seen: list[list[tuple[int, int]]] = [[], []]
     writers = [_started(_write, tmp_path, writer, count, 3_000, 400) for writer in range(2)]
     while any(writer.is_alive() for writer in writers):
-        for follower, numbers in zip(followers, seen, strict=True):
-            numbers.extend(record["chain"]["n"] for record in follower.poll())
-    for follower, numbers in zip(followers, seen, strict=True):
-        numbers.extend(record["chain"]["n"] for record in follower.poll())
+        for follower, records in zip(followers, seen, strict=True):
+            records.extend((record["writer"], record["number"]) for record in follower.poll())
+    for follower, records in zip(followers, seen, strict=True):
+        records.extend((record["writer"], record["number"]) for record in follower.poll())
         follower.close()
 
-    assert seen == [list(range(1, 2 * count + 1))] * 2
+    assert seen[0] == seen[1]
+    assert sorted(seen[0]) == [(writer, number) for writer in range(2) for number in range(count)]
 
 
 @pytest.mark.req("S004-51")
 def test_the_oldest_archive_may_go_while_a_reader_holds_it(tmp_path: Path) -> None:
-    """Its reader reads it to the end, the eleventh rotation removes it, and the check knows where the chain now begins."""
+    """Its reader reads it to the end, the eleventh rotation removes it, and the rest is in order."""
     clock = FixedClock(START)
     log = InteractionLogger(tmp_path, clock=clock, limit=10)
     for number in range(11):
         log.record("anna", {"number": number})
         clock.advance(timedelta(seconds=number % 2))
-        assert log.close(10)
     oldest, *others = open_all(tmp_path / "anna.jsonl")
     for number in range(11, 14):
         log.record("anna", {"number": number})
-        assert log.close(10)
 
     assert not Path(oldest.name).exists()
     assert b'"number":0' in oldest.read()
     for file in (oldest, *others):
         file.close()
     assert [record["number"] for record in read_records(tmp_path, "anna")] == list(range(3, 14))
-    assert list(verify_logs(tmp_path)) == []
 
 
 @pytest.mark.req("S004-50")
-def test_archives_of_one_second_and_a_clock_that_goes_back_keep_the_chain(tmp_path: Path) -> None:
-    """Names stay unique and in order, so that the chain runs through them."""
+def test_archives_of_one_second_and_a_clock_that_goes_back_keep_the_order(tmp_path: Path) -> None:
+    """Names stay unique and sort as they were made."""
     clock = FixedClock(START)
     log = InteractionLogger(tmp_path, clock=clock, limit=10)
     for number, seconds in enumerate([0, 0, 0, -3600, 0, 1, 7200]):
         clock.advance(timedelta(seconds=seconds))
         log.record("anna", {"writer": 0, "number": number})
-        assert log.close(10)
     assert [number for _, number in _check(tmp_path)] == list(range(7))
 
 

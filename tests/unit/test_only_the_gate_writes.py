@@ -39,7 +39,6 @@ PRIVATE: Final = {
     "bot/http_api/server/protocol.py": "fields of another connection of its own class",
     "bot/monitoring/logging_setup.py": "the text of an exception, which has no other way to be replaced",
     "orchestrator/directory/reference.py": "the log of a copy of its own object",
-    "state/audit_log/batch_writer.py": "a timer of its own class, which must not keep the writer alive",
 }
 """Files that may switch off ruff's SLF001, which keeps others from the client behind a performer or a reader."""
 _PRIVATE_ACCESS: Final = re.compile(r"noqa:?[^\n]*\bSLF|noqa(?!:)|ruff: *noqa|\b[gs]etattr\([^)]*[\"']_|\b(?:vars|attrgetter)\([^)]*[\"']_")

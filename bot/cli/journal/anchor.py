@@ -52,7 +52,7 @@ def write_anchor(
 
     settings = load_settings()
     with open_database_reader(settings) as store:
-        anchor = take_anchor(store, settings.log_dir, SystemClock().now())
+        anchor = take_anchor(store, SystemClock().now())
     kind, _, rest = to.partition(":")
     match kind:
         case "-":

@@ -15,15 +15,12 @@ from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
     from orchestrator.reports.erasure.erase import ErasureFiles, ErasureResult, PersonSurvey
-    from orchestrator.reports.erasure.trace_search import Trace
     from state.sql.store import SqlStore
 
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
 _INCOMPLETE = "not erased, or not wholly: {why}; run the command again"
 _MAX_LISTED = 20
 """Maximum number of people listed in an error, which names those that may have been meant."""
-_LONGEST_PROBE = 16
-"""Number of characters shown of a person's text that was still found: enough to locate it, without showing all of it on the screen."""
 
 
 def add(app: typer.Typer) -> None:
@@ -39,7 +36,7 @@ def erase(
     listed: bool = typer.Option(False, "--list", help="Who was erased so far: to be repeated after a backup is restored."),
     as_json: bool = typer.Option(False, "--json", help=AS_JSON),
 ) -> None:
-    """Erase one person: delete the key that decrypts their records, their rows and their audit log, then search for what they wrote.
+    """Erase one person: delete the key that decrypts their records, their rows and their audit log, then search for their names and key.
 
     First remove the person from ACCESS_FILE; a running bot notices that within seconds. Earlier backups and exports are not changed. Exit
     codes: 0 = erased, and nothing was found afterwards, 1 = something remains (each place is named), the erasure cannot be proven, or a
@@ -216,16 +213,17 @@ def _write_survey(survey: "PersonSurvey", *, as_json: bool) -> None:
 
 def _write_erasure(done: "ErasureResult", person_survey: "PersonSurvey", *, as_json: bool) -> None:
     if as_json:
-        facts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": done.probe_count}
+        counts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": len(done.searched)}
         proof = {
+            "kept": dict(done.kept),
             "remains": len(done.remains),
             "held_by_others": len(done.held_by_others),
-            "proven": bool(done.probe_count) and not (done.remains or done.unproven_reasons),
+            "proven": not (done.remains or done.unproven_reasons),
         }
-        write_json_lines([{"kind": "erased", "person": done.person, **facts, **proof, "unproven": done.unproven_reasons}])
+        write_json_lines([{"kind": "erased", "person": done.person, **counts, **proof, "unproven": done.unproven_reasons}])
         write_json_lines(
             [
-                {"kind": kind, **_to_json(trace)}
+                {"kind": kind, "place": trace.place, "owner": trace.owner, "text": trace.text}
                 for kind, traces in (("remains", done.remains), ("held", done.held_by_others))
                 for trace in traces
             ]
@@ -234,33 +232,25 @@ def _write_erasure(done: "ErasureResult", person_survey: "PersonSurvey", *, as_j
     write_table(["where", "erased"], sorted(done.removed.items()))
     for user, count in sorted(done.rewritten.items()):
         _write_line(f"Audit log of {user}: the person was taken out of {count} records.")
-    texts = f"{done.probe_count} texts and names of the person"
+    if done.kept:
+        places = ", ".join(f"{name} {count:,}" for name, count in sorted(done.kept.items()))
+        _write_line(f"{done.person} itself stays as who acted: {places}.")
+    searched = f"searched every row and file for the secrets of their keys, for {', '.join(done.searched)}"
     if done.remains:
-        write_table(["still found in", "text"], [[trace.place, _trim(trace.probe)] for trace in done.remains])
-        why = [f"some stand in {len(done.remains)} places that should be empty", *done.unproven_reasons]
-        _write_line(f"Not proven: searched for {texts}; {'; '.join(why)}.")
+        write_table(["still found in", "what"], [[trace.place, trace.text] for trace in done.remains])
+        why = [f"{len(done.remains)} places should be empty", *done.unproven_reasons]
+        _write_line(f"Not proven: {searched}; {'; '.join(why)}.")
     elif done.unproven_reasons:
-        looked = f"searched for {texts} and found none, but " if done.probe_count else ""
-        _write_line(f"Not proven: {looked}{'; '.join(done.unproven_reasons)}.")
-    elif not done.probe_count:
-        _write_line(f"Nothing of {done.person} is left to search for; nothing was searched for, and nothing speaks against it.")
+        _write_line(f"Not proven: {searched}; {'; '.join(done.unproven_reasons)}.")
     else:
-        _write_line(f"Proven: searched for {texts} in every row and file, and found none of them in anything of {done.person}.")
+        _write_line(f"Proven: {searched}, and found none of them in anything of {done.person} but the key that stays.")
     if done.held_by_others:
         _write_line(
-            f"{len(done.held_by_others)} records of other people hold the same words;"
+            f"{len(done.held_by_others)} records of other people hold the same names;"
             " they are theirs and were left alone (--json lists them)."
         )
     if person_survey.names:
         _write_line("Take the person out of ACCESS_FILE too, if they are listed there.")
-
-
-def _to_json(trace: "Trace") -> dict[str, str]:
-    return {"place": trace.place, "owner": trace.owner, "text": _trim(trace.probe)}
-
-
-def _trim(text: str) -> str:
-    return text if len(text) <= _LONGEST_PROBE else f"{text[:_LONGEST_PROBE]}…"
 
 
 def _write_line(line: str) -> None:

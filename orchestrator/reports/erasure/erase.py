@@ -1,4 +1,4 @@
-"""Erases the stored data of one person, then searches the database and the files for the person's texts. This report changes data.
+"""Erases the stored data of one person, then searches the database and the files for what identifies them. This report changes data.
 
 The person's encryption keys, rows and audit log are deleted. Records of the journal stay unchanged, so its hash chain stays valid; without
 the keys the personal data in them is unreadable (docs/erasure.md).
@@ -6,7 +6,8 @@ the keys the personal data in them is unreadable (docs/erasure.md).
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -14,29 +15,20 @@ from pathlib import Path
 from orchestrator.domain.address import Address, list_possible_keys
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.language.text import replace_yo
-from orchestrator.reports.erasure.redaction import erase_from_record, erase_name
-from orchestrator.reports.erasure.trace_search import (
-    OPS,
-    Probes,
-    Trace,
-    collect_log_names,
-    find_log_names,
-    find_unproven_erasure,
-    search_file,
-    search_logs,
-    search_texts,
-)
-from orchestrator.reports.log_rebuild.rebuild import collect_names
+from orchestrator.reports.erasure.redaction import erase_name
+from orchestrator.reports.erasure.trace_search import OPS, Trace, find_log_names, search_file, search_logs, search_texts
+from orchestrator.reports.log_rebuild.rebuild import collect_names, rewrite_logs
 from orchestrator.runs.ending import build_owner_gone_row
-from state.audit_log.interaction_log import erase_user, list_logs_of, list_users, read_records, transform_user
+from state.audit_log.interaction_log import DamagedArchive, erase_user, list_logs_of, list_users, read_records
 from state.audit_log.records import find_log_owner
 from state.clock import generate_id
 from state.events.base import Event, type_names
 from state.events.calls import CallOutcomeUnknown
+from state.events.codec import UnknownEvent
 from state.events.confirmations import ConfirmationSuperseded
 from state.events.people import PersonErased
 from state.events.runs import RunStarted
-from state.journal.blobs import BLOB_TYPES, list_digests, parse_blob
+from state.journal.blobs import BLOB_TYPES, list_digests
 from state.journal.encryption import DamagedCiphertext
 from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
 from state.journal.streams import to_lease_key
@@ -50,7 +42,9 @@ OPEN: Mapping[str, str] = {
     "unknown": "nobody knows yet whether a call happened",
 }
 _LEASE = timedelta(seconds=60)
-NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person to search for (check STATE_DIR and LOG_DIR)"
+NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person (check STATE_DIR and LOG_DIR)"
+SHORTEST_NAME = 3
+"""A shorter name would be found everywhere, and is not searched for."""
 _UNREADABLE = (DamagedCiphertext, StoreUnwritable)
 """The errors of reading a record that was damaged, or one whose key the database itself cannot decode."""
 _THE_KEY = "(the key itself)"
@@ -75,15 +69,11 @@ class PersonSurvey:
     in_clear: int
     """The number of the person's records from before encryption was introduced, which cannot be made unreadable."""
     obstacles: tuple[str, ...]
-    probes: Probes
     secrets: tuple[str, ...] = field(repr=False)
     answers: frozenset[str] = field(repr=False)
-    """SHA-256 digests of the large values that only this person got; `shared` holds those that others got, too, and definitions of runs."""
-    shared: frozenset[str] = field(repr=False)
-    earlier: str
-    """Why an earlier erasure of the person is no proof, if nothing of them is left to search for; "" otherwise."""
+    """SHA-256 digests of the large values that only this person got."""
     gaps: tuple[str, ...]
-    """One sentence for each damage that hides data of the person, so that the search after the erasure cannot prove that it is gone."""
+    """One sentence for each damage because of which data of the person may be left."""
 
     @property
     def empty(self) -> bool:
@@ -92,22 +82,25 @@ class PersonSurvey:
 
     @property
     def unknown(self) -> bool:
-        """Whether the person has an audit log but no record in the journal, so that no texts are known to search for after the erasure."""
+        """Whether the person has an audit log but no record in the journal, which may then be another one."""
         return bool(self.log_records) and not (self.rows.get("events") or self.in_clear)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureResult:
-    """What an erasure removed, and what was still found when `probe_count` texts of the person were searched for afterwards."""
+    """What an erasure removed, and where what identifies the person was still found afterwards."""
 
     person: str
     removed: Mapping[str, int]
     rewritten: Mapping[str, int]
-    probe_count: int
+    searched: tuple[str, ...]
+    """The person's key and names, which were searched for; so were the secrets of their encryption keys."""
+    kept: Mapping[str, int]
+    """By table and "audit logs", how many rows or files still hold the person's key, as the one who acted."""
     remains: tuple[Trace, ...]
-    """Places where texts of the person were found although they should have been removed."""
+    """Places where names or secrets of the person were found although they should have been removed, and stray files with their key."""
     held_by_others: tuple[Trace, ...]
-    """Records of other people that contain the same words; they belong to those people and are left unchanged."""
+    """Records of other people that contain the same names; they belong to those people and are left unchanged."""
     unproven_reasons: tuple[str, ...]
     """The reasons why the search is no proof that everything was removed; empty if it is one."""
 
@@ -161,45 +154,44 @@ def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: s
     `name` is a further name of the person to search for, known to the caller ("" for none).
     """
     erasure = store.open_erasure()
-    probes, digests = Probes(), set[str]()
-    for known in (name, *erasure.list_actors().get(person, ()), *collect_log_names(place.logs, person)):
-        if known != Address.parse(person).chat:  # a token is called as its key says, and keys stay
-            probes.add_name(known)
-    mine, in_clear = erasure.list_records(person), 0
-    unread = 0
+    names = {name, *erasure.list_actors().get(person, ()), *find_log_names(place.logs, person)}
+    digests, in_clear, unread = set[str](), 0, 0
+    mine = erasure.list_records(person)
     for stream, seq in mine:
         event = _read_event(store, stream, seq)
         if event is None:
             unread += 1
         else:
-            in_clear += _collect_probes(event, person, probes)
+            in_clear += _is_in_clear(event)
+            names.update(_find_names(event, person))
             digests.update(_find_answers(event))
-    shared = _find_shared_answers(store, set(mine), digests)
-    for text in (
-        *erasure.iterate_inputs(person),
-        *(parse_blob(store.load_blob(digest) or "null") for digest in sorted(digests)),
-    ):
-        probes.add_texts(text)
     obstacles = [f"{OPEN[status]} (effect {effect_id}, {stream})" for effect_id, stream, status in _list_open_effects(store, person)]
     obstacles += [f"an input has not been worked on yet ({row_id})" for row_id in erasure.list_waiting(person)]
+    chat = Address.parse(person).chat  # a token is called as its key says, and keys stay
     return PersonSurvey(
         person=person,
-        names=tuple(sorted(probes.names)),
+        names=tuple(sorted(each for each in names if len(each) >= SHORTEST_NAME and each not in {chat, person})),
         rows=erasure.count_holdings(person),
-        log_records=sum(1 for user in list_logs_of(place.logs, person) for _ in read_records(place.logs, user)),
+        log_records=_count_log_records(place.logs, person),
         in_clear=in_clear,
         obstacles=tuple(obstacles),
-        probes=probes,
         secrets=tuple(erasure.list_secrets(person)),
-        answers=frozenset(digests - shared),
-        shared=frozenset(shared | (_list_definitions(store) - digests)),
-        earlier="" if probes.all else find_unproven_erasure(store, person),
+        answers=frozenset(digests - _find_shared_answers(store, set(mine), digests)),
         gaps=tuple(_find_gaps(store, person, unread)),
     )
 
 
+def _count_log_records(folder: Path, person: str) -> int:
+    count = 0
+    for user in list_logs_of(folder, person):
+        with suppress(DamagedArchive):
+            for _ in read_records(folder, user):
+                count += 1
+    return count
+
+
 def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
-    """Yield one sentence for each damaged key or record that may hide data of the person from the search.
+    """Yield one sentence for each damaged key or record because of which data of the person may be left.
 
     `unread` is how many records of the person cannot be read.
     """
@@ -210,7 +202,7 @@ def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
         elif row.damage:
             yield f"a row of the keys is damaged and may be theirs ({row.damage})"
     if unread:
-        yield f"{unread} of their records cannot be read, so nobody knows what to search for"
+        yield f"{unread} of their records cannot be read, so nobody knows which large answers are theirs"
     if lost := erasure.count_unkeyed(person):
         yield f"{lost} of their records are sealed under a key that is not known as theirs: it was not removed"
 
@@ -230,59 +222,78 @@ def erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFil
     removed.update(erasure.erase(person, now, digests=person_survey.answers, change=unname, end_run=end_run))
     own_logs = {person, *list_logs_of(place.logs, person)}
     removed.update({"person_keys": dropped, "log records": sum(erase_user(place.logs, user) for user in sorted(own_logs))})
-    change = partial(erase_from_record, person=person, names=names, runs=erasure.list_runs(person))
-    rewritten = {user: transform_user(place.logs, user, change) for user in list_users(place.logs)}
+    rewritten, troubles = _rewrite_logs(store, place.logs, person, names)
     erasure.purge_disk()
-    remains, traces = _search_leftovers(store, person_survey, place)
+    kept, remains, held = _search_leftovers(store, person_survey, place)
     done = ErasureResult(
         person=person,
         removed={name: count for name, count in removed.items() if count},
-        rewritten={user: count for user, count in rewritten.items() if count},
-        probe_count=len(person_survey.probes.all),
+        rewritten=rewritten,
+        searched=(person, *names),
+        kept=kept,
         remains=tuple(remains),
-        held_by_others=tuple(traces),
-        unproven_reasons=tuple(filter(None, (*person_survey.gaps, NOTHING_KNOWN if person_survey.unknown else "", person_survey.earlier))),
+        held_by_others=tuple(held),
+        unproven_reasons=tuple(filter(None, (*person_survey.gaps, NOTHING_KNOWN if person_survey.unknown else "", *troubles))),
     )
     _record_erasure(store, done, now=now, by=by)
     return done
 
 
-def _search_leftovers(store: SqlStore, person_survey: PersonSurvey, place: ErasureFiles) -> tuple[list[Trace], list[Trace]]:
-    """Search the database and the files after the erasure; return (matches that should be gone, matches in records of other people).
+def _rewrite_logs(store: SqlStore, folder: Path, person: str, names: Sequence[str]) -> tuple[dict[str, int], list[str]]:
+    """Take the person out of the logs of others; return the number of changed records by user, and why that failed where it did."""
+    if not folder.is_dir():
+        return {}, []
+    try:
+        return rewrite_logs(store, folder, [person, *names], partial(erase_name, person=person, names=names))
+    except (UnknownEvent, *_UNREADABLE) as error:
+        return {}, [f"the audit logs of others were not written anew ({error})"]
 
-    The second list holds records of other people that contain the same words; they stay. The raw bytes of the database's files are
-    searched, too, but only for texts that were found in no row and no log.
+
+def _search_leftovers(
+    store: SqlStore, person_survey: PersonSurvey, place: ErasureFiles
+) -> tuple[Mapping[str, int], list[Trace], list[Trace]]:
+    """Search the database and the files after the erasure.
+
+    Return by table how many rows hold the person's key, the matches that should be gone, and the matches in what is other people's. The raw
+    bytes of the database's files are searched, too, but only for what was found in no row and no log.
     """
-    probes = [*person_survey.probes.all, *person_survey.secrets]
-    traces = [*search_texts(store.open_erasure().iterate_texts(), probes), *search_logs(place.logs, probes)]
-    shared = {f"blobs {digest}" for digest in person_survey.shared}
-    theirs = [trace for trace in traces if trace.owner not in {"", person_survey.person} or trace.place in shared]
-    held = [trace for trace in theirs if trace.probe not in person_survey.secrets]
-    remains = [trace for trace in traces if trace not in held]
-    explained = {trace.probe for trace in traces}
-    for path in place.files:
-        left = [probe for probe in search_file(path, probes) if probe not in explained]
-        remains += [Trace(place=f"free space of {path.name}", owner="", probe=probe) for probe in left]
-    secret = [Trace(place=trace.place, owner=trace.owner, probe=_THE_KEY) for trace in remains if trace.probe in person_survey.secrets]
-    return secret + [trace for trace in remains if trace.probe not in person_survey.secrets], held
-
-
-def _collect_probes(event: StoredEvent, person: str, probes: Probes) -> bool:
-    """Add the personal texts of the event to `probes` (the texts to search for), and return whether any of them is stored unencrypted."""
-    told = False
-    blanks = type_names[event.type].blanks
-    for name, value in (("ts", event.ts), *event.data.items()):
-        if name not in blanks:
-            probes.add_kept(name, value)
-    for name, blank in blanks.items():
-        value = event.data.get(name)
-        told |= value != blank
-        if name.endswith("by_name"):
-            if event.data.get(name.removesuffix("_name")) == person and value != Address.parse(person).chat:
-                probes.add_name(str(value or ""))
+    person, secrets = person_survey.person, person_survey.secrets
+    texts = [*person_survey.names, *secrets]
+    kept = Counter[str]()
+    traces: list[Trace] = []
+    for trace in search_texts(store.open_erasure().iterate_texts(), [person, *texts]):
+        if trace.text == person:
+            kept[trace.place.partition(" ")[0]] += 1
         else:
-            probes.add_texts(value)
-    return told and SEALED not in event.raw
+            traces.append(trace)
+    for trace in search_logs(place.logs, [person, *texts]):
+        if trace.text == person and trace.owner not in {"", person}:
+            kept["audit logs"] += 1
+        else:
+            traces.append(trace)
+    # A large answer that only the person got was deleted.
+    theirs = [trace for trace in traces if trace.owner not in {"", person} or trace.place.startswith("blobs ")]
+    held = [trace for trace in theirs if trace.text not in secrets]
+    remains = [trace for trace in traces if trace not in held]
+    explained = {trace.text for trace in (*remains, *held)}
+    for path in place.files:
+        left = [text for text in search_file(path, texts) if text not in explained]
+        remains += [Trace(place=f"free space of {path.name}", owner="", text=text) for text in left]
+    hidden = [replace(trace, text=_THE_KEY) if trace.text in secrets else trace for trace in remains]
+    return kept, hidden, held
+
+
+def _is_in_clear(event: StoredEvent) -> bool:
+    """Return whether personal fields of the event are stored unencrypted."""
+    blanks = type_names[event.type].blanks
+    return SEALED not in event.raw and any(event.data.get(name) != blank for name, blank in blanks.items())
+
+
+def _find_names(event: StoredEvent, person: str) -> Iterator[str]:
+    """Yield the names that the event gives for the person."""
+    for name in type_names[event.type].blanks:
+        if name.endswith("by_name") and event.data.get(name.removesuffix("_name")) == person:
+            yield str(event.data.get(name) or "")
 
 
 def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
@@ -322,15 +333,6 @@ def _find_theirs(stored_events: Sequence[StoredEvent], mine: set[tuple[str, int]
     """Return the digests of which records of others speak. The definition that a run executes counts for everybody: its name is clear."""
     theirs = {digest for event in stored_events if (event.stream, event.seq) not in mine for digest in list_digests(event.type, event.data)}
     return theirs | {str(event.data["digest"]) for event in stored_events if event.type == RunStarted.__name__}
-
-
-def _list_definitions(store: SqlStore) -> set[str]:
-    """Return the digests of the definitions that runs have executed: their texts are the company's, also where a run quotes them."""
-    found, after = set[str](), ""
-    while page := store.scan_clear([RunStarted.__name__], after=after):
-        found |= {str(event.data.get("digest", "")) for event in page}
-        after = page[-1].id
-    return found
 
 
 def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
@@ -379,7 +381,7 @@ def _build_closing_event(effect_id: str, status: str, order: StoredOrder) -> tup
 def _record_erasure(store: SqlStore, done: ErasureResult, *, now: datetime, by: str) -> None:
     removed = [f"{name}: {count}" for name, count in sorted(done.removed.items())]
     keys = done.removed.get("person_keys", 0)
-    search = {"remains": len(done.remains), "probes": done.probe_count, "unproven": len(done.unproven_reasons)}
+    search = {"remains": len(done.remains), "probes": len(done.searched), "unproven": len(done.unproven_reasons)}
     event = PersonErased(person=done.person, by=by, keys=keys, removed=removed, **search)
     _commit(store, f"session:{OPS}", event, now=now, actor=by)
 

@@ -1,12 +1,16 @@
-"""Rebuilds the audit log from the journal after log files were lost. Each rebuilt record is marked as such. Sends nothing.
+"""Says what the audit logs must tell, from the journal, and writes them anew. Each rebuilt record is marked as such. Sends nothing.
 
 Three things cannot be rebuilt, because the journal does not hold them: button clicks without effect, the note that a restart found a call
 unfinished, and the bot's mode in a turn in which the model made no plan.
 """
 
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import orjson
 
@@ -16,9 +20,9 @@ from orchestrator.reports.log_rebuild.node_records import RunTrail, build_node_r
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_decision_record, build_iteration_records, build_trouble_record
 from orchestrator.reports.reading.journal_reader import parse_event, read_stream, to_session_name
 from orchestrator.sessions.audit import SCHEMA, trim_state
-from state.audit_log.interaction_log import LIMIT, InteractionLogger, build_log_path
+from state.audit_log.interaction_log import LIMIT, DamagedArchive, InteractionLogger, list_users, read_lines, rewrite_log
 from state.audit_log.log_files import FOLDER_MODE, open_private
-from state.audit_log.records import find_log_owner, find_log_user
+from state.audit_log.records import build_log_path, encode_record, find_log_owner, find_log_user, parse_record
 from state.clock import SystemClock, parse_iso
 from state.events import fold
 from state.events.base import Event
@@ -29,7 +33,10 @@ from state.events.freezing import ConfirmationReopened
 from state.events.runs import RunWoken
 from state.journal.store import Store, StoredEvent
 from state.model.session_state import SessionState
+from state.stored import JsonObject
 
+Identity = tuple[str, ...]
+Index = dict[Identity, deque[tuple[int, JsonObject]]]
 _PERSON_FIELDS = ("requested_by", "approved_by", "denied_by")
 _WITHDRAWN_VIA = frozenset({"model", "run"})
 """How a card is denied that no person has decided about: the model took it back, or its run ended."""
@@ -138,59 +145,124 @@ def collect_names(store: Store) -> dict[str, str]:
     return found
 
 
+@dataclass(kw_only=True)
+class ProjectedLog:
+    """The records that the journal tells of one user, in a temporary file, since a journal may not fit into memory."""
+
+    path: Path
+    places: list[tuple[str, int]] = field(default_factory=list)
+    """The timestamp and the byte in the file of each record, in no order."""
+
+    def iterate(self) -> Iterator[tuple[str, bytes]]:
+        """Yield (timestamp, encoded record) in order of time."""
+        with self.path.open("rb") as file:
+            for timestamp, place in sorted(self.places):
+                file.seek(place)
+                yield timestamp, file.readline().rstrip(b"\n")
+
+    def index(self) -> "Index":
+        """Return the records by what identifies them, each with its number in order of time."""
+        index: Index = {}
+        for number, (_, line) in enumerate(self.iterate()):
+            record = orjson.loads(line)
+            index.setdefault(identify(record), deque()).append((number, record))
+        return index
+
+
+def identify(record: JsonObject) -> Identity:
+    """Return what tells a record of a log from others; a few have it in common, such as those of a turn that went on after a card."""
+    card, outcome = record.get("confirmation"), record.get("outcome")
+    return (
+        *(str(record.get(name, "")) for name in ("type", "session", "turn_id", "iteration", "node", "what")),
+        str(card.get("confirmation_id", "")) if isinstance(card, Mapping) else "",
+        str(outcome.get("notice", "")) if isinstance(outcome, Mapping) else "",
+    )
+
+
+def project_logs(
+    store: Store, folder: Path, wanted: Callable[[str], bool] = lambda _: True, *, names: Mapping[str, str] | None = None
+) -> dict[str, ProjectedLog]:
+    """Write the records of each wanted user to a temporary file in `folder`, and return the files by user.
+
+    `names` gives names by person's key for people whom the journal does not name. Raises StoreError and UnknownEvent.
+    """
+    logs: dict[str, ProjectedLog] = {}
+    known = {**(names or {}), **collect_names(store)}
+    for stream in store.list_streams():
+        for person, record in rebuild_records(store, stream, known):
+            if not wanted(person):
+                continue
+            log = logs.setdefault(person, ProjectedLog(path=build_log_path(folder, person).with_suffix(".spool")))
+            with open(log.path, "ab", opener=open_private) as file:
+                log.places.append((str(record["timestamp"]), file.tell()))
+                file.write(encode_record({"timestamp": "", **mask_value(record), "user": person}) + b"\n")
+    return logs
+
+
+def is_meant(meant: str, user: str) -> bool:
+    """Return whether the log of `user` is meant by the key of a user, or of a token of the HTTP API with all its users; "" means all."""
+    return meant in {"", user, find_log_owner(user)}
+
+
 def rebuild_logs(
     store: Store, folder: Path, *, user: str = "", names: Mapping[str, str] | None = None, limit: int = LIMIT
 ) -> dict[str, int]:
     """Write the audit logs of all people, or only of `user`, into `folder`; return the number of records by person.
 
-    `folder` must be empty or not exist, else FileExistsError is raised. If there is nothing to write, no new folder is left behind. `names`
-    gives names by person's key for people whom the journal does not name. A log file begins a new archive after `limit` bytes; all archives
-    are kept, while the running bot keeps only ten.
+    `folder` must be empty or not exist, else FileExistsError is raised. If there is nothing to write, no new folder is left behind. A log
+    file begins a new archive after `limit` bytes; all archives are kept, while the running bot keeps only ten.
     """
-    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     if any(folder.iterdir()):
         raise FileExistsError(f"{folder} is not empty")
-    spools = _spool_records(store, folder, user, {**(names or {}), **collect_names(store)})
-    counts: dict[str, int] = {}
-    for person, spool in sorted(spools.items()):
-        counts[person] = _write_log(folder, person, spool, limit)
-        spool.unlink()
-    for place in made if not counts else ():
-        place.rmdir()
-    return counts
-
-
-def _spool_records(store: Store, folder: Path, user: str, names: Mapping[str, str]) -> dict[str, Path]:
-    """Write the records of each person to a temporary file in `folder`; return the files by person. A journal may not fit into memory."""
-    spools: dict[str, Path] = {}
-    for stream in store.list_streams():
-        for person, record in rebuild_records(store, stream, names):
-            if user and user not in {person, find_log_owner(person)}:
-                continue
-            path = spools.setdefault(person, build_log_path(folder, person).with_suffix(".spool"))
-            with open(path, "ab", opener=open_private) as file:
-                file.write(orjson.dumps(mask_value(record), default=str, option=orjson.OPT_APPEND_NEWLINE))
-    return spools
-
-
-def _write_log(folder: Path, person: str, spool: Path, limit: int) -> int:
-    """Write a person's records from the temporary file `spool` to `folder`, in order of time; return their number.
-
-    The bot's own logger writes them, so that the files look like the lost ones; a new archive begins after `limit` bytes.
-    """
     clock = _RecordClock()
-    log = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
-    with spool.open("rb") as file:
-        places: list[tuple[str, int]] = []
-        while line := file.readline():
-            places.append((orjson.loads(line)["timestamp"], file.tell() - len(line)))
-        for timestamp, place in sorted(places):
-            file.seek(place)
+    logger = InteractionLogger(folder, clock=clock, limit=limit, keep=1_000_000)
+    logs = project_logs(store, folder, partial(is_meant, user), names=names)
+    for person, log in sorted(logs.items()):
+        for timestamp, record in log.iterate():
             clock.at = parse_iso(timestamp)
-            log.record(person, orjson.loads(file.readline()))
-    log.close(60)
-    return len(places)
+            logger.append(person, record)
+        log.path.unlink()
+    for place in missing if not logs else ():
+        place.rmdir()
+    return {person: len(log.places) for person, log in sorted(logs.items())}
+
+
+def rewrite_logs(
+    store: Store, folder: Path, texts: Sequence[str], change: Callable[[JsonObject], JsonObject]
+) -> tuple[dict[str, int], list[str]]:
+    """Replace each record that contains one of `texts` by what the journal tells of it now, passed through `change`.
+
+    Return the number of replaced records by user, and the errors of logs that cannot be read, which stay as they are. A record of which the
+    journal tells nothing is dropped. Raises StoreError and UnknownEvent.
+    """
+    needles = [orjson.dumps(text)[1:-1] for text in texts]
+    counts: dict[str, int] = {}
+    troubles: list[str] = []
+    naming: list[str] = []
+    for user in list_users(folder):
+        try:
+            if any(needle in line.text for line in read_lines(build_log_path(folder, user)) for needle in needles):
+                naming.append(user)
+        except DamagedArchive as error:
+            troubles.append(str(error))
+    with TemporaryDirectory(dir=folder, prefix=".anew-") as place:
+        logs = project_logs(store, Path(place), naming.__contains__) if naming else {}
+        for user in naming:
+            index = logs[user].index() if user in logs else {}
+
+            def replace(text: bytes, index: Index = index) -> bytes | None:
+                for record in parse_record(text):
+                    same = index.get(identify(record))
+                    now = same.popleft()[1] if same else None
+                    if not any(needle in text for needle in needles):
+                        return text
+                    return encode_record(change(now)) if now is not None else None
+                return None
+
+            counts[user] = rewrite_log(folder, user, replace)
+    return counts, troubles
 
 
 class _RecordClock(SystemClock):

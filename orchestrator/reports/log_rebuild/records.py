@@ -11,7 +11,7 @@ from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import freeze_check
-from orchestrator.sessions.audit import CONFIRMATION_KEYS, describe_provider
+from orchestrator.sessions.audit import CONFIRMATION_KEYS, describe_provider, show_written_keys
 from orchestrator.sessions.paused_turns import is_node_of
 from orchestrator.sessions.turn_context import describe_service_answer
 from state.events.base import Event
@@ -62,6 +62,8 @@ class Turn:
         self.results: dict[str, StepEnd | ConfirmationRequested] = {}
         """The first result of each step, by slot ("turn/iteration/number"); a card stays the result even if its call ran in this turn."""
         self.started: dict[str, CallStarted] = {}
+        self.taken_back: set[str] = set()
+        """The cards that the model withdrew; a turn that went on withdraws them again."""
         self.withdrawn: list[ConfirmationDenied] = []
         """Cards that the model withdrew, in the order of its steps."""
         self.logged = 0
@@ -102,7 +104,8 @@ class Turn:
                 self.iterations[-1].service_answers.append(describe_service_answer(said))
             case CallStarted(turn_id=self.turn_id):
                 self.started.setdefault(said.slot, said)
-            case ConfirmationDenied(turn_id=self.turn_id, via="model"):
+            case ConfirmationDenied(turn_id=self.turn_id, via="model") if said.confirmation_id not in self.taken_back:
+                self.taken_back.add(said.confirmation_id)
                 self.withdrawn.append(said)
             case StepRefused() | ConfirmationRequested() | CallSucceeded() | CallRefused() | CallOutcomeUnknown():
                 if said.turn_id == self.turn_id and said.slot not in self.told | self.results.keys():
@@ -184,7 +187,7 @@ def build_decision_record(
         "via": said.via,
         "user_message": notice or status,
         "executed_actions": [{"method": entry.method, "status": status or entry.status}],
-        "confirmation": entry.select(CONFIRMATION_KEYS),
+        "confirmation": show_written_keys(entry.select(CONFIRMATION_KEYS)),
         "outcome": outcome,
     }
 
@@ -208,7 +211,8 @@ def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
             )  # of an erased person only an outline of the call is left
             method = "" if isinstance(end, OutcomeReconciled) else end.method
             base = {"status": status, "effect_id": end.effect_id, "method": method or sent.method}
-            told = {"status": status, "call": sent.params, "result": _load_answer(end, store), "notice": ""}
+            params = to_written_params(method or sent.method, sent.params)
+            told = {"status": status, "call": params, "result": _load_answer(end, store), "notice": ""}
             return "", status, base | kept | told
         case _:
             return "card-denied", "", {"notice": "card-denied"}

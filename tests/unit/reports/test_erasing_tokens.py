@@ -36,12 +36,11 @@ async def talk(home: Home) -> None:
 
 @pytest.mark.req("S004-X10")
 async def test_what_a_token_said_goes_and_is_proven_to_be_gone(home: Home) -> None:
-    """Its name, cards and fingerprints are the program's; texts, answers and values are searched for and found nowhere."""
+    """Texts, answers and values are nowhere any more; its key, which is its name too, stays as who acted."""
     await talk(home)
     found, done = run(home, TOKEN)
     assert (done.remains, done.unproven_reasons) == ((), ())
-    assert done.probe_count > 5
-    assert (found.names, WISH[:40] in "".join(found.probes.all)) == ((), True)
+    assert (found.names, done.searched) == ((), (TOKEN,))
     kept = everything(home)
     for secret in (WISH, "Синицын", "покажи сделку 482"):
         assert secret.encode() not in kept
@@ -49,40 +48,38 @@ async def test_what_a_token_said_goes_and_is_proven_to_be_gone(home: Home) -> No
 
 
 @pytest.mark.long
-async def test_a_text_of_a_token_that_stayed_is_found(home: Home) -> None:
-    """What is left out of the search is only what the program made: a copy of a message is a trace."""
+async def test_a_stray_file_that_names_a_token_is_found(home: Home) -> None:
+    """A copy of a log that somebody laid beside the logs."""
     await talk(home)
-    (home.folder / "logs" / "stray").write_text(WISH, encoding="utf-8")
+    (home.folder / "logs" / "stray").write_text(f'{{"session": "{TOKEN}:42"}}', encoding="utf-8")
     _, done = run(home, TOKEN)
     assert {trace.place for trace in done.remains} == {"stray"}
 
 
 @pytest.mark.long
-async def test_a_second_run_claims_nothing_that_it_did_not_search(home: Home, command: Any) -> None:
-    """After a proof there is nothing to prove; after a run that found something nothing is proven, however often it is repeated."""
+async def test_a_second_run_searches_again(home: Home, command: Any) -> None:
+    """What was found the first time is found again, until it is gone."""
     await talk(home)
-    assert command(TOKEN, "--yes")[0] == 0
-    code, shown = command(TOKEN, "--yes")
-    assert (code, "Proven" in shown, "nothing was searched for" in shown) == (0, False, True)
-    assert json.loads(command(TOKEN, "--yes", "--json")[1].splitlines()[-1])["proven"] is False
-
-    (home.folder / "logs" / "stray").write_text(OTHERS, encoding="utf-8")
-    assert command("http:shop", "--yes")[0] == 1
+    stray = home.folder / "logs" / "stray"
+    stray.write_text("http:shop", encoding="utf-8")
     for _ in range(2):
         code, shown = command("http:shop", "--yes")
-        assert (code, "Not proven" in shown, "found 1 places" in shown) == (1, True, True)
+        assert (code, "Not proven" in shown, "1 places should be empty" in shown) == (1, True, True)
+    stray.unlink()
+    assert command("http:shop", "--yes")[0] == 0
+    assert json.loads(command("http:shop", "--yes", "--json")[1].splitlines()[-1])["proven"] is True
 
 
 @pytest.mark.long
-async def test_an_erasure_that_was_broken_off_before_its_search_proves_nothing(home: Home, command: Any) -> None:
-    """The keys are gone and nothing was searched: the next run says so and does not call it a proof."""
+async def test_an_erasure_that_was_broken_off_is_finished_by_the_next(home: Home, command: Any) -> None:
+    """The keys are gone and nothing was searched: the next run does what is left."""
     await talk(home)
     with opened(home) as store:
         found = erase.inspect_person(store, TOKEN, home.place)
         with patch.object(erase, "_search_leftovers", side_effect=StoreError("killed")), pytest.raises(StoreError):
             erase.erase_person(store, found, home.place, now=LATER, by="cli:ops")
     code, shown = command(TOKEN, "--yes")
-    assert (code, "broken off before its search" in shown) == (1, True)
+    assert (code, "Proven" in shown) == (0, True)
 
 
 async def test_a_name_that_is_not_the_key_is_looked_for(home: Home) -> None:

@@ -10,7 +10,6 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.gate.execute.recovery import DETAIL
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs, rebuild_records
 from state.audit_log.interaction_log import list_users, read_records
-from state.audit_log.verify import verify_logs
 from state.events.base import Event, type_names
 from state.events.calls import CallOutcomeUnknown, OutcomeReconciled
 from state.journal.store import Commit, StoredEvent
@@ -20,8 +19,8 @@ from tests.unit.spine_portal import lost, says
 
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
 LATER = datetime(2026, 11, 22, tzinfo=UTC)
-UNTOLD = {"chain", "rebuilt", "mode"}
-"""What the two are allowed to differ in: places in the chain, and the mode of a turn without a plan."""
+UNTOLD = {"rebuilt", "mode"}
+"""What the two are allowed to differ in: the mode of a turn without a plan is in no event."""
 
 
 async def conversation(world: World) -> None:
@@ -93,7 +92,6 @@ async def test_a_rebuilt_log_tells_what_the_lost_one_told(tmp_path: Path) -> Non
         for number, (old, new) in enumerate(zip(records, after[user], strict=True)):
             for key in (old | new).keys() - {"trace_id"}:  # which input a record goes back to only its turn tells afterwards
                 assert new.get(key) == old.get(key), (user, number, key)
-    assert list(verify_logs(tmp_path / "rebuilt")) == []
     assert {record["rebuilt"] for user in after for record in read_records(tmp_path / "rebuilt", user)} == {True}
 
 

@@ -10,16 +10,14 @@ from typer.testing import CliRunner
 from bot.cli.logs import app
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
-from orchestrator.reports.lost_logs import find_lost_logs
+from orchestrator.reports.log_rebuild.verify import verify_logs
 from state.audit_log.interaction_log import InteractionLogger, erase_user, list_users, read_records
 from state.audit_log.records import build_log_path, find_log_owner, find_log_user, is_log_of
-from state.audit_log.verify import verify_logs
 from state.clock import SystemClock
 from state.sql import open_store
-from tests.fixed_clock import FixedClock
 from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, a_door
-from tests.unit.reports.erasing_kit import Home, a_command, a_home, often, opened, run  # noqa: F401 - fixtures among them
-from tests.unit.spine_kit import NOW, raise_sum, reply
+from tests.unit.reports.erasing_kit import LATER, Home, a_command, a_home, often, opened, run  # noqa: F401 - fixtures among them
+from tests.unit.spine_kit import raise_sum, reply
 
 LONG = "client-" * 18
 """A user whose name is too long for a file: it stands there as a hash."""
@@ -57,7 +55,8 @@ async def test_each_user_of_a_token_has_a_log_of_their_own(home: Home) -> None:
         **{user: [("iteration", user)] * (2 if user == "http:site:42" else 1) for user in SITE_LOGS},  # one went on after its card
     }
     assert {record["user"] for record in read_records(logs, "http:site:42")} == {"http:site:42"}
-    assert list(verify_logs(logs)) == []
+    with opened(home) as store:
+        assert list(verify_logs(store, logs, now=LATER)) == []
 
 
 async def test_rebuilt_logs_have_the_same_users(home: Home, tmp_path: Path) -> None:
@@ -86,6 +85,7 @@ async def test_the_commands_know_a_token_and_its_users(home: Home, monkeypatch: 
     """`show` of a token merges its logs in order of time; of a user it shows that one."""
     await talk(home)
     monkeypatch.setenv("LOG_DIR", str(home.folder / "logs"))
+    monkeypatch.setenv("STATE_DIR", str(home.folder / "state"))
     monkeypatch.setenv("COLUMNS", "300")
     root = typer.Typer()
     root.add_typer(app, name="logs")
@@ -107,17 +107,16 @@ async def test_each_log_that_is_gone_is_missed_by_the_journal(home: Home) -> Non
     await talk(home)
     logs = home.folder / "logs"
     users = sorted(list_users(logs))
+    [shop] = read_records(logs, "http:shop:42")
     with opened(home) as store:
-        assert list(find_lost_logs(store, logs, {})) == []
         for number, user in enumerate(users, start=1):
             assert erase_user(logs, user)
-            assert [(finding.kind, finding.place) for finding in find_lost_logs(store, logs, {})] == [
+            assert [(finding.kind, finding.place) for finding in verify_logs(store, logs, now=LATER)] == [
                 ("missing", one) for one in users[:number]
             ]
-        InteractionLogger(logs, clock=FixedClock(NOW)).record("http:site", {"type": "iteration", "session": "http:site:42"})
-        assert "http:site:42" not in [finding.place for finding in find_lost_logs(store, logs, {})]
-        erased = {"http:site": "2999-01-01T00:00:00.000000Z"}
-        assert [finding.place for finding in find_lost_logs(store, logs, erased)] == ["http:chief", "http:shop:42"]
+        InteractionLogger(logs, clock=SystemClock()).record("http:shop", {**shop, "user": "http:shop"})
+        assert "http:shop:42" not in [finding.place for finding in verify_logs(store, logs, now=LATER)]
+        assert list(verify_logs(store, logs, "http:shop:42", now=LATER)) == []
 
 
 @pytest.mark.parametrize(

@@ -21,8 +21,8 @@ from tests.unit.runtime.test_turns_go_on import decide
 from tests.unit.services.rag.rag_kit import build_service, run_rag, write_files
 from tests.unit.spine_kit import ANNA, World, message, raise_sum, reply, step
 
-UNTOLD = {"chain", "rebuilt", "mode", "trace_id"}
-"""What the two may differ in: places in the chain, the mode of a turn without a plan, and which input a record goes back to."""
+UNTOLD = {"rebuilt", "mode", "trace_id"}
+"""What the two may differ in: the mode of a turn without a plan, and which input a record goes back to."""
 ANSWER = {"model": "scripted", "provider": "openai", "failed_before": [], "tokens": {"prompt": 10, "completion": 5}}
 ASK = step("ask_documents", {"question": QUESTION})
 

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.reports.erasure.erase import ErasureFiles
+from orchestrator.reports.log_rebuild.verify import verify_logs
 from orchestrator.reports.restore import RestoreReport, prepare_restored
-from state.audit_log.verify import verify_logs
 from state.findings import Finding
-from state.sql import SqlStore, build_sqlite_url, open_store
+from state.sql import SqlStore, build_sqlite_url, open_reader, open_store
 from state.sql.closed_mark import KEY
 from state.transfer.backup import CreatedBackup, create_backup
 from state.transfer.manifest import ErasedPerson
@@ -94,7 +94,10 @@ class Home:
         """What is not as it was written."""
         checked = verify_journal(self.url, judge=EffectChecker, anchors={}, progress=lambda _: None)
         assert not checked.uncheckable, checked.uncheckable
-        return [one for one in (*checked.findings, *verify_logs(self.logs)) if one.kind != "note"]
+        store = open_reader(self.url)
+        logs = list(verify_logs(store, self.logs, now=NOW))
+        store.close()
+        return [finding for finding in (*checked.findings, *logs) if finding.kind != "note"]
 
 
 @contextmanager

@@ -15,15 +15,15 @@ import typer
 from typer.testing import CliRunner
 
 from bot.cli.journal import anchor, verify
+from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from sandbox.telegram.server import running
 from sandbox.telegram.settings import TelegramSandboxSettings
-from state.audit_log.interaction_log import InteractionLogger, erase_user, transform_user
-from state.audit_log.verify import verify_logs
-from state.clock import SystemClock, format_iso
+from state.audit_log.interaction_log import InteractionLogger, read_records
+from state.clock import SystemClock
 from state.journal import journal
 from state.journal.journal import RecordHead
-from state.sql import build_sqlite_url, open_reader
-from state.verify.anchors import Anchor, NoAnchor, check_logs, group_by_stream, read_anchors, take_anchor
+from state.sql import build_sqlite_url, open_reader, open_store
+from state.verify.anchors import Anchor, NoAnchor, group_by_stream, read_anchors, take_anchor
 from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import CHAT, NOW
 from tests.unit.verify_kit import STREAM, told, verified
@@ -37,7 +37,7 @@ def anchored(database: Path) -> Anchor:
     """Where it stands."""
     store = open_reader(build_sqlite_url(database))
     try:
-        return take_anchor(store, database.parent / "logs", SystemClock().now())
+        return take_anchor(store, SystemClock().now())
     finally:
         store.close()
 
@@ -161,62 +161,20 @@ def test_an_anchor_goes_to_an_ops_chat(database: Path, tmp_path: Path, monkeypat
     assert "verysecret" not in str(refused.exception)
 
 
-def test_an_erasure_breaks_no_anchor(database: Path) -> None:
-    """The log of who was erased is deleted and that of another rewritten: told as notes. Without the erasure both are damage."""
-    logs, clock = database.parent / "logs", SystemClock()
-    writer = InteractionLogger(logs, clock=clock)
-    for user in (CHAT, "tg:1006"):
-        writer.record(user, {"type": "trouble", "errors": ["x"]})
-        writer.record(user, {"type": "trouble", "errors": ["y"]})
-    writer.close()
-    kept, began = anchored(database), format_iso(clock.now())
-    erase_user(logs, CHAT)
-    transform_user(logs, "tg:1006", lambda record: None if record["errors"] == ["x"] else record)
-
-    assert [(item.kind, item.place) for item in check_logs([kept], logs, {})] == [
-        ("damaged", "tg%3a1006.jsonl"),
-        ("cut", "tg%3a1007.jsonl"),
-    ]
-    later, before = format_iso(clock.now()), "2026-01-01T00:00:00.000000Z"
-    assert {item.kind for item in check_logs([kept], logs, {CHAT: before})} == {"damaged", "cut"}
-    lawful = list(check_logs([kept], logs, {CHAT: began}))
-    assert [item.kind for item in lawful] == ["note", "note"]
-    assert kept.at in lawful[0].why
-    assert {item.kind for item in check_logs([kept], logs, {CHAT: later})} == {"damaged", "note"}, "rewritten before any erasure"
-
-
-def test_a_log_that_was_written_anew_is_caught_with_an_anchor_only(database: Path) -> None:
-    """Its own chain is right, and it is longer than it was; the record at the number of the anchor is another one."""
-    logs = database.parent / "logs"
-    writer = InteractionLogger(logs, clock=SystemClock())
-    writer.record("tg:1006", {"type": "trouble", "errors": ["x"]})
-    kept = anchored(database)
-    writer.record("tg:1006", {"type": "trouble", "errors": ["y"]})
-    assert list(check_logs([kept], logs)) == []
-    erase_user(logs, "tg:1006")
-    for text in "abc":
-        writer.record("tg:1006", {"type": "trouble", "errors": [text]})
-    writer.close()
-
-    assert list(verify_logs(logs)) == []
-    assert [(item.kind, item.place, item.seq) for item in check_logs([kept], logs)] == [("damaged", "tg%3a1006.jsonl", 1)]
-
-
 def test_a_database_put_back_beside_newer_logs_is_named(database: Path) -> None:
-    """The chain of an older copy is whole; the log knows a turn that it does not, and is named with the number of its record."""
-    turn = {"type": "iteration", "session": CHAT, "turn_id": "01a2030b-90be-799d-b898-6bb62976bc1e"}
-    writer = InteractionLogger(database.parent / "logs", clock=FixedClock(NOW))
-    store = open_reader(build_sqlite_url(database))
-    known = next(event.data["turn_id"] for event in store.read_events(STREAM) if event.data.get("turn_id"))
+    """The chain of an older copy is whole; the log knows a turn that it does not, and is named with its line."""
+    logs = database.parent / "logs"
+    store = open_store(build_sqlite_url(database))
+    rebuild_logs(store, logs)
     store.close()
-    writer.record(CHAT, {**turn, "turn_id": known})
     assert CliRunner().invoke(app, ["verify"]).exit_code == 0
-    writer.record(CHAT, turn)
-    writer.close()
+    *_, last = (record for record in read_records(logs, CHAT) if record["type"] == "iteration")
+    InteractionLogger(logs, clock=FixedClock(NOW)).record(CHAT, {**last, "turn_id": "01a2030b-90be-799d-b898-6bb62976bc1e"})
+    count = len(list(read_records(logs, CHAT)))
 
     done = CliRunner().invoke(app, ["verify", "--json"])
 
     assert done.exit_code == 1
     found = [line for line in map(orjson.loads, done.stdout.splitlines()) if line.get("kind") == "inconsistent"]
-    assert [(line["place"], line["seq"], line["file"]) for line in found] == [(CHAT, 2, "tg%3a1007.jsonl")]
-    assert "older copy of the database" in found[0]["what"]
+    assert [(line["place"], line["seq"], line["file"]) for line in found] == [(CHAT, count, "tg%3a1007.jsonl")]
+    assert "older database put back" in found[0]["what"]

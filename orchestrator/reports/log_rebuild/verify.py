@@ -1,0 +1,164 @@
+"""Compares the audit logs with what the journal tells now, record by record. Changes nothing."""
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sized
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Final
+
+import orjson
+
+from bitrix.masking import mask_value
+from orchestrator.reports.erasure.trace_search import OPS
+from orchestrator.reports.log_rebuild.comparison import find_difference, is_without_event
+from orchestrator.reports.log_rebuild.rebuild import Index, identify, is_meant, project_logs
+from orchestrator.reports.reading.journal_reader import read_stream
+from state.audit_log.archives import list_segments
+from state.audit_log.interaction_log import KEEP, DamagedArchive, Line, list_users, read_lines
+from state.audit_log.records import build_log_path, find_log_owner
+from state.clock import format_iso
+from state.events.people import PersonErased
+from state.findings import Finding, FindingKind
+from state.journal.store import Store
+from state.stored import JsonObject
+
+_WRITTEN_WITHIN: Final = timedelta(minutes=1)
+"""A record is written just after its event; a slow disk may take longer."""
+_MENDED: Final = "`sdelka logs rebuild` writes it anew"
+
+
+def find_erasures(store: Store) -> dict[str, str]:
+    """Return the time of the last erasure of each erased person, by key."""
+    erasures = (event for event in read_stream(store, f"session:{OPS}") if event.type == PersonErased.__name__)
+    return {PersonErased.from_data(event.data).person: event.ts for event in erasures}
+
+
+def verify_logs(store: Store, folder: Path, user: str = "", *, now: datetime) -> Iterator[Finding]:
+    """Yield what is wrong with the logs of `user` ("" for all; a token of the HTTP API means those of its users, too), and notes.
+
+    What was committed in the last minute is not missed. Raises StoreError and UnknownEvent if the journal cannot be read.
+    """
+    erased = find_erasures(store)
+    since = format_iso(now - _WRITTEN_WITHIN)
+    with TemporaryDirectory() as place:
+        of_owner = partial(is_meant, find_log_owner(user))
+        logs = project_logs(store, Path(place), of_owner)
+        users = sorted({*filter(of_owner, list_users(folder)), *logs}, key=lambda each: (find_log_owner(each), each))
+        for owner, same_owner in groupby(users, find_log_owner):
+            indexes = {each: logs[each].index() if each in logs else {} for each in same_owner}
+            for each in indexes:
+                findings = list(_LogComparison(each, indexes, erased.get(owner, ""), since).compare(folder))
+                yield from findings if is_meant(user, each) else ()
+
+
+@dataclass
+class _LogComparison:
+    """Walks one log from its oldest line to its newest.
+
+    `projected` holds what the journal tells and no log told yet, by user: of the log's own and of the other users of the same token of the
+    HTTP API, whose records are in the token's own log if they are from before each of them had one.
+    """
+
+    user: str
+    projected: Mapping[str, Index]
+    erased_at: str
+    since: str
+    first: str = ""
+    """The time of the oldest record in the log."""
+    torn: list[Line] = field(default_factory=list)
+    extra: list[tuple[Line, JsonObject]] = field(default_factory=list)
+    """Records of which the journal tells nothing."""
+    differing: list[tuple[Line, str]] = field(default_factory=list)
+    places: list[tuple[int, str, int]] = field(default_factory=list)
+    """For each record that the journal tells of: its number, the file and the line."""
+
+    def compare(self, folder: Path) -> Iterator[Finding]:
+        """Yield the findings: of each kind the first one, and how many more there are."""
+        path = build_log_path(folder, self.user)
+        damage = ""
+        try:
+            for line in read_lines(path):
+                self._take(line)
+        except DamagedArchive as error:
+            damage = str(error)
+            yield self._build_finding("damaged", damage)
+        except FileNotFoundError:
+            pass
+        if self.differing:
+            line, name = self.differing[0]
+            yield self._build_finding("inconsistent", f"{name} is not what the journal tells{_count_more(self.differing)}", line)
+        added = [(line, record) for line, record in self.extra if not is_without_event(record) and _get_time(record) < self.since]
+        if added:
+            line, record = added[0]
+            why = f"the journal does not tell of this {record.get('type')}{_count_more(added)}: it was added, or an older database put back"
+            yield self._build_finding("inconsistent", why, line)
+        if self.extra and len(added) < len(self.extra):
+            why = f"{len(self.extra) - len(added)} records tell of what is in no event, such as presses that did not count"
+            yield self._build_finding("note", why)
+        if not damage:
+            yield from self._check_missing(is_pruned=folder.is_dir() and len(list_segments(path)) >= KEEP)
+
+    def _take(self, line: Line) -> None:
+        try:
+            record = orjson.loads(line.text)
+            self.first = self.first or _get_time(record)
+        except (orjson.JSONDecodeError, AttributeError):
+            if line.text.strip():
+                self.torn.append(line)
+            return
+        if record.get("type") == "rewritten":  # older versions noted so that an erasure had changed the log
+            return
+        same = self._find(record, self.user) or self._find(record, str(record.get("session")))
+        if not same:
+            self.extra.append((line, record))
+            return
+        number, projected = same.popleft()
+        self.places.append((number, line.file, line.number))
+        difference = find_difference({**mask_value(record), "user": record.get("user")}, {**projected, "user": self.user})
+        if difference:
+            self.differing.append((line, difference))
+
+    def _find(self, record: JsonObject, user: str) -> deque[tuple[int, JsonObject]] | None:
+        return self.projected.get(user, {}).get(identify(record))
+
+    def _check_missing(self, *, is_pruned: bool) -> Iterator[Finding]:
+        erased = pruned = 0
+        missing: list[tuple[int, JsonObject]] = []
+        first = min(self.places, default=(0, "", 0))[0]
+        left = (each for same in self.projected[self.user].values() for each in same if each[1]["type"] != "trouble")
+        for number, record in sorted(left, key=itemgetter(0)):
+            if _get_time(record) <= self.erased_at:
+                erased += 1
+            elif is_pruned and number < first:
+                pruned += 1
+            elif _get_time(record) < self.since:
+                missing.append((number, record))
+        if erased:
+            yield self._build_finding("note", f"{erased} records went when the person was erased ({self.erased_at})")
+        if pruned:
+            yield self._build_finding("note", f"{pruned} records from before {self.first} went with the oldest archives")
+        if missing:
+            number, record = missing[0]
+            before = max((place for place in self.places if place[0] < number), default=(0, "", 0))
+            where = "behind this line" if before[1] else "before the first record"
+            why = f"the {record['type']} of {_get_time(record)} in {record['session']} is missing {where}{_count_more(missing)}: {_MENDED}"
+            yield Finding(kind="missing", place=self.user, why=why, file=before[1], seq=before[2] or None)
+        if self.torn:
+            why = "no record, and something is missing" if missing else "half a record, which its writer never finished; nothing is missing"
+            yield self._build_finding("damaged" if missing else "note", f"{why}{_count_more(self.torn)}", self.torn[0])
+
+    def _build_finding(self, kind: FindingKind, why: str, line: Line | None = None) -> Finding:
+        return Finding(kind=kind, place=self.user, why=why, file=line.file if line else "", seq=line.number if line else None)
+
+
+def _get_time(record: JsonObject) -> str:
+    return str(record.get("timestamp"))
+
+
+def _count_more(items: Sized) -> str:
+    return f" (and {len(items) - 1} more)" if len(items) > 1 else ""
