@@ -22,7 +22,7 @@ SYSLOG = "/dev/log"
 SYSLOG_PORT = 514
 LONGEST_MESSAGE = 4096
 TIMEOUT = 10.0
-HELP = """Write where every stream and log stands (number and hash of its last record) to a place that the bot cannot rewrite.
+HELP = """Write where every stream stands (number and hash of its last record) to a place that the bot cannot rewrite.
 
 Afterwards `sdelka journal verify --anchor FILE` notices also what no chain can notice of itself: an end that is gone, or a journal written
 anew from the beginning. Exit codes: 0 written, 2 wrong use, or the place did not take it. See docs/verify.md.
@@ -34,7 +34,7 @@ OWN_HELP = "Take a file that you could rewrite yourself all the same."
 
 
 def add(app: typer.Typer) -> None:
-    """Add to `app` the command `anchor`, which notes the last record of each stream and log in a safe place."""
+    """Add to `app` the command `anchor`, which notes the last record of each stream in a safe place."""
     app.command(name="anchor", help=HELP)(write_anchor)
 
 
@@ -43,7 +43,7 @@ def write_anchor(
     *,
     own: bool = typer.Option(default=False, help=OWN_HELP),
 ) -> None:
-    """Write an anchor (the number and hash of each stream's and log's last record) to the place `to`; `HELP` is the command's help text.
+    """Write an anchor (the number and hash of each stream's last record) to the place `to`; `HELP` is the command's help text.
 
     With `own` the place may be a file that this user could rewrite; otherwise such a file is refused.
     """
