@@ -45,6 +45,12 @@ def is_without_event(record: JsonObject) -> bool:
             return kind != "node"
 
 
+def is_cut_off(projected: JsonObject) -> bool:
+    """Return whether a stop of the program cut off the call of this decision, which is then perhaps in no log."""
+    outcome = projected.get("outcome")
+    return isinstance(outcome, Mapping) and "status" in outcome and "call_class" not in outcome
+
+
 def find_difference(record: JsonObject, projected: JsonObject) -> str:
     """Return the name of the first field of a record that is not as the journal has it; "" if there is none."""
     return next(_find_differences(record, projected), "")
@@ -79,8 +85,8 @@ def _find_differences(record: JsonObject, projected: JsonObject) -> Iterator[str
 
 def _is_settled_later(record: JsonObject, projected: JsonObject) -> bool:
     """Return whether a stop of the program cut the call off: the record has what became of the card, the journal what a look found."""
-    outcome, look = record.get("outcome"), projected.get("outcome")
-    return isinstance(outcome, Mapping) and isinstance(look, Mapping) and "call_class" in outcome and "call_class" not in look
+    outcome = record.get("outcome")
+    return is_cut_off(projected) and isinstance(outcome, Mapping) and "call_class" in outcome
 
 
 def _is_same_part(name: str, value: object, wanted: object) -> bool:

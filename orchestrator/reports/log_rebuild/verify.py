@@ -1,6 +1,6 @@
 """Compares the audit logs with what the journal tells now, record by record. Changes nothing."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ import orjson
 
 from bitrix.masking import mask_value
 from orchestrator.reports.erasure.trace_search import OPS
-from orchestrator.reports.log_rebuild.comparison import find_difference, is_without_event
+from orchestrator.reports.log_rebuild.comparison import find_difference, is_cut_off, is_without_event
 from orchestrator.reports.log_rebuild.rebuild import Index, identify, is_meant, project_logs
 from orchestrator.reports.reading.journal_reader import read_stream
 from state.audit_log.archives import list_segments
@@ -127,21 +127,20 @@ class _LogComparison:
         return self.projected.get(user, {}).get(identify(record))
 
     def _check_missing(self, *, is_pruned: bool) -> Iterator[Finding]:
-        erased = pruned = 0
+        gone = Counter[str]()
         missing: list[tuple[int, JsonObject]] = []
         first = min(self.places, default=(0, "", 0))[0]
-        left = (each for same in self.projected[self.user].values() for each in same if each[1]["type"] != "trouble")
+        left = (each for same in self.projected[self.user].values() for each in same if not is_without_event(each[1]))
         for number, record in sorted(left, key=itemgetter(0)):
             if _get_time(record) <= self.erased_at:
-                erased += 1
+                gone[f"went when the person was erased ({self.erased_at})"] += 1
             elif is_pruned and number < first:
-                pruned += 1
+                gone[f"from before {self.first} went with the oldest archives"] += 1
+            elif is_cut_off(record):
+                gone["are in the journal only: the program was stopped during the calls that they decided about"] += 1
             elif _get_time(record) < self.since:
                 missing.append((number, record))
-        if erased:
-            yield self._build_finding("note", f"{erased} records went when the person was erased ({self.erased_at})")
-        if pruned:
-            yield self._build_finding("note", f"{pruned} records from before {self.first} went with the oldest archives")
+        yield from (self._build_finding("note", f"{count} records {why}") for why, count in gone.items())
         if missing:
             number, record = missing[0]
             before = max((place for place in self.places if place[0] < number), default=(0, "", 0))
