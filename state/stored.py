@@ -6,11 +6,13 @@ Readers get typed fields, and writing an unchanged value gives exactly the JSON 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
+from inspect import signature
 from operator import attrgetter
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 JsonObject = Mapping[str, Any]
 """A JSON object whose keys others define: params that the model wrote, a row of the portal, the body of a message."""
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,6 +68,17 @@ class Stored:
         """Return a copy with these fields back at their defaults; they will not be stored."""
         defaults = {field.name: field.default for field in fields(self) if field.name in names}
         return replace(self, stored_keys=tuple(key for key in self.stored_keys if key not in names), **defaults)
+
+
+def convert(source: object, to: Callable[..., T], **own: Any) -> T:
+    """Return a `to` (a dataclass, model or named tuple) with the values `own`, and every other field of `source` that it has, too."""
+    shared = {name: getattr(source, name) for name in _list_parameters(to) if name not in own and hasattr(source, name)}
+    return to(**shared, **own)
+
+
+@cache
+def _list_parameters(kind: Callable[..., object]) -> tuple[str, ...]:
+    return tuple(name for name, parameter in signature(kind).parameters.items() if parameter.kind is not parameter.VAR_KEYWORD)
 
 
 class _Slots(NamedTuple):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from state.model.run_state import RunState
+from state.stored import convert
 
 PREFIX = "run:"
 MOST = 1000
@@ -49,15 +50,4 @@ class RunFilter:
 
 def build_run_row(stream: str, run: RunState) -> RunRow:
     """Return the entry of the run whose stream is `stream` and whose state is `run`."""
-    return RunRow(
-        run_id=stream.removeprefix(PREFIX),
-        engine=run.engine,
-        definition=run.definition,
-        version=run.version,
-        home=run.home,
-        owner=run.owner,
-        parent=run.parent,
-        status=run.status,
-        started_at=run.started_at,
-        updated_at=run.updated_at,
-    )
+    return convert(run, RunRow, run_id=stream.removeprefix(PREFIX))

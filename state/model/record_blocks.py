@@ -17,7 +17,7 @@ from state.events.blocks import (
     BlockResolved,
     BlockResumed,
 )
-from state.stored import JsonObject
+from state.stored import JsonObject, convert
 
 BlockStatus = Literal["Idle", "Loading", "Conflict", "Error"]
 
@@ -80,18 +80,7 @@ def fold_blocks(events: Iterable[BlockEvent]) -> tuple[Block, ...]:
 
 def _open_block(event: BlockEvent) -> Block:
     block_opened = BlockOpened.from_data(event.data)
-    return Block(
-        id=block_opened.block,
-        run=block_opened.run,
-        definition=block_opened.definition,
-        version=block_opened.version,
-        parent=block_opened.parent,
-        by=block_opened.by,
-        at=event.ts,
-        seq=event.seq,
-        title=block_opened.title,
-        input=block_opened.input,
-    )
+    return convert(block_opened, Block, id=block_opened.block, at=event.ts, seq=event.seq)
 
 
 def _change_block(block: Block, event: BlockEvent) -> Block | None:

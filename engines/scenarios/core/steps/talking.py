@@ -28,6 +28,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, Takes
 from orchestrator.expressions.placeholders import format_value
 from orchestrator.language.text import Locale
+from state.stored import convert
 
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400
@@ -84,17 +85,7 @@ class InputParams(StepParams):
 
     def build_expected(self, locale: Locale) -> Expected:
         """Return what fits as an answer."""
-        return Expected(
-            type=self.type,
-            choices=self.choices,
-            pattern=self.regex,
-            min_length=self.min_length,
-            max_length=self.max_length,
-            minimum=self.minimum,
-            maximum=self.maximum,
-            question=self.prompt,
-            locale=locale,
-        )
+        return convert(self, Expected, pattern=self.regex, question=self.prompt, locale=locale)
 
 
 async def _say(call: StepCall[MessageParams]) -> StepResult:
