@@ -173,13 +173,9 @@ def _mask_value(value: Any, depth: int) -> Any:
 
 
 def _mask_item(key: object, value: Any, depth: int) -> Any:
-    if _is_secret_name(key) and value not in (None, "", [], {}):
+    if (isinstance(key, str) and key.lower().replace("_", "").replace("-", "") in _SECRET_KEYS) and value not in (None, "", [], {}):
         return HIDDEN
     return _mask_value(value, depth)
-
-
-def _is_secret_name(key: object) -> bool:
-    return isinstance(key, str) and key.lower().replace("_", "").replace("-", "") in _SECRET_KEYS
 
 
 _LONG: Final = 4_000

@@ -58,7 +58,8 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
     """
     if kind == "reply":
         lists, others = _Defanger(body, locale), _Defanger(body, locale="")
-        texts: dict[str, object] = {"parts": [_disable_part_links(part, lists) for part in body.get("parts") or ()]}
+        # the text of a model stays: its links were checked before
+        texts: dict[str, object] = {"parts": [part if "text" in part else lists.disable("", part) for part in body.get("parts") or ()]}
         texts |= {name: others.disable("", body[name]) for name in ("notices", "sections") if name in body}
         return {name: texts.get(name, value) for name, value in body.items()}
     if kind in _ADDRESSES_SHOWN or kind in _ADDRESSES_HIDDEN:
@@ -176,11 +177,6 @@ class _Defanger:
         if self._locale and ("." in text or "://" in text):
             text = strip_unknown_links(text, self._hosts, locale=self._locale)
         return _disable_addresses(text, lambda: self._hosts)
-
-
-def _disable_part_links(part: JsonObject, defanger: _Defanger) -> object:
-    """Return a part of a reply with its links disabled; the text of a model is unchanged, since its links were checked before."""
-    return part if "text" in part else defanger.disable("", part)
 
 
 def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:

@@ -51,7 +51,8 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
     buffer = io.BytesIO()
     options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
     with xlsxwriter.Workbook(buffer, options) as book:
-        page = book.add_worksheet(_build_sheet_name(name))
+        # as Excel allows it for a sheet: at most 31 characters, without reserved ones
+        page = book.add_worksheet(re.sub(r"[\[\]:*?/\\]", " ", _strip_unprintable(name))[:31].strip("' ") or "1")
         head = book.add_format({"bold": True, "bottom": 1})
         for column, title in enumerate(sheet.columns):
             page.write_string(0, column, _strip_unprintable(title), head)
@@ -101,11 +102,6 @@ def _escape_formula(text: str) -> str:
 
 def _strip_unprintable(text: str) -> str:
     return _UNPRINTABLE.sub("", text)[:_LONGEST]
-
-
-def _build_sheet_name(name: str) -> str:
-    """Return `name` as Excel allows it for a sheet: at most 31 characters, without reserved ones; "1" if nothing is left."""
-    return re.sub(r"[\[\]:*?/\\]", " ", _strip_unprintable(name))[:31].strip("' ") or "1"
 
 
 def _measure_width(title: str, rows: Sequence[Sequence[Cell]], column: int) -> int:

@@ -79,7 +79,7 @@ async def add_columns(outcome: Outcome, table: Table, asked: Sequence[str], cont
 
     Fields that the call did not read are read once more with its conditions. A field that the records do not have gives no column.
     """
-    entity = _find_entity(table)
+    entity = next((parse_target(row.target)[0] for row in table.rows if row.target), "")
     rows = {RecordRow.model_validate(row).id: row for row in extract_rows(outcome.result)}
     found = [(name, await find_column(entity, name, list(rows.values()), context)) for name in asked]
     columns = [column for _, column in found if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
@@ -118,10 +118,6 @@ def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None
     spec = context.reads.catalogue.entities.get("item" if entity.startswith("item:") or entity == "quote" else entity)
     known = spec.by_key.get(names.to_field_key(name, entity)) if spec is not None else None
     return spec.fields[known] if spec is not None and known is not None else None
-
-
-def _find_entity(table: Table) -> str:
-    return next((parse_target(row.target)[0] for row in table.rows if row.target), "")
 
 
 def _is_in_title(entity: str, column: Column) -> bool:

@@ -216,7 +216,7 @@ class _Counter:
         sums = [format_sums(group.sums, self.context.actor, book) for group in groups]
         has_sums = any(sums)
         rows = tuple(
-            _drop_blanks({"group": label, "value": key, "count": group.count, "sum": total})
+            {name: value for name, value in {"group": label, "value": key, "count": group.count, "sum": total}.items() if value != ""}
             for label, key, group, total in zip(labels, kept, groups, sums, strict=True)
         )
         table = Table(
@@ -270,7 +270,3 @@ class _Counter:
             return Row(label=label, cells=cells)
         url = build_card_url(self.context.reads.client.base_url, "user", number)
         return Row(label=label, url=url, target=f"user:{number}", cells=cells)
-
-
-def _drop_blanks(row: JsonObject) -> JsonObject:
-    return {name: value for name, value in row.items() if value != ""}

@@ -72,16 +72,12 @@ def _split_sentences(text: str) -> Sequence[slice]:
     return [slice(start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if text[start:end].strip()]
 
 
-def _split_words(text: str) -> list[str]:
-    return _split_folded(fold(text))
-
-
 def _split_folded(text: str) -> list[str]:
     return _WORD.findall(text.replace("’", "'"))
 
 
 def _says_more(sentence: str, known: frozenset[str]) -> bool:
-    return bool(_ALWAYS_NEW.search(sentence)) or any(not _is_familiar(word, known) for word in _split_words(sentence))
+    return bool(_ALWAYS_NEW.search(sentence)) or any(not _is_familiar(word, known) for word in _split_folded(fold(sentence)))
 
 
 def _names_something(sentence: str) -> bool:

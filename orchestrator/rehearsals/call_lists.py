@@ -64,7 +64,8 @@ async def ask_lists(call: Call, reference: Reference) -> Lists:
     values = await load_value_lists(call, facts, reference)
     if any(key.startswith("statuses:") and key not in values for key in _list_keys(call, facts)):
         raise OutcomeUnknown("the portal does not tell of its lists")
-    stages = await _load_all_stages(call, reference)
+    # the stages that the deals or leads which the call writes may have
+    stages = await load_stages(call.entity, reference) if call.written_fields and call.entity in STAGED else {}
     return Lists(facts=replace(facts, value_lists=values), stages=stages, is_offline=not known, has_stages=True)
 
 
@@ -81,11 +82,6 @@ async def _load_fields(name: str, names: frozenset[str], reference: Reference) -
 
 def _list_keys(call: Call, facts: Facts) -> Iterator[str]:
     return (find_list_key(call, value, facts) for value in list_written_values(call, facts))
-
-
-async def _load_all_stages(call: Call, reference: Reference) -> Mapping[str, str]:
-    """Return the stages that the deals or leads which a call writes may have, none for other kinds of records. Raises BitrixError."""
-    return await load_stages(call.entity, reference) if call.written_fields and call.entity in STAGED else {}
 
 
 async def load_stages(entity: str, reference: Reference) -> Mapping[str, str]:

@@ -128,16 +128,12 @@ def watch_events(store: Store, shown: StreamPositions, wait: Callable[[], bool],
     these streams (empty: all).
     """
     while True:
-        yield from _read_new(store, shown, streams)
+        grown = [stream for stream, seq in read_positions(store, streams).items() if seq > shown.get(stream, 0)]
+        for event in merge(*(read_stream(store, stream, after=shown.get(stream, 0)) for stream in grown), key=_get_time):
+            shown[event.stream] = event.seq
+            yield event
         if not wait():
             return
-
-
-def _read_new(store: Store, shown: StreamPositions, streams: Collection[str]) -> Iterator[StoredEvent]:
-    grown = [stream for stream, seq in read_positions(store, streams).items() if seq > shown.get(stream, 0)]
-    for event in merge(*(read_stream(store, stream, after=shown.get(stream, 0)) for stream in grown), key=_get_time):
-        shown[event.stream] = event.seq
-        yield event
 
 
 def _get_time(event: StoredEvent) -> str:

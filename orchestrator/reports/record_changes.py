@@ -91,7 +91,7 @@ def compare_values(entity: Entity, before: Values | None, now: Values) -> tuple[
     if before is None:
         shown = (watched.stage, SUM)
         return tuple(Change(field=name, before=None, after=now[name]) for name in told if name in shown and now.get(name))
-    found = [name for name in told if _is_different(entity, name, before, now)]
+    found = [name for name in told if any(not _is_same(entity, one, before, now) for one in ((SUM, CURRENCY) if name == SUM else (name,)))]
     if watched.stage in found and CLOSED in found:
         found.remove(CLOSED)
     return tuple(Change(field=name, before=before.get(name, ""), after=now.get(name, "")) for name in found)
@@ -108,10 +108,6 @@ def list_owners(target: str, *looks: Values | None) -> Iterator[int]:
     watched = find_watched_fields(target)
     found = [look.get(watched.owner, "") for look in looks if look is not None] if watched else []
     yield from (int(owner) for owner in dict.fromkeys(found) if owner.isascii() and owner.isdecimal() and int(owner))
-
-
-def _is_different(entity: Entity, name: str, before: Values, now: Values) -> bool:
-    return any(not _is_same(entity, one, before, now) for one in ((SUM, CURRENCY) if name == SUM else (name,)))
 
 
 def _is_same(entity: Entity, name: str, before: Values, now: Values) -> bool:

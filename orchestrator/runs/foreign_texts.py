@@ -41,7 +41,11 @@ class ForeignTexts:
         """Take in a value that the run has got."""
         if value.is_foreign:
             for text in _list_texts(value.data):
-                self._add_foreign(text)
+                words = _split(text)
+                self._count += len(words)
+                if self._count <= MAX_WORDS:
+                    self._words.update(words)
+                    self._runs.update(_list_runs(words))
         elif "person" in value.origins and value.origins <= {"person", "definition"}:
             self._add_own(value.data)
 
@@ -79,13 +83,6 @@ class ForeignTexts:
 
     def _add_own(self, data: Any) -> None:
         self._own.update(_join(_split(text)) for text in _list_texts(data))
-
-    def _add_foreign(self, text: str) -> None:
-        words = _split(text)
-        self._count += len(words)
-        if self._count <= MAX_WORDS:
-            self._words.update(words)
-            self._runs.update(_list_runs(words))
 
 
 def _split(text: str) -> list[str]:

@@ -221,14 +221,10 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
         answers_others=said.answers_others,
         origin=said.origin or "typed",
         ref=said.message_id,
-        said_at=_find_said_at(row, said),
+        # by the messenger's clock, but not later than it arrived
+        said_at=min(datetime.fromtimestamp(said.at, UTC), row.received_at) if said.at is not None else None,
         attached=said.attached,
     )
-
-
-def _find_said_at(row: InboxRow, text_message: TextMessage) -> datetime | None:
-    """Return when the person wrote the message by the messenger's clock, but not later than it arrived; None if no time came with it."""
-    return min(datetime.fromtimestamp(text_message.at, UTC), row.received_at) if text_message.at is not None else None
 
 
 def _separate_foreign_text(text_message: TextMessage) -> tuple[str, str]:

@@ -368,11 +368,7 @@ def translate_errors(driver_error: type[Exception] = OSError) -> Iterator[None]:
     try:
         yield
     except (SQLAlchemyError, OSError, driver_error) as error:
-        raise _build_error(error) from _pick_cause(error)
-
-
-def _build_error(error: Exception) -> StoreUnwritable:
-    return StoreUnwritable(_describe(error))
+        raise StoreUnwritable(_describe(error)) from _pick_cause(error)
 
 
 def _describe(error: Exception) -> str:

@@ -13,7 +13,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import is_undo, render_card
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, to_plain_text
-from orchestrator.domain.card_view import CardView, Preview, PreviewPart
+from orchestrator.domain.card_view import CardView, PreviewPart
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards.editing import ADD_TO
 from orchestrator.features.undo.handlers import PRESS as UNDO
@@ -159,7 +159,7 @@ def to_confirmation(
         state=entry.status,
         method=entry.method,
         title=join_words(render_heading(preview, entry.method, tr)),
-        record=_find_record(entry, preview),
+        record=entry.created or preview.record or (f"{preview.entity}:{preview.id}" if preview.entity and preview.id else ""),
         rows=to_changes(preview),
         commands=_to_commands(view, tr),
         total=preview.sum,
@@ -209,10 +209,6 @@ def render_reasons(reasons: Sequence[Notice], tr: Translator) -> list[str]:
 def format_via(via: str) -> str:
     """Return the API's name of the means by which somebody decided: "api" for "http", any other value unchanged."""
     return _VIAS.get(via, via)
-
-
-def _find_record(entry: Card, preview: Preview) -> str:
-    return entry.created or preview.record or (f"{preview.entity}:{preview.id}" if preview.entity and preview.id else "")
 
 
 def _to_commands(view: CardView, tr: Translator) -> list[Command]:

@@ -114,7 +114,8 @@ class _Turn:
         for iteration in range(1, self._agent.max_iterations + 1):
             text, blocks = await self._find_next_answer(iteration, base)
             self._work.answer_prose = self._work.prose
-            self._record_blocks(blocks)
+            steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
+            self._ctx.record_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
             blocks = take_offers(blocks, self._offered, self._work, self._ctx.turn.turn_id)
             if not blocks.steps:
                 return await self._finish("answered", blocks.assistant)
@@ -306,10 +307,6 @@ class _Turn:
                 effect = Effect(method=step.method, params=step.params, slot=step.slot, provenance=named)
                 asks.append(await self._ctx.needs_consent(effect, made=step.made))
         return self._work.proposed, any(asks)
-
-    def _record_blocks(self, blocks: Blocks) -> None:
-        steps = [{"method": step.method, "params": step.params, "comment": step.comment} for step in blocks.steps]
-        self._ctx.record_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
 
     async def _finish(self, reason: EndReason, assistant: str, *, goes_on: bool = False) -> TurnEnd:
         return await finish_turn(self._ctx, self._work, reason, assistant=assistant, goes_on=goes_on)

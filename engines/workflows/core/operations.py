@@ -143,9 +143,5 @@ def check_proposals(operations: Iterable[AtomicOperation], may_propose: Collecti
 
 def list_written_kinds(given: list[object]) -> Iterator[str]:
     """Yield the kinds of the operations in a list as a document writes it, each once; those that only a run will know are left out."""
-    found = dict.fromkeys(_list_words(one) for one in given if isinstance(one, Mapping))
+    found = dict.fromkeys((str(one.get("operationType")), str(one.get("entityType"))) for one in given if isinstance(one, Mapping))
     yield from (f"{operation} {entity}" for operation, entity in found if operation in _OPERATIONS and entity in ENTITIES)
-
-
-def _list_words(given: Mapping[str, object]) -> tuple[str, str]:
-    return str(given.get("operationType")), str(given.get("entityType"))

@@ -51,7 +51,8 @@ class MarkedPlay:
         if self._is_doubtful:
             again: Data = MISSING
             with suppress(ScriptFailed):
-                again = (await play(inputs=self._inputs, functions=self._replay(functions))).value.data
+                # functions of the same names that give the kept answers once more, and do nothing
+                again = (await play(inputs=self._inputs, functions={name: self._answer(name) for name in functions})).value.data
             shown = self._shown_again if len(self._shown_again) == len(self._held) else [MISSING] * len(self._held)
             for payload, other in zip(self._held, shown, strict=True):
                 await self._show_own(payload.model_copy(update={"content": keep_own_marks(payload.content, other)}))
@@ -83,10 +84,6 @@ class MarkedPlay:
             return read
 
         return call
-
-    def _replay(self, functions: Mapping[str, ScriptFunction]) -> dict[str, ScriptFunction]:
-        """Return functions of the same names that give the kept answers once more, and do nothing."""
-        return {name: self._answer(name) for name in functions}
 
     def _answer(self, name: str) -> ScriptFunction:
         async def call(*args: Data, **named: Data) -> Data:

@@ -72,11 +72,7 @@ class _Playing:
 
     def is_ready(self, place: int) -> bool:
         """Return whether all that a place needs has ended, and it may start."""
-        return not self._missing[place] and not self._is_stopped
-
-    @property
-    def _is_stopped(self) -> bool:
-        return self._stops and bool(self.played.failed)
+        return not self._missing[place] and not (self._stops and bool(self.played.failed))
 
     async def play_all(self, places: Sequence[int]) -> None:
         """Play these places side by side, and what follows them; return when all has ended."""

@@ -138,7 +138,7 @@ class CallAudit:
             looked, last = looked + 1, event.id
             if (
                 self._is_match(event, viewer, wanted)
-                and await self._has_ended(event, wanted)
+                and (not wanted.outcome or await self.store.read(_find_outcome, event) == wanted.outcome)
                 and await self._is_about(event, wanted.person)
             ):
                 audited_calls.append(await self.store.read(_audit_call, event, voice, viewer, wanted.record, locale))
@@ -186,10 +186,6 @@ class CallAudit:
         if wanted.methods and not _has_method(first, wanted.methods, viewer):
             return False
         return _may_see(viewer, event) and (not wanted.title or _is_titled(first, wanted.title))
-
-    async def _has_ended(self, event: StoredEvent, wanted: CallFilter) -> bool:
-        """Whether the call has the outcome that is wanted; True if none is named."""
-        return not wanted.outcome or await self.store.read(_find_outcome, event) == wanted.outcome
 
     async def _is_about(self, event: StoredEvent, person: str) -> bool:
         """Whether `person` requested or decided the call; always True if no person is named."""

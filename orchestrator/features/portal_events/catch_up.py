@@ -59,18 +59,14 @@ async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[
     found = ScanResult(records={}, gone=[])
     try:
         if users:
-            await _add_deals(found, reads, users, seen)
+            deals = await _list_open(reads, "deal", users, KEEP_SEEN)
+            found.records.update(deals or {})
+            if deals is not None and len(deals) < KEEP_SEEN:
+                found.gone.extend(_find_closed_deals(seen, deals))
             await _add_others(found, reads, users, seen)
     except BitrixError as error:  # the portal as a whole failed: ask it nothing more
         _log_unread("the portal", error)
     return found
-
-
-async def _add_deals(found: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:
-    deals = await _list_open(reads, "deal", users, KEEP_SEEN)
-    found.records.update(deals or {})
-    if deals is not None and len(deals) < KEEP_SEEN:
-        found.gone.extend(_find_closed_deals(seen, deals))
 
 
 async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:

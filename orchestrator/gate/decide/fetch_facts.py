@@ -84,7 +84,8 @@ async def load_lists(
     for read, row in zip(reads, rows, strict=True):
         whole[read.target] = {**(whole[read.target] or {}), read.name: replaced_lists.to_stored_rows(row, read.kind)}
     missing = list(unread_lists.list_missing_fields(call, whole))
-    twins = {target: _to_universal(target, catalogue) for target, _ in missing}
+    # ("item:2", 481) for ("deal", 481): crm.item.get also returns lists that the classic methods leave out
+    twins = {target: (f"item:{catalogue.entities[target[0]].type_id}", target[1]) for target, _ in missing}
     read_again = await records.load_records(list(dict.fromkeys(twins.values()))) if twins else {}
     for target, name in missing:
         value = fields.find_value(read_again.get(twins[target]) or {}, name, target[0])
@@ -126,11 +127,6 @@ async def _load_parts(call: Call, records: PortalReader) -> dict[Part, JsonObjec
         if row is not None:
             found[read.part] = held_parts.to_part(row)
     return found
-
-
-def _to_universal(target: Target, catalogue: Catalogue) -> Target:
-    """Return ("item:2", 481) for ("deal", 481): crm.item.get also returns lists that the classic methods leave out."""
-    return f"item:{catalogue.entities[target[0]].type_id}", target[1]
 
 
 async def _load_first_stages(call: Call, records: PortalReader) -> Mapping[str, str]:

@@ -37,7 +37,7 @@ def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts:
         or _check_policy(call, policy, facts, is_undo=is_undo)
         or facts.unread
         or _check_connection(call, facts)
-        or _check_mode(call, mode)
+        or (None if modes.may_run(call, mode) else refuse("gate-mode", method=call.method, mode=mode))
         or _check_handler(call, policy)
         or _check_reference(call)
         or next(_check_records(call, actor=actor, facts=facts, mode=mode), None)
@@ -92,10 +92,6 @@ def _check_connection(call: Call, facts: Facts) -> Refuse | None:
     if not (facts.by_webhook and call.spec.app_only):
         return None
     return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
-
-
-def _check_mode(call: Call, mode: Mode) -> Refuse | None:
-    return None if modes.may_run(call, mode) else refuse("gate-mode", method=call.method, mode=mode)
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:

@@ -4,7 +4,6 @@ The same object is then checked, shown, hashed and sent. Origin marks, the respo
 are added here. A method is never guessed from its name. Checking is done in `gate/decide`, reading in `fetch_facts`.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,7 +18,6 @@ from orchestrator.gate.call import effect_kinds, fields, params, permissions, ta
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.base import KindRequest
 from orchestrator.gate.call.kinds.registry import KINDS
-from orchestrator.gate.call.linked_records import LinkedRecord
 from orchestrator.gate.call.lookup import Lookup
 from orchestrator.gate.call.origin_marks import ORIGINATOR
 from orchestrator.gate.call.params import Refusal, build_refusal
@@ -82,12 +80,15 @@ def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, orig
     params.check_inner_names(spec, spelled)
     lookup = Lookup(spec=spec, params=spelled, catalogue=bench.catalogue)
     spelled = _number_kind_of_record(spec, spelled, lookup.kind)
-    named = params.normalize_fields(spec, spelled, entity=lookup.definition, marks=build_marks(origin))
+    # a caller may write only these origin marks, so that normalizing again changes nothing
+    named = params.normalize_fields(spec, spelled, entity=lookup.definition, marks={"originatorid": ORIGINATOR, "originid": origin})
     _check_kind_of_record(spec, named, lookup.kind)
     done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=lookup.entity, definition=lookup.definition)
     params.check_required(spec, done.params)
     lookup = lookup.follow(done.params)
-    _check_ties(lookup.bound)
+    for tie in lookup.bound:
+        if not find_references(tie.written) and (tie.number is None or not tie.entity):
+            raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
     names_owner = permissions.names_owner(spec, named.get("filter"))
     call = Call.from_lookup(lookup, portal=bench.portal, system_fields=done.system_fields, names_owner=names_owner)
     return sums.round_sums(sums.extract_currencies(call, locale=bench.actor.locale))
@@ -109,12 +110,6 @@ def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
         if find_references(written) or spec.owner == "self" or _is_list_condition(spec, path, written):
             return
         raise build_refusal("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
-
-
-def _check_ties(tied: Iterable[LinkedRecord]) -> None:
-    for tie in tied:
-        if not find_references(tie.written) and (tie.number is None or not tie.entity):
-            raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
 
 
 def _check_plain(call: Call) -> None:
@@ -207,11 +202,6 @@ def fill_system_fields(
         result["filter"] = permissions.narrow_filter(spec, result.get("filter"), allowed)
         added.add(f"filter.{spec.owner_filter.lstrip('@')}")
     return EnrichedParams(params=result, system_fields=frozenset(added))
-
-
-def build_marks(origin: str) -> dict[str, str]:
-    """Return the origin marks (field key → value); a caller may write only these, so that normalizing again changes nothing."""
-    return {"originatorid": ORIGINATOR, "originid": origin}
 
 
 def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:

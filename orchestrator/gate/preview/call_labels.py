@@ -8,7 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bitrix.catalogue.catalogue import Catalogue, Method
+from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview, PreviewLine
 from orchestrator.domain.effect import Effect
@@ -145,16 +145,8 @@ async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str
         )
         if spec is not None and set(spec.classes) <= {"R"}:
             return None
-        return ProposalLabel(named=bare | (_describe_method(spec) if spec else {}))
+        return ProposalLabel(named=bare | ({"verb": find_verb(spec), "entity": spec.entity} if spec else {}))
     if call.reads_only:
         return None
     offline_label = await build_offline_label(call, Facts(), actor)
     return ProposalLabel(named={**(offline_label or bare), "effect_id": effect_id}, essence=call.essence)
-
-
-def _describe_method(spec: Method) -> dict[str, str]:
-    """Return {"verb": …, "entity": …}: only the verb and the kind of record of a method.
-
-    It serves proposals whose parameters could not be understood.
-    """
-    return {"verb": find_verb(spec), "entity": spec.entity}

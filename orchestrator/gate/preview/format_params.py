@@ -110,7 +110,8 @@ def _find_context_kind(place: Place) -> str:
 async def format_parts(value: JsonObject, place: Place, reader: Reader) -> str:
     """Return the parts of a mapping as one text, each with its name: «Цена: 777 ₽, Количество: 3»."""
     inner = replace(place, siblings={**place.siblings, **value})
-    found = {name: find_part_words(name, place) for name in value}
+    # the words of a part: the method's, else the record's, else the common ones
+    found = {name: find_param_words(place.method, place.context.entity, str(name)) or find_common_words(str(name)) for name in value}
     paired = {fields.to_field_key(words.detail) for words in found.values() if words is not None and words.kind == "record"}
     texts: list[str] = []
     for name, item in value.items():
@@ -128,11 +129,6 @@ async def format_parts(value: JsonObject, place: Place, reader: Reader) -> str:
 def _says_itself(name: str, words: ParamWords | None) -> bool:
     """Return whether a part needs no name if it is the only part of its value: a message, or a record (whose kind is shown with it)."""
     return fields.to_field_key(name) == "message" or (words is not None and words.kind == "record")
-
-
-def find_part_words(name: str, place: Place) -> ParamWords | None:
-    """Return the words (name, kind of values) for the part `name` of a value: the method's, else the record's, else the common ones."""
-    return find_param_words(place.method, place.context.entity, str(name)) or find_common_words(str(name))
 
 
 async def _format_title(value: object, words: ParamWords, place: Place, reader: Reader) -> str:

@@ -280,7 +280,8 @@ def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
         not isinstance(verdict, Refuse)
         and step.fate == "refused"
         and step.fate_note != "gate-batch-refused"
-        and _is_about_portal(step.fate_note)
+        # caused by the portal's data or answer, and so it would occur under any rules
+        and (step.fate_note in _PORTAL_REFUSALS or not step.fate_note.startswith("gate-"))
     ):
         return RehearsedStep(step=step, now="refused", reasons=(Notice(code=step.fate_note, args={"recorded": step.detail}),))
     match verdict:
@@ -296,11 +297,6 @@ def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
             return _check_allowed(case)
         case _:
             assert_never(verdict)
-
-
-def _is_about_portal(code: str) -> bool:
-    """Return whether a recorded refusal with this code was caused by the portal's data or answer, and so would occur under any rules."""
-    return code in _PORTAL_REFUSALS or not code.startswith("gate-")
 
 
 def _find_missing_facts(case: _Case, verdict: Ask) -> str:

@@ -32,7 +32,8 @@ def cut_passages(document: Document, name: str) -> list[Passage]:
     found: list[tuple[str, str]] = []
     characters = 0
     for section in _iterate_sections(document.blocks):
-        label = _join_title(title, section.path)
+        parts = [title, *(part for part in section.path if part != title)]
+        label = clean_title(_SEPARATOR.join(parts), LARGEST_TITLE)
         for text in _pack_pieces(section.pieces):
             found.append((label, text))
             characters += len(text)
@@ -71,11 +72,6 @@ def _pack_pieces(pieces: Iterable[str]) -> Iterator[str]:
                 text = f"{text} {part}" if text else part
     if text:
         yield text
-
-
-def _join_title(title: str, path: tuple[str, ...]) -> str:
-    parts = [title, *(part for part in path if part != title)]
-    return clean_title(_SEPARATOR.join(parts), LARGEST_TITLE)
 
 
 def _number_titles(found: list[tuple[str, str]]) -> Iterator[Passage]:

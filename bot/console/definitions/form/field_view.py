@@ -126,17 +126,13 @@ class FieldView:
             words[""] = self._visit.say("console-form-usual-choice", value=words[field.usual])
         return words
 
-    @property
-    def _is_switch(self) -> bool:
-        return self.field.kind == "boolean" and bool(self.field.usual)
-
     def _is_on(self, value: str) -> bool:
         return (value or self.field.usual) == YES
 
     def _draw_input(self) -> ui.checkbox | ui.select | ui.input:
         field = self.field
         label = self._visit.say("console-form-required", label=field.label) if field.is_required else field.label
-        if self._is_switch:
+        if self.field.kind == "boolean" and bool(self.field.usual):
             return ui.checkbox(label, value=self._is_on(field.value), on_change=lambda event: self._hear(YES if event.value else NO))
         made = self._draw_select(label) if field.kind in {"choice", "boolean"} else self._draw_text(label)
         made.props("outlined dense").without_auto_validation().classes("full")

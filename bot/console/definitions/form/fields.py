@@ -135,7 +135,7 @@ def show_value(kind: Kind, value: object) -> str:
             return value
         case "any", str() if _is_plain(value):
             return value
-        case ("words", list()) if all(_is_word(one) for one in value):
+        case ("words", list()) if all(isinstance(one, str) and one == one.strip() and len(one.splitlines()) == 1 for one in value):
             return "\n".join(value)
     return write_json(value)
 
@@ -144,10 +144,6 @@ def _is_plain(value: str) -> bool:
     """Return whether a text means itself where JSON may be typed, too."""
     plain = value.strip()
     return bool(plain) and not plain.startswith(_JSON_SIGNS) and not _is_literal(plain)
-
-
-def _is_word(one: object) -> bool:
-    return isinstance(one, str) and one == one.strip() and len(one.splitlines()) == 1
 
 
 def parse_value(field: Field, typed: str) -> object:
@@ -166,7 +162,9 @@ def parse_text(kind: Kind, typed: str, *, least: float | None = None, most: floa
         case "number" | "integer":
             return typed if is_open and PLACEHOLDER.search(plain) else _check_bounds(_parse_number(kind, plain), least, most)
         case "boolean":
-            return _parse_boolean(plain)
+            if plain not in {YES, NO}:
+                raise FieldRefused(Notice(code="console-form-boolean"))
+            return plain == YES
         case "words":
             return [line.strip() for line in typed.splitlines() if line.strip()]
         case "any" if _is_plain(typed):
@@ -195,12 +193,6 @@ def _check_bounds(number: float, least: float | None, most: float | None) -> flo
     if most is not None and number > most:
         raise FieldRefused(Notice(code="console-form-most", args={"most": most}))
     return number
-
-
-def _parse_boolean(plain: str) -> bool:
-    if plain not in {YES, NO}:
-        raise FieldRefused(Notice(code="console-form-boolean"))
-    return plain == YES
 
 
 def _is_literal(plain: str) -> bool:

@@ -291,17 +291,13 @@ async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: 
     Raises RunFailed if the person may not see the record, or if another run works on it.
     """
     fields = await read_record(ctx, chosen, "_block/input")
-    title = await _describe_record(ctx, chosen, fields, host)
+    title = (await host.words.describe_record(ctx.actor, chosen.record, fields)).title
     work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=title, notifier=Notifier(ctx))
     if workflow.kind == "main":
         work.block = work.notifier.block = f"{chosen.record.key}:{ctx.run.run_id}"
         work.is_planned = await _open_block(work, workflow)
         await work.notifier.tell_status("Loading")
     return work
-
-
-async def _describe_record(ctx: RunContext, chosen: Chosen, fields: JsonObject, host: RecordHost) -> str:
-    return (await host.words.describe_record(ctx.actor, chosen.record, fields)).title
 
 
 async def _open_block(work: RecordWork, workflow: Workflow) -> bool:

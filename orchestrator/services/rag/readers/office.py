@@ -80,7 +80,7 @@ def read_xlsx(file: BinaryIO) -> Document:
 
 
 def _read_sheet(values: Iterator[Sequence[object]]) -> Iterator[Block]:
-    rows = (row for row in (_write_cells(one) for one in _count_cells(values)) if any(row))
+    rows = (row for row in ([_write_cell(value) for value in one] for one in _count_cells(values)) if any(row))
     first = list(islice(rows, _HEADER_AMONG))
     place = find_header(first)
     header = first[place] if place >= 0 else []
@@ -98,10 +98,6 @@ def _count_cells(values: Iterator[Sequence[object]]) -> Iterator[Sequence[object
         if cells > _MOST_CELLS:
             raise UnreadableDocument("too_long")
         yield row
-
-
-def _write_cells(row: Sequence[object]) -> list[str]:
-    return [_write_cell(value) for value in row]
 
 
 def _write_cell(value: object) -> str:
