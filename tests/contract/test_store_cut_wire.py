@@ -5,9 +5,9 @@ from typing import get_args
 
 import pytest
 
-from state.journal import journal
 from state.journal.store import StaleEpoch, StoreUnwritable
 from state.sql import SqlStore, open_store
+from tests import chain_kit
 from tests.contract.store_kit import SESSION, STREAM, due, incoming, intent, lease, outgoing, said, step
 from tests.contract.wire_kit import Cut, Wire, wired
 
@@ -55,7 +55,7 @@ def test_a_commit_whose_answer_is_lost_is_neither_lost_nor_doubled(
     assert [item.data["text"] for item in store.read_events(STREAM)] == ["до", "тогда"]
     assert due(store) == ["o1"]
     assert [item.seq for item in store.commit(step(held, said("после"), after=2))] == [3]
-    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+    assert isinstance(chain_kit.verify_stream(store, STREAM), chain_kit.Verified)
 
 
 @every_cut

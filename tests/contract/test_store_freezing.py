@@ -11,10 +11,10 @@ from state.events.calls import CallStarted
 from state.events.conversation import ModelAnswered
 from state.journal import freeze_switch
 from state.journal.freeze_switch import SwitchOperator
-from state.journal.journal import verify
 from state.journal.store import SWITCH, EffectChange, StoreError, WriteStopped
 from state.sql import SqlStore
 from state.sql.statements import SWITCH_LOCK
+from tests import chain_kit
 from tests.contract.store_kit import NOW, STREAM, World, every_store, lasting_store, lease, said, step
 from tests.postgres_kit import libpq
 
@@ -47,7 +47,7 @@ class TestSwitch:
         assert store.find_effect("before").status == "succeeded"  # type: ignore[union-attr]
         assert freeze_switch.release_writes(store, OPS).changed
         store.commit(step(held, said(), effects=[start("during")]))
-        assert verify(store.read_events(STREAM)).seq == 2
+        assert chain_kit.verify_stream(store, STREAM).seq == 2
 
     def test_who_when_and_why_are_known_and_journalled(self, store: SqlStore) -> None:
         """The value holds no name; a second freeze changes nothing, and a button of an earlier freeze lifts no later one."""

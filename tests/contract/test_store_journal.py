@@ -7,10 +7,10 @@ import pytest
 from state import canonical
 from state.events.calls import CallStarted
 from state.events.conversation import ModelFailed
-from state.journal import journal
 from state.journal.process_lease import PREFIX
 from state.journal.store import Commit, EffectChange, EffectConflict, Lease, Snapshot, StaleEpoch, StoreError, Timer
 from state.sql import SqlStore
+from tests import chain_kit
 from tests.contract.store_kit import NOW, SESSION, STREAM, due, every_store, incoming, intent, lease, outgoing, said, step
 
 
@@ -32,7 +32,7 @@ class TestJournal:
         assert read[0].ts == "2026-11-21T12:00:00.000000Z"
         assert all(item.raw == canonical.dumps(canonical.loads(item.raw)) for item in read)
         assert store.read_head(STREAM) == (3, read[-1].hash)
-        assert journal.verify(read) == journal.Verified(seq=3, hash=read[-1].hash)
+        assert chain_kit.verify_stream(store, STREAM) == chain_kit.Verified(seq=3, hash=read[-1].hash)
 
     def test_reading_goes_on_after_a_seq_and_stops_at_a_limit(self, store: SqlStore) -> None:
         """Pages fit together, and the first event of a page knows what it follows."""

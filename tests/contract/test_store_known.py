@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import make_url
 
-from state.journal import journal
 from state.journal.store import EffectConflict, Lease, StaleEpoch
 from state.sql import SqlStore
+from tests import chain_kit
 from tests.contract.store_kit import LASTING, NOW, SESSION, STREAM, World, due, intent, lasting_store, lease, outgoing, said, step
 from tests.postgres_kit import Server
 
@@ -76,7 +76,7 @@ def test_a_remembered_end_does_not_outlive_the_lease(world: World, meanwhile: Ca
     again = store.acquire(SESSION, "three", later, later + timedelta(minutes=1))
     assert again is not None
     assert [store.commit(step(again, said("после")))[0].seq for _ in range(2)] == [2, 3]
-    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+    assert isinstance(chain_kit.verify_stream(store, STREAM), chain_kit.Verified)
     assert store.read_events(STREAM)[-1].data["text"] == "после"
 
 
@@ -93,7 +93,7 @@ def test_what_was_refused_leaves_nothing_in_mind(world: World) -> None:
     with pytest.raises(StaleEpoch):
         store.commit(step(held, said(), after=7))
     assert [item.seq for item in store.commit(step(held, said(), after=3))] == [4]
-    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+    assert isinstance(chain_kit.verify_stream(store, STREAM), chain_kit.Verified)
 
 
 def until_somebody_waits(world: World, postgres: Server) -> None:

@@ -10,9 +10,9 @@ import pytest
 from filelock import FileLock
 from sqlalchemy import event
 
-from state.journal import journal
 from state.journal.store import EffectConflict, StoreUnwritable
 from state.sql import SqlStore
+from tests import chain_kit
 from tests.contract.store_kit import (
     NOW,
     SESSION,
@@ -46,7 +46,7 @@ class TestLasting:
         assert due(store) == ["o1"]
         assert store.put_inbox([incoming("a")]).fresh == [False]
         assert [item.seq for item in store.commit(step(held, said()))] == [2]
-        assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+        assert isinstance(chain_kit.verify_stream(store, STREAM), chain_kit.Verified)
 
     def test_two_stores_on_one_database_exclude_each_other(self, world: World) -> None:
         """Two connections see each other's commits, and the lease and the effect go to one of them."""
@@ -116,7 +116,7 @@ class TestSqlite:
             store.commit(step(held, said(LONG), effects=[intent()]))
 
         assert store.find_effect("e1") is None
-        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=1, hash=store.read_head(STREAM)[1])
+        assert chain_kit.verify_stream(store, STREAM) == chain_kit.Verified(seq=1, hash=store.read_head(STREAM)[1])
         assert [item.seq for item in store.commit(step(held, said(LONG)))] == [2]
 
     def test_only_one_process_opens_a_file_at_a_time(self, world: World, tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def _damage(world: World, sql: str) -> SqlStore:
 )
 def test_a_changed_journal_is_noticed(world: World, sql: str, seq: int) -> None:
     """An edit, a removal in the middle and a cut tail are all found, at the first record concerned."""
-    found = journal.verify_stream(_damage(world, sql), STREAM)
+    found = chain_kit.verify_stream(_damage(world, sql), STREAM)
 
-    assert isinstance(found, journal.Damage)
+    assert isinstance(found, chain_kit.Damage)
     assert found.seq == seq

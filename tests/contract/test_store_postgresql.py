@@ -9,12 +9,12 @@ from itertools import count
 import pytest
 from sqlalchemy import make_url
 
-from state.journal import journal
 from state.journal.async_store import AsyncStore
 from state.journal.store import StaleEpoch, StoreError, StoreUnwritable
 from state.sql import pipeline
 from state.sql.commit_batch import CommitBatch
 from state.sql.notifier import PostgresNotifier
+from tests import chain_kit
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step
 from tests.postgres_kit import Server
 
@@ -47,7 +47,7 @@ def test_statements_that_were_deallocated_are_prepared_anew(world: World) -> Non
         idle.driver_connection.execute("DEALLOCATE ALL")
     assert [item.seq for item in store.commit(step(held, said()))] == [2]
     assert store.put_inbox([incoming("a")]).fresh == [True]
-    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+    assert isinstance(chain_kit.verify_stream(store, STREAM), chain_kit.Verified)
 
 
 @postgres_only
@@ -184,7 +184,7 @@ def test_what_is_known_of_a_stream_is_checked(world: World) -> None:
     held = lease(one)
     stored = [store.commit(step(held, said()))[0].seq for store in (one, two) * 3]
     assert stored == [1, 2, 3, 4, 5, 6]
-    assert isinstance(journal.verify_stream(one, STREAM), journal.Verified)
+    assert isinstance(chain_kit.verify_stream(one, STREAM), chain_kit.Verified)
 
 
 @postgres_only

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from state.journal import journal
 from state.journal.store import StoredInputs, StoreUnwritable, Timer
 from state.sql import SqlStore
+from tests import chain_kit
 from tests.contract.store_kit import NOW, SESSION, STREAM, due, every_store, incoming, lease, outgoing, said, step
 
 
@@ -213,7 +213,7 @@ class TestSmallThings:
             works = [threads.submit(work) for _ in range(4)]
         assert [error for done in works if (error := done.exception())] == []
 
-        assert journal.verify_stream(store, STREAM) == journal.Verified(seq=80, hash=store.read_head(STREAM)[1])
+        assert chain_kit.verify_stream(store, STREAM) == chain_kit.Verified(seq=80, hash=store.read_head(STREAM)[1])
 
     def test_a_closed_store_says_so(self, store: SqlStore) -> None:
         """No call brings a closed store back to life."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from state.journal import journal
 from state.journal.async_store import AsyncStore
 from state.journal.commit_queue import MOST_TOGETHER
 from state.journal.store import Commit, EffectConflict, Lease, StaleEpoch, StoredEvent, StoreUnwritable
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
+from tests import chain_kit
 from tests.contract.store_kit import intent, lease, said, step
 
 
@@ -52,8 +52,8 @@ class Watched:
 
     def count_events(self, held: Lease) -> int:
         """How many events a session has, whose chain is whole."""
-        found = journal.verify_stream(self.sql, f"session:{held.session}")
-        assert isinstance(found, journal.Verified)
+        found = chain_kit.verify_stream(self.sql, f"session:{held.session}")
+        assert isinstance(found, chain_kit.Verified)
         return len(self.sql.read_events(f"session:{held.session}"))
 
 

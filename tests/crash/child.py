@@ -47,6 +47,7 @@ from state.journal import journal
 from state.journal.store import EffectStatus, Store
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
+from tests import chain_kit
 from tests.assembly_kit import assemble
 from tests.crash.lab import opened_world
 from tests.crash.lab_faults import FAULTS
@@ -98,7 +99,7 @@ def inspected(store: Store) -> dict[str, Any]:
         folded = fold.fold_events(
             fold.create_state(), ((item.type, dict(item.data), item.ts) for item in store.read_events(stream, limit=ALL))
         )
-        streams[stream] = {"verified": type(journal.verify_stream(store, stream)).__name__, "state": folded.to_stored()}
+        streams[stream] = {"verified": type(chain_kit.verify_stream(store, stream)).__name__, "state": folded.to_stored()}
         streams[stream]["loaded"] = journal.load_state(store, stream)[0].to_stored()
     effects = [row for stream in store.list_streams() for status in get_args(EffectStatus) for row in store.list_effects(stream, status)]
     shown = [{"effect_id": row.effect_id, "status": row.status, "call": dict(row.call)} for row in effects]

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from state.journal import journal
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_reader
+from tests import chain_kit
 from tests.crash.lab import one_run
 from tests.crash.lab_checks import findings
 from tests.crash.lab_disk import cut, lab_folder, now_mounted, promises, small_disk, stored, sweep
@@ -158,7 +158,7 @@ def _verified(database: Path) -> None:
     store = open_reader(build_sqlite_url(database))
     try:
         for stream in store.list_streams():
-            assert isinstance(journal.verify_stream(store, stream), journal.Verified)
+            assert isinstance(chain_kit.verify_stream(store, stream), chain_kit.Verified)
     finally:
         store.close()
 

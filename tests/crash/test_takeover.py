@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from state.journal import journal
 from state.journal.process_lease import PREFIX
 from state.sql import SqlStore, open_store
+from tests import chain_kit
 from tests.crash.takeover_world import DONE, TOKEN, Outside, opened_outside
 from tests.forker import forked
 from tests.postgres_kit import Server
@@ -163,7 +163,9 @@ def findings(stage: Stage) -> list[str]:
     sources = {source: (row_id, status) for row_id, source, status in stage.rows("SELECT id, source, status FROM inbox")}
     told = {key for (key,) in stage.rows("SELECT key FROM deliveries")}
     doubted: set[str] = set()
-    damaged = [name for name in stage.store.list_streams() if not isinstance(journal.verify_stream(stage.store, name), journal.Verified)]
+    damaged = [
+        name for name in stage.store.list_streams() if not isinstance(chain_kit.verify_stream(stage.store, name), chain_kit.Verified)
+    ]
     found.extend(f"the chain of {stream} is damaged" for stream in damaged)
     for event in stage.store.scan(["CallOutcomeUnknown"], limit=100_000):
         doubted.add(str(event.data["effect_id"]))

@@ -24,6 +24,7 @@ from state.journal import journal
 from state.journal.store import Commit, OutboxRow
 from state.sql import open_store
 from state.verify.journal import verify_journal
+from tests import chain_kit
 from tests.fixed_clock import FixedClock
 from tests.unit.reports.erasing_kit import LATER, REFUSED_WISH, SECRETS, THEIRS, WISH, Home, a_home, everything, often, opened, run, talk  # noqa: F401 - fixtures among them
 from tests.unit.spine_kit import BORIS, CHAT, VERA, a_world, message, press, reply
@@ -79,7 +80,7 @@ async def test_what_a_person_said_is_gone_everywhere_and_the_journal_still_holds
         assert [one for one in verify_logs(store, home.folder / "logs", now=LATER) if one.kind != "note"] == []
         events = store.read_events(f"session:{CHAT}")
         assert {item.actor for item in events if item.data != {} and not item.erased and "text" in item.data} <= {VERA.key}
-        assert all(isinstance(journal.verify_stream(store, stream), journal.Verified) for stream in store.list_streams())
+        assert all(isinstance(chain_kit.verify_stream(store, stream), chain_kit.Verified) for stream in store.list_streams())
         [told] = store.read_events("session:ops")
         assert (told.type, told.data["person"], told.data["by"], told.data["remains"]) == ("PersonErased", CHAT, "cli:ops", 0)
         assert told.data["keys"] == 1

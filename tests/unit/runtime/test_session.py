@@ -13,8 +13,9 @@ from state.events import fold
 from state.events.base import Event
 from state.events.calls import CallSucceeded
 from state.events.conversation import MessageReceived, TurnFinished
-from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
+from state.journal.journal import SNAPSHOT_EVERY, load_state
 from state.journal.store import Commit, EffectChange, EffectConflict, Lease, StaleEpoch, StoreUnwritable
+from tests.chain_kit import Verified, verify_stream
 from tests.unit.spine_kit import CHAT, NOW, World
 
 STREAM = f"session:{CHAT}"

@@ -12,8 +12,9 @@ from state.events import fold
 from state.events.base import Event
 from state.events.calls import CallRefused, CallSucceeded
 from state.events.conversation import MessageReceived, ModelAnswered, TurnFinished
-from state.journal.journal import SNAPSHOT_EVERY, Verified, load_state, verify_stream
+from state.journal.journal import SNAPSHOT_EVERY, load_state
 from state.journal.store import Commit, EffectChange, EffectConflict, StaleEpoch, StoreUnwritable
+from tests.chain_kit import Verified, verify_stream
 from tests.unit.spine_kit import CHAT, World, until
 
 STREAM = f"session:{CHAT}"

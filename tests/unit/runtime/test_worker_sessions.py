@@ -10,8 +10,8 @@ from orchestrator.runtime import worker
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions.session import LEASE
 from state.clock import format_iso
-from state.journal.journal import Verified, verify_stream
 from state.journal.store import Commit, Lease, StoreUnwritable
+from tests.chain_kit import Verified, verify_stream
 from tests.unit.spine_kit import CHAT, World, command, message, opening_of, press, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held
 

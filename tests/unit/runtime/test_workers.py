@@ -9,8 +9,8 @@ import pytest
 from orchestrator.runtime import worker
 from orchestrator.runtime.dispatch import MAX_ATTEMPTS
 from state.clock import generate_id
-from state.journal.journal import Verified, verify_stream
 from state.journal.store import Commit, InboxRow, Lane, StoreUnwritable, Timer
+from tests.chain_kit import Verified, verify_stream
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held
 

@@ -16,10 +16,10 @@ from state.events import fold
 from state.events import people as people_fold
 from state.events.base import Event
 from state.events.people import AccessAsked, InvitationRefused, PersonDismissed, PersonInvited, PersonJoined, PersonReturned, PreferenceSet
-from state.journal.journal import Verified, verify_stream
 from state.model.registry import Registry
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url
+from tests.chain_kit import Verified, verify_stream
 from tests.unit.features.people.people_kit import GLEB, STREAM, an_office, brings, build_preference_row, invitation, presses, writes
 from tests.unit.spine_kit import NOW
 

@@ -16,8 +16,8 @@ from orchestrator.features.portal_events.watcher import LOOK_AFTER, MAX_LOOK
 from orchestrator.runtime import timers
 from orchestrator.runtime.dispatch import MAX_ATTEMPTS
 from orchestrator.sessions.session import Session
-from state.journal.journal import Verified, verify_stream
 from state.journal.store import StoreUnwritable
+from tests.chain_kit import Verified, verify_stream
 from tests.unit.features.portal_events.events_kit import KEY, Watch
 from tests.unit.spine_kit import message, reply, until
 from tests.unit.spine_portal import Held, Portal, html, says, unreachable

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from orchestrator.features.portal_events.watcher import CALM, LOOK_AFTER
-from state.journal.journal import Verified, verify_stream
+from tests.chain_kit import Verified, verify_stream
 from tests.unit.features.portal_events.events_kit import KEY, Watch
 from tests.unit.spine_kit import ANNA, BORIS, VERA, effect, watcher_of
 from tests.unit.spine_portal import says

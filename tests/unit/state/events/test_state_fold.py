@@ -15,6 +15,7 @@ from state.journal import journal
 from state.journal.store import Commit, Snapshot
 from state.model.session_state import SessionState
 from state.sql import SqlStore, open_store
+from tests import chain_kit
 from tests.unit.state.events.state_events_kit import CORE, event_of
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -138,8 +139,8 @@ def test_a_long_stream_is_read_in_pages(monkeypatch: pytest.MonkeyPatch) -> None
     store = open_store("sqlite://")
     commit(store, [MessageReceived(turn_id="t", text=str(number)) for number in range(9)])
     state, seq = journal.load_state(store, STREAM)
-    found = journal.verify_stream(store, STREAM)
+    found = chain_kit.verify_stream(store, STREAM)
     store.close()
 
     assert (seq, state.agent.goals[:2], len(state.history)) == (9, ["8", "7"], 9)
-    assert isinstance(found, journal.Verified)
+    assert isinstance(found, chain_kit.Verified)

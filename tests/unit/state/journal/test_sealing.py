@@ -21,6 +21,7 @@ from state.journal import encryption, journal
 from state.journal.encryption import DamagedCiphertext, compress_text, decrypt, encrypt, find_key_owner, generate_key
 from state.journal.store import Commit, Lease, StaleEpoch, StoredEvent
 from state.sql import SqlStore, build_sqlite_url, open_store
+from tests import chain_kit
 from tests.unit.state.events.state_events_kit import CORE, event_of
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
@@ -137,7 +138,7 @@ def test_the_text_is_nowhere_in_the_database(store: SqlStore, tmp_path: Path) ->
     assert [item.data.get("text") or item.data["approved_by_name"] for item in store.read_events(STREAM)] == [SECRET, "Аннушка"]
     assert SECRET.encode() not in files
     assert "Аннушка".encode() not in files
-    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+    assert isinstance(chain_kit.verify_stream(store, STREAM), chain_kit.Verified)
 
 
 @pytest.mark.parametrize(
@@ -196,14 +197,14 @@ def test_without_the_key_a_record_is_blank_and_says_so(store: SqlStore) -> None:
     """Statuses, ids and times stay, what was personal reads as nothing of its type; others' records are untouched; the chain holds."""
     put(store, said())
     put(store, said("Другой человек"), actor="tg:8", session="tg:8")
-    before = journal.verify_stream(store, STREAM)
+    before = chain_kit.verify_stream(store, STREAM)
     removed = forget(store, "tg:7")
 
     [gone], [other] = store.read_events(STREAM), store.read_events("session:tg:8")
     assert gone.erased
     assert dict(gone.data) == {"turn_id": "t1", "origin": "typed", "answers": "", "text": "", "quoted": "", "ref": 0}
     assert (other.erased, other.data["text"]) == (False, "Другой человек")
-    assert journal.verify_stream(store, STREAM) == before
+    assert chain_kit.verify_stream(store, STREAM) == before
     assert removed == {"events": 1, "person_keys": 1}
 
 
@@ -243,7 +244,7 @@ def test_records_of_the_first_schema_are_read_as_they_are(store: SqlStore) -> No
 
     assert [(item.data["text"], item.erased) for item in store.read_events(STREAM)] == [("в открытую", False), ("под ключом", False)]
     assert [item.data["text"] for item in store.scan(["MessageReceived"])] == ["в открытую", "под ключом"]
-    assert isinstance(journal.verify_stream(store, STREAM), journal.Verified)
+    assert isinstance(chain_kit.verify_stream(store, STREAM), chain_kit.Verified)
 
 
 @pytest.mark.long
