@@ -1,13 +1,12 @@
-"""Bulk work on a portal: reads whole lists, reads many records by id, or makes many calls, with few requests.
+"""Bulk work on a portal: reads whole lists, or makes many calls, with few requests.
 
 Each item gets an outcome of its own. Reads are repeated after a failure; a write that may have run is never repeated. Nothing here asks for
 confirmation.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sized
+from collections.abc import AsyncGenerator, Mapping, Sized
 from contextlib import aclosing
-from dataclasses import dataclass
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
 from bitrix.bulk.job import ItemOutcome, Job, Status, Step, Steps
 from bitrix.bulk.lists import LISTS, IdList
@@ -17,9 +16,8 @@ from bitrix.bulk.sender import BulkOptions, Progress, Sender, yield_in_order
 from bitrix.bulk.walk import walk_by_id
 from bitrix.client.client import BitrixClient
 from bitrix.client.read_only import PortalCaller
-from bitrix.errors import is_missing
 
-__all__ = ["BulkOptions", "GetOutcome", "ItemOutcome", "Progress", "Step", "Steps", "call_all", "get_many", "list_all"]
+__all__ = ["BulkOptions", "ItemOutcome", "Progress", "Step", "Steps", "call_all", "list_all"]
 
 
 async def list_all(
@@ -59,20 +57,6 @@ async def _stream_portions(
             yield portion
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GetOutcome:
-    """The result of reading the record with one `id`. `row` holds the record if `status` is "found".
-
-    "missing" means that the portal has no such record. The other statuses are those of `ItemOutcome`.
-    """
-
-    id: int | str
-    status: Literal["found", "missing", "refused", "unknown", "not_sent"]
-    row: Any = None
-    code: str = ""
-    description: str = ""
-
-
 async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
     """Make many calls in batches, and yield one outcome per step (call), in the order of the steps.
 
@@ -91,28 +75,6 @@ async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptio
             yield outcome
 
 
-async def get_many(
-    client: BitrixClient,
-    method: str,
-    ids: Iterable[int | str],
-    *,
-    params: Mapping[str, Any] | None = None,
-    id_param: str = "id",
-    **terms: Unpack[BulkOptions],
-) -> AsyncGenerator[GetOutcome, None]:
-    """Read many records by id, 50 to a request, and yield one outcome per id, in the order of `ids`.
-
-    `method` must only read, since it may be repeated; its parameter `id_param` takes the id. `params` are added to the call for each id
-    (crm.item.get needs `entityTypeId`). Network errors are not raised but reported in outcomes.
-    """
-    wanted = list(ids)
-    sender = Sender(client=client, **terms)
-    steps = [(method, {**(params or {}), id_param: number}) for number in wanted]
-    async with aclosing(_stream_outcomes(sender, Job(sender, sender.read), steps)) as outcomes:
-        async for outcome in outcomes:
-            yield _to_get_outcome(wanted[outcome.index], outcome)
-
-
 async def _stream_outcomes(sender: Sender, job: Job, steps: Steps) -> AsyncGenerator[ItemOutcome, None]:
     total = len(steps) if isinstance(steps, Sized) else None
     counts: dict[Status, int] = {"done": 0, "refused": 0, "unknown": 0, "not_sent": 0}
@@ -123,22 +85,3 @@ async def _stream_outcomes(sender: Sender, job: Job, steps: Steps) -> AsyncGener
             sender.report_progress(Progress(total=total, **counts))
             for outcome in outcomes:
                 yield outcome
-
-
-def _to_get_outcome(number: int | str, outcome: ItemOutcome) -> GetOutcome:
-    if outcome.status == "done":
-        row = _extract_record(outcome.result)
-        return GetOutcome(id=number, status="found" if row else "missing", row=row or None)
-    missing = outcome.status == "refused" and is_missing(outcome.code, outcome.description)
-    return GetOutcome(id=number, status="missing" if missing else outcome.status, code=outcome.code, description=outcome.description)
-
-
-def _extract_record(result: Any) -> Any:
-    """Return the record in an answer. `{"item": {…}}` and `{"task": {…}}` give the inner object.
-
-    For a task that does not exist the portal answers `[]` without an error; this is returned as it is.
-    """
-    if isinstance(result, Mapping) and len(result) == 1:
-        (inner,) = result.values()
-        return inner if isinstance(inner, Mapping) else result
-    return result

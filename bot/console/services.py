@@ -5,7 +5,6 @@ from functools import cached_property
 
 from bot.access.access import Access
 from bot.definition_service import build_definition_service
-from bot.http_api.audit.session_events import StreamReader
 from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_reader import RunReader
 from bot.http_api.server.endpoint_context import EndpointContext
@@ -58,11 +57,6 @@ class ConsoleServices:
     def startable(self) -> Engines:
         """The engines with the published definitions."""
         return add_stored_definitions(self.engines, self.store)
-
-    @cached_property
-    def streams(self) -> StreamReader:
-        """Reads the events of conversations and runs."""
-        return StreamReader(self.desk)
 
     @cached_property
     def journal_watch(self) -> JournalWatch:

@@ -69,11 +69,6 @@ class Budget(Limits):
             )
         return self
 
-    @property
-    def is_set(self) -> bool:
-        """Whether any limit is set for anybody."""
-        return any(limit is not None for one in (self, *self.people.values()) for limit in (one.tokens_per_month, one.money_per_month))
-
     def find_limits(self, actor: Actor) -> Limits:
         """Return the monthly limits of one person's use of the model: the person's own where set, otherwise those of everybody."""
         own = self.people.get(build_person_key(actor.key, actor.bitrix_user_id)) or self.people.get(actor.key)

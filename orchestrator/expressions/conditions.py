@@ -45,10 +45,6 @@ class Condition:
             message = f"it cannot be evaluated with these values ({type(error).__name__})"
             raise ConditionFailed(Finding(code="expression-failed", message=message, line=1, column=1)) from None
 
-    def holds(self, names: Names) -> bool:
-        """Return whether the condition holds for the variables `names`. Raises ConditionFailed."""
-        return bool(self.evaluate(names))
-
     def compute(self, names: Mapping[str, Value]) -> Value:
         """Return the value of the condition as a `Value` with the origins of all variables that it reads. Raises ConditionFailed."""
         read = names.values() if self.reads is None else [names[name] for name in self.reads if name in names]

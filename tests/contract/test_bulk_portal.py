@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.bulk.bulk import ItemOutcome, Step, call_all, get_many, list_all
+from bitrix.bulk.bulk import ItemOutcome, Step, call_all, list_all
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from tests.contract.sandbox_portal_kit import Caller, Clock, in_process
@@ -139,24 +139,6 @@ async def test_tasks_and_employees() -> None:
     assert ids == sorted(set(ids))
     assert {int(item["task"]["id"]) for item in added} < set(ids)
     assert len(users) == len({row["ID"] for row in users}) > 1
-
-
-@pytest.mark.parametrize(
-    ("method", "terms", "there"),
-    [
-        ("crm.deal.get", {}, 410),
-        ("crm.item.get", {"params": {"entityTypeId": 2}}, 410),
-        ("tasks.task.get", {"id_param": "taskId"}, 8017),
-    ],
-)
-async def test_records_by_number(method: str, terms: Any, there: int) -> None:
-    """Records that exist are found, others are missing, in the order that was asked."""
-    async with both() as (client, portal, hours):
-        await portal.arm(kind="504_html", method="batch")
-        found = [item async for item in get_many(client, method, [999_999, there, 999_998], pause=hours.pause, **terms)]
-
-    assert [(item.id, item.status) for item in found] == [(999_999, "missing"), (there, "found"), (999_998, "missing")]
-    assert str(found[1].row.get("ID", found[1].row.get("id"))) == str(there)
 
 
 async def test_the_portals_bucket() -> None:

@@ -61,10 +61,6 @@ class CrmAgent:
         """Run one turn; raises ModelClientError when the model is unreachable or breaks the format twice."""
         return await _Turn(self, ctx).run()
 
-    def build_system_message(self, mode: Mode, *, sees_all: bool = True) -> dict[str, str]:
-        """Return the first message of the prompt: the same for every turn in the safety mode `mode` of people who see all, or only some."""
-        return self._heads.build_system(mode, self._methods(mode, sees_all))
-
     def build_head(self, mode: Mode, *, sees_all: bool, card: str, offered: Sequence[JsonObject]) -> Sequence[Mapping[str, str]]:
         """Return the messages with which the prompt begins: the first one, the portal card, and what may be offered."""
         return self._heads.build(mode, methods=self._methods(mode, sees_all), card=card, offered=offered)

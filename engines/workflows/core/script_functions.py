@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from engines.workflows.core.blocks.queries import RecordQueries
 from engines.workflows.core.entities import ENTITIES
 from engines.workflows.core.operations import MOST_OPERATIONS, OperationUnfit, read_operation
 from engines.workflows.core.results import AtomicOperation, DisplayUpdatePayload
 from engines.workflows.core.rune_types import AUTHOR, TuumStopped
-from engines.workflows.core.surroundings import BlockQueries
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.block_marks import escape_value
 from orchestrator.expressions.scripts.failures import ScriptCallFailed
@@ -55,7 +55,7 @@ class ScriptCalls:
     node: str
     query: Query
     show: ShowNow
-    blocks: BlockQueries | None = None
+    blocks: RecordQueries | None = None
     player: Mapping[str, Value] = field(default_factory=dict)
     operations: list[AtomicOperation] = field(default_factory=list)
     _asked: Counter[str] = field(default_factory=Counter)
@@ -95,7 +95,7 @@ class ScriptCalls:
             raise ScriptCallFailed("query takes the name of a method, and its parameters as an object")
         return await self.query(self._name_node(method, params or {}), method, params or {})
 
-    def _ask_blocks(self, name: str, ask: Callable[[BlockQueries, str, str], Awaitable[Value]]) -> ScriptFunction:
+    def _ask_blocks(self, name: str, ask: Callable[[RecordQueries, str, str], Awaitable[Value]]) -> ScriptFunction:
         async def answer(key: object = "") -> Value:
             if self.blocks is None:
                 raise ScriptCallFailed("this workflow does not work on a record, so there are no blocks")

@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
+from engines.workflows.core.blocks.queries import RecordQueries
 from engines.workflows.core.results import DisplayUpdatePayload
 from engines.workflows.core.rune_types import RuneParams, RuneTypes
 from engines.workflows.core.scheduler import NotStarted
@@ -20,22 +21,6 @@ SCRIPTS: Final = 16
 """How many scripts workflows run at a time in one process."""
 Show = Callable[[str, DisplayUpdatePayload, Origins], Awaitable[None]]
 """Shows something for a node. It may be dropped (S003-70)."""
-
-
-class BlockQueries(Protocol):
-    """What scripts may ask about blocks, the results of workflows on records (S003-64). All of it only reads, at a node (S003-65)."""
-
-    async def list_entities(self, node: str, block_id: str, /) -> Value:
-        """Return the records that belong to a block, null for one that there is not."""
-
-    async def read_game_state(self, node: str, block_id: str, /) -> Value:
-        """Return {funnel, stage, activities} of the record of a block."""
-
-    async def read_raw_text(self, node: str, block_id: str, /) -> Value:
-        """Return the text of a block."""
-
-    async def list_parents(self, node: str, block_id: str, /) -> Value:
-        """Return the ids of the blocks from the first on that record to this one."""
 
 
 class Bounds:
@@ -113,7 +98,7 @@ class Surroundings:
     params: dict[int, RuneParams] = field(default_factory=dict)
     """The parameters of runes that were read before, by the id() of the rune. It must not live longer than the runes do."""
     show: Show
-    blocks: BlockQueries | None = None
+    blocks: RecordQueries | None = None
     player: Mapping[str, Value] = field(default_factory=dict)
     """The profile of the run's person, as it was when the run began."""
     bounds: Bounds = field(default_factory=Bounds)

@@ -109,8 +109,3 @@ def join_pieces(pieces: Sequence[str], origins: Sequence[Origins]) -> str:
             made += [text[last : mark.start()], escape_marks(mark[0])]
             last = mark.end()
     return "".join([*made, text[last:]])
-
-
-def is_free_of_marks(data: Any) -> bool:
-    """Return whether no text or name in JSON data holds a mark or a part of one at an end."""
-    return bool(escape_data(data) == data)

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bitrix.bulk.bulk import GetOutcome, ItemOutcome, Progress, call_all, get_many
+from bitrix.bulk.bulk import ItemOutcome, Progress, call_all
 from tests.unit.bitrix.bulk_kit import Hours, at_once, client_of
 
 UPDATE = "crm.deal.update"
@@ -283,27 +283,3 @@ async def test_progress() -> None:
 
     assert seen[-1] == Progress(done=69, total=120, refused=1, unknown=50)
     assert len(seen) == 3
-
-
-async def test_get_many() -> None:
-    """Each id has its outcome: found, missing, refused; lost answers of reads are asked again."""
-    portal = WritePortal()
-    portal.after = lambda number: drop(number, 1, 4)
-    refusals = {"3": "NOT_FOUND", "4": "ACCESS_DENIED", "5": "OPERATION_TIME_LIMIT"}
-    portal.refuse = lambda number, deal: refusals.get(deal, "") if deal != "5" or number < 3 else ""
-    async with client_of(portal) as client:
-        found = [item async for item in get_many(client, "crm.item.get", range(1, 201), params={"entityTypeId": 2}, **at_once())]
-
-    assert [item.id for item in found] == list(range(1, 201))
-    assert found[0] == GetOutcome(id=1, status="found", row={"id": 1})
-    assert [item.status for item in found[:6]] == ["found", "found", "missing", "refused", "found", "found"]
-
-
-async def test_get_many_of_a_dead_portal() -> None:
-    """Reads that never get an answer are unknown, then not sent; nothing is raised."""
-    portal = WritePortal()
-    portal.before = lambda number: BAD
-    async with client_of(portal) as client:
-        found = [item async for item in get_many(client, "crm.deal.get", range(500), **at_once())]
-
-    assert {item.status for item in found} == {"unknown", "not_sent"}

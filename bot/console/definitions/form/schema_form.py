@@ -102,12 +102,6 @@ class SchemaForm:
         fields = self.steps.names if self.steps is not None else ("id",)
         return Group(path=(), label="", nodes=_Description(self, targets, fields).list_nodes(shape, document, ()))
 
-    def describe_types(self, path_name: str, owner: str) -> tuple[Choice, ...]:
-        """Return the types among which an element of a list is one, such as those of steps."""
-        schema = self.reader.whole.defs.get(owner)
-        one = schema.properties.get(path_name) if schema is not None else None
-        return self.list_choices(path_name, one) if isinstance(one, Schema) else ()
-
     def list_choices(self, name: str, schema: Schema) -> tuple[Choice, ...]:
         """Return the values of which a field is one, none if it is free."""
         known = [(one.const, one.description) for one in schema.one_of] or [(one, "") for one in schema.enum or ()]

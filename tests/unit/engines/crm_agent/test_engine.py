@@ -174,5 +174,6 @@ def test_the_agent_tells_its_limit_and_its_static_part() -> None:
     """The same for every turn of a mode, so that providers can cache it."""
     made = agent(4)
     assert made.max_iterations == 4
-    assert made.build_system_message("canary") == made.build_system_message("canary")
-    assert "Mode: canary" in made.build_system_message("canary")["content"]
+    heads = [made.build_head("canary", sees_all=True, card="", offered=())[0] for _ in range(2)]
+    assert heads[0] == heads[1]
+    assert "Mode: canary" in heads[0]["content"]

@@ -68,7 +68,6 @@ class TestRules:
         assert (budget.find_limits(ANNA).tokens_per_month, budget.find_limits(PHONE).money_per_month) == (None, 5)
         assert (budget.find_limits(SITE).tokens_per_month, budget.find_limits(SITE).money_per_month) == (1, None)
         assert budget.find_limits(BORIS).tokens_per_month == 10
-        assert not Budget().is_set
 
     def test_money_is_counted_by_the_price_of_the_longest_name(self) -> None:
         """A dated version costs what its model costs; an unknown one only its tokens, and ops are told."""
