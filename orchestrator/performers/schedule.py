@@ -18,6 +18,7 @@ from state.clock import Clock, format_iso, generate_id, parse_iso
 from state.events.daily import ReminderSet, list_reminders
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
+from state.journal.pages import iterate_events
 from state.journal.store import InboxRow, Lane, Store, StoreError
 
 KIND: Final = "reminder_set"
@@ -144,9 +145,5 @@ def _is_kept(store: Store, session: str, known: str) -> bool:
     """
     if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
-    after = 0
-    while page := store.read_events(f"session:{session}", after=after):
-        if any(event.type == "ReminderSet" and ReminderSet.from_data(event.data).effect_id == known for event in page):
-            return True
-        after = page[-1].seq
-    return False
+    events = iterate_events(store, f"session:{session}")
+    return any(event.type == "ReminderSet" and ReminderSet.from_data(event.data).effect_id == known for event in events)

@@ -1,6 +1,6 @@
 """Reads of a finished run what the form of every test needs, whatever its kind."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any, Final
@@ -17,6 +17,7 @@ from state.canonical import dumps, hash_text, loads
 from state.clock import parse_iso
 from state.events.runs import NodeDone, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
+from state.journal.pages import iterate_later
 from state.stored import JsonObject
 
 STREAM: Final = "run:"
@@ -46,6 +47,12 @@ def describe_start(memo: Memo, started: RunStarted) -> tuple[Person, str]:
     person = Actor.model_validate(started.actor)
     day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
     return Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone), day
+
+
+async def read_tape(stream: str, store: AsyncStore, take: Callable[[str, JsonObject], Awaitable[None]]) -> None:
+    """Give the types and data of the events of a run to `take`, in order."""
+    async for event in iterate_later(store, stream):
+        await take(event.type, event.data)
 
 
 async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Memo, RunStarted]:

@@ -25,6 +25,7 @@ from state.events.confirmations import ConfirmationRequested
 from state.journal.async_store import AsyncStore
 from state.journal.encryption import DamagedCiphertext
 from state.journal.journal import load_state
+from state.journal.pages import iterate_scan
 from state.journal.run_index import MOST, RunFilter
 from state.journal.run_index import PREFIX as RUN
 from state.journal.store import Store, Timer
@@ -142,13 +143,10 @@ async def load_recent_cards(store: AsyncStore, viewer: Viewer, *, state: str, si
 def _list_requests(store: Store, since: datetime) -> list[tuple[str, str, str]]:
     """Return (session, confirmation id, person who asked) of every card asked for since then, the newest first."""
     found: list[tuple[str, str, str]] = []
-    after = build_lower_id(since)
-    while page := store.scan_clear((ConfirmationRequested.__name__,), after, PAGE):
-        for event in page:
-            session = to_lease_key(event.stream)
-            if session.partition(":")[0] in CARD_CHANNELS:
-                found.append((session, str(event.data["confirmation_id"]), str(event.data.get("requested_by", event.actor))))
-        after = page[-1].id
+    for event in iterate_scan(store.scan_clear, (ConfirmationRequested.__name__,), build_lower_id(since)):
+        session = to_lease_key(event.stream)
+        if session.partition(":")[0] in CARD_CHANNELS:
+            found.append((session, str(event.data["confirmation_id"]), str(event.data.get("requested_by", event.actor))))
     return found[::-1]
 
 

@@ -11,6 +11,7 @@ from state.canonical import dumps, hash_text, loads
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWoken
 from state.journal.async_store import AsyncStore
 from state.journal.blobs import parse_blob
+from state.journal.pages import iterate_later
 from state.stored import JsonObject
 
 PAGE = 1000
@@ -66,15 +67,14 @@ class Memo:
 
     async def read(self, store: AsyncStore, stream: str) -> None:
         """Read the events that were stored since the last call, by this process or another."""
-        while page := await store.read_events(stream, after=self.seq, limit=PAGE):
-            for event in page:
-                self.is_incomplete |= event.erased and event.type in _VALUES
-                self.add(event.type, event.data)
-                self.usage.add_event(event.type, event.data, event.ts)
-                if event.type == NodeDone.__name__:
-                    self.done_at[event.data["node"]] = event.ts
-                self.started_at = event.ts if event.type == "RunStarted" else self.started_at
-                self.seq = event.seq
+        async for event in iterate_later(store, stream, self.seq):
+            self.is_incomplete |= event.erased and event.type in _VALUES
+            self.add(event.type, event.data)
+            self.usage.add_event(event.type, event.data, event.ts)
+            if event.type == NodeDone.__name__:
+                self.done_at[event.data["node"]] = event.ts
+            self.started_at = event.ts if event.type == "RunStarted" else self.started_at
+            self.seq = event.seq
 
     def add(self, kind: str, data: Mapping[str, Any]) -> None:
         """Take in one event, given by its type and data."""

@@ -14,6 +14,7 @@ from state.clock import format_iso
 from state.events.runs import RunForgotten
 from state.journal.async_store import AsyncStore
 from state.journal.blobs import list_digests
+from state.journal.pages import iterate_later
 from state.journal.run_index import PREFIX, RunFilter
 from state.journal.store import InboxRow
 from state.model.run_state import ENDED
@@ -23,7 +24,6 @@ KEPT: Final = timedelta(days=90)
 EVERY: Final = timedelta(hours=6)
 AT_ONCE: Final = 200
 """How many runs are ordered to be removed in one round; with more, the next round of the worker goes on."""
-_PAGE: Final = 1000
 
 
 class RunRetention:
@@ -64,10 +64,8 @@ async def forget_run(row: InboxRow, session: Session, tools: Tools) -> None:
 async def _list_digests(session: Session, store: AsyncStore) -> list[str]:
     """Return the digests of the run's large values; texts of definitions are not among them, because other runs may share them."""
     found: dict[str, None] = {}
-    after = 0
     await session.flush()
-    while page := await store.read_events(session.stream, after=after, limit=_PAGE):
-        told = (one for one in page if one.type != "RunStarted")
-        found |= dict.fromkeys(digest for one in told for digest in list_digests(one.type, one.data))
-        after = page[-1].seq
+    async for event in iterate_later(store, session.stream):
+        if event.type != "RunStarted":
+            found |= dict.fromkeys(list_digests(event.type, event.data))
     return list(found)

@@ -19,12 +19,12 @@ from orchestrator.sessions.paused_turns import is_event_of
 from orchestrator.sessions.turn_context import Context as TurnContext
 from orchestrator.sessions.turn_context import RecordedTurn, TurnServices
 from state.events.runs import NodeDone
+from state.journal.pages import iterate_later
 from state.journal.store import StoredEvent
 from state.model.session_state import Question
 
 ORIGINS: Origins = frozenset({"model", "prose"})
 """Where the text of a turn comes from: the model may have read anything of the CRM."""
-PAGE = 1000
 MAX_QUESTIONS = 5
 """How often the turn may ask which record was meant."""
 
@@ -125,9 +125,4 @@ async def _read_recorded(ctx: RunPass, turn_id: str) -> RecordedTurn:
 async def _list_events(ctx: RunPass, turn_id: str) -> list[StoredEvent]:
     """Return the events of the turn in the run's stream."""
     await ctx.session.flush()
-    stored_events: list[StoredEvent] = []
-    after = 0
-    while page := await ctx.tools.store.read_events(ctx.session.stream, after=after, limit=PAGE):
-        stored_events += [one for one in page if is_event_of(one, turn_id)]
-        after = page[-1].seq
-    return stored_events
+    return [event async for event in iterate_later(ctx.tools.store, ctx.session.stream) if is_event_of(event, turn_id)]

@@ -1,35 +1,27 @@
-"""The turn to change definitions: whoever has it reads what is stored, decides, and stores rows and event in one commit.
-
-The turn is the lease of session `definitions`, so that of several processes one at a time has it, and none that lost it can still commit.
-"""
+"""The turn to change definitions: whoever has it reads what is stored, decides, and stores rows and event in one commit."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from datetime import timedelta
+from contextlib import contextmanager
 from typing import Any, Final, Literal, NamedTuple
-from uuid import uuid4
 
 from state import canonical
 from state.clock import format_iso, generate_id
 from state.events.definitions import DefinitionPublished, DefinitionSaved, DefinitionSwitched
 from state.journal.definition_rows import DefinitionChange, HistoryRow, KeyRow, VersionRow
-from state.journal.store import Commit, InboxRow, Lease, StaleEpoch, Store, StoreError
+from state.journal.store import InboxRow, Store
+from state.journal.stream_turn import StreamTurn, take_stream
 from state.model.definitions import Author, DefinitionDamaged, DefinitionsBusy, HistoryKind, Origin, Writer
 
 SESSION: Final = "definitions"
 STREAM: Final = f"session:{SESSION}"
-_HELD_FOR: Final = timedelta(seconds=5)
-"""How long others wait if the process that changes a definition dies while it does. Whoever takes longer loses the turn to who waits."""
 DefinitionEvent = DefinitionSaved | DefinitionPublished | DefinitionSwitched
 
 
 class Turn(NamedTuple):
-    """The moment in which one operation alone changes definitions: who does, under which lease, and the number that its event will have."""
+    """The moment in which one operation alone changes definitions, and who does."""
 
-    store: Store
     author: Author
-    lease: Lease
-    seq: int
+    stream: StreamTurn
 
     @property
     def who(self) -> dict[str, Any]:
@@ -41,7 +33,7 @@ class Turn(NamedTuple):
         """Return the entry of the history that says what `event` does with its version."""
         return HistoryRow(
             id=generate_id(),
-            seq=self.seq,
+            seq=self.stream.head + 1,
             at=format_iso(self.author.at),
             kind=event.kind,
             key=event.definition,
@@ -71,33 +63,14 @@ class Turn(NamedTuple):
 
     def commit(self, event: DefinitionEvent, change: DefinitionChange, inbox_new: Sequence[InboxRow] = ()) -> None:
         """Store the change with its event. Raises DefinitionsBusy if somebody else has taken the turn meanwhile."""
-        step = Commit(
-            stream=STREAM,
-            epoch=self.lease.epoch,
-            actor=self.author.key,
-            now=self.author.at,
-            events=[event],
-            definitions=change,
-            inbox_new=inbox_new,
-            after=self.seq - 1,
-        )
-        try:
-            self.store.commit(step)
-        except StaleEpoch as error:
-            raise DefinitionsBusy("somebody else changed definitions meanwhile") from error
+        self.stream.commit([event], self.author.key, definitions=change, inbox_new=inbox_new)
 
 
 @contextmanager
 def take_turn(store: Store, author: Author) -> Iterator[Turn]:
     """Let `author` alone change definitions while the block runs. Raises DefinitionsBusy if somebody else does."""
-    lease = store.acquire(SESSION, f"definitions:{uuid4().hex}", author.at, author.at + _HELD_FOR)
-    if lease is None:
-        raise DefinitionsBusy("somebody else changes definitions")
-    try:
-        yield Turn(store, author, lease, store.read_head(STREAM)[0] + 1)
-    finally:
-        with suppress(StoreError):  # what was stored is stored: the lease ends by itself
-            store.release(lease)
+    with take_stream(store, SESSION, author.at, DefinitionsBusy) as stream:
+        yield Turn(author, stream)
 
 
 def parse_writers(text: str) -> tuple[Writer, ...]:

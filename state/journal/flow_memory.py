@@ -4,20 +4,17 @@ Whoever writes holds the lease of that stream's session for the moment, so that 
 them with `AsyncStore.read` and `AsyncStore.write`; repeat an operation that raises MemoryBusy.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final, NamedTuple
-from uuid import uuid4
 
 from state.clock import parse_iso
-from state.events.base import Event
 from state.events.memory import MemoryCleared, MemoryWritten
-from state.journal.store import Commit, Lease, StaleEpoch, Store, StoredEvent, StoreError
+from state.journal.pages import iterate_events
+from state.journal.store import Store, StoredEvent, StoreError
+from state.journal.stream_turn import take_stream
 
 _PREFIX: Final = "session:memory:"
-_HELD_FOR: Final = timedelta(seconds=5)
-"""How long others wait if the process that writes dies while it does."""
 _ASKED_AGAIN_FOR: Final = timedelta(days=1)
 """For how long at least it is known which node of a run has written, so that a run that is played again after a crash writes once."""
 _PAGE: Final = 500
@@ -78,11 +75,11 @@ class MemoryWrite(NamedTuple):
 
 def add_entries(store: Store, place: MemoryPlace, write: MemoryWrite, retention: Mapping[str, Retention], at: datetime) -> bool:
     """Store what a node leaves, and return True; False if that node has written before. Raises MemoryBusy or another StoreError."""
-    with _take_turn(store, place, at) as (lease, head):
-        known = _read_events(store, place, head)
+    with take_stream(store, place.session, at, MemoryBusy) as turn:
+        known = _read_events(store, place, turn.head)
         if any(isinstance(one.data, Mapping) and (one.data.get("run"), one.data.get("node")) == (write.run, write.node) for one in known):
             return False
-        memory_entries = select_entries([*_list_entries(known), *(one._replace(seq=head + 1) for one in write.entries)], retention, at)
+        memory_entries = select_entries([*_list_entries(known), *(one._replace(seq=turn.head + 1) for one in write.entries)], retention, at)
         needed = [one.seq for one in memory_entries] + [one.seq for one in known if at - parse_iso(one.ts) <= _ASKED_AGAIN_FOR]
         event = MemoryWritten(
             definition=place.flow,
@@ -90,18 +87,18 @@ def add_entries(store: Store, place: MemoryPlace, write: MemoryWrite, retention:
             node=write.node,
             entries=[{"channel": one.channel, "data": one.data, "origins": list(one.origins)} for one in write.entries],
             retention={channel: list(one) for channel, one in retention.items()},
-            kept_from=min([*needed, head + 1]),
+            kept_from=min([*needed, turn.head + 1]),
         )
-        _commit(store, place, lease, head, event, write.owner, at)
+        turn.commit([event], write.owner)
     return True
 
 
 def clear_entries(store: Store, place: MemoryPlace, by: str, at: datetime) -> bool:
     """Make a flow forget what it remembers of a person; False if there is nothing. Raises MemoryBusy or another StoreError."""
-    with _take_turn(store, place, at) as (lease, head):
-        if not _list_entries(_read_events(store, place, head)):
+    with take_stream(store, place.session, at, MemoryBusy) as turn:
+        if not _list_entries(_read_events(store, place, turn.head)):
             return False
-        _commit(store, place, lease, head, MemoryCleared(definition=place.flow, by=by), by, at)
+        turn.commit([MemoryCleared(definition=place.flow, by=by)], by)
     return True
 
 
@@ -148,12 +145,7 @@ def _read_events(store: Store, place: MemoryPlace, end: int) -> list[StoredEvent
     last = store.read_events(place.stream, after=end - 1, limit=1) if end else []
     if not last:
         return []
-    stored_events: list[StoredEvent] = []
-    after = int(last[0].data.get("kept_from", end)) - 1
-    while after < end and (page := store.read_events(place.stream, after=after, limit=_PAGE)):
-        stored_events += [one for one in page if one.seq <= end]
-        after = page[-1].seq
-    return stored_events
+    return list(iterate_events(store, place.stream, int(last[0].data.get("kept_from", end)) - 1, end, page=_PAGE))
 
 
 def _list_entries(events: Sequence[StoredEvent]) -> list[MemoryEntry]:
@@ -168,23 +160,3 @@ def _list_entries(events: Sequence[StoredEvent]) -> list[MemoryEntry]:
                 MemoryEntry(one["channel"], one["data"], one["origins"], at=event.ts, run=wrote.run, seq=event.seq) for one in wrote.entries
             ]
     return memory_entries
-
-
-@contextmanager
-def _take_turn(store: Store, place: MemoryPlace, at: datetime) -> Iterator[tuple[Lease, int]]:
-    """Give (lease, seq of the last event) to the one who may write while the block runs. Raises MemoryBusy if somebody else does."""
-    lease = store.acquire(place.session, f"memory:{uuid4().hex}", at, at + _HELD_FOR)
-    if lease is None:
-        raise MemoryBusy(f"somebody else writes the memory {place.session}")
-    try:
-        yield lease, store.read_head(place.stream)[0]
-    finally:
-        with suppress(StoreError):  # what was stored is stored: the lease ends by itself
-            store.release(lease)
-
-
-def _commit(store: Store, place: MemoryPlace, lease: Lease, head: int, event: Event, actor: str, at: datetime) -> None:
-    try:
-        store.commit(Commit(stream=place.stream, epoch=lease.epoch, actor=actor, now=at, events=[event], after=head))
-    except StaleEpoch as error:
-        raise MemoryBusy(f"somebody else has written the memory {place.session} meanwhile") from error

@@ -4,24 +4,23 @@ Whoever writes holds the lease of that stream's session for the moment, so that 
 with `AsyncStore.read` and `AsyncStore.write`; repeat an operation that raises BlocksBusy.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple, TypeVar
-from uuid import uuid4
 
 from state.clock import parse_iso
 from state.events.base import Event
 from state.events.blocks import BlockOpened
-from state.journal.store import Commit, Lease, StaleEpoch, Store, StoreError
+from state.journal.pages import iterate_events
+from state.journal.store import Store, StoreError
+from state.journal.stream_turn import take_stream
 from state.model.record_blocks import Block, BlockEvent, fold_blocks
+from state.stored import convert
 
 MOST_BLOCKS: Final = 100
 KEPT_FOR: Final = timedelta(days=365)
 """How many blocks of a record are remembered, and for how long: older ones are read by nobody."""
 _PREFIX: Final = "session:block:"
-_HELD_FOR: Final = timedelta(seconds=5)
-"""How long others wait if the process that writes dies while it does."""
 _PAGE: Final = 200
 T = TypeVar("T")
 Decide = Callable[[Sequence[Block]], tuple[Sequence[Event], T]]
@@ -59,13 +58,10 @@ def change_blocks(store: Store, place: RecordPlace, decide: Decide[T], owner: st
 
     Raises BlocksBusy or another StoreError; nothing was stored then.
     """
-    with _take_turn(store, place, at) as (lease, head):
-        events, answer = decide(fold_blocks(_read_events(store, place, head)))
+    with take_stream(store, place.session, at, BlocksBusy) as turn:
+        events, answer = decide(fold_blocks(_read_events(store, place, turn.head)))
         if events:
-            try:
-                store.commit(Commit(stream=place.stream, epoch=lease.epoch, actor=owner, now=at, events=list(events), after=head))
-            except StaleEpoch as error:
-                raise BlocksBusy(f"somebody else has written the blocks of {place.session} meanwhile") from error
+            turn.commit(list(events), owner)
     return answer
 
 
@@ -77,12 +73,8 @@ def find_kept_from(blocks: Sequence[Block], at: datetime) -> int:
 
 def _read_events(store: Store, place: RecordPlace, end: int) -> list[BlockEvent]:
     """Return the events up to `end` that still matter, oldest first: from the place on that the last opening names."""
-    found: list[BlockEvent] = []
-    after = _find_start(store, place, end) - 1
-    while after < end and (page := store.read_events(place.stream, after=after, limit=_PAGE)):
-        found += [BlockEvent(type=one.type, data=one.data, seq=one.seq, ts=one.ts, erased=one.erased) for one in page if one.seq <= end]
-        after = page[-1].seq
-    return found
+    kept = iterate_events(store, place.stream, _find_start(store, place, end) - 1, end, page=_PAGE)
+    return [convert(event, BlockEvent) for event in kept]
 
 
 def _find_start(store: Store, place: RecordPlace, end: int) -> int:
@@ -96,16 +88,3 @@ def _find_start(store: Store, place: RecordPlace, end: int) -> int:
             return int(opened.data.get("kept_from", 1))
         last = first
     return 1
-
-
-@contextmanager
-def _take_turn(store: Store, place: RecordPlace, at: datetime) -> Iterator[tuple[Lease, int]]:
-    """Give (lease, seq of the last event) to the one who may write while the block runs. Raises BlocksBusy if somebody else does."""
-    lease = store.acquire(place.session, f"block:{uuid4().hex}", at, at + _HELD_FOR)
-    if lease is None:
-        raise BlocksBusy(f"somebody else writes the blocks of {place.session}")
-    try:
-        yield lease, store.read_head(place.stream)[0]
-    finally:
-        with suppress(StoreError):  # what was stored is stored: the lease ends by itself
-            store.release(lease)

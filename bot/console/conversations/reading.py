@@ -11,7 +11,8 @@ from orchestrator.domain.address import TALK_CHANNELS
 from orchestrator.reports.cards import list_card_timers
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from orchestrator.reports.viewer import Viewer
-from state.journal.store import Store, StoredEvent
+from state.journal.pages import iterate_events
+from state.journal.store import Store
 from state.journal.streams import to_lease_key, to_stream
 
 TURNS: Final = 30
@@ -110,14 +111,5 @@ def read_part(store: Store, stream: str, first: int, reader: ItemReader) -> Talk
     """Return the turns from the record `first` to the end of the stream; 0 for the last `AT_ONCE` turns."""
     head = store.read_head(stream)[0]
     begin = first or find_start(store, stream, head + 1, AT_ONCE)
-    events = _read_from(store, stream, begin)
+    events = iterate_events(DamageTolerantStore(store), stream, begin - 1, page=_BLOCK)
     return TalkPart(turns=group_items((event, reader.read(event)) for event in events), first=begin, head=head)
-
-
-def _read_from(store: Store, stream: str, first: int) -> list[StoredEvent]:
-    stored_events: list[StoredEvent] = []
-    tolerant, after = DamageTolerantStore(store), first - 1
-    while page := tolerant.read_events(stream, after, _BLOCK):
-        stored_events.extend(page)
-        after = page[-1].seq
-    return stored_events

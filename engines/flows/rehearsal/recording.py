@@ -6,6 +6,7 @@ the same steps to the same end, which then is what it expects.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import dropwhile
 from typing import Any, Final
 
@@ -35,15 +36,15 @@ from orchestrator.rehearsals.recorded_nodes import (
     load_run_document,
     read_finished,
     read_input,
+    read_tape,
 )
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Place
 from orchestrator.rehearsals.script import find_shipped_classes
 from orchestrator.runs.limits import RETRY
-from orchestrator.runs.memo import PAGE, read_args
+from orchestrator.runs.memo import read_args
 from state.canonical import dumps
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
-from state.journal.store import StoredEvent
 from state.stored import JsonObject
 
 _AGENTS: Final = "agents"
@@ -123,11 +124,7 @@ async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
     memo, started = await read_finished(store, stream, FLOW)
     document = await load_run_document(started, store)
     tape = _Tape(key=started.definition)
-    after = 0
-    while page := await store.read_events(stream, after=after, limit=PAGE):
-        for event in page:
-            after = event.seq
-            await _read_event(event, tape, store)
+    await read_tape(stream, store, partial(_read_event, tape=tape, store=store))
     who, day = describe_start(memo, started)
     args = {name: arg.data for name, arg in read_args(started).items()}
     case = FlowCase(
@@ -164,24 +161,24 @@ def _join_answers(tape: _Tape) -> dict[str, Any]:
     return {step: build_mocks(answers) for step, answers in found.items()}
 
 
-async def _read_event(event: StoredEvent, tape: _Tape, store: AsyncStore) -> None:
-    match event.type:
+async def _read_event(kind: str, data: JsonObject, tape: _Tape, store: AsyncStore) -> None:
+    match kind:
         case "RunWaits":
-            waits = RunWaits.from_data(event.data)
+            waits = RunWaits.from_data(data)
             if waits.on == "input":
                 tape.buttons[waits.node] = (*waits.options, *waits.controls)
         case "RunWoken":
-            woken = RunWoken.from_data(event.data)
+            woken = RunWoken.from_data(data)
             if woken.node == WHOLE and woken.by == RETRY:
                 tape.forget_unanswered()
             elif (buttons := tape.buttons.get(woken.node)) is not None:
                 tape.inputs.append(read_input(woken, buttons))
         case "NodeFailed":
-            failed = NodeFailed.from_data(event.data)
+            failed = NodeFailed.from_data(data)
             if failed.code == NO_ANSWER:
                 tape.find_visit(failed.node).answers.append({FAILED: failed.detail or failed.code})
         case "NodeDone":
-            await _read_output(NodeDone.from_data(event.data), tape, store)
+            await _read_output(NodeDone.from_data(data), tape, store)
 
 
 async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:

@@ -34,11 +34,13 @@ from orchestrator.rehearsals.recorded_nodes import (
     load_run_document,
     read_finished,
     read_input,
+    read_tape,
 )
 from orchestrator.rehearsals.script import Script, find_shipped_classes
-from orchestrator.runs.memo import PAGE, Memo, read_args
+from orchestrator.runs.memo import Memo, read_args
 from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
+from state.stored import JsonObject
 
 _DOCUMENTS: Final = "rag_search"
 _AGENT: Final = "tool_agent"
@@ -139,7 +141,7 @@ async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepType
     document = await load_run_document(started, store)
     tape.documents[started.definition] = document
     reader = _Reader(stream, store, tape, types, started, build_plan(document, types))
-    await reader.read()
+    await read_tape(stream, store, reader.read)
     return memo
 
 
@@ -152,18 +154,14 @@ class _Reader:
         self._buttons: dict[str, Sequence[str]] = {}
         """The words on the buttons of each question, by node."""
 
-    async def read(self) -> None:
-        after = 0
-        while page := await self._store.read_events(self._stream, after=after, limit=PAGE):
-            for event in page:
-                after = event.seq
-                match event.type:
-                    case "RunWaits":
-                        await self._read_wait(RunWaits.from_data(event.data))
-                    case "RunWoken":
-                        self._read_answer(RunWoken.from_data(event.data))
-                    case "NodeDone":
-                        await self._read_output(NodeDone.from_data(event.data))
+    async def read(self, kind: str, data: JsonObject) -> None:
+        match kind:
+            case "RunWaits":
+                await self._read_wait(RunWaits.from_data(data))
+            case "RunWoken":
+                self._read_answer(RunWoken.from_data(data))
+            case "NodeDone":
+                await self._read_output(NodeDone.from_data(data))
 
     async def _read_wait(self, waits: RunWaits) -> None:
         if waits.on == "input":

@@ -7,6 +7,7 @@ is not: the test is played, and what comes of it is what the test expects, if th
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final
 
 from engines.workflows.core.engine import TUUMS
@@ -44,14 +45,14 @@ from orchestrator.rehearsals.recorded_nodes import (
     load_run_document,
     read_finished,
     read_input,
+    read_tape,
 )
 from orchestrator.rehearsals.rehearsal import NO_ANSWER, Place
 from orchestrator.rehearsals.script import find_shipped_classes
-from orchestrator.runs.memo import PAGE, read_args
+from orchestrator.runs.memo import read_args
 from state.canonical import dumps
 from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
-from state.journal.store import StoredEvent
 from state.stored import JsonObject
 
 _TEMP: Final = "_block/temp/"
@@ -125,11 +126,7 @@ async def read_workflow_recording(run_id: str, store: AsyncStore) -> RecordedWor
     memo, started = await read_finished(store, stream, WORKFLOW)
     document = await load_run_document(started, store)
     tape = _Tape()
-    after = 0
-    while page := await store.read_events(stream, after=after, limit=PAGE):
-        for event in page:
-            after = event.seq
-            await _read_event(event, tape, store)
+    await read_tape(stream, store, partial(_read_event, tape=tape, store=store))
     who, day = describe_start(memo, started)
     args = {name: arg.data for name, arg in read_args(started).items()}
     case = WorkflowCase(
@@ -154,24 +151,24 @@ async def read_workflow_recording(run_id: str, store: AsyncStore) -> RecordedWor
     )
 
 
-async def _read_event(event: StoredEvent, tape: _Tape, store: AsyncStore) -> None:
-    match event.type:
+async def _read_event(kind: str, data: JsonObject, tape: _Tape, store: AsyncStore) -> None:
+    match kind:
         case "RunWaits":
-            waits = RunWaits.from_data(event.data)
+            waits = RunWaits.from_data(data)
             if waits.on == "input":
                 tape.buttons[waits.node] = (*waits.options, *waits.controls)
         case "RunWoken":
-            woken = RunWoken.from_data(event.data)
+            woken = RunWoken.from_data(data)
             if (buttons := tape.buttons.get(woken.node)) is not None:
                 stored: JsonObject = woken.value if isinstance(woken.value, Mapping) else {}
                 option = int(stored["option"]) if woken.by != "timeout" and stored.get("kind") == "option" else None
                 tape.inputs.append(HeardInput(woken.node, read_input(woken, buttons), option))
         case "NodeFailed":
-            failed = NodeFailed.from_data(event.data)
+            failed = NodeFailed.from_data(data)
             if failed.code == NO_ANSWER:
                 tape.answers[failed.node] = {FAILED: failed.detail or failed.code}
         case "NodeDone":
-            await _read_output(NodeDone.from_data(event.data), tape, store)
+            await _read_output(NodeDone.from_data(data), tape, store)
 
 
 async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:

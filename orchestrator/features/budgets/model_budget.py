@@ -20,6 +20,7 @@ from state.events.budgets import BudgetWarned
 from state.events.conversation import ModelAnswered, ModelAsked, ModelFailed
 from state.events.runs import NodeDone, NodeFailed
 from state.journal.async_store import AsyncStore
+from state.journal.pages import iterate_scan
 from state.journal.store import ClearEvent, Store
 
 _COSTS: Final[Mapping[str, type[ModelAnswered | ModelFailed | NodeDone | NodeFailed]]] = {
@@ -198,11 +199,8 @@ def _read_page(store: Store, after: str) -> list[ClearEvent]:
 def sum_since(store: Store, since: datetime) -> UsageTotals:
     """Return the totals of all events from `since` on, for reports; every call reads them from the store. Raises StoreError."""
     totals = UsageTotals()
-    after = build_lower_id(since)
-    while events := store.scan_clear(TYPES, after, PAGE):
-        for event in events:
-            totals.add_event(event)
-        after = events[-1].id
+    for event in iterate_scan(store.scan_clear, TYPES, build_lower_id(since)):
+        totals.add_event(event)
     return totals
 
 

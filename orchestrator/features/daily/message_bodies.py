@@ -20,6 +20,7 @@ from state.clock import format_iso
 from state.events.calls import CallSucceeded, OutcomeReconciled
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
+from state.journal.pages import iterate_scan
 from state.journal.store import OutboxRow, Store, StoredEvent
 from state.model.card import Card
 from state.model.session_state import SessionState
@@ -27,7 +28,6 @@ from state.model.session_state import SessionState
 LINES: Final = 5
 """How many changes of one person are listed; the rest are only counted."""
 OPEN: Final = 10
-_PAGE: Final = 1000
 _DAYS: Final = 7
 """How many days back the journal is searched for chats with cards that may still wait."""
 _DAY_MS: Final = 86_400_000
@@ -61,15 +61,12 @@ def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: S
 
 
 def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
-    """Yield the events about calls and cards that were recorded since `milliseconds` (counted from 1970).
+    """Return the events about calls and cards that were recorded since `milliseconds` (counted from 1970).
 
     An event id begins with the time of the event, so the scan can start at that time.
     """
     digits = f"{milliseconds:012x}"
-    after = f"{digits[:8]}-{digits[8:]}"
-    while page := store.scan(_TRACES, after=after, limit=_PAGE):
-        yield from page
-        after = page[-1].id
+    return iterate_scan(store.scan, _TRACES, f"{digits[:8]}-{digits[8:]}")
 
 
 def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[CallLine]]:

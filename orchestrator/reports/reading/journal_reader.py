@@ -17,6 +17,7 @@ from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, Unread
 from state.events.base import Event, type_names
 from state.events.conversation import ModelFailed
 from state.events.runs import NodeFailed
+from state.journal.pages import iterate_scan
 from state.journal.store import Store, StoredEvent
 from state.stored import JsonObject
 
@@ -63,16 +64,9 @@ def scan_events(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent
 
     Events of the same millisecond come stream by stream, each stream in its own order.
     """
-    made_together = groupby(_scan_by_id(store, types), key=lambda event: event.id[:MILLISECOND])
+    made_together = groupby(iterate_scan(store.scan, types), key=lambda event: event.id[:MILLISECOND])
     for _, events in made_together:
         yield from sorted(events, key=lambda event: (event.stream, event.seq))
-
-
-def _scan_by_id(store: Store, types: Sequence[str]) -> Iterator[StoredEvent]:
-    after = ""
-    while page := store.scan(types, after=after, limit=PAGE):
-        yield from page
-        after = page[-1].id
 
 
 def parse_event(event: StoredEvent) -> Event:
