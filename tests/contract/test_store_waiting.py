@@ -15,6 +15,7 @@ from state.journal.async_store import LONGEST_PAGE, READERS, SHORTEST_PAGE, Asyn
 from state.journal.store import Lease, StoreUnwritable
 from state.sql import SqlStore, open_store
 from state.sql.dialect import build_sqlite_url
+from tests import chain_kit
 from tests.contract.store_kit import STREAM, incoming, lease, said, step
 
 
@@ -27,8 +28,8 @@ class Opened:
         self.store = AsyncStore(self.sql)
 
     def count_events(self, session_lease: Lease) -> int:
-        chain = journal.verify_stream(self.sql, f"session:{session_lease.session}")
-        assert isinstance(chain, journal.Verified)
+        chain = chain_kit.verify_stream(self.sql, f"session:{session_lease.session}")
+        assert isinstance(chain, chain_kit.Verified)
         return chain.seq
 
 
