@@ -5,10 +5,11 @@ Pure: no input or output.
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Annotated, Final, Literal
+from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from bot.http_api.server.endpoint_context import Moment
 from bot.i18n.translate import Translator
 from bot.rendering.cards import is_undo, render_card
 from bot.rendering.headings import render_heading
@@ -31,7 +32,6 @@ from state.model.run_state import RunState
 _EXAMPLES: Final = load_lexicon("api_examples")
 State = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown"]
 Filter = Literal["requested", "approved", "denied", "expired", "superseded", "executed", "refused", "unknown", "any"]
-Moment = Annotated[str, Field(examples=["2026-11-22T14:05:00.000000Z"])]
 _HASH: Final = "3f0c5b8d6f6a2f8b0a9d6d7a1c6c9e0f4b2a7d5e8c1f3a6b9d0e2c4f6a8b1d3e"
 _VIAS: Final = {"http": "api"}
 

@@ -7,9 +7,9 @@ from typing import Annotated, Final
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
-from bot.http_api.approvals.card_models import ApiModel, Moment, Person, RunName, format_via, to_run_name
+from bot.http_api.approvals.card_models import ApiModel, Person, RunName, format_via, to_run_name
 from bot.http_api.server.callers import ClientOf
-from bot.http_api.server.endpoint_context import CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
+from bot.http_api.server.endpoint_context import CursorText, EndpointContext, Moment, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor

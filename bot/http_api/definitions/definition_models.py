@@ -5,8 +5,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.approvals.card_models import ApiModel, Moment, Person
-from bot.http_api.server.endpoint_context import CursorText
+from bot.http_api.approvals.card_models import ApiModel, Person
+from bot.http_api.server.endpoint_context import CursorText, Moment
 from bot.http_api.server.errors import Trouble
 from orchestrator.definitions.changes import Change
 from orchestrator.definitions.checking import Checked

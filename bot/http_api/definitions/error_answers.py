@@ -1,12 +1,12 @@
 """The answers to requests about definitions that are refused, and the routes that give them."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from fastapi import Request, Response
+from fastapi import Depends, Request, Response
 
 from bot.http_api.definitions.definition_models import to_definition, to_finding, to_version
-from bot.http_api.server.callers import Guarded
+from bot.http_api.server.callers import ClientOf, Guarded
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.definitions.reader import KindUnknown
@@ -91,3 +91,10 @@ def _describe_present(present: DefinitionVersion | DefinitionKey) -> Mapping[str
 def to_editor(client: Client) -> Editor:
     """Return who works on definitions with this token."""
     return Editor(actor=client.actor, via="http", writes_for_customers=client.customers)
+
+
+async def _resolve_editor(client: ClientOf) -> Editor:
+    return to_editor(client)
+
+
+EditorOf = Annotated[Editor, Depends(_resolve_editor)]

@@ -5,8 +5,8 @@ Both are read by the reader of documents, which is bounded in time and memory fo
 
 import asyncio
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
@@ -21,14 +21,13 @@ from orchestrator.definitions.service import LONGEST_NOTE, LONGEST_TITLE
 from orchestrator.documents.document import Document, DocumentFormat
 from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
+from state.stored import JsonObject
 
 PREFIX: Final = "/definitions/"
 MAX_BODY: Final = MAX_BYTES
 _READ_AT_ONCE: Final = 4
 """How many bodies are held at once; further requests wait."""
 _YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
-_EXAMPLE: Final = {"steps": [{"name": "greet", "say": "Hello"}]}
-_TEXT: Final = "steps:\n  - {name: greet, say: Hello}  # a comment\n"
 _LIMITS: Final = frozenset({"finding-document-deep", "finding-document-wide", "finding-more"})
 """What is reported without a path."""
 _REVISION: Final = re.compile(r'"([1-9][0-9]{0,8})"', re.ASCII)
@@ -46,6 +45,9 @@ class Details:
     key: str = ""
     revision: int | None = None
     """The revision that the caller saw; None if the body does not say it."""
+
+
+_DETAILS: Final = tuple(detail.name for detail in fields(Details))
 
 
 class DocumentBody(BaseModel):
@@ -73,8 +75,8 @@ class DocumentBody(BaseModel):
 
     @property
     def details(self) -> Details:
-        """What the body says of its definition: nothing."""
-        return Details()
+        """What the body says of its definition: each field that its form has."""
+        return Details(**{name: getattr(self, name) for name in _DETAILS if name in type(self).model_fields})
 
 
 class SavedBody(DocumentBody):
@@ -83,22 +85,12 @@ class SavedBody(DocumentBody):
     title: Title = None
     note: Note = ""
 
-    @property
-    def details(self) -> Details:
-        """What the body says of its definition."""
-        return Details(title=self.title, note=self.note)
-
 
 class CreatedBody(SavedBody):
     """The body of a request that makes a new version, of a new key or of one that is there."""
 
     IS_WRAPPED: ClassVar[bool] = True
     key: Key
-
-    @property
-    def details(self) -> Details:
-        """What the body says of its definition."""
-        return replace(super().details, key=self.key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,13 +208,30 @@ def _take_part(body: Document, findings: Sequence[Finding], field: str) -> Readi
     return Reading(document=None if has_errors(own) else part, draft=part, findings=own)
 
 
-def build_document_schema(model: type[DocumentBody] | None, *, raw: bool = True) -> dict[str, object]:
-    """Return the description of a body for OpenAPI: JSON in the form of `model` (of any form without it) and, with `raw`, YAML."""
-    if model is None:
-        form: dict[str, object] = {"description": "The definition itself.", "examples": [_EXAMPLE]}
-    else:
-        key = {"key": "welcome"} if issubclass(model, CreatedBody) else {}
-        form = {**model.model_json_schema(), "examples": [{**key, "document": _EXAMPLE}, {**key, "text": _TEXT}]}
-    about = "The definition itself, as the text of a file; `title` and `note` stand in the query."
-    yaml = {"application/yaml": {"schema": {"description": about, "examples": [_EXAMPLE]}}} if raw else {}
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """What the description of the API shows as a definition: as data, and as a file. `beside` is what else a new one needs."""
+
+    document: JsonObject
+    text: str
+    beside: Mapping[str, str]
+
+
+SAMPLE: Final = Sample(
+    document={"steps": [{"name": "greet", "say": "Hello"}]},
+    text="steps:\n  - {name: greet, say: Hello}  # a comment\n",
+    beside={"key": "welcome"},
+)
+
+
+def build_document_schema(model: type[DocumentBody] | None, sample: Sample = SAMPLE) -> dict[str, object]:
+    """Return the description of a body for OpenAPI: JSON in the form of `model`, of any form without it, and YAML unless it is wrapped."""
+    raw: dict[str, object] = {"description": "The definition itself, as the text of a file; its note stands in the query."}
+    raw["examples"] = [sample.document]
+    form = raw
+    if model is not None:
+        beside = sample.beside if "key" in model.model_fields else {}
+        examples = [{**beside, model.FIELD: sample.document}, {**beside, "text": sample.text}]
+        form = {**model.model_json_schema(), "examples": examples}
+    yaml = {} if model is not None and model.IS_WRAPPED else {"application/yaml": {"schema": raw}}
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": form}, **yaml}}}

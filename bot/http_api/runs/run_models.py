@@ -5,8 +5,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 
-from bot.http_api.approvals.card_models import ApiModel, Moment, Person
-from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText
+from bot.http_api.approvals.card_models import ApiModel, Person
+from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText, Moment
 
 RUN_ID: Final = "0190aaaa-0000-7000-8000-000000000001"
 """The id of a run in examples."""

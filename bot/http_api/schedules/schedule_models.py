@@ -5,9 +5,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from bot.http_api.approvals.card_models import ApiModel, Moment, Person
+from bot.http_api.approvals.card_models import ApiModel, Person
 from bot.http_api.runs.run_models import MOST_ARGS, ArgName, Name
-from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText
+from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText, Moment
 from orchestrator.gate.call.run_schedules import LONGEST_NOTE
 from orchestrator.language.schedule_terms import LONGEST_MOMENT, LONGEST_ZONE
 

@@ -167,6 +167,7 @@ async def _wait_for_event(event: asyncio.Event, within: float) -> None:
 
 
 _LONGEST: Final = 3000
+Moment = Annotated[str, Field(examples=["2026-11-22T14:05:00.000000Z"])]
 CursorText = Annotated[
     str,
     Field(

@@ -1,15 +1,10 @@
-"""The bodies of requests that hand in a flow or an agent, and how OpenAPI describes them."""
+"""The bodies of requests that hand in a flow or an agent, and what OpenAPI shows as one."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Final
 
 from pydantic import ConfigDict, Field
 
-from bot.http_api.definitions.request_body import Details, DocumentBody, Key, Note
-from state.stored import JsonObject
-
-_YAML_ABOUT: Final = "The definition itself, as the text of a file; `changeNotes` stands in the query."
+from bot.http_api.definitions.request_body import DocumentBody, Key, Note, Sample
 
 
 class CheckedBody(DocumentBody):
@@ -26,41 +21,17 @@ class CreatedBody(CheckedBody):
 
     note: Annotated[Note, Field(alias="changeNotes")] = ""
 
-    @property
-    def details(self) -> Details:
-        """What the body says of its definition."""
-        return Details(note=self.note)
-
 
 class SavedBody(CreatedBody):
     """The body of a request that replaces the text of a draft."""
 
     revision: Annotated[int | None, Field(ge=1, le=999_999_999, description="The revision that the caller saw, as If-Match.")] = None
 
-    @property
-    def details(self) -> Details:
-        """What the body says of its definition."""
-        return replace(super().details, revision=self.revision)
-
 
 class CreatedAgentBody(CreatedBody):
     """The body of a request that makes a new version of an agent, of a new key or of one that is there."""
 
     key: Key
-
-    @property
-    def details(self) -> Details:
-        """What the body says of its definition."""
-        return replace(super().details, key=self.key)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Sample:
-    """What the description of the API shows as a definition: as data, and as a file. `beside` is what else a new one needs."""
-
-    document: JsonObject
-    text: str
-    beside: Mapping[str, str]
 
 
 FLOW_SAMPLE: Final = Sample(
@@ -80,18 +51,3 @@ AGENT_SAMPLE: Final = Sample(
     text="title: Writer\nsystemPrompt: You write offers.\n",
     beside={"key": "writer"},
 )
-
-
-def build_body_schema(model: type[DocumentBody], sample: Sample, *, is_new: bool = False) -> dict[str, object]:
-    """Return the description of a body for OpenAPI: JSON in the form of `model`, or YAML that is the definition itself."""
-    beside = sample.beside if is_new else {}
-    examples = [{**beside, model.FIELD: sample.document}, {**beside, "text": sample.text}]
-    form = {**model.model_json_schema(), "examples": examples}
-    yaml = {"schema": {"description": _YAML_ABOUT, "examples": [sample.document]}}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": form}, "application/yaml": yaml}}}
-
-
-def build_file_schema(sample: Sample) -> dict[str, object]:
-    """Return the description of a body that is the definition itself, as JSON or YAML."""
-    form = {"schema": {"description": _YAML_ABOUT, "examples": [sample.document]}}
-    return {"requestBody": {"required": True, "content": {"application/json": form, "application/yaml": form}}}

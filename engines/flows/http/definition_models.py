@@ -1,60 +1,66 @@
-"""Flows and agents as the API of flows presents them: in the seed's words and spelling, a row for each version (S002-X2). Pure."""
+"""Flows and agents as the API of flows presents them: in the seed's words and spelling, a row for each version (S002-X2). Pure.
+
+The models are the table: each field of the seed names the field of the store that it shows, where that is called otherwise.
+"""
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Final, Literal
+from dataclasses import fields
+from typing import Annotated, Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AliasGenerator, AliasPath, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from bot.http_api.approvals.card_models import Moment
-from bot.http_api.definitions.definition_models import DiffLine, Mistake, to_diff_line, to_finding
+from bot.http_api.definitions.definition_models import CheckedDefinition, DiffLine, Mistake, to_finding
 from bot.http_api.definitions.request_body import Note
-from bot.http_api.server.endpoint_context import CursorText
+from bot.http_api.server.endpoint_context import CursorText, Moment
 from bot.http_api.server.errors import Trouble
-from orchestrator.definitions.changes import Difference
-from orchestrator.definitions.checking import Checked
+from engines.flows.core.kind import FLOW
 from orchestrator.domain.finding import Finding
-from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry
+from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryKind
 
+M = TypeVar("M", bound="FlowApiModel")
 _ID: Final = "0190bbbb-0000-7000-8000-000000000001"
 _OTHER: Final = "0190bbbb-0000-7000-8000-000000000002"
 MOST_LISTED: Final = 100
 Status = Literal["DRAFT", "PUBLISHED"]
 _OF_WHOLE: Final = frozenset({"published", "deactivated", "switched_off", "switched_on"})
 """Entries of the history that concern a published version."""
+_SPELLING: Final = ConfigDict(frozen=True, from_attributes=True, alias_generator=AliasGenerator(serialization_alias=to_camel))
+_KEY: Final = AliasPath("key")
+_TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
 
 
 class FlowApiModel(BaseModel):
     """Base class of the answers: spelled like the seed's schema; instances are immutable."""
 
-    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+    model_config = _SPELLING
 
 
 class Row(FlowApiModel):
     """One version, without its definition."""
 
     id: str = Field(description="The UUID of this version.", examples=[_ID])
-    name: str = Field(description="What all versions have in common: the flowId of a flow, the key of an agent.", examples=["offer"])
+    name: str = Field(validation_alias=_KEY, description="What all versions have in common: flowId or key.", examples=["offer"])
     version: int = Field(description="Counted from 1; the server gives it.", examples=[3])
-    status: Status
-    is_active: bool = Field(description="Whether this is the version that is used; of each name at most one is.")
-    is_enabled: bool = Field(description="Whether the name as a whole is switched on.")
+    status: Annotated[Status, BeforeValidator(str.upper)]
+    is_active: bool = Field(validation_alias="active", description="Whether this is the version that is used; of each name at most one is.")
+    is_enabled: bool = Field(validation_alias="enabled", description="Whether the name as a whole is switched on.")
     title: str = Field(description="What people call it.")
     description: str
     revision: int = Field(description="Grows with every change; a change names the one that it is based on.", examples=[2])
-    change_notes: str = Field(description="What was noted when the text was last saved.")
-    created_by: str = Field(examples=["http:site"])
+    change_notes: str = Field(validation_alias="note", description="What was noted when the text was last saved.")
+    created_by: str = Field(validation_alias="author", examples=["http:site"])
     updated_by: str = Field(examples=["http:site"])
     created_at: Moment
     updated_at: Moment
-    published_by: str | None
-    published_at: str | None
+    published_by: _TextOrNull
+    published_at: _TextOrNull
 
 
 class FlowRow(Row):
     """One version of a flow, without its definition."""
 
-    flow_id: str = Field(examples=["offer"])
+    flow_id: str = Field(validation_alias=_KEY, examples=["offer"])
     tags: Sequence[str]
 
 
@@ -65,18 +71,19 @@ class AgentRow(Row):
     model: str = Field(description='The name of a model of the settings; "" for that of the role tool.')
 
 
-class FlowVersion(FlowRow):
+class Whole(FlowApiModel):
+    """What one version has beside its row."""
+
+    definition: Any = Field(validation_alias="document", description="The definition itself; its keys are sorted.")
+    warnings: Sequence[Mistake] = Field((), description="What its author probably meant otherwise; only after saving and publishing.")
+
+
+class FlowVersion(Whole, FlowRow):
     """One version of a flow."""
 
-    definition: Any = Field(description="The flow itself; its keys are sorted.")
-    warnings: Sequence[Mistake] = Field((), description="What its author probably meant otherwise; only after saving and publishing.")
 
-
-class AgentVersion(AgentRow):
+class AgentVersion(Whole, AgentRow):
     """One version of an agent."""
-
-    definition: Any = Field(description="The agent itself; its keys are sorted.")
-    warnings: Sequence[Mistake] = Field((), description="What its author probably meant otherwise; only after saving and publishing.")
 
 
 class FlowList(FlowApiModel):
@@ -97,11 +104,13 @@ class HistoryRow(FlowApiModel):
     """One thing that was done with a flow or agent."""
 
     version: int = Field(description="0 if it concerns all of it and no version was active.")
-    status: Status
-    what: Literal["created", "saved", "published", "deactivated", "switched_off", "switched_on", "rolled_back", "imported"]
-    change_notes: str
-    created_by: str
-    created_at: Moment
+    status: Annotated[Status, BeforeValidator(lambda what: "PUBLISHED" if what in _OF_WHOLE else "DRAFT")] = Field(
+        validation_alias=AliasPath("what")
+    )
+    what: HistoryKind
+    change_notes: str = Field(validation_alias="note")
+    created_by: str = Field(validation_alias="by")
+    created_at: Moment = Field(validation_alias="at")
     digest: str = Field(description="The SHA-256 of the definition as canonical JSON; equal definitions have equal ones.")
 
 
@@ -115,7 +124,7 @@ class Side(FlowApiModel):
     """One of two versions that are compared."""
 
     id: str = Field(examples=[_ID])
-    name: str = Field(examples=["offer"])
+    name: str = Field(validation_alias=_KEY, examples=["offer"])
     version: int = Field(examples=[2])
 
 
@@ -128,13 +137,10 @@ class VersionDiff(FlowApiModel):
     more: bool = Field(description="Whether there are further changes.")
 
 
-class Validation(FlowApiModel):
+class Validation(CheckedDefinition):
     """Everything that a check found; nothing was stored."""
 
-    valid: bool = Field(description="Whether it could be saved.")
-    findings: Sequence[Mistake]
-    needs_two_people: bool = Field(description="Whether whoever wrote it may not publish it.")
-    critical: Sequence[str] = Field(description="The methods because of which it does; none if it cannot be told what it writes.")
+    model_config = _SPELLING
 
 
 class RefusedTrouble(Trouble):
@@ -217,94 +223,22 @@ class ActiveBody(BaseModel):
     change_notes: Note = ""
 
 
-def to_flow_row(definition_version: DefinitionVersion, head: DefinitionKey) -> FlowRow:
-    """Return a version of a flow without its definition as clients get it; `definition_version` has its document."""
-    metadata = _find_part(definition_version.document, "metadata")
-    tags = metadata.get("tags")
-    return FlowRow(
-        **_list_columns(definition_version, head, str(metadata.get("description") or "")),
-        flow_id=definition_version.key,
-        tags=[str(tag) for tag in tags] if isinstance(tags, list) else [],
+def show_version(model: type[M], version: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> M:
+    """Return a version, which has its document, in the form of `model`, with the warnings about it."""
+    document = _to_mapping(version.document)
+    about = _to_mapping(document.get("metadata")) if version.kind == FLOW else document
+    tags = about.get("tags")
+    return model.model_validate(
+        {
+            **{column.name: getattr(version, column.name) for column in fields(version)},
+            "enabled": head.enabled,
+            "description": str(about.get("description") or ""),
+            "tags": [str(tag) for tag in tags] if isinstance(tags, list) else [],
+            "model": str(document.get("model") or ""),
+            "warnings": [to_finding(finding) for finding in findings],
+        }
     )
 
 
-def to_agent_row(definition_version: DefinitionVersion, head: DefinitionKey) -> AgentRow:
-    """Return a version of an agent without its definition as clients get it; `definition_version` has its document."""
-    document = _to_mapping(definition_version.document)
-    columns = _list_columns(definition_version, head, str(document.get("description") or ""))
-    return AgentRow(**columns, key=definition_version.key, model=str(document.get("model") or ""))
-
-
-def to_flow_version(definition_version: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> FlowVersion:
-    """Return a version of a flow as clients get it, with the warnings about it."""
-    warnings = [to_finding(finding) for finding in findings]
-    return FlowVersion(**dict(to_flow_row(definition_version, head)), definition=definition_version.document, warnings=warnings)
-
-
-def to_agent_version(definition_version: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> AgentVersion:
-    """Return a version of an agent as clients get it, with the warnings about it."""
-    warnings = [to_finding(finding) for finding in findings]
-    return AgentVersion(**dict(to_agent_row(definition_version, head)), definition=definition_version.document, warnings=warnings)
-
-
-def _list_columns(definition_version: DefinitionVersion, head: DefinitionKey, description: str) -> dict[str, Any]:
-    return {
-        "id": definition_version.id,
-        "name": definition_version.key,
-        "version": definition_version.version,
-        "status": "PUBLISHED" if definition_version.status == "published" else "DRAFT",
-        "is_active": definition_version.active,
-        "is_enabled": head.enabled,
-        "title": definition_version.title,
-        "description": description,
-        "revision": definition_version.revision,
-        "change_notes": definition_version.note,
-        "created_by": definition_version.author,
-        "updated_by": definition_version.updated_by,
-        "created_at": definition_version.created_at,
-        "updated_at": definition_version.updated_at,
-        "published_by": definition_version.published_by or None,
-        "published_at": definition_version.published_at or None,
-    }
-
-
-def _find_part(document: object, name: str) -> Mapping[str, Any]:
-    return _to_mapping(_to_mapping(document).get(name))
-
-
-def _to_mapping(given: object) -> Mapping[str, Any]:
-    return given if isinstance(given, Mapping) else {}
-
-
-def to_history_row(entry: HistoryEntry) -> HistoryRow:
-    """Return the entry of the history as clients get it."""
-    return HistoryRow(
-        version=entry.version,
-        status="PUBLISHED" if entry.what in _OF_WHOLE else "DRAFT",
-        what=entry.what,
-        change_notes=entry.note,
-        created_by=entry.by,
-        created_at=entry.at,
-        digest=entry.digest,
-    )
-
-
-def to_version_diff(before: DefinitionVersion, after: DefinitionVersion, difference: Difference) -> VersionDiff:
-    """Return a comparison as clients get it."""
-    return VersionDiff(
-        before=_to_side(before), after=_to_side(after), changes=[to_diff_line(one) for one in difference.changes], more=difference.more
-    )
-
-
-def _to_side(definition_version: DefinitionVersion) -> Side:
-    return Side(id=definition_version.id, name=definition_version.key, version=definition_version.version)
-
-
-def to_validation(found: Checked, *, valid: bool) -> Validation:
-    """Return the outcome of a check as clients get it."""
-    return Validation(
-        valid=valid,
-        findings=[to_finding(finding) for finding in found.findings],
-        needs_two_people=valid and found.critical != (),
-        critical=found.critical or (),
-    )
+def _to_mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -6,10 +6,10 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from bot.http_api.approvals.card_models import Moment
 from bot.http_api.audit.run_events import format_value
 from bot.http_api.runs.run_models import RUN_ID
 from bot.http_api.runs.usage import Usage, value_use
+from bot.http_api.server.endpoint_context import Moment
 from bot.http_api.server.errors import Trouble as AnswerTrouble
 from engines.flows.core.definition import Flow
 from engines.flows.http.definition_models import FlowApiModel
