@@ -4,7 +4,7 @@ A run is one execution of a scenario, flow or workflow. A token sees its own run
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Annotated, Final
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -37,6 +37,8 @@ _LONGEST_KEY: Final = 255
 _PAGE: Final = 100
 _SHORTEST_LOOK: Final = 1.0
 """Seconds between two looks for new events of a stream that may not wait for them."""
+Told = tuple[str, str | None, Mapping[str, object]]
+"""One server-sent event: its name, its id, None for none, and its data."""
 RunId = Annotated[str, Path(max_length=64, description="A run.", examples=[RUN_ID])]
 _Question = Annotated[str, Path(max_length=64, description="A question of the run, as its `waits` name it.", examples=[QUESTION])]
 StartKey = Annotated[
@@ -137,9 +139,7 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
         if seq > found.seq:  # nothing would ever come after it
             raise build_invalid_cursor()
         progress = desk.orchestrator.tools.progress
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        told = _stream_events(client, found, stream, seq, reader, streams, _Watched(progress, found.key))
-        return StreamingResponse(told, media_type=MEDIA_TYPE, headers=headers)
+        return answer_stream(_stream_events(client, found, stream, seq, reader, streams, _Watched(progress, found.key)))
 
 
 def build_run_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
@@ -165,52 +165,67 @@ class _Watched:
         shown = self._progress.find(self._key)
         return shown is not None and shown.number != self._number
 
-    def take(self) -> bytes:
-        """Return the picture as a server-sent event: its change if the client has the picture before, otherwise the whole."""
+    def take(self) -> Told | None:
+        """Return the picture: its change if the client has the picture before, otherwise the whole. None if there is none any more."""
         shown = self._progress.find(self._key)
         if shown is None:
-            return HEARTBEAT
+            return None
         is_change = shown.patch is not None and shown.after == self._number
         self._number = shown.number
-        return format_event("progress", None, {"patch": shown.patch} if is_change else {"snapshot": shown.snapshot})
+        return "progress", None, {"patch": shown.patch} if is_change else {"snapshot": shown.snapshot}
 
 
-async def rest_after(begun: float) -> None:
-    """Let a stream rest that found nothing and did not wait since `begun`, because too many requests wait already."""
-    if read_boottime() - begun < _SHORTEST_LOOK:
-        await asyncio.sleep(_SHORTEST_LOOK)
+async def stream_told(take: Callable[[float], Awaitable[tuple[Sequence[Told], bool]]], place: Callable[[], str]) -> AsyncIterator[bytes]:
+    """Yield what `take` tells, within the seconds that it is given, as server-sent events until it says that nothing follows.
+
+    If the caller may not read any more, or nothing can be read, "error" ends it, with the id `place`.
+    """
+    until = read_boottime() + STREAM_WITHIN
+    try:
+        while (begun := read_boottime()) < until:
+            told, is_over = await take(BEAT_EVERY)
+            for name, identity, data in told:
+                yield format_event(name, identity, data)
+            if is_over:
+                return
+            if not told:
+                yield HEARTBEAT
+                if read_boottime() - begun < _SHORTEST_LOOK:  # it did not wait, because too many requests wait already
+                    await asyncio.sleep(_SHORTEST_LOOK)
+    except ApiError as error:
+        yield format_event("error", place(), {"code": error.code, "message": error.message})
+    except StoreError:
+        yield format_event("error", place(), {"code": "unavailable", "message": "Nothing can be read now: come again with the id."})
 
 
-async def _stream_events(
+def answer_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
+    """Return the answer that is a stream of server-sent events."""
+    return StreamingResponse(events, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
+
+
+def _stream_events(
     client: Client, found: FoundRun, stream: ReadableStream, seq: int, reader: RunReader, streams: StreamReader, watched: _Watched
 ) -> AsyncIterator[bytes]:
     """Yield the events of a run after the sequence number `seq` as server-sent events, and "end" once the run is over.
 
     The id of each event is its cursor. Between them "progress" events, which have no id, hold what the run shows of its progress: a
-    `snapshot`, or a `patch` of the one before. If the caller may not read the run any more, or nothing can be read, "error" ends it.
+    `snapshot`, or a `patch` of the one before.
     """
-    until = read_boottime() + STREAM_WITHIN
-    wait = 0.0 if found.run.is_over else BEAT_EVERY  # whoever comes back for the end of a run that is over gets it at once
-    try:
-        while (begun := read_boottime()) < until:
-            page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=wait, until=watched.has_news)
-            wait = BEAT_EVERY
-            for at, event in page.events:
-                yield format_event(event.type, format_place(at), event.model_dump(mode="json"))
-            seq = page.seq
-            is_quiet = not (page.events or page.more or watched.has_news())
-            if watched.has_news() and (shown := watched.take()) and streams.shows_words(client, stream):
-                yield shown
-            now = await reader.find_run(client, found.run_id)
-            if now.run.is_over and now.seq <= seq:
-                yield format_event("end", format_place(seq), {"status": now.run.status})
-                return
-            if is_quiet:
-                yield HEARTBEAT
-                await rest_after(begun)
-    except ApiError as error:
-        yield format_event("error", format_place(seq), {"code": error.code, "message": error.message})
-    except StoreError:
-        yield format_event(
-            "error", format_place(seq), {"code": "unavailable", "message": "Nothing can be read now: come again with the id."}
-        )
+    is_first = True
+
+    async def take(wait: float) -> tuple[Sequence[Told], bool]:
+        nonlocal seq, is_first
+        within = 0.0 if is_first and found.run.is_over else wait  # whoever comes back for the end of a run that is over gets it at once
+        is_first = False
+        page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=within, until=watched.has_news)
+        told: list[Told] = [(event.type, format_place(at), event.model_dump(mode="json")) for at, event in page.events]
+        if watched.has_news() and (progress := watched.take()) and streams.shows_words(client, stream):
+            told.append(progress)
+        now = await reader.find_run(client, found.run_id)
+        seq = page.seq  # only now: whoever is cut off before comes again for these events
+        is_over = now.run.is_over and now.seq <= seq
+        if is_over:
+            told.append(("end", format_place(seq), {"status": now.run.status}))
+        return told, is_over
+
+    return stream_told(take, lambda: format_place(seq))

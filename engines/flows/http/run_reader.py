@@ -1,7 +1,7 @@
 """Reads runs of flows for callers of the API, as far as each may see them, and waits for what is new in them (S002-X3)."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -9,12 +9,10 @@ from typing import Final
 from pydantic import ValidationError
 
 from bot.http_api.audit.session_events import ReadableStream, StreamReader, build_invalid_cursor
-from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, STREAM_WITHIN, format_event
 from bot.http_api.runs.large_outputs import load_large_output
-from bot.http_api.runs.router import build_run_stream, rest_after
+from bot.http_api.runs.router import Told, build_run_stream, stream_told
 from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
 from bot.http_api.server.endpoint_context import EndpointContext
-from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from engines.flows.core.definition import Flow, MemoryRead
 from engines.flows.core.kind import FLOW
@@ -35,10 +33,9 @@ from orchestrator.engines.runs import RunFailed
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
 from orchestrator.runs.definitions import load_definition
 from orchestrator.runs.memo import PAGE, read_args
-from state.clock import parse_iso, read_boottime
+from state.clock import parse_iso
 from state.events.runs import RunStarted
 from state.journal import definitions
-from state.journal.store import StoreError
 
 MOST_KEPT: Final = 1000
 """More entries than a channel may keep."""
@@ -166,35 +163,23 @@ class FlowRunReader:
             document=opened.document if reading.shows_words else None,
         )
 
-    async def stream(self, client: Client, opened: OpenRun, since: int) -> AsyncIterator[bytes]:
-        """Yield the events after `since` as server-sent events, each with its eventId as id, and "end" once the run is over.
-
-        If the caller may not read the run any more, or nothing can be read, "error" ends it.
-        """
-        until, history = read_boottime() + STREAM_WITHIN, opened.history
+    def stream(self, client: Client, opened: OpenRun, since: int) -> AsyncIterator[bytes]:
+        """Yield the events after `since` as server-sent events, each with its eventId as id, and "end" once the run is over."""
+        history = opened.history
 
         async def look(_present: Client) -> bool | None:
             await self._catch_up(opened)
             return True if history.happenings[-1].number > since or history.is_over else None
 
-        try:
-            while (begun := read_boottime()) < until:
-                news = await self._streams.wait_for(client, opened.stream, look, BEAT_EVERY)
-                reading = self.build_reading(client, opened)
-                for one in [happening for happening in history.happenings if happening.number > since]:
-                    since = one.number
-                    yield format_event(one.type, str(one.number), reading.to_event(one).model_dump(mode="json", by_alias=True))
-                if history.is_over:
-                    yield format_event("end", str(since), {"status": history.status})
-                    return
-                if not news:
-                    yield HEARTBEAT
-                    await rest_after(begun)
-        except ApiError as error:
-            yield format_event("error", str(since), {"code": error.code, "message": error.message})
-        except StoreError:
-            told = {"code": "unavailable", "message": "Nothing can be read now: come again with the id."}
-            yield format_event("error", str(since), told)
+        async def take(wait: float) -> tuple[Sequence[Told], bool]:
+            nonlocal since
+            await self._streams.wait_for(client, opened.stream, look, wait)
+            reading, news = self.build_reading(client, opened), [one for one in history.happenings if one.number > since]
+            told: list[Told] = [(one.type, str(one.number), reading.to_event(one).model_dump(mode="json", by_alias=True)) for one in news]
+            since = news[-1].number if news else since
+            return [*told, *([("end", str(since), {"status": history.status})] if history.is_over else [])], history.is_over
+
+        return stream_told(take, lambda: str(since))
 
 
 def _has_news(history: FlowHistory, asked: PollQuery) -> bool:

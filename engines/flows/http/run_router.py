@@ -10,9 +10,8 @@ from fastapi import APIRouter, Header, Path, Query, Response
 from fastapi.responses import StreamingResponse
 
 from bot.http_api.audit.session_events import StreamReader, build_invalid_cursor
-from bot.http_api.chat.responses import MEDIA_TYPE
 from bot.http_api.definitions.error_answers import DefinitionRoute, to_editor
-from bot.http_api.runs.router import RunId, StartKey
+from bot.http_api.runs.router import RunId, StartKey, answer_stream
 from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_reader import RunReader
 from bot.http_api.server.callers import ClientOf
@@ -100,7 +99,10 @@ def _add_reading(router: APIRouter, reader: FlowRunReader) -> None:
         summary="What happens in a run, as it happens",
         response_class=StreamingResponse,
         responses={
-            200: {"description": "Each event with its eventId as id, until `end` when the run is over.", "content": {MEDIA_TYPE: {}}},
+            200: {
+                "description": "Each event with its eventId as id, until `end` when the run is over.",
+                "content": {"text/event-stream": {}},
+            },
             **describe_errors(*_READ),
         },
     )
@@ -108,8 +110,7 @@ def _add_reading(router: APIRouter, reader: FlowRunReader) -> None:
         opened, since = await reader.open(client, session_id), int(last or 0)
         if since > opened.history.happenings[-1].number:  # nothing would ever come after it
             raise build_invalid_cursor("Last-Event-ID")
-        headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
-        return StreamingResponse(reader.stream(client, opened, since), media_type=MEDIA_TYPE, headers=headers)
+        return answer_stream(reader.stream(client, opened, since))
 
 
 def _add_control(router: APIRouter, reader: FlowRunReader, inputs: RunInputs) -> None:
