@@ -105,27 +105,12 @@ class Face:
 
 
 _FACES: Final = (
+    Face(kind=FLOW, path=FLOWS_PATH, noun="flow", row=FlowRow, whole=FlowVersion, page=FlowList, created=CreatedBody, sample=FLOW_SAMPLE),
     Face(
-        kind=FLOW,
-        path=FLOWS_PATH,
-        noun="flow",
-        row=FlowRow,
-        whole=FlowVersion,
-        page=FlowList,
-        created=CreatedBody,
-        sample=FLOW_SAMPLE,
+        kind=AGENT, path=AGENTS_PATH, noun="agent", row=AgentRow, whole=AgentVersion, page=AgentList,
+        created=CreatedAgentBody, sample=AGENT_SAMPLE,
     ),
-    Face(
-        kind=AGENT,
-        path=AGENTS_PATH,
-        noun="agent",
-        row=AgentRow,
-        whole=AgentVersion,
-        page=AgentList,
-        created=CreatedAgentBody,
-        sample=AGENT_SAMPLE,
-    ),
-)
+)  # fmt: skip
 
 
 def build_flow_definition_routers(service: DefinitionService) -> Sequence[APIRouter]:

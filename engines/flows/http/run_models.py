@@ -1,6 +1,6 @@
 """A run of a flow as the API of flows presents it, in the seed's words and spelling (S002-X3, S002-X5). Pure: no input or output."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
@@ -206,30 +206,26 @@ class Reading:
 
     def to_event(self, one: Happening) -> FlowEvent:
         """Return an event as the API shows it."""
-        flow_event = FlowEvent(
-            event_id=one.number, type=one.type, at=one.at, step_id=one.step, error=self.to_error(one.error), by=one.by, reason=one.reason
+        execution = one.execution
+        of_step = _pick(execution, "visit", "attempt", "started_at", "ended_at") if execution is not None else {}
+        if execution is not None and one.type == "STEP_RETRY_SCHEDULED":
+            of_step["retry_at"] = execution.retry_at
+        return FlowEvent(
+            **_pick(one, "type", "at", "by", "reason"),
+            **of_step,
+            event_id=one.number,
+            step_id=one.step,
+            error=self.to_error(one.error),
+            usage=self.to_usage([execution]) if execution is not None else None,
         )
-        run = one.execution
-        if run is None:
-            return flow_event
-        of_step = {
-            "visit": run.visit,
-            "attempt": run.attempt,
-            "started_at": run.started_at,
-            "ended_at": run.ended_at,
-            "retry_at": run.retry_at if one.type == "STEP_RETRY_SCHEDULED" else "",
-            "usage": self.to_usage([run]),
-        }
-        return flow_event.model_copy(update=of_step)
 
     def to_usage(self, executions: Sequence[Execution]) -> Usage | None:
         """Return what executions have used; None for nothing."""
-        used = sum_use(executions)
-        return self.value_use(used, sum(execution.seconds for execution in executions)) if used else None
+        return self.sum_usage(executions) if any(execution.used for execution in executions) else None
 
-    def value_use(self, used: Mapping[str, tuple[int, int]], seconds: float = 0.0) -> Usage:
-        """Return tokens by model with their cost."""
-        return value_use(self._budget, used, seconds)
+    def sum_usage(self, executions: Sequence[Execution]) -> Usage:
+        """Return the tokens of executions by model, with their cost."""
+        return value_use(self._budget, sum_use(executions), sum(execution.seconds for execution in executions))
 
     def to_error(self, error: Trouble | None) -> FlowError | None:
         """Return an error as this caller may read it."""
@@ -239,22 +235,17 @@ class Reading:
 
     def list_steps(self, flow: Flow | None, history: FlowHistory) -> list[StepLine]:
         """Return the steps of the definition as they stand."""
-        return [self._to_step(step.id, step.name, history) for step in (flow.steps if flow is not None else ())]
-
-    def _to_step(self, step: str, name: str, history: FlowHistory) -> StepLine:
-        own = [execution for execution in history.executions if execution.step == step]
-        return StepLine(
-            id=step, name=name or step, status=history.find_status(step), visits=len({one.visit for one in own}), attempts=len(own)
-        )
+        lines = []
+        for step in flow.steps if flow is not None else ():
+            visits = [execution.visit for execution in history.executions if execution.step == step.id]
+            line = {"id": step.id, "name": step.name or step.id, "status": history.find_status(step.id)}
+            lines.append(StepLine(**line, visits=len(set(visits)), attempts=len(visits)))
+        return lines
 
     def to_execution(self, execution: Execution) -> StepExecution:
         """Return an execution with its output."""
         return StepExecution(
-            visit=execution.visit,
-            attempt=execution.attempt,
-            status=execution.status,
-            started_at=execution.started_at,
-            ended_at=execution.ended_at,
+            **_pick(execution, "visit", "attempt", "status", "started_at", "ended_at"),
             usage=self.to_usage([execution]),
             error=self.to_error(execution.error),
             output=execution.output if self.shows_words else None,
@@ -269,19 +260,22 @@ class Reading:
             session_id=session_id,
             flow_id=started.definition,
             version=started.version,
-            status=history.status,
+            **_pick(history, "status", "started_at", "ended_at"),
             state_version=history.version,
             last_event_id=history.happenings[-1].number,
-            started_at=history.started_at,
-            ended_at=history.ended_at,
             result=finished.result if finished is not None and finished.status == "done" and self.shows_words else None,
             error=self.to_error(history.error),
         )
 
 
+def _pick(source: object, *names: str) -> dict[str, Any]:
+    """Return those fields that the API shows under the same names."""
+    return {name: getattr(source, name) for name in names}
+
+
 def to_problems(mistakes: Sequence[ParameterMistake]) -> list[ParameterProblem]:
     """Return what is wrong with launch parameters as the API shows it."""
-    return [ParameterProblem(name=mistake.name, problem=mistake.problem, expected=mistake.expected) for mistake in mistakes]
+    return [ParameterProblem(**_pick(mistake, "name", "problem", "expected")) for mistake in mistakes]
 
 
 class LaunchParameterShown(FlowApiModel):

@@ -17,7 +17,7 @@ from bot.http_api.server.tokens import Client
 from engines.flows.core.definition import Flow, MemoryRead
 from engines.flows.core.kind import FLOW
 from engines.flows.core.memory import Channels
-from engines.flows.http.run_events import FlowHistory, sum_use
+from engines.flows.http.run_events import FlowHistory
 from engines.flows.http.run_models import (
     FlowRun,
     FlowSnapshot,
@@ -148,7 +148,7 @@ class FlowRunReader:
                 for step in reading.list_steps(opened.flow, history)
             ],
             channels=_list_channels(opened.flow, history, self._desk.clock.now()) if reading.shows_words else (),
-            usage=reading.value_use(sum_use(history.executions), sum(execution.seconds for execution in history.executions)),
+            usage=reading.sum_usage(history.executions),
         )
 
     async def _describe_definition(self, opened: OpenRun, reading: Reading) -> RunDefinition:
