@@ -7,7 +7,7 @@ types is a copy of the first one, with its own endpoint.
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from functools import cache
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, get_args, get_origin
 
 from fastapi import params, routing
@@ -35,7 +35,7 @@ def share_routes() -> None:
 
 def populate_from_first(route: Any, path: str, endpoint: Callable[..., Any], **given: Any) -> None:
     """Fill a route in as FastAPI does, from one that was built of the same code with the same types if there was one."""
-    if not isinstance(endpoint, FunctionType) or hasattr(endpoint, "__wrapped__") or given.get("callbacks"):
+    if not isinstance(endpoint, FunctionType | MethodType) or hasattr(endpoint, "__wrapped__") or given.get("callbacks"):
         _populate(route, path, endpoint, **given)
         return
     provider = given.pop("dependency_overrides_provider", None)
