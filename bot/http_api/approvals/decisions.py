@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
-from bot.http_api.server.endpoint_context import CARD, EndpointContext, build_translator
+from bot.http_api.server.endpoint_context import CARD, WITHIN, EndpointContext, build_translator
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
@@ -21,10 +21,7 @@ from orchestrator.turns.group_decisions import OVER_HTTP
 from state.canonical import to_storable_text
 from state.clock import parse_iso
 from state.journal.store import InboxRow
-from state.journal.streams import to_stream
 
-WITHIN: Final = 30.0
-"""Seconds that a request waits for the outcome; after that the answer says that the decision is still being processed."""
 Status = Literal["executed", "partly", "denied", "refused", "unknown", "running", "accepted", "second_confirmation_required"]
 SENTENCES: Final[dict[str, str]] = {
     "executed": "The call was made, and Bitrix24 said yes.",
@@ -91,8 +88,7 @@ async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wi
         return DecisionResult(status="second_confirmation_required", card=asking.to_confirmation(card, tap=2))
     nonce = find_nonce(card.entry, wish.fingerprint, approve=wish.approve)
     row = _build_row(client, confirmation_id, card.session, wish, nonce, desk)
-    await desk.orchestrator.receive([row])
-    return await asking.wait_for_outcome(row)
+    return await asking.submit(row)
 
 
 class _DecisionFlow:
@@ -109,17 +105,16 @@ class _DecisionFlow:
     def to_confirmation(self, card: FoundCard, *, tap: int = 1) -> Confirmation:
         return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap, now=self._desk.clock.now())
 
-    async def wait_for_outcome(self, row: InboxRow) -> DecisionResult:
-        """Wait until the inbox row is processed and return the outcome; after `WITHIN` seconds return the status "accepted".
+    async def submit(self, row: InboxRow) -> DecisionResult:
+        """Store the decision and return its outcome; after `WITHIN` seconds return the status "accepted".
 
         Raises ApiError or DecisionConflict if the decision was refused.
         """
-        is_over = await self._desk.wait_until_worked(row, WITHIN)
+        submitted = await self._desk.submit(row, lambda event, _: event.type == "DecisionRefused" and event.data["turn_id"] == row.id)
         card = await self._reload_card() or self._card
-        refused = await self._find_refusal(row.id)
-        if card.entry.status == "requested" and refused:
-            raise self._build_refusal(card, refused, row.id)
-        if card.entry.status == "requested" and is_over:
+        if card.entry.status == "requested" and submitted.event is not None:
+            raise self._build_refusal(card, str(submitted.event.data["code"]), row.id)
+        if card.entry.status == "requested" and submitted.status == "refused":
             raise ApiError(503, "unavailable", "The decision could not be worked; nothing was sent.", headers={"X-Trace-Id": row.id})
         if card.entry.status == "requested":
             return DecisionResult(status="accepted", card=self.to_confirmation(card), trace=row.id)
@@ -185,16 +180,6 @@ class _DecisionFlow:
     async def _reload_card(self) -> FoundCard | None:
         cards = await load_cards(self._desk.store, self._card.session)
         return next((card for card in cards if card.entry.confirmation_id == self._card.entry.confirmation_id), None)
-
-    async def _find_refusal(self, row_id: str) -> str:
-        """Return the code with which the gate refused the decision of this inbox row; "" if the journal has no refusal of it."""
-        after = self._card.seq
-        while page := await self._desk.store.read_events(to_stream(self._card.session), after):
-            for event in page:
-                if event.type == "DecisionRefused" and event.data["turn_id"] == row_id:
-                    return str(event.data["code"])
-            after = page[-1].seq
-        return ""
 
 
 def _list_cards(card: FoundCard) -> list[FoundCard]:

@@ -10,7 +10,7 @@ from typing import Final
 
 from bot.http_api.runs.run_models import AnswerBody, Run, RunAccepted, RunBody
 from bot.http_api.runs.run_reader import FoundRun, RunReader
-from bot.http_api.server.endpoint_context import EndpointContext, store_once
+from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import OWN_WORDS, Client
 from orchestrator.domain.address import find_own_chat
@@ -24,14 +24,12 @@ from orchestrator.runs.questions import is_answer_fitting, store_answer
 from orchestrator.runs.registry import Engines
 from state.canonical import dumps, hash_text, to_storable, to_storable_text
 from state.clock import generate_id
-from state.events.runs import RunWoken
+from state.events.runs import RunStarted, RunWoken
 from state.journal.run_index import PREFIX
-from state.journal.store import InboxRow, StoredEvent
+from state.journal.store import StoredEvent
 from state.journal.streams import to_stream
 from state.model.run_state import RunWait
 
-WITHIN: Final = 30.0
-"""Seconds that a request waits until its order or answer is worked; after that the answer is 202."""
 BEGIN_WITHIN: Final = 5.0
 """Seconds that a request to start a run waits until the run has begun."""
 
@@ -60,26 +58,8 @@ class RunInputs:
         source = f"{client.actor.key}:run:{hash_text(key)}" if key is not None else f"start:{PREFIX}{fresh}"
         asked = order.to_json()
         row = self._desk.build_row(client, f"{PREFIX}{fresh}", order, source=source, lane="turn", request=hash_text(dumps(asked)))
-        known = await store_once(row, self._desk.take, self._desk.store)
-        await self._wait_for_begin(known)
-        return RunAccepted(id=known.session.removeprefix(PREFIX), home=home)
-
-    async def _wait_for_begin(self, row: InboxRow) -> None:
-        """Wait until the run that the inbox row starts has begun, or was refused, at most `BEGIN_WITHIN` seconds.
-
-        The caller then finds the run under its address at once.
-        """
-
-        async def begun() -> bool | None:
-            seq, _ = await self._desk.store.read_head(row.session)
-            stored = None if seq else await self._desk.store.find_inbox(row.source)
-            return True if seq or stored is None or stored.status != "new" else None
-
-        await self._desk.wait_until(begun, BEGIN_WITHIN)
-
-    async def _submit(self, row: InboxRow) -> bool:
-        await self._desk.take(row)
-        return await self._desk.wait_until_worked(row, WITHIN)
+        submitted = await self._desk.submit(row, lambda event, _: event.type == RunStarted.__name__, within=BEGIN_WITHIN)
+        return RunAccepted(id=submitted.row.session.removeprefix(PREFIX), home=home)
 
     async def submit_order(self, client: Client, found: FoundRun, order: Order) -> tuple[Run, bool]:
         """Submit an order to a run. Return the run as it is then, and whether the order was already worked."""
@@ -89,11 +69,12 @@ class RunInputs:
             )
         if found.run.status not in FITTING[order]:
             raise _build_late(order, found.run.status)
-        worked = await self._submit(self._desk.build_row(client, found.key, RunOrder(order=order)))
+        row = self._desk.build_row(client, found.key, RunOrder(order=order))
+        submitted = await self._desk.submit(row, lambda event, _: is_carried_out(event, order))
         now = await self._reader.find_run(client, found.run_id)
-        if worked and not await self._desk.has_happened(found.key, found.seq, lambda event: is_carried_out(event, order)):
+        if submitted.status == "refused":
             raise _build_late(order, now.run.status)
-        return await self._reader.describe_run(client, now), worked
+        return await self._reader.describe_run(client, now), submitted.status == "done"
 
     async def submit_answer(self, client: Client, found: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
         """Submit an answer to a question of a run. Return the run as it is then, and whether the answer was already worked."""
@@ -113,11 +94,11 @@ class RunInputs:
         run_answer = RunAnswer(question_id=question, option=body.option, **said)
         if not is_answer_fitting(run_answer, wait):
             raise ApiError(400, "answer_unfit", _describe_unfit(body, wait))
-        worked = await self._submit(self._desk.build_row(client, found.key, run_answer))
         fits = partial(_is_answer, node=node, by=client.actor.key, run_answer=run_answer)
-        if worked and not await self._desk.has_happened(found.key, found.seq, fits):
+        submitted = await self._desk.submit(self._desk.build_row(client, found.key, run_answer), lambda event, _: fits(event))
+        if submitted.status == "refused":
             raise ApiError(409, "question_closed", "Somebody else was first, or the run went on without an answer.")
-        return await self._reader.describe_run(client, await self._reader.find_run(client, found.run_id)), worked
+        return await self._reader.describe_run(client, await self._reader.find_run(client, found.run_id)), submitted.status == "done"
 
 
 async def check_start(

@@ -4,12 +4,13 @@ Each is stored as an inbox row, as from Telegram or the terminal, and the schedu
 check first what can be told at once, and read the outcome from the journal.
 """
 
-from functools import partial
+from collections.abc import Mapping
+from typing import Final
 
-from bot.http_api.runs.run_inputs import WITHIN, check_home, check_start
+from bot.http_api.runs.run_inputs import check_home, check_start
 from bot.http_api.schedules.schedule_models import Schedule, ScheduleAccepted, ScheduleBody, ScheduleCancelled
 from bot.http_api.schedules.schedule_reader import ScheduleReader, build_not_found
-from bot.http_api.server.endpoint_context import EndpointContext, store_once
+from bot.http_api.server.endpoint_context import EndpointContext, Submitted
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.address import Address, find_own_chat
@@ -19,10 +20,14 @@ from orchestrator.runs.registry import Engines
 from orchestrator.schedules.orders import FITTING, may_control
 from state.canonical import dumps, hash_text, to_storable, to_storable_text
 from state.clock import format_iso, generate_id
-from state.events.schedules import ScheduleAdded, ScheduleEnded
-from state.journal.schedule_index import FoundSchedule, count_schedules, find_schedule
-from state.journal.store import InboxRow, StoredEvent
-from state.journal.streams import to_stream
+from state.events.schedules import ScheduleAdded, ScheduleEnded, SchedulePaused, ScheduleResumed
+from state.journal.schedule_index import FoundSchedule, count_schedules
+
+_EVENTS: Final[Mapping[ScheduleOrderName, str]] = {
+    "pause": SchedulePaused.__name__,
+    "resume": ScheduleResumed.__name__,
+    "cancel": ScheduleEnded.__name__,
+}
 
 
 class ScheduleInputs:
@@ -58,13 +63,14 @@ class ScheduleInputs:
         row = self._desk.build_row(client, home, asked, source=source, request=hash_text(dumps([home, same])))
         if not is_known and await self._desk.store.read(count_schedules, client.actor.key) >= MOST:
             raise ApiError(409, "too_many_schedules", f"This token has {MOST} schedules already, which is the most; cancel some.")
-        known = await store_once(row, self._desk.take, self._desk.store)
-        await self._desk.wait_until_worked(known, WITHIN)
-        schedule = str(known.body["schedule"])
-        if await self._desk.store.read(find_schedule, schedule) is None and not await self._was_added(known, schedule):
+        submitted = await self._desk.submit(
+            row, lambda event, stored: event.type == ScheduleAdded.__name__ and event.data["schedule"] == stored.body["schedule"]
+        )
+        if submitted.status == "refused":
             raise ApiError(409, "schedule_refused", f"It was refused; GET /sessions/{home}/events says why.")
         first = terms.find_first(self._desk.clock.now())
-        return ScheduleAccepted(id=schedule, home=known.session, next=format_iso(first) if first is not None else "")
+        schedule = str(submitted.row.body["schedule"])
+        return ScheduleAccepted(id=schedule, home=submitted.row.session, next=format_iso(first) if first is not None else "")
 
     def _read_terms(self, client: Client, body: ScheduleBody, *, is_known: bool) -> Terms:
         """Return when the schedule is to be due; raises ApiError 400 with what is wrong.
@@ -79,36 +85,25 @@ class ScheduleInputs:
             raise ApiError(400, "invalid_schedule", f"{error.param}: {error.detail}.") from None
         return terms
 
-    async def _was_added(self, row: InboxRow, schedule: str) -> bool:
-        """Return whether the schedule was made, also if it is over by now, or whether its input still waits."""
-        stored = await self._desk.store.find_inbox(row.source)
-        if stored is not None and stored.status == "new":
-            return True
-        is_own = partial(_is_about, kind=ScheduleAdded.__name__, schedule=schedule)
-        return await self._desk.has_happened(to_stream(row.session), 0, is_own)
-
     async def submit_order(self, client: Client, schedule: str, order: ScheduleOrderName) -> tuple[Schedule, bool]:
         """Submit an order to a schedule. Return the schedule as it is then, and whether the order was already worked."""
         found = await self._reader.find_schedule(client, schedule)
-        worked = await self._submit(client, found, order)
+        submitted = await self._submit(client, found, order)
         now = await self._reader.find_schedule(client, schedule)
-        if worked and now.entry.status in FITTING[order]:
-            told = f"It was refused; the events of {found.home} say why."
-            raise ApiError(409, "order_refused", told)
-        return self._reader.describe_schedule(client, now), worked
+        if submitted.status == "refused":
+            raise ApiError(409, "order_refused", f"It was refused; the events of {found.home} say why.")
+        return self._reader.describe_schedule(client, now), submitted.status == "done"
 
     async def cancel_schedule(self, client: Client, schedule: str) -> tuple[ScheduleCancelled, bool]:
         """Cancel a schedule. Return that it is cancelled, and whether that was already carried out."""
         found = await self._reader.find_schedule(client, schedule)
-        stream = to_stream(found.home)
-        seq, _ = await self._desk.store.read_head(stream)
-        worked = await self._submit(client, found, "cancel")
-        if worked and not await self._desk.has_happened(stream, seq, partial(_is_about, kind=ScheduleEnded.__name__, schedule=schedule)):
+        submitted = await self._submit(client, found, "cancel")
+        if submitted.status == "refused":
             raise build_not_found()  # somebody else was first
-        return ScheduleCancelled(id=schedule, status="cancelled" if worked else "accepted"), worked
+        is_done = submitted.status == "done"
+        return ScheduleCancelled(id=schedule, status="cancelled" if is_done else "accepted"), is_done
 
-    async def _submit(self, client: Client, found: FoundSchedule, order: ScheduleOrderName) -> bool:
-        """Store the order and wait until it is worked; return False if that takes more than `WITHIN` seconds."""
+    async def _submit(self, client: Client, found: FoundSchedule, order: ScheduleOrderName) -> Submitted:
         if not may_control(client.actor, found.entry.owner):
             told = f"Only the owner of a schedule, leads and administrators may {order} it; use a token of one of them."
             raise ApiError(403, "not_your_schedule", told)
@@ -117,9 +112,4 @@ class ScheduleInputs:
             told = f"The schedule is {found.entry.status}; {order} is for a schedule that is {wanted}."
             raise ApiError(409, "order_late", told)
         row = self._desk.build_row(client, found.home, ScheduleOrder(schedule=found.schedule, order=order))
-        await self._desk.take(row)
-        return await self._desk.wait_until_worked(row, WITHIN)
-
-
-def _is_about(event: StoredEvent, kind: str, schedule: str) -> bool:
-    return event.type == kind and event.data.get("schedule") == schedule
+        return await self._desk.submit(row, lambda event, _: event.type == _EVENTS[order] and event.data["schedule"] == found.schedule)

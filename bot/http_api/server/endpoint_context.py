@@ -8,8 +8,8 @@ import base64
 import binascii
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import replace
-from typing import Annotated, Final, TypeVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Final, Literal, TypeVar
 
 import orjson
 from pydantic import Field
@@ -27,8 +27,11 @@ from state.clock import Clock, generate_id, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.encryption import DamagedCiphertext
 from state.journal.store import InboxRow, Lane, StoredEvent
+from state.journal.streams import to_stream
 
 T = TypeVar("T")
+WITHIN: Final = 30.0
+"""Seconds that a request waits until what it has submitted is worked; after that the answer is 202."""
 CARD: Final = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
 LONGEST_SESSION: Final = 1600
 """Maximum length of a session's key: its user id of up to 128 characters may take twelve characters for each when quoted."""
@@ -37,12 +40,26 @@ _LOOK_EVERY: Final = 0.5
 """Seconds after which a waiting request looks again even without a notification; changes by another process may come without one."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Submitted:
+    """What became of an input: "done" if the expected `event` came, "refused" if the input was worked without it, else "waiting"."""
+
+    row: InboxRow
+    """The stored input: that of the first request if this one repeats it."""
+    status: Literal["done", "refused", "waiting"]
+    event: StoredEvent | None = None
+
+
+Expects = Callable[[StoredEvent, InboxRow], bool]
+"""Whether an event, one that came after the input, is what the stored input was for."""
+
+
 class EndpointContext:
     """The services that endpoints use: the orchestrator, the clock and indexes of the journal. There is one instance per app."""
 
-    def __init__(self, orchestrator: Orchestrator, clock: Clock) -> None:
-        """Create the context without reading anything yet."""
-        self.orchestrator, self.clock = orchestrator, clock
+    def __init__(self, orchestrator: Orchestrator, clock: Clock, *, within: float | None = None) -> None:
+        """Create the context without reading anything yet; requests wait `within` seconds for what they submit, by default as each says."""
+        self.orchestrator, self.clock, self._within = orchestrator, clock, within
         self.card_homes = CardSessions(orchestrator.tools.store)
         self.index = RecordIndex(orchestrator.tools.store)
 
@@ -98,22 +115,32 @@ class EndpointContext:
         [is_new] = await self.orchestrator.receive([row])
         return is_new
 
-    async def wait_until_worked(self, row: InboxRow, within: float) -> bool:
-        """Wait until the inbox row is worked; return False if that takes more than `within` seconds."""
+    async def submit(self, row: InboxRow, expects: Expects, *, within: float = WITHIN) -> Submitted:
+        """Store the input, and wait until its session has an event that the caller `expects`, or the input was worked without one.
 
-        async def worked() -> bool | None:
-            stored = await self.store.find_inbox(row.source)
-            return True if stored is None or stored.status != "new" else None
+        A row that was built with the hash of its `request` is stored once: see `store_once`, also for what is raised.
+        """
+        stream = to_stream(row.session)
+        after, _ = await self.store.read_head(stream)
+        stored_row = row
+        if "request" in row.body:
+            stored_row = await store_once(row, self.take, self.store)
+            stream, after = to_stream(stored_row.session), after if stored_row is row else 0
+        else:
+            await self.take(row)
 
-        return bool(await self.wait_until(worked, within))
+        async def look() -> Submitted | None:
+            nonlocal after
+            stored = await self.store.find_inbox(stored_row.source)  # read first: what it caused was stored with its end
+            while page := await self.store.read_events(stream, after=after):
+                if event := next((event for event in page if expects(event, stored_row)), None):
+                    return Submitted(row=stored_row, status="done", event=event)
+                after = page[-1].seq
+            is_worked = stored is None or stored.status != "new"
+            return Submitted(row=stored_row, status="refused") if is_worked else None
 
-    async def has_happened(self, stream: str, after: int, fits: Callable[[StoredEvent], bool]) -> bool:
-        """Return whether the stream has an event that `fits` among those after the number `after`."""
-        while page := await self.store.read_events(stream, after=after):
-            if any(fits(event) for event in page):
-                return True
-            after = page[-1].seq
-        return False
+        waited = within if self._within is None else self._within
+        return await self.wait_until(look, waited) or Submitted(row=stored_row, status="waiting")
 
     async def wait_until(self, look: Callable[[], Awaitable[T | None]], within: float) -> T | None:
         """Call `look` until it returns something other than None, and return that; return None after `within` seconds.
