@@ -93,7 +93,9 @@ async def load_list(visit: Visit, filters: Filters) -> ListView:
 
 
 async def _load(visit: Visit, filters: Filters, cursor: str | None) -> ListView:
-    run_query = RunQuery.model_construct(status=filters.status, engine=filters.engine or None, cursor=cursor, limit=PAGE)
+    run_query = RunQuery.model_construct(
+        status=(filters.status,) if filters.status else (), engine=filters.engine or None, cursor=cursor, limit=PAGE
+    )
     found = await visit.services.runs.list_runs(visit.caller, run_query, is_own=filters.is_own)
     return ListView(lines=tuple([await _complete_line(visit, run_line) for run_line in found.runs]), next=found.next)
 

@@ -139,7 +139,7 @@ def _build_part(visit: Visit, cards: tuple[FoundCard, ...]) -> CardPart:
 async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str = "") -> RunPart:
     """Return the runs in these statuses that the person may see; with `since` only those whose status changed later."""
     services = visit.services
-    pages = [await services.runs.list_runs(visit.caller, RunQuery(status=status, limit=_MOST_COUNTED)) for status in statuses]
+    pages = [await services.runs.list_runs(visit.caller, RunQuery(status=(status,), limit=_MOST_COUNTED)) for status in statuses]
     lines = sorted((line for page in pages for line in page.runs if line.updated_at >= since), key=lambda line: line.updated_at)[::-1]
     shown = lines[:MOST]
     titles = await find_run_titles(visit, ((line.engine, line.definition) for line in shown))

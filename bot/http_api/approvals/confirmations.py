@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.http_api.approvals.card_models import Confirmation, Filter, to_confirmation
 from bot.http_api.approvals.decisions import SENTENCES, DecisionConflict, DecisionRequest, Status, build_not_found, decide
-from bot.http_api.server.callers import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded, name_operation
 from bot.http_api.server.endpoint_context import (
     LONGEST_SESSION,
     SESSION,
@@ -76,9 +76,9 @@ class Conflict(ErrorBody):
 
 def build_confirmations_router(desk: EndpointContext) -> APIRouter:
     """Return the router with the three endpoints of `/confirmations` (S004-58)."""
-    router = APIRouter(prefix="/confirmations", tags=["confirmations"], route_class=Guarded)
+    router = APIRouter(prefix="/confirmations", tags=["confirmations"], route_class=Guarded, generate_unique_id_function=name_operation)
 
-    @router.get("", summary="What waits for a decision", responses=describe_errors(400, 401, 429, 500, 503))
+    @router.get("", name="list", summary="What waits for a decision", responses=describe_errors(400, 401, 429, 500, 503))
     async def list_them(client: ClientOf, asked: Annotated[ConfirmationQuery, Query()]) -> Confirmations:
         place = parse_cursor(asked.cursor, _KIND, _PARTS)
         after = (place[0], place[1], place[2]) if place else None
@@ -96,9 +96,9 @@ def build_confirmations_router(desk: EndpointContext) -> APIRouter:
             raise build_not_found()
         return to_confirmation(card, desk.build_viewer(client), build_translator(client), now=desk.clock.now())
 
-    @router.post("/{confirmation_id}", summary="Approve or deny", responses=_DECISION_RESPONSES)
+    @router.post("/{confirmation_id}", name="decide", summary="Approve or deny", responses=_DECISION_RESPONSES)
     async def decided(client: ClientOf, confirmation_id: Annotated[str, _ID], body: DecisionBody, response: Response) -> Decision:
-        wish = DecisionRequest(approve=body.decision == "approve", fingerprint=body.fingerprint, reason=body.reason)
+        wish = DecisionRequest(approve=body.decision == "approve", fingerprint=body.fingerprint, reason=body.reason, via=client.via)
         try:
             outcome = await decide(desk, client, confirmation_id, wish)
         except DecisionConflict as why:

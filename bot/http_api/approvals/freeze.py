@@ -5,14 +5,13 @@ from typing import Final
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from bot.http_api.server.callers import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded, name_operation
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.gate.decide.freeze_check import build_freeze_args
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.turns.group_decisions import OVER_HTTP
 from state.canonical import to_storable_text
 from state.clock import Clock
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator, SwitchResult
@@ -45,14 +44,14 @@ def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
 
     `switch` must be the switch that the gate checks before a write (`orchestrator.tools.gate.deps.switch`).
     """
-    router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded)
+    router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded, generate_unique_id_function=name_operation)
 
-    @router.get("", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))
+    @router.get("", name="show", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))
     async def look(client: ClientOf) -> Freeze:
         _check_admin(client)
         return _to_status(await switch.find_freeze())
 
-    @router.post("", summary="Stop all writing, or let it start again", responses=describe_errors(*_TURNED))
+    @router.post("", name="set", summary="Stop all writing, or let it start again", responses=describe_errors(*_TURNED))
     async def turn(client: ClientOf, body: FreezeBody) -> Freeze:
         turned = await turn_switch(client, body, switch, clock)
         return _to_status(turned.state, changed=turned.changed)
@@ -61,15 +60,15 @@ def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
 
 
 async def turn_switch(
-    client: Client, body: FreezeBody, switch: FreezeSwitch, clock: Clock, *, via: str = OVER_HTTP, seq: int | None = None
+    client: Client, body: FreezeBody, switch: FreezeSwitch, clock: Clock, *, via: str = "", seq: int | None = None
 ) -> SwitchResult:
-    """Stop all writing or allow it again, as `body` says; `via` is how the order came.
+    """Stop all writing or allow it again, as `body` says; `via` is how the order came, by default as the client says.
 
     With `seq` only the freeze of this number is ended. Raises ApiError 403 for anybody but an administrator, and StoreError; then nothing
     has changed.
     """
     _check_admin(client)
-    hand = SwitchOperator(key=client.actor.key, name=client.actor.name, via=via, at=clock.now())
+    hand = SwitchOperator(key=client.actor.key, name=client.actor.name, via=via or client.via, at=clock.now())
     reason = to_storable_text(body.reason).strip()
     return await (switch.freeze(hand, reason) if body.frozen else switch.release(hand, seq))
 

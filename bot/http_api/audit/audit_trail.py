@@ -8,7 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 
 from bot.http_api.approvals.card_models import ApiModel, Person, RunName, format_via, to_run_name
-from bot.http_api.server.callers import ClientOf
+from bot.http_api.server.callers import ClientOf, name_operation
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext, Moment, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
@@ -123,10 +123,10 @@ class Audit(BaseModel):
 
 def build_audit_router(desk: EndpointContext) -> APIRouter:
     """Return the router with the endpoint `GET /audit` (S004-58)."""
-    router = APIRouter(tags=["audit"])
+    router = APIRouter(tags=["audit"], generate_unique_id_function=name_operation)
     auditor = CallAudit(store=desk.store, index=desk.index)
 
-    @router.get("/audit", summary="Who asked, who approved, what was sent", responses=describe_errors(400, 401, 429, 500, 503))
+    @router.get("/audit", name="list", summary="Who asked, who approved, what was sent", responses=describe_errors(400, 401, 429, 500, 503))
     async def told(client: ClientOf, asked: Annotated[AuditQuery, Query()]) -> Audit:
         place = parse_cursor(asked.cursor, _KIND, 1)
         after = _validate_event_id(place[0]) if place else ""

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bot.http_api.audit.event_models import SessionEvent, to_session_event
 from bot.http_api.audit.event_values import EventReader
-from bot.http_api.server.callers import ClientOf
+from bot.http_api.server.callers import ClientOf, name_operation
 from bot.http_api.server.endpoint_context import SESSION, CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
@@ -167,7 +167,7 @@ class StreamReader:
 
 def build_session_events_router(desk: EndpointContext, reading: StreamReader) -> APIRouter:
     """Return the router with the endpoint `GET /sessions/{id}/events` (S004-58)."""
-    router = APIRouter(prefix="/sessions", tags=["sessions"])
+    router = APIRouter(prefix="/sessions", tags=["sessions"], generate_unique_id_function=name_operation)
 
     @router.get("/{session_id}/events", summary="What happened in a session", responses=describe_errors(400, 401, 404, 429, 500, 503))
     async def events(

@@ -196,6 +196,12 @@ class ListQuery(BaseModel):
     limit: int = Field(100, ge=1, le=MOST_LISTED)
 
 
+class AllQuery(ListQuery):
+    """The query of the list of all definitions."""
+
+    kind: str = Field("", max_length=64, description="Only of this kind.")
+
+
 class DiffQuery(BaseModel):
     """The query of a comparison."""
 

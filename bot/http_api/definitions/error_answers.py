@@ -90,7 +90,7 @@ def _describe_present(present: DefinitionVersion | DefinitionKey) -> Mapping[str
 
 def to_editor(client: Client) -> Editor:
     """Return who works on definitions with this token."""
-    return Editor(actor=client.actor, via="http", writes_for_customers=client.customers)
+    return Editor(actor=client.actor, via=client.via, writes_for_customers=client.customers)
 
 
 async def _resolve_editor(client: ClientOf) -> Editor:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Header, Path, Query, Request, Response
 from pydantic import BaseModel
 
 from bot.http_api.definitions.definition_models import (
+    AllQuery,
     CheckedDefinition,
     Definition,
     Definitions,
@@ -42,6 +43,7 @@ from bot.http_api.definitions.request_body import (
     build_document_schema,
     parse_revision,
 )
+from bot.http_api.server.callers import name_operation
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
 from bot.http_api.server.errors import describe_errors
 from orchestrator.definitions.rules import Editor
@@ -74,7 +76,7 @@ _STALE: Final[dict[int | str, dict[str, Any]]] = {
 
 def build_definitions_router(service: DefinitionService) -> APIRouter:
     """Return the router with the endpoints of `/definitions`."""
-    router = APIRouter(prefix=PATH, tags=["definitions"], route_class=DefinitionRoute)
+    router = APIRouter(prefix=PATH, tags=["definitions"], route_class=DefinitionRoute, generate_unique_id_function=name_operation)
     bodies = BodyReader()
     _add_lists(router, service)
     _add_reads(router, service)
@@ -108,23 +110,33 @@ def _add_lists(router: APIRouter, service: DefinitionService) -> None:
         more = encode_cursor(_CURSOR, shown[-1].place) if len(found) > list_query.limit else None
         return answer(Definitions(definitions=[to_definition(definition_key) for definition_key in shown], next=more))
 
-    @router.get("", summary="All definitions that the token may read", response_model=Definitions, responses=describe_errors(*READ))
-    async def list_all(editor: EditorOf, asked: Annotated[ListQuery, Query()]) -> Response:
-        return await list_page(editor, "", asked)
+    @router.get(
+        "", name="list", summary="All definitions that the token may read", response_model=Definitions, responses=describe_errors(*READ)
+    )
+    async def list_all(editor: EditorOf, asked: Annotated[AllQuery, Query()]) -> Response:
+        return await list_page(editor, asked.kind, asked)
 
-    @router.get("/{kind}", summary="Definitions of one kind", response_model=Definitions, responses=describe_errors(*READ))
+    @router.get(
+        "/{kind}", name="list_kind", summary="Definitions of one kind", response_model=Definitions, responses=describe_errors(*READ)
+    )
     async def list_kind(editor: EditorOf, kind: _Kind, asked: Annotated[ListQuery, Query()]) -> Response:
         return await list_page(editor, kind, asked)
 
 
 def _add_reads(router: APIRouter, service: DefinitionService) -> None:
-    @router.get("/{kind}/{key}", summary="One definition as a whole", response_model=Definition, responses=describe_errors(*READ))
+    @router.get(
+        "/{kind}/{key}", name="show", summary="One definition as a whole", response_model=Definition, responses=describe_errors(*READ)
+    )
     async def show_key(editor: EditorOf, kind: _Kind, key: _Key) -> Response:
         definition = to_definition(await service.find_key(editor, kind, key))
         return answer(definition, ETag=f'"{definition.revision}"')
 
     @router.get(
-        "/{kind}/{key}/versions", summary="Its versions, the last one first", response_model=Versions, responses=describe_errors(*READ)
+        "/{kind}/{key}/versions",
+        name="versions",
+        summary="Its versions, the last one first",
+        response_model=Versions,
+        responses=describe_errors(*READ),
     )
     async def list_versions(editor: EditorOf, kind: _Kind, key: _Key) -> Response:
         versions = await service.list_versions(editor, kind, key)
@@ -132,6 +144,7 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
 
     @router.get(
         "/{kind}/{key}/versions/{version}",
+        name="version",
         summary="One version with its document",
         response_model=Version,
         responses=describe_errors(*READ),
@@ -139,12 +152,20 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
     async def show_version(editor: EditorOf, kind: _Kind, key: _Key, version: _Number) -> Response:
         return _answer_version(to_version(await service.find_version(editor, kind, key, version)))
 
-    @router.get("/{kind}/{key}/history", summary="What was done with it", response_model=History, responses=describe_errors(*READ))
+    @router.get(
+        "/{kind}/{key}/history", name="history", summary="What was done with it", response_model=History, responses=describe_errors(*READ)
+    )
     async def show_history(editor: EditorOf, kind: _Kind, key: _Key) -> Response:
         history = await service.list_history(editor, kind, key, limit=MOST_ENTRIES)
         return answer(History(entries=[to_history_line(history_entry) for history_entry in history]))
 
-    @router.get("/{kind}/{key}/diff", summary="What changed between two versions", response_model=Diff, responses=describe_errors(*READ))
+    @router.get(
+        "/{kind}/{key}/diff",
+        name="diff",
+        summary="What changed between two versions",
+        response_model=Diff,
+        responses=describe_errors(*READ),
+    )
     async def compare(editor: EditorOf, kind: _Kind, key: _Key, asked: Annotated[DiffQuery, Query()]) -> Response:
         return answer(to_diff(await service.compare(editor, kind, key, asked.before, asked.after)))
 
@@ -188,6 +209,7 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
     @router.post(
         "/{kind}/{key}/import",
         status_code=CREATED,
+        name="import",
         summary="Store the text of a file as a new version, a draft",
         response_model=Version,
         responses={**describe_errors(*WRITTEN), **_REFUSED},
@@ -225,6 +247,7 @@ def _add_publishing(router: APIRouter, service: DefinitionService) -> None:
     @router.post(
         "/{kind}/{key}/rollback",
         status_code=CREATED,
+        name="rollback",
         summary="Make a new draft with the text of an earlier version",
         response_model=Version,
         responses={**describe_errors(*WRITTEN), **_REFUSED},

@@ -23,7 +23,7 @@ from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, MEDIA_TYPE, STREA
 from bot.http_api.runs.run_inputs import RunInputs
 from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, Run, RunAccepted, RunBody, RunQuery, Runs
 from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
-from bot.http_api.server.callers import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded, name_operation
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext
 from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
@@ -62,7 +62,7 @@ _CHANGED: Final = (400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)
 
 def build_runs_router(desk: EndpointContext, streams: StreamReader, engines: Engines) -> APIRouter:
     """Return the router with the endpoints of `/runs`; `engines` are those whose runs may be started."""
-    router = APIRouter(prefix="/runs", tags=["runs"], route_class=Guarded)
+    router = APIRouter(prefix="/runs", tags=["runs"], route_class=Guarded, generate_unique_id_function=name_operation)
     reader = RunReader(desk)
     inputs = RunInputs(desk, reader, engines)
     _add_lists(router, reader, inputs)
@@ -86,7 +86,7 @@ def _add_lists(router: APIRouter, reader: RunReader, inputs: RunInputs) -> None:
         response.headers["Location"] = f"/runs/{accepted.id}"
         return accepted
 
-    @router.get("", summary="Runs, the newest first", responses=describe_errors(400, 401, 429, 500, 503))
+    @router.get("", name="list", summary="Runs, the newest first", responses=describe_errors(400, 401, 429, 500, 503))
     async def list_them(client: ClientOf, asked: Annotated[RunQuery, Query()]) -> Runs:
         return await reader.list_runs(client, asked)
 

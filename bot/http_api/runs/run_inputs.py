@@ -5,6 +5,7 @@ first what can be told at once, and read the outcome from the run's events.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -149,7 +150,8 @@ async def check_home(desk: EndpointContext, client: Client, home: str) -> None:
     if viewer.is_own(home) and len(home) > len(client.actor.key) + 1:
         return
     seq, _ = await desk.store.read_head(to_stream(home))
-    if not (viewer.may_see_session(home) and seq):
+    reader = desk.build_viewer(replace(client, actor=client.helper)) if client.helper is not None else viewer
+    if not (reader.may_see_session(home) and seq):
         told = f"home: {home!r} is none of the token's own sessions; leave it out, or name one such as {client.actor.key}:42."
         raise ApiError(403, "not_your_session", told)
 

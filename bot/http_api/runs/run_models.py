@@ -18,6 +18,10 @@ Status = Literal["running", "waiting", "paused", "done", "failed", "cancelled"]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:/-]+$")]
 ArgName = Annotated[str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
+OwnerKey = Annotated[
+    str, Field(pattern=r"^[a-z]{2,10}:[!-~]{1,200}$", description="Only with the rights of this person or token.", examples=["tg:1007"])
+]
+
 
 class RunBody(BaseModel):
     """The body of a request to start a run."""
@@ -55,8 +59,9 @@ class RunQuery(BaseModel):
     """The query of the list of runs: filters, cursor and page size."""
 
     model_config = ConfigDict(extra="forbid")
-    status: Status | None = Field(None, description="Only in this status.")
+    status: Sequence[Status] = Field((), max_length=10, description="Only in this status; may be given again.")
     engine: Name | None = Field(None, description="Only of this engine.", examples=["steps"])
+    owner: OwnerKey | None = None
     cursor: CursorText | None = None
     limit: int = Field(20, ge=1, le=100)
 

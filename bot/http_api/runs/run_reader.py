@@ -79,13 +79,13 @@ class RunReader:
         sees_others = viewer.is_lead and not is_own
         wanted = RunFilter(
             engine=asked.engine or "",
-            owner="" if sees_others else client.actor.key,
-            statuses=(asked.status,) if asked.status else (),
+            owner=(asked.owner or "") if sees_others else client.actor.key,
+            statuses=tuple(asked.status),
             after=(place[0], place[1]) if place else (NO_TIME, ""),
             limit=_SCANNED if sees_others else asked.limit + 1,
         )
         rows = await self._desk.store.list_runs(wanted)
-        seen = [row for row in rows if viewer.may_see_run(row.owner)]
+        seen = [row for row in rows if viewer.may_see_run(row.owner) and asked.owner in {None, row.owner}]
         if len(seen) > asked.limit:
             seen = seen[: asked.limit]
             last: RunRow | None = seen[-1]

@@ -19,7 +19,7 @@ from bot.http_api.schedules.schedule_models import (
     Schedules,
 )
 from bot.http_api.schedules.schedule_reader import ScheduleReader
-from bot.http_api.server.callers import ClientOf, Guarded
+from bot.http_api.server.callers import ClientOf, Guarded, name_operation
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import describe_errors
 from orchestrator.domain.schedule_inputs import ScheduleOrderName
@@ -48,7 +48,7 @@ _ORDERS: Final[dict[ScheduleOrderName, str]] = {
 
 def build_schedules_router(desk: EndpointContext, engines: Engines) -> APIRouter:
     """Return the router with the endpoints of `/schedules`; `engines` are those whose runs may be started."""
-    router = APIRouter(prefix="/schedules", tags=["schedules"], route_class=Guarded)
+    router = APIRouter(prefix="/schedules", tags=["schedules"], route_class=Guarded, generate_unique_id_function=name_operation)
     reader = ScheduleReader(desk)
     inputs = ScheduleInputs(desk, reader, engines)
 
@@ -58,7 +58,7 @@ def build_schedules_router(desk: EndpointContext, engines: Engines) -> APIRouter
         response.headers["Location"] = f"/schedules/{accepted.id}"
         return accepted
 
-    @router.get("", summary="Schedules, the one that is due next first", responses=describe_errors(400, 401, 429, 500, 503))
+    @router.get("", name="list", summary="Schedules, the one that is due next first", responses=describe_errors(400, 401, 429, 500, 503))
     async def list_them(client: ClientOf, asked: Annotated[ScheduleQuery, Query()]) -> Schedules:
         return await reader.list_schedules(client, asked)
 

@@ -56,8 +56,9 @@ class ScheduleInputs:
             args=args,
             at=body.at,
             cron=body.cron,
-            zone=terms.zone,
+            zone=terms.zone if body.zone or client.helper is None else "",  # the bot knows the zone of a person better
             note=" ".join(to_storable_text(body.note).split()),
+            by=client.helper.key if client.helper is not None else "",
         )
         same = {**asked.to_json(), "schedule": ""}
         row = self._desk.build_row(client, home, asked, source=source, request=hash_text(dumps([home, same])))

@@ -6,7 +6,7 @@ from typing import Annotated, Final, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from bot.http_api.approvals.card_models import ApiModel, Person
-from bot.http_api.runs.run_models import MOST_ARGS, ArgName, Name
+from bot.http_api.runs.run_models import MOST_ARGS, ArgName, Name, OwnerKey
 from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText, Moment
 from orchestrator.gate.call.run_schedules import LONGEST_NOTE
 from orchestrator.language.schedule_terms import LONGEST_MOMENT, LONGEST_ZONE
@@ -56,6 +56,7 @@ class ScheduleQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
     status: Status | None = Field(None, description="Only in this status.")
     engine: Name | None = Field(None, description="Only of this engine.", examples=["steps"])
+    owner: OwnerKey | None = None
     cursor: CursorText | None = None
     limit: int = Field(20, ge=1, le=100)
 

@@ -46,6 +46,7 @@ class ScheduleReader:
             for one in seen
             if (asked.engine in {None, one.entry.engine})
             and (asked.status in {None, one.entry.status})
+            and (asked.owner in {None, one.entry.owner})
             and (place is None or _to_place(one) > tuple(place))
         ]
         page = wanted[: asked.limit]

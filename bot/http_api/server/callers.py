@@ -26,6 +26,11 @@ async def resolve_client(request: Request, presented: Annotated[str | None, Secu
 ClientOf = Annotated[Client, Depends(resolve_client)]
 
 
+def name_operation(route: APIRoute) -> str:
+    """Return the name of an endpoint in the API's description, such as "runs.list"; the command line has its commands from these names."""
+    return f"{route.path_format.split('/')[1]}.{route.name}"
+
+
 class _StrictRequest(Request):
     """A request whose JSON has one reading."""
 

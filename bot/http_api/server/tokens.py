@@ -15,6 +15,7 @@ from bot.access.access_file import TokenGrant
 from orchestrator.domain.actor import MODES, Actor, Mode, Role
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.taint import UNDECLARED, Origins
+from orchestrator.turns.group_decisions import OVER_HTTP
 
 PREFIX: Final = "http:"
 OWN_WORDS: Final[Origins] = frozenset({"person"})
@@ -50,6 +51,10 @@ class Client:
     """Whether the values with which it starts runs are the words of the person behind the token, according to the access file."""
     is_guessable: bool = True
     """Whether the token may be found by trying, so that it needs the lock-out after wrong tokens."""
+    via: str = OVER_HTTP
+    """How what the caller does has come, as the journal says it."""
+    helper: Actor | None = None
+    """The local user of the command line who acts for `actor`; None for a caller who acts for nobody else."""
 
     @property
     def value_origins(self) -> Origins:
