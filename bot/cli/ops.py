@@ -5,7 +5,7 @@ Commands import their modules inside functions, so that `--help` and refusals ar
 
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final, Literal, cast
 
 import orjson
@@ -136,10 +136,13 @@ def hide_log_lines() -> None:
         logging.getLogger().addHandler(logging.NullHandler())
 
 
-def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "") -> None:
+def write_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", unbroken: Collection[str] = _UNBROKEN_COLUMNS
+) -> None:
     """Write a table to stdout, with control characters in the cells escaped and without secrets of this installation.
 
-    On a terminal long cells wrap, except ids and times. Written to a pipe or file, each row is one line, however long.
+    On a terminal long cells wrap, except those of the columns `unbroken`: ids and times. Written to a pipe or file, each row is one line,
+    however long.
     """
     from rich.console import Console  # noqa: PLC0415 - only commands that show something load it
     from rich.table import Table  # noqa: PLC0415 - see above
@@ -151,7 +154,7 @@ def write_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
     piped = not sys.stdout.isatty()
     console = Console(width=_UNLIMITED if piped else None)
     for name in columns:
-        table.add_column(name, overflow="fold", no_wrap=piped or name in _UNBROKEN_COLUMNS)
+        table.add_column(name, overflow="fold", no_wrap=piped or name in unbroken)
     for row in rows:
         table.add_row(*(Text(escape_text(hide_installed(str(cell))).replace("\n", " ⏎ " if piped else "\n")) for cell in row))
     if title:  # printed separately: inside the table it would wrap at the table's width

@@ -1,0 +1,105 @@
+"""Shows what the API answers: tables for people, JSON lines for programs."""
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from bot.cli.ops import escape_text, write_json_lines, write_table
+from bot.i18n.translate import Locale, Translator
+from state.canonical import dumps
+
+_MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
+_NOTHING: Final = "—"
+_PERSON: Final = frozenset({"id", "name"})
+_LONGEST: Final = 200
+Row = Mapping[str, Any]
+
+
+class Page:
+    """Writes answers in one language; times are in the zone of this machine."""
+
+    def __init__(self, language: Locale) -> None:
+        """Take the language of heads and of yes and no."""
+        self._tr = Translator(language)
+
+    def write_rows(self, rows: Sequence[Row], columns: Sequence[str], title: str = "") -> None:
+        """Write a table with a line for each row."""
+        cells = [[self._format(row.get(name), names_only=True) for name in columns] for row in rows]
+        heads = [self._name(name) for name in columns]
+        whole = {head for number, head in enumerate(heads) if all(_is_whole(row[number]) for row in cells)}
+        write_table(heads, cells, title=self._name(title) if title else "", unbroken=whole)
+
+    def write_thing(self, thing: Row) -> None:
+        """Write one thing as a table of two columns, and the lists in it, such as what a run waits for, as tables below."""
+        tables = {name: rows for name, rows in thing.items() if _is_table(rows)}
+        rows = [(self._name(name), self._format(part)) for name, part in thing.items() if name not in tables]
+        write_table((self._name("what"), self._name("is")), rows)
+        for name, lines in tables.items():
+            self.write_rows(lines, [field for field in lines[0] if any(line.get(field) not in (None, "", [], {}) for line in lines)], name)
+
+    def _name(self, name: str) -> str:
+        return self._tr.translate("cli-head", field=name, name=name.replace("_", " "))
+
+    def _format(self, part: object, *, names_only: bool = False) -> str:
+        match part:
+            case None | "" | []:
+                return _NOTHING
+            case dict() if not part:
+                return _NOTHING
+            case bool():
+                return self._tr.translate("cli-yes" if part else "cli-no")
+            case str() if _MOMENT.fullmatch(part):
+                return format_moment(part)
+            case {"id": str(key), **rest} if rest.keys() <= _PERSON:
+                name = str(rest.get("name") or "")
+                return name if name and names_only else f"{name} ({key})" if name else key
+            case list() if not any(isinstance(item, list) for item in part):
+                return ", ".join(self._format(item, names_only=names_only) for item in part)
+            case dict() | list():
+                text = dumps(part)
+                return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+            case _:
+                return str(part)
+
+
+def write_findings(findings: Sequence[Row]) -> None:
+    """Write the mistakes of a definition, each with its place."""
+    columns = ("line", "severity", "where", "what", "meant")
+    rows = [
+        (
+            f"{one['line']}:{one['column']}" if one["line"] else _NOTHING,
+            one["severity"],
+            one["path"],
+            one["message"],
+            one["suggestion"] and f"{one['suggestion']}?",
+        )
+        for one in findings
+    ]
+    if rows:
+        write_table(columns, rows)
+
+
+def write_json(rows: Sequence[Row]) -> None:
+    """Write each row as a line of JSON."""
+    write_json_lines(rows)
+
+
+def write_text(text: str) -> None:
+    """Write a text as it is; on a terminal without what would control it."""
+    sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
+
+
+def format_moment(ts: str) -> str:
+    """Return a stored time in the zone of this machine, such as "2026-11-21 15:00:05+03:00", in UTC "2026-11-21 12:00:05Z"."""
+    return datetime.fromisoformat(ts).astimezone().isoformat(" ", "seconds").replace("+00:00", "Z")
+
+
+def _is_whole(cell: str) -> bool:
+    """Return whether a cell is one word or a time, half of which would be useless on a line."""
+    return " " not in cell or _MOMENT.fullmatch(cell.replace(" ", "T")) is not None
+
+
+def _is_table(part: object) -> bool:
+    return isinstance(part, list) and bool(part) and all(isinstance(item, dict) and not item.keys() <= _PERSON for item in part)

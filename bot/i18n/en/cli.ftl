@@ -1,0 +1,7 @@
+## Heads of the tables of the command line; a field that is not named here keeps its name in the API.
+cli-head = { $field ->
+    [is] value
+   *[other] { $name }
+}
+cli-yes = yes
+cli-no = no
