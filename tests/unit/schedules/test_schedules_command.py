@@ -9,15 +9,17 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.schedules import app
+from bot.cli.nouns.commands import build_group
 from orchestrator.domain.errors import SettingsError
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
+from tests.unit.runs.runs_kit import build_engines
 from tests.unit.schedules.schedules_kit import ID, QUIET, Bench, a_bench, add
 from tests.unit.spine_kit import BORIS, CHAT
 
 pytestmark = pytest.mark.req("G1")
 
+APP = build_group("schedules", lambda: build_engines({("steps", "plan"): QUIET["plan"]}))
 ADD = ("add", "steps", "plan", "--for", CHAT)
 
 
@@ -40,7 +42,7 @@ async def a_bot(folder: Path) -> AsyncIterator[Bench]:
 
 def call(*arguments: str) -> tuple[int, str]:
     """Exit code and all that was shown."""
-    result = CliRunner().invoke(app, list(arguments))
+    result = CliRunner().invoke(APP, list(arguments))
     if isinstance(result.exception, SettingsError):  # as bot.cli.app tells it
         return 2, f"{result.output}{result.exception.reason}"
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -48,40 +50,43 @@ def call(*arguments: str) -> tuple[int, str]:
     return result.exit_code, result.output
 
 
+async def type_in(*arguments: str) -> tuple[int, str]:
+    """The same in a thread, since the command has a loop of its own."""
+    return await asyncio.to_thread(call, *arguments)
+
+
 async def test_schedules_are_listed_and_shown_while_a_bot_works(tmp_path: Path) -> None:
     async with a_bot(tmp_path):
-        code, told = call("list")
+        code, told = await type_in("list")
         assert code == 0
-        for part in (ID, "waiting", "2026-11-23 06:00:00Z", "0 9 * * 1-5 (Europe/Moscow)", CHAT):
+        for part in (ID, "waiting", "2026-11-23 06:00:00Z", "on weekdays at 9:00", CHAT):
             assert part in told
-        assert json.loads(call("list", "--json", "--status", "waiting", "--owner", CHAT)[1])["id"] == ID
-        assert call("list", "--json", "--status", "paused") == call("list", "--json", "--owner", BORIS.key) == (0, "")
-        code, told = call("show", ID[-6:])
+        assert json.loads((await type_in("list", "--json", "--status", "waiting", "--owner", CHAT))[1])["id"] == ID
+        assert await type_in("list", "--json", "--status", "paused") == await type_in("list", "--json", "--owner", BORIS.key) == (0, "")
+        code, told = await type_in("show", ID[-6:])
         assert code == 0
-        for part in ("plan (steps)", "2026-11-24 06:00:00Z", "2026-11-25 06:00:00Z", "для Ромашки", '{"deal":481}', "none yet"):
+        for part in ("plan", "2026-11-24 06:00:00Z", "2026-11-25 06:00:00Z", "для Ромашки", '{"deal":481}', "0 9 * * 1-5"):
             assert part in told
-        shown = json.loads(call("show", ID, "--json")[1])
-        assert (shown["owner"], "actor" in shown) == (CHAT, False)
+        shown = json.loads((await type_in("show", ID, "--json"))[1])
+        assert (shown["owner"]["id"], "actor" in shown) == (CHAT, False)
 
 
 async def test_orders_are_carried_out_by_the_bot(tmp_path: Path) -> None:
     async with a_bot(tmp_path) as bench, bench.world.working():
         for order, status in (("pause", "paused"), ("resume", "waiting")):
-            assert (await asyncio.to_thread(call, order, ID))[0] == 0
+            assert (await type_in(order, ID))[0] == 0
             assert bench.entry().status == status
-        assert (await asyncio.to_thread(call, "resume", ID))[
-            1
-        ].strip() == "The schedule is waiting; resume is for a schedule that is paused."
-        assert (await asyncio.to_thread(call, "cancel", ID))[0] == 0
+        assert (await type_in("resume", ID))[1].strip() == "The schedule is waiting; resume is for a schedule that is paused."
+        assert (await type_in("cancel", ID))[0] == 0
         assert bench.state() == {}
 
 
 async def test_a_schedule_is_made_for_a_person_in_their_zone(tmp_path: Path) -> None:
     async with a_bot(tmp_path) as bench, bench.world.working():
         bench.people.actors[CHAT] = bench.people.actors[CHAT].model_copy(update={"time_zone": "Asia/Omsk"})
-        code, told = await asyncio.to_thread(call, *ADD, "--cron", "0 9 * * *", "--arg", "deal=481", "--json")
+        code, told = await type_in(*ADD, "--cron", "0 9 * * *", "--arg", "deal=481", "--json")
         made = json.loads(told)
-        assert (code, made["done"]) == (0, True)
+        assert code == 0
         entry = bench.entry(schedule=made["id"])
         assert (entry.zone, entry.owner, entry.args["deal"], entry.by.partition(":")[0]) == (
             "Asia/Omsk",
@@ -89,7 +94,7 @@ async def test_a_schedule_is_made_for_a_person_in_their_zone(tmp_path: Path) -> 
             {"data": 481, "origins": ["person"]},
             "cli",
         )
-        assert (await asyncio.to_thread(call, "add", "steps", "none", "--for", CHAT, "--cron", "0 9 * * *"))[0] == 1
+        assert (await type_in("add", "steps", "none", "--for", CHAT, "--cron", "0 9 * * *"))[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -102,25 +107,25 @@ async def test_a_schedule_is_made_for_a_person_in_their_zone(tmp_path: Path) -> 
         ((*ADD, "--cron", "0 9 * * *", "--zone", "../etc/passwd"), "time zone"),
         ((*ADD, "--cron", "*/0 * * * *"), "the field minute cannot be '*/0'"),
         ((*ADD, "--cron", "\x1b[31m 9 * * *"), "\\x1b"),
-        ((*ADD, "--cron", "0 9 * * *", "--home", "tg:1008"), "own chat, or in a group"),
+        ((*ADD, "--cron", "0 9 * * *", "--home", "tg:1008\x1b"), "home"),
         (("add", "steps", "plan", "--for", "x", "--cron", "0 9 * * *"), "a person or token"),
         ((*ADD, "--cron", "0 9 * * *", "--arg", "a b"), "a value such as deal=481"),
         (("show", "nope"), "there is no schedule"),
         (("show", ""), "there is no schedule"),
         (("cancel", "0190"), "give more of it"),
-        (("list", "--status", "over"), "there is no status over"),
+        (("list", "--status", "over"), "is not one of"),
     ],
 )
 async def test_wrong_use_ends_with_a_sentence(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     async with a_bot(tmp_path) as bench:
         await bench.world.work(add(cron="0 9 * * *", schedule=ID.replace("aa", "ab")))
-        code, told = await asyncio.to_thread(call, *arguments)
+        code, told = await type_in(*arguments)
         assert (code, said in told) == (2, True), told
 
 
 async def test_without_a_bot_it_is_stored_and_said(tmp_path: Path) -> None:
     async with a_bot(tmp_path) as bench:
-        code, told = await asyncio.to_thread(call, "pause", ID, "--wait", "0")
+        code, told = await type_in("pause", ID, "--wait", "0")
         assert (code, "no bot has taken it" in told) == (1, True)
         await bench.world.work()
         assert bench.entry().status == "paused"

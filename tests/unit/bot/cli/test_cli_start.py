@@ -11,7 +11,12 @@ HEAVY = {"aiogram", "sqlalchemy", "pydantic", "pydantic_settings", "httpx", "yam
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("module", "forbidden"),
-    [("bot.cli.app", HEAVY), ("bot.cli.chat", {"aiogram", "sandbox"}), ("bot.composition.bootstrap", {"aiogram", "sandbox"})],
+    [
+        ("bot.cli.app", HEAVY),
+        ("bot.cli.nouns.groups", HEAVY | {"fastapi"}),
+        ("bot.cli.chat", {"aiogram", "sandbox"}),
+        ("bot.composition.bootstrap", {"aiogram", "sandbox"}),
+    ],
 )
 def test_nothing_is_imported_that_the_command_does_not_need(module: str, forbidden: set[str]) -> None:
     """Help and the refusal of a wrong command need no library but the parser; only `run` needs that of Telegram."""

@@ -1,0 +1,213 @@
+"""Calls an operation of the API in this process, shows its answer, and says by the exit code what came of it."""
+
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+import httpx
+import typer
+
+from bot.cli.inputs import parse_arg
+from bot.cli.nouns.commands import LoadEngines
+from bot.cli.nouns.description import Operation, load_operations
+from bot.cli.nouns.local_api import open_local_api
+from bot.cli.nouns.rendering import Page, Row, write_findings, write_json, write_text
+from bot.cli.nouns.table import FINDS, GROUPS, Command
+from bot.cli.ops import escape_text
+from orchestrator.documents.reading import MAX_BYTES
+from orchestrator.domain.errors import SettingsError
+
+NOT_DONE: Final = 1
+_REFUSED: Final = frozenset({401, 403, 409, 410, 422, 429})
+"""Answers that say no to what was understood; all others are about wrong use, or the database cannot be used."""
+_CREATED_LATER, _OK, _NOT_FOUND, _CONFLICT = 202, 200, 404, 409
+_MOST_SHOWN: Final = 5
+_TRIES: Final = 10
+_WAITS: Final = "stored, but no bot has taken it: does `sdelka run` work with this database? It is carried out as soon as one does."
+_REFUSES: Final = " If one works, the bot refused it: its chat says why, and `sdelka logs` has more."
+_JSON, _YAML = "application/json", "application/yaml"
+
+
+def call_operation(name: str, command: Command, operation: Operation, values: Mapping[str, Any], load_engines: LoadEngines) -> None:
+    """Carry out one command with the values of its options. Raises SettingsError and typer.Exit."""
+    asyncio.run(_Call(name, command, operation, values).run(load_engines))
+
+
+class _Call:
+    """One command that is carried out."""
+
+    def __init__(self, name: str, command: Command, operation: Operation, values: Mapping[str, Any]) -> None:
+        self._name, self._command, self._values = name, command, values
+        self._operation = self._choose(operation)
+        self._page = Page(values.get("language", "en"))
+
+    async def run(self, load_engines: LoadEngines) -> None:
+        values = self._values
+        opened = open_local_api(
+            load_engines,
+            reads=self._operation.verb == "get",
+            person=values.get("person", ""),
+            within=values.get("wait"),
+            language=values.get("language", "en"),
+        )
+        async with opened as api:
+            path = await self._build_path(api)
+            if self._operation.rows:
+                self._write_rows(await self._fetch_rows(api, path))
+                return
+            answer = await self._send(api, path)
+            self._check(answer)
+            if self._operation.is_text:
+                write_text(answer.text)
+            else:
+                await self._write_answer(api, path, answer)
+
+    def _choose(self, operation: Operation) -> Operation:
+        """Return the operation that is meant where a part of its address may be left out."""
+        for name, other in self._command.without.items():
+            is_left_out = self._values[f"path_{name}"] is None
+            if is_left_out != (self._values["revision_revision"] is None):
+                raise SettingsError(f"--{name} and --revision belong together: `show` has both")
+            if is_left_out:
+                return load_operations()[other]
+        return operation
+
+    async def _build_path(self, api: httpx.AsyncClient) -> str:
+        path = self._operation.path
+        for parameter in self._operation.parameters:
+            if parameter.place == "path":
+                text = str(self._values[f"path_{parameter.name}"])
+                noun = FINDS.get(parameter.name)
+                path = path.replace(f"{{{parameter.name}}}", quote(await _find_id(api, noun, text) if noun else text, safe=""))
+        return path
+
+    def _collect(self, place: str) -> dict[str, Any]:
+        """Return the values of the request that stand at this place, without those that were left out."""
+        found: dict[str, Any] = {}
+        for parameter in self._operation.parameters:
+            value: Any = self._command.fixed.get(parameter.name, self._values.get(f"{place}_{parameter.name}"))
+            if parameter.place == place and value is not None and value != []:
+                found[parameter.name] = dict(map(parse_arg, value)) if parameter.takes_pairs else value
+        return found
+
+    async def _send(self, api: httpx.AsyncClient, path: str) -> httpx.Response:
+        operation, revision = self._operation, self._values.get("revision_revision")
+        has_body = operation.takes_file or any(parameter.place == "body" for parameter in operation.parameters)
+        body = _read_file(self._values["file"]) if operation.takes_file else {"json": self._collect("body")} if has_body else {}
+        for tries_left in range(_TRIES, 0, -1):
+            headers = dict(body.get("headers", {}))
+            if revision is not None or self._command.finds_revision:
+                seen = revision or (await self._read(api, path.rpartition("/")[0]))["revision"]
+                headers["If-Match"] = f'"{seen}"'
+            sent = {**body, "params": self._collect("query"), "headers": headers}
+            answer = await api.request(operation.verb, path, **sent)
+            is_stale = answer.status_code == _CONFLICT and answer.json()["error"]["code"] == "stale_revision"
+            if not (is_stale and self._command.finds_revision and revision is None and tries_left > 1):
+                break
+        return answer
+
+    async def _fetch_rows(self, api: httpx.AsyncClient, path: str) -> list[Row]:
+        last, query = int(self._values["last"]), self._collect("query")
+        if self._operation.has_pages:
+            query["limit"] = next(int(one.schema["maximum"]) for one in self._operation.parameters if one.name == "limit")
+        rows: list[Row] = []
+        while True:
+            answer = await api.get(path, params=query)
+            self._check(answer)
+            body = answer.json()
+            rows += body[self._operation.rows]
+            if not (self._operation.has_pages and body["next"]) or (last and len(rows) >= last):
+                return rows[:last] if last else rows
+            query["cursor"] = body["next"]
+
+    async def _read(self, api: httpx.AsyncClient, path: str) -> Row:
+        answer = await api.get(path)
+        self._check(answer)
+        return dict(answer.json())
+
+    def _write_rows(self, rows: Sequence[Row]) -> None:
+        if self._values["as_json"]:
+            write_json(rows)
+        else:
+            self._page.write_rows(rows, self._command.columns or self._operation.fields)
+
+    async def _write_answer(self, api: httpx.AsyncClient, path: str, answer: httpx.Response) -> None:
+        """Write one thing, or what became of an action; raise typer.Exit if it was not carried out."""
+        is_done, thing, why = answer.status_code != _CREATED_LATER, dict(answer.json()), _WAITS
+        if not is_done and "location" in answer.headers:
+            later = await api.get(answer.headers["location"])
+            is_done, thing, why = later.status_code == _OK, dict(later.json()) if later.status_code == _OK else thing, _WAITS + _REFUSES
+        is_success = is_done and (not self._command.succeeds or thing.get("status") in self._command.succeeds)
+        below = [(other, (await self._read(api, f"{path}/{other.path.rpartition('/')[2]}"))[other.rows]) for other in self._list_below()]
+        if self._values["as_json"]:
+            write_json([{**thing, **{other.rows: rows for other, rows in below}}])
+        elif self._operation.verb == "get":
+            self._page.write_thing(thing)
+        elif is_success:
+            typer.echo(f"{self._name}: done.")
+            self._page.write_rows([thing], [name for name in self._command.columns or thing if name in thing])
+        if not self._values["as_json"]:
+            write_findings(thing.get("warnings", ()))
+            for other, rows in below:
+                self._page.write_rows(rows, _find_columns(other), other.rows)
+        if not is_success:
+            typer.echo(escape_text(f"{self._name}: {thing.get('message', '') if is_done else why}"), err=True)
+            raise typer.Exit(NOT_DONE)
+
+    def _list_below(self) -> list[Operation]:
+        return [load_operations()[name] for name in self._command.also]
+
+    def _check(self, answer: httpx.Response) -> None:
+        """Raise SettingsError (exit code 2) or typer.Exit for an answer that is an error."""
+        if answer.is_success:
+            return
+        error = answer.json()["error"]
+        if self._values.get("as_json"):
+            write_json(error.get("findings", ()))
+        else:
+            write_findings(error.get("findings", ()))
+        if answer.status_code not in _REFUSED:
+            raise SettingsError(escape_text(error["message"]))
+        typer.echo(escape_text(error["message"]), err=True)
+        raise typer.Exit(NOT_DONE)
+
+
+def _find_columns(operation: Operation) -> Sequence[str]:
+    group, _, name = operation.name.partition(".")
+    return GROUPS[group].commands.get(name, Command()).columns or operation.fields
+
+
+async def _find_id(api: httpx.AsyncClient, noun: str, text: str) -> str:
+    """Return the whole id that `text` is, or of which it is the beginning or end. Raises SettingsError."""
+    text = text.strip()
+    if text and (await api.get(f"/{noun}/{quote(text, safe='')}")).status_code != _NOT_FOUND:
+        return text
+    fits, query = [], {"limit": "100"}
+    while text:
+        page = (await api.get(f"/{noun}", params=query)).json()
+        fits += [row["id"] for row in page[noun] if row["id"].startswith(text) or row["id"].endswith(text)]
+        if not page["next"]:
+            break
+        query["cursor"] = page["next"]
+    if not fits:
+        raise SettingsError(escape_text(f"there is no {noun.removesuffix('s')} {text!r}; `list` shows all"))
+    if len(fits) > 1:
+        shown = f"{', '.join(fits[:_MOST_SHOWN])}{' …' if len(fits) > _MOST_SHOWN else ''}"
+        raise SettingsError(escape_text(f"{text!r} may be {shown}: give more of it"))
+    return str(fits[0])
+
+
+def _read_file(name: str) -> dict[str, Any]:
+    """Return a file as the body of a request; at most a byte more than may be read is kept. Raises SettingsError."""
+    try:
+        if name == "-":
+            text = sys.stdin.buffer.read(MAX_BYTES + 1)
+        else:
+            with Path(name).open("rb") as file:
+                text = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise SettingsError(escape_text(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})")) from None
+    return {"content": text, "headers": {"Content-Type": _JSON if Path(name).suffix.lower() == ".json" else _YAML}}

@@ -1,0 +1,122 @@
+"""Makes the commands of a group, such as `sdelka runs list`, of the API's description and the table beside it."""
+
+import inspect
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+from bot.cli.inputs import EXIT_CODES, Wait
+from bot.cli.nouns.description import Operation, Parameter, load_operations
+from bot.cli.nouns.table import FINDS, GROUPS, Command
+from bot.cli.ops import AS_JSON, Language
+
+if TYPE_CHECKING:  # `--help` loads none of it
+    from orchestrator.runs.registry import Engines
+
+_READ: Final = "Exit codes: 0 = shown, 1 = refused, 2 = wrong use, there is no such thing, or the database cannot be read."
+_DONE: Final = (
+    "Exit codes: 0 = done, 1 = refused, nothing was changed, 2 = wrong use, there is no such thing, or the database cannot be used."
+)
+_PART: Final = "The id, or a part at its beginning or end that only one has."
+_ALWAYS: Final = {
+    "as_json": Annotated[bool, typer.Option("--json", help=AS_JSON)],
+    "language": Annotated[Language, typer.Option(help="The language of heads and sentences.")],
+}
+_PAGING: Final = frozenset({"cursor", "limit"})
+LoadEngines = Callable[[], "Engines"]
+
+
+def load_installed() -> "Engines":
+    """Return the engines of this program."""
+    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - help needs none of them
+
+    return load_installed_engines()
+
+
+def build_group(name: str, load_engines: LoadEngines = load_installed) -> typer.Typer:
+    """Return the commands of a group of the table, whose definitions are those of these engines."""
+    group = GROUPS[name]
+    app = typer.Typer(no_args_is_help=True, add_completion=False, help=group.summary)
+    app.callback()(lambda: None)
+    address = f"{group.address or name}."
+    own = {operation.removeprefix(address) for operation in load_operations() if operation.startswith(address)} - group.left_out
+    for command_name in sorted(own | group.commands.keys()):
+        command = group.commands.get(command_name, Command())
+        operation = load_operations()[command.operation or f"{address}{command_name}"]
+        app.command(
+            command_name,
+            help=command.summary or f"{operation.summary}.",
+            epilog=_READ if operation.verb == "get" else EXIT_CODES if operation.waits else _DONE,
+        )(_build_function(command_name, command, operation, load_engines))
+    return app
+
+
+def _build_function(name: str, command: Command, operation: Operation, load_engines: LoadEngines) -> Callable[..., None]:
+    """Return a function whose signature Typer reads: one parameter for each value of the operation."""
+
+    def call(**values: Any) -> None:
+        from bot.cli.nouns.calling import call_operation  # noqa: PLC0415 - help needs none of it
+
+        call_operation(name, command, operation, values, load_engines)
+
+    parameters = [*_list_parameters(command, operation)]
+    call.__signature__ = inspect.Signature(sorted(parameters, key=lambda one: one.default is not inspect.Parameter.empty))  # type: ignore[attr-defined]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
+
+
+def _list_parameters(command: Command, operation: Operation) -> Iterator[inspect.Parameter]:
+    shown = [one for one in operation.parameters if one.name not in command.fixed and not (operation.has_pages and one.name in _PAGING)]
+    for parameter in shown:
+        yield _build_parameter(command, parameter)
+    if operation.takes_file:
+        yield _make("file", Annotated[str, typer.Argument(metavar="FILE", help="A YAML or JSON file; - for standard input.")])
+    if command.is_for_person:
+        yield _make(
+            "person", Annotated[str, typer.Option("--for", help="The person or token with whose rights it works, such as tg:1007.")]
+        )
+    if operation.rows:
+        count = typer.Option(min=0, help="Only so many of them, as they stand here; 0 = all.")
+        yield _make("last", Annotated[int, count], command.last)
+    if operation.waits:
+        yield _make("wait", Wait, 10.0)
+    if not operation.is_text:
+        yield _make("as_json", _ALWAYS["as_json"], default=False)
+        yield _make("language", _ALWAYS["language"], "en")
+
+
+def _make(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+
+
+def _build_parameter(command: Command, parameter: Parameter) -> inspect.Parameter:
+    """Return an argument for what is needed, an option for all else."""
+    kind, limits = _find_type(parameter)
+    python_name = f"{parameter.place}_{parameter.name}"
+    may_be_left_out = parameter.name in command.without or (parameter.place == "revision" and command.finds_revision)
+    if parameter.is_required and not may_be_left_out and parameter.place != "revision":
+        about = _PART if parameter.name in FINDS else parameter.help
+        return _make(python_name, Annotated[kind, typer.Argument(metavar=parameter.name.removesuffix("_id").upper(), help=about, **limits)])
+    about = f"{parameter.help}{' Such as deal=481, as JSON or plain text; may be given again.' if parameter.takes_pairs else ''}"
+    option = typer.Option(f"--{parameter.option}", help=about, **limits)
+    if parameter.is_required and not may_be_left_out:
+        return _make(python_name, Annotated[kind, option])
+    return _make(python_name, Annotated[kind | None, option], None)
+
+
+def _find_type(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
+    """Return the type of a parameter's values as Typer has it, and their limits."""
+    schema = parameter.schema
+    if choices := (schema.get("items") or schema).get("enum"):
+        choice: Any = Literal[tuple(choices)]
+        return (list[choice] if schema.get("type") == "array" else choice), {}
+    match schema.get("type"):
+        case "integer":
+            return int, {"min": schema.get("minimum"), "max": schema.get("maximum")}
+        case "boolean":
+            return bool, {}
+        case "object" | "array":
+            return list[str], {}
+        case _:
+            return str, {}

@@ -1,0 +1,189 @@
+"""The API in this process, for the local user: its routers over the database of the settings, without a port, a token or a running bot.
+
+What a command orders is stored as an input, as by a request over HTTP, and carried out by a bot that works with the same database. Nothing
+here serves anybody else: the app is called in this process alone, and only here a caller is known without a token.
+"""
+
+import getpass
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Final, Literal, cast
+
+import httpx
+from starlette.requests import Request
+
+from bitrix.answers import Answer
+from bitrix.catalogue.catalogue import Catalogue, load_catalogue
+from bitrix.errors import NotSent
+from bitrix.masking import hide_installed
+from bot.access.access import Access, load_access
+from bot.cli.inputs import check_person
+from bot.cli.ops import open_database_reader, open_database_writer
+from bot.composition.portal import open_call_forms
+from bot.definition_service import build_definition_service, list_known_kinds
+from bot.http_api.approvals.confirmations import build_confirmations_router
+from bot.http_api.approvals.freeze import build_freeze_router
+from bot.http_api.audit.audit_trail import build_audit_router
+from bot.http_api.audit.session_events import StreamReader, build_session_events_router
+from bot.http_api.definitions.router import build_definitions_router
+from bot.http_api.runs.router import build_runs_router
+from bot.http_api.schedules.router import build_schedules_router
+from bot.http_api.server.app import build_app
+from bot.http_api.server.authentication import Authenticator
+from bot.http_api.server.endpoint_context import EndpointContext
+from bot.http_api.server.tokens import PREFIX, Client, Tokens, read_tokens
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
+from orchestrator.directory.naming import Naming
+from orchestrator.directory.portal_reads import PortalReader
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.errors import SettingsError
+from orchestrator.features.budgets.change_counter import JournalChangeCounter
+from orchestrator.features.freezing.freeze_switch import LiveSwitch
+from orchestrator.features.leads.approvers import LeadApprovers
+from orchestrator.features.leads.live_policy import FixedPolicy
+from orchestrator.gate.call.gate_deps import GateDeps
+from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
+from orchestrator.gate.gate import Gate
+from orchestrator.runs.registry import Engines
+from orchestrator.runs.stored_definitions import add_stored_definitions
+from orchestrator.runtime.worker import Orchestrator
+from orchestrator.sessions.run_progress import RunProgress
+from state.clock import SystemClock
+from state.journal.async_store import AsyncStore
+from state.journal.store import InboxRow
+
+_NO_PORTAL: Final = "this command asks no portal"
+LoadEngines = Callable[[], Engines]
+
+
+class _NoPortal:
+    """In place of the client of a portal: what the routers read of the gate's services asks none."""
+
+    portal = base_url = ""
+
+    async def call(self, *_given: object, **_options: object) -> Answer:
+        raise NotSent(_NO_PORTAL)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LocalTools:
+    store: AsyncStore
+    gate: Gate
+    refresh_actor: Callable[[Actor], Actor | None]
+    progress: RunProgress = field(default_factory=RunProgress)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LocalOrchestrator:
+    """What the routers of this app ask of an orchestrator; it only stores inputs."""
+
+    tools: _LocalTools
+    listeners: list[Callable[[], None]] = field(default_factory=list)
+
+    async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
+        return list((await self.tools.store.put_inbox([replace(row, body=hide_installed(row.body)) for row in rows])).fresh)
+
+
+class _LocalIdentity(Authenticator):
+    """Knows every caller as the same client."""
+
+    def __init__(self, client: Client) -> None:
+        super().__init__(Tokens([]))
+        self._client = client
+
+    def check(self, request: Request, presented: str | None) -> Client:
+        del request, presented
+        return self._client
+
+
+@asynccontextmanager
+async def open_local_api(
+    load_engines: LoadEngines, *, reads: bool, person: str = "", within: float | None = None, language: Literal["ru", "en"] = "en"
+) -> AsyncIterator[httpx.AsyncClient]:
+    """Yield a client of the API over the database of the settings, which is only read with `reads`. Raises SettingsError.
+
+    The caller is the local user, an administrator; for a `person` such as tg:1007 it is that person, helped by the local user. Requests
+    wait `within` seconds for a bot to carry out what they order.
+    """
+    settings, engines = load_settings(), load_engines()
+    policy = load_policy(settings.policy_file)
+    find_catalogue = cache(lambda: _load_catalogue(policy))
+    if not reads and (faults := check_policy(policy, find_catalogue(), kinds=list_known_kinds(settings, engines, policy))):
+        raise SettingsError("POLICY_FILE: " + "; ".join(faults))
+    async with AsyncExitStack() as stack:
+        sql = stack.enter_context(open_database_reader(settings) if reads else open_database_writer(settings))
+        store = AsyncStore(sql)
+        stack.push_async_callback(store.aclose)
+        access = await _load_access(settings, store)
+        tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
+
+        def refresh_actor(actor: Actor) -> Actor | None:
+            return tokens.refresh_actor(actor) if actor.key.startswith(PREFIX) else access.refresh_actor(actor)
+
+        clock = SystemClock()
+        reads_nothing = PortalReader(_NoPortal(), find_catalogue(), clock)
+        gate = Gate(
+            GateDeps(
+                catalogue=find_catalogue(),
+                policies=FixedPolicy(policy),
+                performers={},
+                records=reads_nothing,
+                names=Naming(reads_nothing),
+                ttl=settings.confirmation_ttl,
+                present=refresh_actor,
+                approvers=LeadApprovers(access, clock.now),
+                change_counter=JournalChangeCounter(store),
+                switch=LiveSwitch(store),
+            )
+        )
+        backing = _LocalOrchestrator(tools=_LocalTools(store=store, gate=gate, refresh_actor=refresh_actor))
+        desk = EndpointContext(cast("Orchestrator", backing), clock, within=within)  # these routers ask no more of one
+        forms = await stack.enter_async_context(open_call_forms(settings, find_catalogue))
+        service = build_definition_service(
+            store,
+            engines,
+            policies=gate.deps.policies,
+            catalogue=find_catalogue,
+            clock=clock,
+            find_reference=forms.find_reference,
+        )
+        stored = add_stored_definitions(engines, store)
+        app = build_app(
+            build_confirmations_router(desk),
+            build_session_events_router(desk, StreamReader(desk)),
+            build_audit_router(desk),
+            build_runs_router(desk, StreamReader(desk), stored),
+            build_schedules_router(desk, stored),
+            build_definitions_router(service),
+            build_freeze_router(gate.deps.switch, clock),
+            identity=_LocalIdentity(_build_client(person, refresh_actor, language)),
+        )
+        yield await stack.enter_async_context(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://local"))
+
+
+async def _load_access(settings: Settings, store: AsyncStore) -> Access:
+    """Return the people as far as they can be read: names and rights of nobody are needed for a command to work."""
+    try:
+        access = load_access(settings.access_file)
+    except SettingsError:
+        access = Access([])
+    await access.load_registry(store)
+    return access
+
+
+def _build_client(person: str, refresh_actor: Callable[[Actor], Actor | None], language: Literal["ru", "en"]) -> Client:
+    user = getpass.getuser()
+    local = Actor(key=f"cli:{user}", name=user, role="admin", sees="all", locale=language)
+    if not person:
+        return Client(name=user, actor=local, digest=b"", via="cli", has_own_words=True)
+    check_person(person)
+    named = Actor(key=person, name=person)
+    actor = refresh_actor(named) or named  # one whom this installation does not know is refused by the bot
+    return Client(name=user, actor=actor, digest=b"", via="cli", has_own_words=True, helper=local)
+
+
+def _load_catalogue(policy: Policy) -> Catalogue:
+    return load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
