@@ -67,7 +67,9 @@ _add_lazy_command("ask", "bot.cli.ask", "Ask the tool agent in this terminal: qu
 _add_lazy_command("services", "bot.cli.services", "Serve what the tool agent asks: documents, haiku.")
 _add_lazy_command("journal", "bot.cli.journal", "Read, verify and, where the law asks, erase the journal.")
 _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
-_add_lazy_command("runs", "bot.cli.runs", "List, show, start and control runs: executions of scenarios, flows and workflows.")
+_add_lazy_command(
+    "runs", "bot.cli.nouns.groups", "List, show, start and control runs: executions of scenarios, flows and workflows.", "runs"
+)
 _add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, publish and switch definitions: what runs execute.")
 _add_lazy_command("author", "bot.cli.author.app", "Write definitions of any kind: begin, check, draw, try, test and record them.")
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")

@@ -1,52 +1,20 @@
-"""Helpers of commands that give the bot an order: they store it as an inbox row, and wait until a bot has carried it out.
+"""What several commands ask of their arguments: values by name, people, parts of ids.
 
 Commands import their modules inside functions, so that `--help` and refusals are instant.
 """
 
-import time
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from bot.cli.ops import escape_text
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
-    from orchestrator.domain.actor import Actor
-    from orchestrator.domain.inputs import Input
-    from state.journal.store import InboxRow, Lane
-    from state.sql.store import SqlStore
+    from collections.abc import Iterable
 
-_POLL: Final = 0.1
-Wait = Annotated[float, typer.Option(min=0, max=600, help="How many seconds to wait until a bot has carried it out.")]
-EXIT_CODES: Final = (
-    "Exit codes: 0 = done, 1 = the bot refused it, or no bot has taken it yet (then it is carried out as soon as one works), 2 = wrong use."
-)
+    from state.journal.run_index import RunRow
+    from state.journal.store import Store
 
-
-def submit_input(store: "SqlStore", row: "InboxRow", wait: float) -> bool:
-    """Store the inbox row and return whether a bot has worked it within `wait` seconds."""
-    from state.clock import read_boottime  # noqa: PLC0415 - see the module docstring
-
-    store.put_inbox([row])
-    until = read_boottime() + wait
-    while True:
-        stored = store.find_inbox(row.source)
-        if stored is None or stored.status != "new":
-            return True
-        if read_boottime() >= until:
-            return False
-        time.sleep(_POLL)
-
-
-def build_input_row(key: str, given: "Input", actor: "Actor", lane: "Lane" = "express") -> "InboxRow":
-    """Return the inbox row that gives the session `key` this input of the actor."""
-    from state.clock import SystemClock, generate_id  # noqa: PLC0415 - see the module docstring
-
-    row_id = generate_id()
-    return given.to_row(
-        key, source=f"cli:{given.KIND}:{row_id}", actor=actor.model_dump(mode="json"), now=SystemClock().now(), lane=lane, row_id=row_id
-    )
+_MOST_SHOWN: Final = 5
 
 
 def parse_arg(text: str, option: str = "--arg") -> tuple[str, object]:
@@ -64,12 +32,41 @@ def parse_arg(text: str, option: str = "--arg") -> tuple[str, object]:
         return name, to_storable(value)
 
 
-def check_person(person: str) -> str:
-    """Return the channel of a person or token such as tg:1007; raises SettingsError for any other text."""
+def check_person(person: str) -> None:
+    """Raise SettingsError for a text that is no person or token such as tg:1007."""
     channel, _, rest = person.partition(":")
     if channel not in {"tg", "http"} or not rest:
         raise SettingsError("--for: a person or token such as tg:1007 or http:site is needed")
-    return channel
+
+
+def pick_id(text: str, ids: "Iterable[str]", noun: str) -> str:
+    """Return the one id of which `text` is the beginning or end. Raises SettingsError."""
+    fits = [whole for whole in ids if text and (whole.startswith(text) or whole.endswith(text))]
+    if not fits:
+        raise SettingsError(escape_text(f"there is no {noun} {text!r}; `sdelka {noun}s list` shows all"))
+    if len(fits) > 1:
+        shown = f"{', '.join(fits[:_MOST_SHOWN])}{' …' if len(fits) > _MOST_SHOWN else ''}"
+        raise SettingsError(escape_text(f"{text!r} may be {shown}: give more of it"))
+    return fits[0]
+
+
+def find_run(store: "Store", text: str) -> str:
+    """Return the id of the run that `text` denotes: the whole id, or a part at its beginning or end. Raises SettingsError."""
+    from state.journal.run_index import RunFilter  # noqa: PLC0415 - see the module docstring
+
+    run_id = text.strip().removeprefix("run:")
+    if run_id and (runs := store.list_runs(RunFilter(run_id=run_id))):
+        return runs[0].run_id
+    return pick_id(run_id, (row.run_id for row in _list_all(store)), "run")
+
+
+def _list_all(store: "Store") -> "list[RunRow]":
+    from state.journal.run_index import MOST, NO_TIME, RunFilter  # noqa: PLC0415 - see the module docstring
+
+    rows: list[RunRow] = []
+    while page := store.list_runs(RunFilter(limit=MOST, after=(rows[-1].started_at, rows[-1].run_id) if rows else (NO_TIME, ""))):
+        rows += page
+    return rows
 
 
 def format_time(ts: str) -> str:

@@ -56,6 +56,7 @@ DOCUMENTS = {
 RUNS = {
     "/runs/{run_id}": "plan",
     "/runs/{run_id}/events": "long",
+    "/runs/{run_id}/model-calls": "plan",
     "/runs/{run_id}/answers/{question}": "plan",
     "/runs/{run_id}/pause": "plan",
     "/runs/{run_id}/resume": "plan",

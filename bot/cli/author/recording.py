@@ -12,8 +12,8 @@ from pydantic import BaseModel
 from bitrix.masking import hide_installed
 from bot.cli.author.faces import refuse_missing
 from bot.cli.definition_files import load_classes
+from bot.cli.inputs import find_run
 from bot.cli.ops import escape_text, open_database_reader
-from bot.cli.runs import find_run
 from bot.plugins.loading import find_part_of_kind
 from bot.rehearsing.case_face import CASE_FACE, Recording, TakeRun
 from orchestrator.documents.writing import write_document

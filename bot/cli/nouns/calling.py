@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -10,28 +10,28 @@ from urllib.parse import quote
 import httpx
 import typer
 
-from bot.cli.inputs import parse_arg
+from bot.cli.inputs import parse_arg, pick_id
 from bot.cli.nouns.commands import LoadEngines
 from bot.cli.nouns.description import Operation, load_operations
 from bot.cli.nouns.local_api import open_local_api
-from bot.cli.nouns.rendering import Page, Row, write_findings, write_json, write_text
+from bot.cli.nouns.rendering import Page, write_findings, write_json, write_text
 from bot.cli.nouns.table import FINDS, GROUPS, Command
 from bot.cli.ops import escape_text
 from orchestrator.documents.reading import MAX_BYTES
 from orchestrator.domain.errors import SettingsError
+from state.stored import JsonObject
 
 NOT_DONE: Final = 1
 _REFUSED: Final = frozenset({401, 403, 409, 410, 422, 429})
 """Answers that say no to what was understood; all others are about wrong use, or the database cannot be used."""
 _CREATED_LATER, _OK, _NOT_FOUND, _CONFLICT = 202, 200, 404, 409
-_MOST_SHOWN: Final = 5
 _TRIES: Final = 10
 _WAITS: Final = "stored, but no bot has taken it: does `sdelka run` work with this database? It is carried out as soon as one does."
 _REFUSES: Final = " If one works, the bot refused it: its chat says why, and `sdelka logs` has more."
 _JSON, _YAML = "application/json", "application/yaml"
 
 
-def call_operation(name: str, command: Command, operation: Operation, values: Mapping[str, Any], load_engines: LoadEngines) -> None:
+def call_operation(name: str, command: Command, operation: Operation, values: JsonObject, load_engines: LoadEngines) -> None:
     """Carry out one command with the values of its options. Raises SettingsError and typer.Exit."""
     asyncio.run(_Call(name, command, operation, values).run(load_engines))
 
@@ -39,7 +39,7 @@ def call_operation(name: str, command: Command, operation: Operation, values: Ma
 class _Call:
     """One command that is carried out."""
 
-    def __init__(self, name: str, command: Command, operation: Operation, values: Mapping[str, Any]) -> None:
+    def __init__(self, name: str, command: Command, operation: Operation, values: JsonObject) -> None:
         self._name, self._command, self._values = name, command, values
         self._operation = self._choose(operation)
         self._page = Page(values.get("language", "en"))
@@ -86,12 +86,12 @@ class _Call:
 
     def _collect(self, place: str) -> dict[str, Any]:
         """Return the values of the request that stand at this place, without those that were left out."""
-        found: dict[str, Any] = {}
+        collected = {}
         for parameter in self._operation.parameters:
             value: Any = self._command.fixed.get(parameter.name, self._values.get(f"{place}_{parameter.name}"))
             if parameter.place == place and value is not None and value != []:
-                found[parameter.name] = dict(map(parse_arg, value)) if parameter.takes_pairs else value
-        return found
+                collected[parameter.name] = dict(map(parse_arg, value)) if parameter.takes_pairs else value
+        return collected
 
     async def _send(self, api: httpx.AsyncClient, path: str) -> httpx.Response:
         operation, revision = self._operation, self._values.get("revision_revision")
@@ -109,11 +109,11 @@ class _Call:
                 break
         return answer
 
-    async def _fetch_rows(self, api: httpx.AsyncClient, path: str) -> list[Row]:
+    async def _fetch_rows(self, api: httpx.AsyncClient, path: str) -> list[JsonObject]:
         last, query = int(self._values["last"]), self._collect("query")
         if self._operation.has_pages:
             query["limit"] = next(int(one.schema["maximum"]) for one in self._operation.parameters if one.name == "limit")
-        rows: list[Row] = []
+        rows: list[JsonObject] = []
         while True:
             answer = await api.get(path, params=query)
             self._check(answer)
@@ -123,12 +123,12 @@ class _Call:
                 return rows[:last] if last else rows
             query["cursor"] = body["next"]
 
-    async def _read(self, api: httpx.AsyncClient, path: str) -> Row:
+    async def _read(self, api: httpx.AsyncClient, path: str) -> JsonObject:
         answer = await api.get(path)
         self._check(answer)
         return dict(answer.json())
 
-    def _write_rows(self, rows: Sequence[Row]) -> None:
+    def _write_rows(self, rows: Sequence[JsonObject]) -> None:
         if self._values["as_json"]:
             write_json(rows)
         else:
@@ -152,7 +152,8 @@ class _Call:
         if not self._values["as_json"]:
             write_findings(thing.get("warnings", ()))
             for other, rows in below:
-                self._page.write_rows(rows, _find_columns(other), other.rows)
+                if rows:
+                    self._page.write_rows(rows, _find_columns(other), other.rows)
         if not is_success:
             typer.echo(escape_text(f"{self._name}: {thing.get('message', '') if is_done else why}"), err=True)
             raise typer.Exit(NOT_DONE)
@@ -177,7 +178,8 @@ class _Call:
 
 def _find_columns(operation: Operation) -> Sequence[str]:
     group, _, name = operation.name.partition(".")
-    return GROUPS[group].commands.get(name, Command()).columns or operation.fields
+    columns = GROUPS[group].find_command(name).columns
+    return columns if set(columns) <= set(operation.fields) else operation.fields
 
 
 async def _find_id(api: httpx.AsyncClient, noun: str, text: str) -> str:
@@ -185,22 +187,17 @@ async def _find_id(api: httpx.AsyncClient, noun: str, text: str) -> str:
     text = text.strip()
     if text and (await api.get(f"/{noun}/{quote(text, safe='')}")).status_code != _NOT_FOUND:
         return text
-    fits, query = [], {"limit": "100"}
+    ids, query = [], {"limit": "100"}
     while text:
         page = (await api.get(f"/{noun}", params=query)).json()
-        fits += [row["id"] for row in page[noun] if row["id"].startswith(text) or row["id"].endswith(text)]
+        ids += [row["id"] for row in page[noun]]
         if not page["next"]:
             break
         query["cursor"] = page["next"]
-    if not fits:
-        raise SettingsError(escape_text(f"there is no {noun.removesuffix('s')} {text!r}; `list` shows all"))
-    if len(fits) > 1:
-        shown = f"{', '.join(fits[:_MOST_SHOWN])}{' …' if len(fits) > _MOST_SHOWN else ''}"
-        raise SettingsError(escape_text(f"{text!r} may be {shown}: give more of it"))
-    return str(fits[0])
+    return pick_id(text, ids, noun.removesuffix("s"))
 
 
-def _read_file(name: str) -> dict[str, Any]:
+def _read_file(name: str) -> JsonObject:
     """Return a file as the body of a request; at most a byte more than may be read is kept. Raises SettingsError."""
     try:
         if name == "-":

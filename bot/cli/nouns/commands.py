@@ -2,11 +2,11 @@
 
 import inspect
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
-from bot.cli.inputs import EXIT_CODES, Wait
 from bot.cli.nouns.description import Operation, Parameter, load_operations
 from bot.cli.nouns.table import FINDS, GROUPS, Command
 from bot.cli.ops import AS_JSON, Language
@@ -14,6 +14,10 @@ from bot.cli.ops import AS_JSON, Language
 if TYPE_CHECKING:  # `--help` loads none of it
     from orchestrator.runs.registry import Engines
 
+_WAIT: Final = Annotated[float, typer.Option(min=0, max=600, help="How many seconds to wait until a bot has carried it out.")]
+_ORDERED: Final = (
+    "Exit codes: 0 = done, 1 = the bot refused it, or no bot has taken it yet (then it is carried out as soon as one works), 2 = wrong use."
+)
 _READ: Final = "Exit codes: 0 = shown, 1 = refused, 2 = wrong use, there is no such thing, or the database cannot be read."
 _DONE: Final = (
     "Exit codes: 0 = done, 1 = refused, nothing was changed, 2 = wrong use, there is no such thing, or the database cannot be used."
@@ -42,12 +46,12 @@ def build_group(name: str, load_engines: LoadEngines = load_installed) -> typer.
     address = f"{group.address or name}."
     own = {operation.removeprefix(address) for operation in load_operations() if operation.startswith(address)} - group.left_out
     for command_name in sorted(own | group.commands.keys()):
-        command = group.commands.get(command_name, Command())
+        command = group.find_command(command_name)
         operation = load_operations()[command.operation or f"{address}{command_name}"]
         app.command(
             command_name,
             help=command.summary or f"{operation.summary}.",
-            epilog=_READ if operation.verb == "get" else EXIT_CODES if operation.waits else _DONE,
+            epilog=_READ if operation.verb == "get" else _ORDERED if operation.waits else _DONE,
         )(_build_function(command_name, command, operation, load_engines))
     return app
 
@@ -55,7 +59,7 @@ def build_group(name: str, load_engines: LoadEngines = load_installed) -> typer.
 def _build_function(name: str, command: Command, operation: Operation, load_engines: LoadEngines) -> Callable[..., None]:
     """Return a function whose signature Typer reads: one parameter for each value of the operation."""
 
-    def call(**values: Any) -> None:
+    def call(**values: object) -> None:
         from bot.cli.nouns.calling import call_operation  # noqa: PLC0415 - help needs none of it
 
         call_operation(name, command, operation, values, load_engines)
@@ -80,13 +84,13 @@ def _list_parameters(command: Command, operation: Operation) -> Iterator[inspect
         count = typer.Option(min=0, help="Only so many of them, as they stand here; 0 = all.")
         yield _make("last", Annotated[int, count], command.last)
     if operation.waits:
-        yield _make("wait", Wait, 10.0)
+        yield _make("wait", _WAIT, 10.0)
     if not operation.is_text:
         yield _make("as_json", _ALWAYS["as_json"], default=False)
         yield _make("language", _ALWAYS["language"], "en")
 
 
-def _make(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+def _make(name: str, annotation: object, default: object = inspect.Parameter.empty) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
@@ -109,7 +113,7 @@ def _find_type(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
     """Return the type of a parameter's values as Typer has it, and their limits."""
     schema = parameter.schema
     if choices := (schema.get("items") or schema).get("enum"):
-        choice: Any = Literal[tuple(choices)]
+        choice: Any = cast("Callable[..., Any]", StrEnum)("Choice", {word: word for word in choices})
         return (list[choice] if schema.get("type") == "array" else choice), {}
     match schema.get("type"):
         case "integer":

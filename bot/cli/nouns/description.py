@@ -1,10 +1,10 @@
 """What the API says of itself, as far as commands are made of it, from the generated file `openapi.json`: no app is built for `--help`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 import orjson
 
@@ -82,9 +82,9 @@ def load_operations() -> Mapping[str, Operation]:
 
 @dataclass(frozen=True)
 class _Reader:
-    schemas: Mapping[str, Any]
+    schemas: JsonObject
 
-    def read(self, verb: str, path: str, item: Mapping[str, Any]) -> Operation:
+    def read(self, verb: str, path: str, item: JsonObject) -> Operation:
         content = item.get("requestBody", {}).get("content", {})
         takes_file = "application/yaml" in content
         answer = self._resolve(next(iter(item["responses"].values())).get("content", {}).get("application/json", {}).get("schema", {}))
@@ -104,7 +104,7 @@ class _Reader:
             fields=tuple(self._resolve(properties[rows]["items"])["properties"] if rows else properties),
         )
 
-    def _read_parameters(self, items: Any) -> Iterator[Parameter]:
+    def _read_parameters(self, items: Sequence[JsonObject]) -> Iterator[Parameter]:
         for item in items:
             if item["in"] == "header" and item["name"] != _REVISION:
                 continue
@@ -114,11 +114,11 @@ class _Reader:
             name = "revision" if place == "revision" else item["name"]
             yield Parameter(name=name, place=place, schema=schema, is_required=item["required"] or place == "revision")
 
-    def _read_body(self, schema: Mapping[str, Any]) -> Iterator[Parameter]:
+    def _read_body(self, schema: JsonObject) -> Iterator[Parameter]:
         for name, part in schema.get("properties", {}).items():
             yield Parameter(name=name, place="body", schema=self._resolve(part), is_required=name in schema.get("required", ()))
 
-    def _resolve(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _resolve(self, schema: JsonObject) -> JsonObject:
         """Return the schema with what it refers to in it, and of "this or null" the one that is not null."""
         if "$ref" in schema:
             return self._resolve(self.schemas[schema["$ref"].rpartition("/")[2]])

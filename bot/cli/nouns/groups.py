@@ -1,5 +1,34 @@
-"""The groups of commands over the API's nouns, as `sdelka` has them."""
+"""The groups of commands over the API's nouns, as `sdelka` has them, and what they have beside the API."""
 
-from bot.cli.nouns.commands import build_group
+from typing import Annotated
 
+import typer
+
+from bot.cli.inputs import find_run
+from bot.cli.nouns.commands import LoadEngines, build_group, load_installed
+from bot.cli.ops import AS_JSON, open_database_reader
+
+
+def build_runs(load_engines: LoadEngines = load_installed) -> typer.Typer:
+    """Return the commands of runs; their events are told in the words of the journal, which the API does not have."""
+    app = build_group("runs", load_engines)
+    app.command("events")(_show_events)
+    return app
+
+
+def _show_events(
+    run: Annotated[str, typer.Argument(help="The run's id, or a part at its beginning or end that only one run has.")],
+    last: Annotated[int, typer.Option(min=0, help="Only so many events, the newest; 0 = all.")] = 100,
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+) -> None:
+    """Show what happened in a run, one line for each event. Exit codes: 0 = shown, 1 = a record cannot be read, 2 = no such run."""
+    from bot.cli.journal.sessions import show  # noqa: PLC0415 - help needs none of it
+
+    with open_database_reader() as store:
+        run_id = find_run(store, run)
+    show(f"run:{run_id}", last, [], as_json=as_json)
+
+
+runs = build_runs()
 schedules = build_group("schedules")

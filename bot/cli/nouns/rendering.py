@@ -2,19 +2,19 @@
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Locale, Translator
 from state.canonical import dumps
+from state.stored import JsonObject
 
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", re.ASCII)
 _NOTHING: Final = "—"
 _PERSON: Final = frozenset({"id", "name"})
 _LONGEST: Final = 200
-Row = Mapping[str, Any]
 
 
 class Page:
@@ -24,14 +24,14 @@ class Page:
         """Take the language of heads and of yes and no."""
         self._tr = Translator(language)
 
-    def write_rows(self, rows: Sequence[Row], columns: Sequence[str], title: str = "") -> None:
+    def write_rows(self, rows: Sequence[JsonObject], columns: Sequence[str], title: str = "") -> None:
         """Write a table with a line for each row."""
         cells = [[self._format(row.get(name), names_only=True) for name in columns] for row in rows]
         heads = [self._name(name) for name in columns]
         whole = {head for number, head in enumerate(heads) if all(_is_whole(row[number]) for row in cells)}
         write_table(heads, cells, title=self._name(title) if title else "", unbroken=whole)
 
-    def write_thing(self, thing: Row) -> None:
+    def write_thing(self, thing: JsonObject) -> None:
         """Write one thing as a table of two columns, and the lists in it, such as what a run waits for, as tables below."""
         tables = {name: rows for name, rows in thing.items() if _is_table(rows)}
         rows = [(self._name(name), self._format(part)) for name, part in thing.items() if name not in tables]
@@ -57,6 +57,8 @@ class Page:
                 return name if name and names_only else f"{name} ({key})" if name else key
             case list() if not any(isinstance(item, list) for item in part):
                 return ", ".join(self._format(item, names_only=names_only) for item in part)
+            case dict() if not any(isinstance(item, dict | list) for item in part.values()):
+                return ", ".join(f"{self._name(name)}: {self._format(item)}" for name, item in part.items() if item not in (None, ""))
             case dict() | list():
                 text = dumps(part)
                 return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
@@ -64,7 +66,7 @@ class Page:
                 return str(part)
 
 
-def write_findings(findings: Sequence[Row]) -> None:
+def write_findings(findings: Sequence[JsonObject]) -> None:
     """Write the mistakes of a definition, each with its place."""
     columns = ("line", "severity", "where", "what", "meant")
     rows = [
@@ -81,7 +83,7 @@ def write_findings(findings: Sequence[Row]) -> None:
         write_table(columns, rows)
 
 
-def write_json(rows: Sequence[Row]) -> None:
+def write_json(rows: Sequence[JsonObject]) -> None:
     """Write each row as a line of JSON."""
     write_json_lines(rows)
 

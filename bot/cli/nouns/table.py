@@ -1,7 +1,7 @@
 """What the command line says of the API's operations beside what their description says: which groups there are, columns, fixed values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 
@@ -38,17 +38,34 @@ class Group:
     address: str = ""
     """By default the name of the group."""
     left_out: frozenset[str] = frozenset()
+    columns: tuple[str, ...] = ()
+    """What a table has of one of its things, where the command does not say it."""
     commands: Mapping[str, Command] = field(default_factory=dict)
+
+    def find_command(self, name: str) -> Command:
+        """Return the command with this name, and with the columns of the group if it has none."""
+        command = self.commands.get(name, Command())
+        return command if command.columns else replace(command, columns=self.columns)
 
 
 FINDS: Final[Mapping[str, str]] = {"run_id": "runs", "schedule": "schedules", "confirmation_id": "confirmations"}
 """Parts of addresses of which the beginning or end is enough → the list that has them, as `id`."""
 GROUPS: Final[Mapping[str, Group]] = {
+    "runs": Group(
+        summary="List, show, start and control runs: executions of scenarios, flows and workflows.",
+        left_out=frozenset({"answer", "events", "model_calls"}),  # nobody answers in another's name; events are told in words
+        columns=("id", "status", "engine", "definition", "owner", "home", "started_at", "updated_at"),
+        commands={
+            "list": Command(last=50),
+            "show": Command(also=("runs.model_calls",)),
+            "start": Command(is_for_person=True),
+        },
+    ),
     "schedules": Group(
         summary="List, show, make and control schedules, which start runs at moments that were set before.",
+        columns=("id", "status", "why", "engine", "definition", "owner", "home", "next", "when", "started", "missed"),
         commands={
-            "list": Command(columns=("id", "status", "why", "engine", "definition", "owner", "home", "next", "when", "started", "missed")),
-            "add": Command(is_for_person=True, columns=("id", "status", "definition", "owner", "home", "next", "when")),
+            "add": Command(is_for_person=True),
             "cancel": Command(succeeds=frozenset({"cancelled"})),
         },
     ),

@@ -21,7 +21,7 @@ from bot.http_api.audit.session_events import (
 )
 from bot.http_api.chat.responses import BEAT_EVERY, HEARTBEAT, MEDIA_TYPE, STREAM_WITHIN, format_event
 from bot.http_api.runs.run_inputs import RunInputs
-from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, Run, RunAccepted, RunBody, RunQuery, Runs
+from bot.http_api.runs.run_models import QUESTION, RUN_ID, AnswerBody, OpenCalls, Run, RunAccepted, RunBody, RunQuery, Runs
 from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
 from bot.http_api.server.callers import ClientOf, Guarded, name_operation
 from bot.http_api.server.endpoint_context import CursorText, EndpointContext
@@ -95,6 +95,15 @@ def _add_lists(router: APIRouter, reader: RunReader, inputs: RunInputs) -> None:
     )
     async def show(client: ClientOf, run_id: RunId) -> Run:
         return await reader.describe_run(client, await reader.find_run(client, run_id))
+
+    @router.get(
+        "/{run_id}/model-calls",
+        name="model_calls",
+        summary="Its calls of models that have no answer",
+        responses=describe_errors(400, 401, 404, 429, 500, 503),
+    )
+    async def list_model_calls(client: ClientOf, run_id: RunId) -> OpenCalls:
+        return await reader.list_open_calls(await reader.find_run(client, run_id))
 
 
 def _add_order(router: APIRouter, order: Order, summary: str, reader: RunReader, inputs: RunInputs) -> None:

@@ -114,6 +114,24 @@ class Wait(ApiModel):
     run: str = Field("", description="The other run.")
 
 
+class OpenCall(ApiModel):
+    """One call of a model that has no answer: it is under way, or a crash or a stop has ended it."""
+
+    place: str = Field(description="The named piece of work that asked.", examples=["ask_budget"])
+    asked_at: Moment
+    model: str
+    tokens: int = Field(description="Estimated; they count in the budget.")
+    month: int = Field(description="In whose budget they count.", examples=[202611])
+    asked_again: bool = Field(description="Whether the same place has asked again since.")
+    is_lost: bool = Field(description="Whether no answer can come any more; otherwise it is under way or lost.")
+
+
+class OpenCalls(ApiModel):
+    """The calls of models in a run that have no answer, the oldest first."""
+
+    model_calls_without_answer: Sequence[OpenCall]
+
+
 class RunError(ApiModel):
     """The error with which the run or one of its nodes failed last."""
 

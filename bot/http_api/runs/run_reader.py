@@ -7,12 +7,13 @@ from typing import Final
 
 from bot.http_api.approvals.card_models import Person
 from bot.http_api.audit.run_events import format_question, format_value, list_options
-from bot.http_api.runs.run_models import Run, RunChanges, RunError, RunLine, RunQuery, Runs, Wait
+from bot.http_api.runs.run_models import OpenCall, OpenCalls, Run, RunChanges, RunError, RunLine, RunQuery, Runs, Wait
 from bot.http_api.server.endpoint_context import EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.domain.actor import Actor
+from orchestrator.reports.open_model_calls import list_open_model_calls
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runs.inputs import may_control
 from state.events.runs import WHOLE, NodeFailed, RunFinished, RunWaits, RunWoken
@@ -110,6 +111,12 @@ class RunReader:
         retried = next((one.seq for one in reversed(tail) if one.type == "RunWoken" and RunWoken.from_data(one.data).node == WHOLE), 0)
         node = _find_failed_node([one for one in tail if one.seq > retried])
         return RunEnding(failure=RunError(code=end.code, node=node.node if node is not None else "", at=line.updated_at))
+
+    async def list_open_calls(self, found: FoundRun) -> OpenCalls:
+        """Return the calls of models that have no answer."""
+        calls = await self._desk.store.read(list_open_model_calls, found.key)
+        shown = [OpenCall(**call.to_json(), is_lost=call.asked_again or found.run.is_over) for call in calls]
+        return OpenCalls(model_calls_without_answer=shown)
 
     async def describe_run(self, client: Client, found: FoundRun) -> Run:
         """Return the run as the API shows it to this caller."""

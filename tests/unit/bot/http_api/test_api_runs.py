@@ -100,9 +100,13 @@ async def test_a_token_sees_its_own_runs_and_those_of_its_role(tmp_path: Path) -
     async with an_api(tmp_path, documents=DOCUMENTS) as api:
         run_id = await begun(api, home=OWN)
         assert (await api.get("/runs", "other")).json()["runs"] == []
-        for path in (f"/runs/{run_id}", f"/runs/{run_id}/events", "/runs/none"):
+        for path in (f"/runs/{run_id}", f"/runs/{run_id}/events", f"/runs/{run_id}/model-calls", "/runs/none"):
             assert error_of(await api.get(path, "other")) == (404, "run_not_found")
         assert error_of(await api.post(f"/runs/{run_id}/cancel", caller="other")) == (404, "run_not_found")
+        assert (await api.get(f"/runs/{run_id}/model-calls", "head")).json() == {"model_calls_without_answer": []}
+        for owner, ids in {"http:site": [run_id], "tg:1007": []}.items():
+            assert [run["id"] for run in (await api.get("/runs", "head", owner=owner)).json()["runs"]] == ids
+            assert (await api.get("/runs", "other", owner=owner)).json()["runs"] == []
         assert (await shown(api, run_id, "head"))["waits"][0]["text"] == ""
         assert (await shown(api, run_id, "chief"))["waits"][0]["text"] == "Какой тариф?"
         for caller, texts in {"head": {""}, "chief": {"Какой тариф?"}}.items():

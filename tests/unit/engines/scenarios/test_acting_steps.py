@@ -1,5 +1,6 @@
 """Steps that act go through the gate like everything else: cards where it matters, one call at most, and a refusal has its way."""
 
+import asyncio
 import json
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.runs import app
+from bot.cli.nouns.groups import runs
 from orchestrator.domain.actor import Mode
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
@@ -296,6 +297,6 @@ async def test_the_terminal_says_why_a_run_failed(tmp_path: Path, monkeypatch: p
     async with a_scenario_world(tmp_path, step, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as world:
         await world.work(start())
     why = "step make/1: crm.dael.add is not in the catalogue. Did you mean crm.deal.add?"
-    shown = CliRunner().invoke(app, ["show", RUN.removeprefix("run:"), "--json"])
-    assert json.loads(shown.output)["detail"] == why
-    assert why in CliRunner().invoke(app, ["show", RUN.removeprefix("run:")]).output
+    shown = await asyncio.to_thread(CliRunner().invoke, runs, ["show", RUN.removeprefix("run:"), "--json"])
+    assert json.loads(shown.output)["last_error"]["detail"] == why
+    assert why in (await asyncio.to_thread(CliRunner().invoke, runs, ["show", RUN.removeprefix("run:")])).output
