@@ -70,12 +70,17 @@ _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the a
 _add_lazy_command(
     "runs", "bot.cli.nouns.groups", "List, show, start and control runs: executions of scenarios, flows and workflows.", "runs"
 )
-_add_lazy_command("definitions", "bot.cli.definitions", "List, save, compare, publish and switch definitions: what runs execute.")
+_add_lazy_command(
+    "definitions", "bot.cli.nouns.groups", "List, save, compare, publish, switch definitions: what runs execute.", "definitions"
+)
 _add_lazy_command("author", "bot.cli.author.app", "Write definitions of any kind: begin, check, draw, try, test and record them.")
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")
 _add_lazy_command(
     "schedules", "bot.cli.nouns.groups", "List, show, make and control schedules, which start runs by themselves.", "schedules"
 )
+_add_lazy_command("cards", "bot.cli.nouns.groups", "List, show, approve and deny cards: calls that wait for a decision.", "cards")
+_add_lazy_command("audit", "bot.cli.nouns.groups", "Who asked for which call, who approved it, what was sent.", "audit")
+_add_lazy_command("sessions", "bot.cli.nouns.groups", "What happened in a conversation.", "sessions")
 _add_lazy_command("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")
 _add_lazy_command("restore", "bot.cli.restore", "Bring a backup back into an empty place, or try whether it could be.")
 _add_lazy_command("db", "bot.cli.db", "Move the database to PostgreSQL or back.")

@@ -29,11 +29,10 @@ from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.runs.registry import Engines
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
-from state.model.definitions import DefinitionDamaged, DefinitionKey, DefinitionMissing, NotADraft, StaleRevision
+from state.model.definitions import DefinitionDamaged, DefinitionMissing, NotADraft, StaleRevision
 
 T = TypeVar("T")
 _NOT_DONE: Final = 1
-_TRIES: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,21 +62,6 @@ class DefinitionDesk:
             _refuse(
                 f"Refused: version {error.present.version} is published, so its text stays as it is. Without --version a new one is made."
             )
-
-    def switch(self, kind: str, key: str, *, enabled: bool, note: str) -> DefinitionKey:
-        """Switch a definition off or on, whatever others change at the same time; an emergency must not look for a revision."""
-
-        async def attempt() -> DefinitionKey:
-            for left in range(_TRIES, 0, -1):
-                head = await self.service.find_key(self.editor, kind, key)
-                try:
-                    return await self.service.switch(self.editor, kind, key, enabled=enabled, expected=head.revision, note=note)
-                except StaleRevision:
-                    if left == 1:
-                        raise
-            raise AssertionError  # the loop has returned or raised
-
-        return self.call(attempt())
 
 
 @contextlib.contextmanager

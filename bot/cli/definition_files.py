@@ -1,5 +1,6 @@
 """Files of definitions that authors write: reading one, finding those beside it, and the engines that know their kinds."""
 
+import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
@@ -27,6 +28,11 @@ def read_text(path: Path) -> bytes:
             return file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise SettingsError(escape_text(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")) from None
+
+
+def read_input(name: str) -> bytes:
+    """Return the file with this name, or - for standard input, as `read_text` does. Raises SettingsError."""
+    return sys.stdin.buffer.read(MAX_BYTES + 1) if name == "-" else read_text(Path(name))
 
 
 def read_file(path: Path) -> Reading:

@@ -2,18 +2,18 @@
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 import typer
 
 from bot.cli.author.faces import Family, find_family, refuse_missing
 from bot.cli.author.files import CheckedFile, PartStore, check_one, check_path, describe_file, find_part_files, open_part_store, read_data
 from bot.cli.author.publishing import Handled, Publication
-from bot.cli.definition_desk import open_desk, write_findings
-from bot.cli.definition_files import SUFFIXES, TEST, expand_paths, get_key, load_engines, read_file
-from bot.cli.definitions import describe_need, list_change_cells, list_change_rows
+from bot.cli.definition_desk import check_file, open_desk, write_findings
+from bot.cli.definition_files import SUFFIXES, TEST, expand_paths, get_key, load_engines, read_file, read_input
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from bot.plugins.kind_face import KIND_FACE
@@ -21,9 +21,17 @@ from bot.plugins.loading import find_part_of_kind, list_kinds
 from orchestrator.charts.chart import write_mermaid
 from orchestrator.charts.layout import ChartTooLarge
 from orchestrator.charts.svg import write_svg
+from orchestrator.definitions.changes import Change
+from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.rules import find_key_mistake
+from orchestrator.documents.reading import read_document
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.finding import format_path, has_errors
+from orchestrator.runs.registry import Engines
+from state.canonical import dumps
+
+_LONGEST: Final = 200
 
 
 def check_files(kind: str, files: list[Path], tr: Translator, *, as_json: bool, write: Callable[[CheckedFile], None] | None = None) -> bool:
@@ -77,6 +85,20 @@ def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False
         write_table([tr.translate("author-column", column=name) for name in ("line", "severity", "where", "what", "meant")], rows)
 
 
+def show_checked(engines: Engines, kind: str, name: str, *, as_json: bool) -> bool:
+    """Write what is wrong with a file, and return whether it could be saved; no database is needed. Raises SettingsError."""
+    reading = read_document(read_input(name), SUFFIXES.get(Path(name).suffix.lower(), "auto"))
+    checked = check_file(engines, kind, Submission(read=lambda: reading))
+    is_wrong = has_errors(checked.findings)
+    if as_json:
+        write_json_lines([finding.to_json() for finding in checked.findings])
+        return not is_wrong
+    write_findings(checked.findings)
+    if not is_wrong:
+        typer.echo(escape_text(describe_need(checked.critical)))
+    return not is_wrong
+
+
 def write_checked_in_english(checked: CheckedFile, mistakes: Translator | None) -> None:
     """Write what is wrong with a file in English, but mistakes in the language of `mistakes`."""
     count = sum(finding.severity == "error" for finding in checked.findings)
@@ -121,14 +143,14 @@ def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Transla
         comparison = desk.call(desk.service.compare(desk.editor, kind, key, *versions))
         names = desk.call(desk.service.name_versions(comparison))
     if as_json:
-        write_json_lines(list_change_rows(comparison.changes))
+        write_json_lines(_list_change_rows(comparison.changes))
         return
     if not comparison.changes:
         typer.echo(tr.translate("author-diff-none"))
         return
     rows = [
         (where, tr.translate("author-diff-kind", kind=change), *values)
-        for where, change, *values in list_change_cells(comparison.changes, names)
+        for where, change, *values in _list_change_cells(comparison.changes, names)
     ]
     numbers = (tr.translate("author-diff-version", number=number) for number in versions)
     write_table([*(tr.translate("author-column", column=name) for name in ("where", "what")), *numbers], rows)
@@ -188,3 +210,39 @@ def write_first(kind: str, file: Path, tr: Translator) -> None:
     except OSError as error:
         raise SettingsError(escape_text(f"{file}: cannot be written ({error.strerror})")) from None
     write_checked(check_one(find_family(kind), file), tr)
+
+
+def _list_change_rows(changes: Iterable[Change]) -> list[dict[str, object]]:
+    """Return the changes between two versions for programs."""
+    return [{"kind": change.kind, "path": format_path(change.path), "before": change.before, "after": change.after} for change in changes]
+
+
+def _list_change_cells(changes: Iterable[Change], names: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
+    """Return (where, what, value before, value after) of each change, for people; long values are cut.
+
+    `names` says what people call the versions of other definitions, in place of their ids.
+    """
+    return [
+        (
+            format_path(change.path),
+            change.kind,
+            "" if change.kind == "added" else _format_value(change.before, names),
+            "" if change.kind == "removed" else _format_value(change.after, names),
+        )
+        for change in changes
+    ]
+
+
+def describe_need(critical: tuple[str, ...] | None) -> str:
+    """Return the sentence about a correct definition: who may publish it."""
+    if critical == ():
+        return "No mistakes."
+    why = f"because of {', '.join(critical)}" if critical else "because it cannot be told what it writes"
+    return f"No mistakes. It needs two people, {why}: whoever wrote it may not publish it."
+
+
+def _format_value(value: object, names: Mapping[str, str]) -> str:
+    text = dumps(value)
+    for version_id, name in names.items():
+        text = text.replace(dumps(version_id), dumps(name))
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"

@@ -1,7 +1,6 @@
 """Calls an operation of the API in this process, shows its answer, and says by the exit code what came of it."""
 
 import asyncio
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +9,7 @@ from urllib.parse import quote
 import httpx
 import typer
 
+from bot.cli.definition_files import read_input
 from bot.cli.inputs import parse_arg, pick_id
 from bot.cli.nouns.commands import LoadEngines
 from bot.cli.nouns.description import Operation, load_operations
@@ -17,8 +17,8 @@ from bot.cli.nouns.local_api import open_local_api
 from bot.cli.nouns.rendering import Page, write_findings, write_json, write_text
 from bot.cli.nouns.table import FINDS, GROUPS, Command
 from bot.cli.ops import escape_text
-from orchestrator.documents.reading import MAX_BYTES
 from orchestrator.domain.errors import SettingsError
+from orchestrator.runs.registry import Engines
 from state.stored import JsonObject
 
 NOT_DONE: Final = 1
@@ -46,8 +46,10 @@ class _Call:
 
     async def run(self, load_engines: LoadEngines) -> None:
         values = self._values
+        noun = self._operation.name.partition(".")[0]
         opened = open_local_api(
-            load_engines,
+            noun,
+            load_engines() if noun == "definitions" or self._command.is_for_person else Engines(runs={}),
             reads=self._operation.verb == "get",
             person=values.get("person", ""),
             within=values.get("wait"),
@@ -198,13 +200,6 @@ async def _find_id(api: httpx.AsyncClient, noun: str, text: str) -> str:
 
 
 def _read_file(name: str) -> JsonObject:
-    """Return a file as the body of a request; at most a byte more than may be read is kept. Raises SettingsError."""
-    try:
-        if name == "-":
-            text = sys.stdin.buffer.read(MAX_BYTES + 1)
-        else:
-            with Path(name).open("rb") as file:
-                text = file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise SettingsError(escape_text(f"{name}: cannot be read ({getattr(error, 'strerror', None) or error})")) from None
-    return {"content": text, "headers": {"Content-Type": _JSON if Path(name).suffix.lower() == ".json" else _YAML}}
+    """Return a file as the body of a request. Raises SettingsError."""
+    form = _JSON if Path(name).suffix.lower() == ".json" else _YAML
+    return {"content": read_input(name), "headers": {"Content-Type": form}}

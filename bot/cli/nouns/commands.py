@@ -98,7 +98,9 @@ def _build_parameter(command: Command, parameter: Parameter) -> inspect.Paramete
     """Return an argument for what is needed, an option for all else."""
     kind, limits = _find_type(parameter)
     python_name = f"{parameter.place}_{parameter.name}"
-    may_be_left_out = parameter.name in command.without or (parameter.place == "revision" and command.finds_revision)
+    may_be_left_out = parameter.name in command.without or (
+        parameter.place == "revision" and (command.finds_revision or bool(command.without))
+    )
     if parameter.is_required and not may_be_left_out and parameter.place != "revision":
         about = _PART if parameter.name in FINDS else parameter.help
         return _make(python_name, Annotated[kind, typer.Argument(metavar=parameter.name.removesuffix("_id").upper(), help=about, **limits)])

@@ -30,5 +30,32 @@ def _show_events(
     show(f"run:{run_id}", last, [], as_json=as_json)
 
 
+def build_definitions(load_engines: LoadEngines = load_installed) -> typer.Typer:
+    """Return the commands of definitions of these engines; to check a file needs no database, so it is no request."""
+    app = build_group("definitions", load_engines)
+
+    @app.command()
+    def check(
+        kind: Annotated[str, typer.Argument(help="The kind of definitions, which is that of an engine.")],
+        file: Annotated[str, typer.Argument(metavar="FILE", help="A YAML or JSON file; - for standard input.")],
+        *,
+        as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
+    ) -> None:
+        """Show everything that is wrong with a file, without storing it.
+
+        Exit codes: 0 = it can be saved, 1 = it has mistakes, 2 = wrong use, or the file cannot be read.
+        """
+        from bot.cli.author.writing import show_checked  # noqa: PLC0415 - help needs none of it
+
+        if not show_checked(load_engines(), kind, file, as_json=as_json):
+            raise typer.Exit(1)
+
+    return app
+
+
+audit = build_group("audit")
+cards = build_group("cards")
+definitions = build_definitions()
+sessions = build_group("sessions")
 runs = build_runs()
 schedules = build_group("schedules")

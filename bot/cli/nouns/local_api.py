@@ -5,13 +5,13 @@ here serves anybody else: the app is called in this process alone, and only here
 """
 
 import getpass
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Final, Literal, cast
 
 import httpx
+from fastapi import APIRouter, FastAPI
 from starlette.requests import Request
 
 from bitrix.answers import Answer
@@ -30,9 +30,9 @@ from bot.http_api.audit.session_events import StreamReader, build_session_events
 from bot.http_api.definitions.router import build_definitions_router
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
-from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.endpoint_context import EndpointContext
+from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.tokens import PREFIX, Client, Tokens, read_tokens
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
@@ -47,6 +47,7 @@ from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
 from orchestrator.gate.gate import Gate
+from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
 from orchestrator.runtime.worker import Orchestrator
@@ -56,7 +57,6 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 
 _NO_PORTAL: Final = "this command asks no portal"
-LoadEngines = Callable[[], Engines]
 
 
 class _NoPortal:
@@ -101,67 +101,87 @@ class _LocalIdentity(Authenticator):
 
 @asynccontextmanager
 async def open_local_api(
-    load_engines: LoadEngines, *, reads: bool, person: str = "", within: float | None = None, language: Literal["ru", "en"] = "en"
+    noun: str,
+    engines: Engines,
+    *,
+    reads: bool,
+    person: str = "",
+    within: float | None = None,
+    language: Literal["ru", "en"] = "en",
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a client of the API over the database of the settings, which is only read with `reads`. Raises SettingsError.
+    """Yield a client of the API of one noun over the database of the settings, which is only read with `reads`. Raises SettingsError.
 
     The caller is the local user, an administrator; for a `person` such as tg:1007 it is that person, helped by the local user. Requests
-    wait `within` seconds for a bot to carry out what they order.
+    wait `within` seconds for a bot to carry out what they order. Only starting runs and definitions need the `engines`.
     """
-    settings, engines = load_settings(), load_engines()
+    settings = load_settings()
     policy = load_policy(settings.policy_file)
-    find_catalogue = cache(lambda: _load_catalogue(policy))
-    if not reads and (faults := check_policy(policy, find_catalogue(), kinds=list_known_kinds(settings, engines, policy))):
+    catalogue = load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
+    if not reads and (faults := check_policy(policy, catalogue, kinds=list_known_kinds(settings, engines, policy))):
         raise SettingsError("POLICY_FILE: " + "; ".join(faults))
     async with AsyncExitStack() as stack:
-        sql = stack.enter_context(open_database_reader(settings) if reads else open_database_writer(settings))
-        store = AsyncStore(sql)
+        store = AsyncStore(stack.enter_context(open_database_reader(settings) if reads else open_database_writer(settings)))
         stack.push_async_callback(store.aclose)
-        access = await _load_access(settings, store)
-        tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
+        backing = _build_backing(settings, policy, catalogue, store, await _load_access(settings, store))
+        client = _build_client(person, backing.tools.refresh_actor, language)
+        forms = await stack.enter_async_context(open_call_forms(settings, lambda: catalogue))
+        app = _build_app(noun, EndpointContext(cast("Orchestrator", backing), SystemClock(), within=within), engines, forms, client)
+        yield await stack.enter_async_context(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://local"))
 
-        def refresh_actor(actor: Actor) -> Actor | None:
-            return tokens.refresh_actor(actor) if actor.key.startswith(PREFIX) else access.refresh_actor(actor)
 
-        clock = SystemClock()
-        reads_nothing = PortalReader(_NoPortal(), find_catalogue(), clock)
-        gate = Gate(
-            GateDeps(
-                catalogue=find_catalogue(),
-                policies=FixedPolicy(policy),
-                performers={},
-                records=reads_nothing,
-                names=Naming(reads_nothing),
-                ttl=settings.confirmation_ttl,
-                present=refresh_actor,
-                approvers=LeadApprovers(access, clock.now),
-                change_counter=JournalChangeCounter(store),
-                switch=LiveSwitch(store),
+def _build_backing(settings: Settings, policy: Policy, catalogue: Catalogue, store: AsyncStore, access: Access) -> _LocalOrchestrator:
+    """Return what the routers ask of an orchestrator, and no more of one."""
+    tokens, clock = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant), SystemClock()
+    nothing = PortalReader(_NoPortal(), catalogue, clock)
+
+    def refresh_actor(actor: Actor) -> Actor | None:
+        return tokens.refresh_actor(actor) if actor.key.startswith(PREFIX) else access.refresh_actor(actor)
+
+    deps = GateDeps(
+        catalogue=catalogue,
+        policies=FixedPolicy(policy),
+        performers={},
+        records=nothing,
+        names=Naming(nothing),
+        ttl=settings.confirmation_ttl,
+        present=refresh_actor,
+        approvers=LeadApprovers(access, clock.now),
+        change_counter=JournalChangeCounter(store),
+        switch=LiveSwitch(store),
+    )
+    return _LocalOrchestrator(tools=_LocalTools(store=store, gate=Gate(deps), refresh_actor=refresh_actor))
+
+
+def _build_app(noun: str, desk: EndpointContext, engines: Engines, forms: CallForms, client: Client) -> FastAPI:
+    """Return the app with the router of one noun, for this one caller."""
+    stored, streams, deps = add_stored_definitions(engines, desk.store), StreamReader(desk), desk.orchestrator.tools.gate.deps
+
+    def build_definitions() -> APIRouter:
+        return build_definitions_router(
+            build_definition_service(
+                desk.store,
+                engines,
+                policies=deps.policies,
+                catalogue=lambda: deps.catalogue,
+                clock=desk.clock,
+                find_reference=forms.find_reference,
             )
         )
-        backing = _LocalOrchestrator(tools=_LocalTools(store=store, gate=gate, refresh_actor=refresh_actor))
-        desk = EndpointContext(cast("Orchestrator", backing), clock, within=within)  # these routers ask no more of one
-        forms = await stack.enter_async_context(open_call_forms(settings, find_catalogue))
-        service = build_definition_service(
-            store,
-            engines,
-            policies=gate.deps.policies,
-            catalogue=find_catalogue,
-            clock=clock,
-            find_reference=forms.find_reference,
-        )
-        stored = add_stored_definitions(engines, store)
-        app = build_app(
-            build_confirmations_router(desk),
-            build_session_events_router(desk, StreamReader(desk)),
-            build_audit_router(desk),
-            build_runs_router(desk, StreamReader(desk), stored),
-            build_schedules_router(desk, stored),
-            build_definitions_router(service),
-            build_freeze_router(gate.deps.switch, clock),
-            identity=_LocalIdentity(_build_client(person, refresh_actor, language)),
-        )
-        yield await stack.enter_async_context(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://local"))
+
+    builders: Mapping[str, Callable[[], APIRouter]] = {
+        "runs": lambda: build_runs_router(desk, streams, stored),
+        "schedules": lambda: build_schedules_router(desk, stored),
+        "definitions": build_definitions,
+        "confirmations": lambda: build_confirmations_router(desk),
+        "audit": lambda: build_audit_router(desk),
+        "sessions": lambda: build_session_events_router(desk, streams),
+        "freeze": lambda: build_freeze_router(desk.switch, desk.clock),
+    }
+    app = FastAPI()
+    app.state.identity = _LocalIdentity(client)
+    app.include_router(builders[noun]())
+    explain_errors(app)
+    return app
 
 
 async def _load_access(settings: Settings, store: AsyncStore) -> Access:
@@ -183,7 +203,3 @@ def _build_client(person: str, refresh_actor: Callable[[Actor], Actor | None], l
     named = Actor(key=person, name=person)
     actor = refresh_actor(named) or named  # one whom this installation does not know is refused by the bot
     return Client(name=user, actor=actor, digest=b"", via="cli", has_own_words=True, helper=local)
-
-
-def _load_catalogue(policy: Policy) -> Catalogue:
-    return load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])

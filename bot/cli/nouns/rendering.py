@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
+import typer
+
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Locale, Translator
 from state.canonical import dumps
@@ -26,7 +28,10 @@ class Page:
 
     def write_rows(self, rows: Sequence[JsonObject], columns: Sequence[str], title: str = "") -> None:
         """Write a table with a line for each row."""
-        cells = [[self._format(row.get(name), names_only=True) for name in columns] for row in rows]
+        if not rows:
+            typer.echo(self._tr.translate("cli-none"))
+            return
+        cells = [[self._format(row.get(name), names_only=True)[:_LONGEST] for name in columns] for row in rows]
         heads = [self._name(name) for name in columns]
         whole = {head for number, head in enumerate(heads) if all(_is_whole(row[number]) for row in cells)}
         write_table(heads, cells, title=self._name(title) if title else "", unbroken=whole)
@@ -35,7 +40,7 @@ class Page:
         """Write one thing as a table of two columns, and the lists in it, such as what a run waits for, as tables below."""
         tables = {name: rows for name, rows in thing.items() if _is_table(rows)}
         rows = [(self._name(name), self._format(part)) for name, part in thing.items() if name not in tables]
-        write_table((self._name("what"), self._name("is")), rows)
+        write_table((self._name("field"), self._name("value")), rows)
         for name, lines in tables.items():
             self.write_rows(lines, [field for field in lines[0] if any(line.get(field) not in (None, "", [], {}) for line in lines)], name)
 
@@ -60,8 +65,7 @@ class Page:
             case dict() if not any(isinstance(item, dict | list) for item in part.values()):
                 return ", ".join(f"{self._name(name)}: {self._format(item)}" for name, item in part.items() if item not in (None, ""))
             case dict() | list():
-                text = dumps(part)
-                return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+                return dumps(part)
             case _:
                 return str(part)
 

@@ -98,7 +98,7 @@ def build_confirmations_router(desk: EndpointContext) -> APIRouter:
 
     @router.post("/{confirmation_id}", name="decide", summary="Approve or deny", responses=_DECISION_RESPONSES)
     async def decided(client: ClientOf, confirmation_id: Annotated[str, _ID], body: DecisionBody, response: Response) -> Decision:
-        wish = DecisionRequest(approve=body.decision == "approve", fingerprint=body.fingerprint, reason=body.reason, via=client.via)
+        wish = DecisionRequest(approve=body.decision == "approve", fingerprint=body.fingerprint, reason=body.reason)
         try:
             outcome = await decide(desk, client, confirmation_id, wish)
         except DecisionConflict as why:

@@ -47,7 +47,7 @@ from bot.http_api.server.callers import name_operation
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
 from bot.http_api.server.errors import describe_errors
 from orchestrator.definitions.rules import Editor
-from orchestrator.definitions.service import DefinitionService
+from orchestrator.definitions.service import LONGEST_NOTE, LONGEST_TITLE, DefinitionService
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.finding import has_errors
 from state.model.definitions import DefinitionVersion
@@ -72,6 +72,15 @@ _STALE: Final[dict[int | str, dict[str, Any]]] = {
     409: {"model": StaleBody, "description": "It is not what the caller saw: what is there now."},
     **describe_errors(428),
 }
+
+_DETAILS: Final = [
+    {"name": name, "in": "query", "required": False, "description": about, "schema": {"type": "string", "maxLength": longest}}
+    for name, about, longest in (
+        ("title", "What people call it; by default as the version before.", LONGEST_TITLE),
+        ("note", "What has changed and why, for the history.", LONGEST_NOTE),
+    )
+]
+"""What the query says of a definition whose text is the body as it is."""
 
 
 def build_definitions_router(service: DefinitionService) -> APIRouter:
@@ -213,7 +222,7 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
         summary="Store the text of a file as a new version, a draft",
         response_model=Version,
         responses={**describe_errors(*WRITTEN), **_REFUSED},
-        openapi_extra=build_document_schema(None),
+        openapi_extra={**build_document_schema(None), "parameters": _DETAILS},
     )
     async def import_file(editor: EditorOf, request: Request, kind: _Kind, key: _Key) -> Response:
         file = await bodies.read_file(request)
@@ -225,7 +234,7 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
         summary="Replace the text of a draft",
         response_model=Version,
         responses={**describe_errors(*WRITTEN), **_REFUSED, **_STALE},
-        openapi_extra=build_document_schema(SavedBody),
+        openapi_extra={**build_document_schema(SavedBody), "parameters": _DETAILS},
     )
     async def save(editor: EditorOf, request: Request, kind: _Kind, key: _Key, version: _Number, seen: _IfMatch = None) -> Response:
         expected = parse_revision(seen)

@@ -1,7 +1,5 @@
 ## Heads of the tables of the command line; a field that is not named here keeps its name in the API.
-cli-head = { $field ->
-    [is] value
-   *[other] { $name }
-}
+cli-head = { $name }
 cli-yes = yes
 cli-no = no
+cli-none = There is nothing.

@@ -1,8 +1,9 @@
 ## Заголовки таблиц командной строки; поле, которого здесь нет, называется как в API.
 cli-head = { $field ->
-    [what] поле
-    [is] значение
-    [action] действие
+    [field] поле
+    [value] значение
+    [what] что
+    [message] что вышло
     [active] действует
     [active_version] действующая версия
     [after] стало
@@ -86,3 +87,4 @@ cli-head = { $field ->
 }
 cli-yes = да
 cli-no = нет
+cli-none = Ничего нет.
