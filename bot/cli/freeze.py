@@ -3,8 +3,8 @@
 It sets a switch in the database that every process checks before a write, so it also works while no bot runs.
 """
 
+import contextlib
 import getpass
-import time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -13,10 +13,8 @@ from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_databas
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from state.journal.freeze_switch import FreezeState, SwitchOperator, SwitchResult
-    from state.journal.store import Store
+    from state.sql.store import SqlStore
 
 FROZEN = 1
 
@@ -42,7 +40,7 @@ def freeze(
     if status:
         _show_status(as_json=as_json)
         return
-    with open_database_writer() as store:
+    with open_database_writer(failed="{why}: try again; nothing was changed") as store:
         turned = _set_switch(store, reason=reason.strip(), off=off)
     if as_json:
         write_json_lines([{"changed": turned.changed, **_to_json(turned.state)}])
@@ -71,40 +69,21 @@ def _show_status(*, as_json: bool) -> None:
         raise typer.Exit(FROZEN)
 
 
-def _set_switch(store: "Store", *, reason: str, off: bool) -> "SwitchResult":
-    """Stop all writes to the portal, or allow them again if `off` is True. Return the state of the switch and whether it was changed.
+def _set_switch(store: "SqlStore", *, reason: str, off: bool) -> "SwitchResult":
+    """Stop all writes to the portal, or allow them again if `off` is True. Return the state of the switch and whether it was changed."""
+    import asyncio  # noqa: PLC0415 - see _show_status
 
-    Tries again while another process changes the switch; raises SettingsError after `PATIENCE` seconds.
-    """
-    from orchestrator.features.freezing.freeze_switch import PATIENCE, build_news_row  # noqa: PLC0415 - see _show_status
+    from orchestrator.features.freezing.freeze_switch import LiveSwitch  # noqa: PLC0415 - see _show_status
     from state.canonical import to_storable_text  # noqa: PLC0415 - see _show_status
-    from state.journal import freeze_switch  # noqa: PLC0415 - see _show_status
+    from state.journal.async_store import AsyncStore  # noqa: PLC0415 - see _show_status
+    from state.journal.freeze_switch import LONGEST_REASON  # noqa: PLC0415 - see _show_status
 
-    reason = to_storable_text(reason)[: freeze_switch.LONGEST_REASON]
+    async def turn() -> "SwitchResult":
+        async with contextlib.aclosing(AsyncStore(store)) as opened:
+            switch, hand = LiveSwitch(opened), _build_hand()
+            return await (switch.release(hand) if off else switch.freeze(hand, to_storable_text(reason)[:LONGEST_REASON]))
 
-    def attempt() -> "SwitchResult":
-        hand = _build_hand()
-        if off:
-            return freeze_switch.release_writes(store, hand, None, [build_news_row("released", hand)])
-        return freeze_switch.freeze_writes(store, hand, reason, [build_news_row("frozen", hand, reason=reason)])
-
-    return _retry_while_busy(attempt, PATIENCE)
-
-
-def _retry_while_busy(attempt: "Callable[[], SwitchResult]", patience: float) -> "SwitchResult":
-    from bitrix.masking import mask  # noqa: PLC0415 - see _show_status
-    from state.clock import read_boottime  # noqa: PLC0415 - see _show_status
-    from state.journal.freeze_switch import SwitchBusy  # noqa: PLC0415 - see _show_status
-    from state.journal.store import StoreUnwritable  # noqa: PLC0415 - see _show_status
-
-    until = read_boottime() + patience
-    while True:
-        try:
-            return attempt()
-        except (SwitchBusy, StoreUnwritable) as error:  # other processes write all the time; an emergency stop must keep trying
-            if read_boottime() > until:
-                raise SettingsError(f"{mask(str(error))}: try again; nothing was changed") from None
-            time.sleep(0.05)
+    return asyncio.run(turn())
 
 
 def _build_hand() -> "SwitchOperator":

@@ -1,6 +1,7 @@
 """Calls an operation of the API in this process, shows its answer, and says by the exit code what came of it."""
 
 import asyncio
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -14,9 +15,9 @@ from bot.cli.inputs import parse_arg, pick_id
 from bot.cli.nouns.commands import LoadEngines
 from bot.cli.nouns.description import Operation, load_operations
 from bot.cli.nouns.local_api import open_local_api
-from bot.cli.nouns.rendering import Page, write_findings, write_json, write_text
+from bot.cli.nouns.rendering import Page
 from bot.cli.nouns.table import FINDS, GROUPS, Command
-from bot.cli.ops import escape_text
+from bot.cli.ops import escape_text, write_json_lines
 from orchestrator.domain.errors import SettingsError
 from orchestrator.runs.registry import Engines
 from state.stored import JsonObject
@@ -63,7 +64,7 @@ class _Call:
             answer = await self._send(api, path)
             self._check(answer)
             if self._operation.is_text:
-                write_text(answer.text)
+                sys.stdout.write(escape_text(answer.text) if sys.stdout.isatty() else answer.text)
             else:
                 await self._write_answer(api, path, answer)
 
@@ -132,7 +133,7 @@ class _Call:
 
     def _write_rows(self, rows: Sequence[JsonObject]) -> None:
         if self._values["as_json"]:
-            write_json(rows)
+            write_json_lines(rows)
         else:
             self._page.write_rows(rows, self._command.columns or self._operation.fields)
 
@@ -145,14 +146,14 @@ class _Call:
         is_success = is_done and (not self._command.succeeds or thing.get("status") in self._command.succeeds)
         below = [(other, (await self._read(api, f"{path}/{other.path.rpartition('/')[2]}"))[other.rows]) for other in self._list_below()]
         if self._values["as_json"]:
-            write_json([{**thing, **{other.rows: rows for other, rows in below}}])
+            write_json_lines([{**thing, **{other.rows: rows for other, rows in below}}])
         elif self._operation.verb == "get":
             self._page.write_thing(thing)
         elif is_success:
             typer.echo(f"{self._name}: done.")
             self._page.write_rows([thing], [name for name in self._command.columns or thing if name in thing])
         if not self._values["as_json"]:
-            write_findings(thing.get("warnings", ()))
+            self._write_mistakes(thing.get("warnings", ()))
             for other, rows in below:
                 if rows:
                     self._page.write_rows(rows, _find_columns(other), other.rows)
@@ -163,15 +164,19 @@ class _Call:
     def _list_below(self) -> list[Operation]:
         return [load_operations()[name] for name in self._command.also]
 
+    def _write_mistakes(self, mistakes: Sequence[JsonObject]) -> None:
+        if mistakes:
+            self._page.write_rows(mistakes, ("line", "column", "severity", "path", "message", "suggestion"))
+
     def _check(self, answer: httpx.Response) -> None:
         """Raise SettingsError (exit code 2) or typer.Exit for an answer that is an error."""
         if answer.is_success:
             return
         error = answer.json()["error"]
         if self._values.get("as_json"):
-            write_json(error.get("findings", ()))
+            write_json_lines(error.get("findings", ()))
         else:
-            write_findings(error.get("findings", ()))
+            self._write_mistakes(error.get("findings", ()))
         if answer.status_code not in _REFUSED:
             raise SettingsError(escape_text(error["message"]))
         typer.echo(escape_text(error["message"]), err=True)

@@ -1,14 +1,13 @@
 """Shows what the API answers: tables for people, JSON lines for programs."""
 
 import re
-import sys
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Final
 
 import typer
 
-from bot.cli.ops import escape_text, write_json_lines, write_table
+from bot.cli.ops import write_table
 from bot.i18n.translate import Locale, Translator
 from state.canonical import dumps
 from state.stored import JsonObject
@@ -68,33 +67,6 @@ class Page:
                 return dumps(part)
             case _:
                 return str(part)
-
-
-def write_findings(findings: Sequence[JsonObject]) -> None:
-    """Write the mistakes of a definition, each with its place."""
-    columns = ("line", "severity", "where", "what", "meant")
-    rows = [
-        (
-            f"{one['line']}:{one['column']}" if one["line"] else _NOTHING,
-            one["severity"],
-            one["path"],
-            one["message"],
-            one["suggestion"] and f"{one['suggestion']}?",
-        )
-        for one in findings
-    ]
-    if rows:
-        write_table(columns, rows)
-
-
-def write_json(rows: Sequence[JsonObject]) -> None:
-    """Write each row as a line of JSON."""
-    write_json_lines(rows)
-
-
-def write_text(text: str) -> None:
-    """Write a text as it is; on a terminal without what would control it."""
-    sys.stdout.write(escape_text(text) if sys.stdout.isatty() else text)
 
 
 def format_moment(ts: str) -> str:
