@@ -65,8 +65,8 @@ async def run_in_telegram(world: World, words: str) -> tuple[Any, str]:
     asked = await boris.sees_words(await boris.say(PROBLEM), "Что нельзя нарушать?")
     await boris.say("\n".join(LIMITS))
     last = await boris.sees_words(asked.number, words)
-    (mine,) = [one for one in await list_rows(world, "list") if one["owner"] == boris.session]
-    (*_, end) = await list_rows(world, "events", mine["run_id"])
+    (mine,) = [one for one in await list_rows(world, "list") if one["owner"]["id"] == boris.session]
+    (*_, end) = await list_rows(world, "events", mine["id"])
     return end["data"]["result"], last.text
 
 
