@@ -1,7 +1,4 @@
-"""Parses an HTTP answer of the portal into an `Answer`, or raises an error that says whether the portal may have executed the call.
-
-The result depends only on status, headers and body. The module does not get the address of the request, which may contain a secret.
-"""
+"""Parses an HTTP answer of the portal into an `Answer`, or raises an error that says whether the portal may have executed the call."""
 
 import contextlib
 import math
@@ -18,18 +15,13 @@ from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NotSent, OutcomeU
 _BOM = b"\xef\xbb\xbf"
 _DATA_STARTS = (b'{"result"', b'{"error"')
 _BLOCKED = ("OVERLOAD_LIMIT", 503)
-"""Bitrix24 itself has stopped all programs of the portal, before any method: nothing was executed, and repeating does not help."""
+"""Bitrix24 has stopped all programs of the portal: nothing was executed, and repeating does not help."""
 _NOT_EXECUTED = {RATE_LIMIT: frozenset({429, 503}), TIME_LIMIT: frozenset({429, 503})}
 _REQUEST_TIMEOUT = 408  # a proxy stopped waiting: the portal may still be executing the call
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A successful answer of the portal.
-
-    Only lists have `total` (the number of rows) and `next` (the offset of the next page, None on the last one).
-    """
-
     result: Any
     total: int | None = None
     next: int | None = None
@@ -37,11 +29,7 @@ class Answer:
 
 
 def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRIX_WEBHOOK_URL") -> Answer:
-    """Return the answer in `body`. Raises `NotSent`, `Refused` or `OutcomeUnknown`, depending on what status and body prove (S004-X8).
-
-    `location` is the address to which a redirect leads, `setting` the name of the setting that holds the portal's address. A redirect
-    raises an error that tells operators to change this setting.
-    """
+    """Raises `NotSent`, `Refused` or `OutcomeUnknown`, by what status and body prove (S004-X8)."""
     if 300 <= status < 400:  # noqa: PLR2004 - the redirect class of HTTP
         raise _build_moved_error(status, location, setting)
     data = _load_data(body)
@@ -57,10 +45,7 @@ def parse(status: int, body: bytes, *, location: str = "", setting: str = "BITRI
 
 
 def _load_data(body: bytes) -> object:
-    """Return the JSON value that the body is, or that it ends with; None if there is none.
-
-    A portal on a server of its own may write marks of a file (BOM) or warnings of PHP before its answer.
-    """
+    """A portal on a server of its own may write a BOM or warnings of PHP before its answer."""
     body = body.strip(_BOM + b" \t\r\n")
     begins = sorted(at for mark in _DATA_STARTS if (at := body.find(mark)) > 0)
     for at in (0, *begins):
@@ -70,18 +55,13 @@ def _load_data(body: bytes) -> object:
 
 
 def parse_number(value: object) -> float | None:
-    """Return `value` as a float if it is a finite JSON number, else None."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     return float(value) if math.isfinite(value) else None
 
 
 def parse_reset_time(data: Mapping[str, Any]) -> datetime | None:
-    """Return when the portal next frees part of a method's time budget (`operating_reset_at`); None if `data` has no such time.
-
-    The time budget is the running time that the portal allows a method within ten minutes. `data` is a part of an answer: its times or an
-    error.
-    """
+    """When the portal next frees part of a method's time budget: the running time that it allows within ten minutes."""
     reset = parse_number(data.get("operating_reset_at"))
     try:
         return datetime.fromtimestamp(reset, UTC) if reset else None

@@ -1,17 +1,4 @@
-"""Errors of the portal, sorted by the one question that matters: may it have executed the call?
-
-BitrixError
-├── NotSent          nothing was executed: never sent, or refused before execution (rate or time limit)
-│   └── NoAccess     the same, and repeating does not help: a person has to restore the application's access
-├── Refused          the portal answered an error that proves it did not act
-└── OutcomeUnknown   sent, without proof either way: never send a write again, look it up
-    └── Unreadable   the same, and an answer came that holds no data: a page, a part, another shape
-ValueError
-├── QueryError       a query string that PHP and this program could read differently
-└── BatchError       a batch that cannot be parsed into commands
-
-No message can contain an address, a webhook code or a token: every one passes `to_safe_line`, and no cause is kept.
-"""
+"""Errors of the portal, sorted by the one question that matters: may it have executed the call?"""
 
 import html
 import re
@@ -29,10 +16,7 @@ _BLANK = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 class BitrixError(Exception):
-    """The portal could not be used.
-
-    The base class, never raised itself; the subclasses say more.
-    """
+    """The portal could not be used."""
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None) -> None:
         self.detail = to_safe_line(detail) or (self.__doc__ or "").partition("\n")[0]
@@ -48,8 +32,7 @@ class BitrixError(Exception):
 class NotSent(BitrixError):
     """Nothing was executed: the request did not reach the portal or was turned away by a limit.
 
-    The message is for the person who asked. The same call may be made again, even a write. `code` names the limit, "" if there was none.
-    `free_at` is the time from which a retry is worthwhile, None if it is not known.
+    Even a write may be sent again. `free_at`: when a retry is worthwhile.
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, free_at: datetime | None = None) -> None:
@@ -58,16 +41,13 @@ class NotSent(BitrixError):
 
 
 class NoAccess(NotSent):
-    """Nothing was executed, and nothing will be until somebody renews the application's access.
-
-    The message is for operators and names the setting to change. `code` is the error code of the authorization server.
-    """
+    """Nothing was executed, and nothing will be until somebody renews the application's access."""
 
 
 class Refused(BitrixError):
     """The portal refused the call and changed nothing.
 
-    The message is for the person and the model: `code` and `description` are the portal's own words.
+    `code` and `description` are the portal's own words.
     """
 
     def __init__(self, code: str, description: str = "", status: int | None = None) -> None:
@@ -78,8 +58,7 @@ class Refused(BitrixError):
 class OutcomeUnknown(BitrixError):
     """The request was sent and nothing proves whether the portal acted.
 
-    The caller must look in the portal whether the call was executed, and never send a write again. `transient` says whether repeating may
-    help a read.
+    Look it up, and never send a write again. `transient`: repeating may help a read.
     """
 
     def __init__(self, detail: str = "", *, code: str = "", status: int | None = None, transient: bool = True) -> None:
@@ -98,7 +77,7 @@ ACCESS_OR_METHOD_CODES = frozenset(
 
 
 def is_missing(code: str, description: str) -> bool:
-    """Return whether a refusal by the portal says that the record does not exist. Texts in English and Russian are recognized."""
+    """The portal says that the record does not exist, in English or Russian."""
     if code.upper() in ACCESS_OR_METHOD_CODES:
         return False  # "Method not found!" says nothing about the record
     text = description.lower()
@@ -106,10 +85,7 @@ def is_missing(code: str, description: str) -> bool:
 
 
 class QueryError(ValueError):
-    """The query string has no single reading.
-
-    PHP and this program could read it differently. The message is for the model: `why` says which part to write differently.
-    """
+    """The query string has no single reading."""
 
     def __init__(self, why: str) -> None:
         self.why = to_safe_line(why)
@@ -117,10 +93,7 @@ class QueryError(ValueError):
 
 
 class BatchError(ValueError):
-    """The batch cannot be parsed into commands.
-
-    The message is for the model. `key` is the key of the wrong command, "" if the batch as a whole is wrong.
-    """
+    """The batch cannot be parsed into commands."""
 
     def __init__(self, key: str, why: str) -> None:
         self.key = to_safe_line(key)
@@ -129,7 +102,7 @@ class BatchError(ValueError):
 
 
 def to_safe_line(text: str) -> str:
-    """Return `text` as one line of at most 300 characters without tags, addresses or secrets; never raises."""
+    """One line of at most 300 characters without tags, addresses or secrets; never raises."""
     plain = html.unescape(_TAG.sub(" ", text[:_SCAN]))
     plain = _ADDRESS.sub("[address]", mask(_TAG.sub(" ", plain)))
     plain = _BLANK.sub(" ", plain).strip()

@@ -1,8 +1,4 @@
-"""Hides secrets in text, in JSON-like data and in log records. It never raises an error.
-
-Secrets are known by their form, such as that of a bot token, and by their value: a program hands in those of its installation once, at its
-start (`install_secrets`). From then on every function here hides them, so that logs, exports, reports and prompts need not know them.
-"""
+"""Hides secrets in text, in JSON-like data and in log records."""
 
 import logging
 import re
@@ -78,10 +74,7 @@ _SUSPECT = re.compile(r"[/@=:%]|sk-|bearer|basic", re.IGNORECASE)
 
 
 def mask(text: str) -> str:
-    """Return the text with webhook codes, tokens and keys replaced by `***`, and with the installed secrets.
-
-    Masking a text twice changes nothing more (S004-A12).
-    """
+    """Replace webhook codes, tokens, keys and the installed secrets by `***`."""
     text = _installed.hide(text)
     if _SUSPECT.search(text) is None:
         return text
@@ -111,9 +104,7 @@ _NAME_CHECKS: tuple[tuple[bytes, re.Pattern[bytes], tuple[bytes, ...]], ...] = t
 )
 _SEPARATORS = b"_-"
 _COUNTED_TOKENS = b'"tokens":'
-"""A key that every record has; it counts the tokens of a model."""
 _SLASHED_HINTS = (b"rest", b"@", b"/bot")
-"""The hints of the rules whose matches contain a slash, plain or percent-encoded."""
 _OTHER_HINTS = tuple(
     hint.encode()
     for hints, _ in _RULES
@@ -124,21 +115,16 @@ _OTHER_HINTS = tuple(
 # The least that the rule for bot tokens needs. The key of a run, "run:<uuid>", has no number before its colon.
 _LONG_AFTER_COLON = re.compile(rb":(?<=[0-9]{6}:)[A-Za-z0-9_-]{30}")
 _LOWERED_TO_ASCII = ("\u212a".encode(), "\u0130".encode())
-"""The two letters beyond ASCII whose lower case has a letter of ASCII, so that `bytes.lower` is not enough."""
+"""The two letters beyond ASCII whose lower case is ASCII, so that `bytes.lower` is not enough."""
 
 
 def _holds_any(text: bytes, characters: Iterable[bytes]) -> bool:
-    """Return whether one of these characters of UTF-8 is in the text. Their first byte is looked for first, which takes a hundredth."""
+    """The first byte is looked for first, which takes a hundredth."""
     return any(character[:1] in text and character in text for character in characters)
 
 
 def is_free_of_secrets(document: bytes) -> bool:
-    """Return whether `mask_value` would certainly leave this JSON text (UTF-8) unchanged. Raises nothing.
-
-    The text must be compact and must not escape "/". A rough search of the whole text takes a fiftieth of the time that `mask_value`
-    takes: it works on bytes, which are put into lower case ten times as quickly as text with Cyrillic letters. False means only that the
-    text may contain a secret.
-    """
+    """Whether `mask_value` would certainly leave this JSON unchanged."""
     lowered = document.lower()
     if _holds_any(document, _LOWERED_TO_ASCII) or _installed.may_stand_in_lowered(lowered):
         return False
@@ -153,10 +139,7 @@ def is_free_of_secrets(document: bytes) -> bool:
 
 
 def mask_value(value: Any) -> Any:
-    """Return a copy of JSON-like data with secrets hidden: values whose key names a secret, and secrets inside any string.
-
-    Parts that are nested too deeply are hidden completely.
-    """
+    """Hide the values of secret keys, and secrets inside any string."""
     return _mask_value(value, 0)
 
 
@@ -179,24 +162,21 @@ def _mask_item(key: object, value: Any, depth: int) -> Any:
 
 
 _LONG: Final = 4_000
-"""From so many characters on, a text that was searched lately is not searched again: every prompt begins with the same ones."""
+"""Characters from which a text searched lately is not searched again: every prompt begins with the same ones."""
 _LONG_TEXTS: Final = 16
 SHORTEST_SECRET: Final = 8
-"""How many characters a value has at least that is hidden; a shorter one would also hide ordinary words."""
+"""A shorter value would also hide ordinary words."""
 _FILLERS = "*_~`\\\u200b\u200c\u200d\u200e\u200f\u2060\u2061\u2062\u2063\u2064\ufeff\u00ad"
 _COMMON_FILLERS = b"*_~`\\"
 _GENERAL_FILLER = re.compile(rb"\xe2(?:\x80[\x8b-\x8f]|\x81[\xa0-\xa4])")
 _RARE_FILLERS = ("\ufeff".encode(), "\u00ad".encode())
-"""The same characters in UTF-8: those of ASCII, those of the block of general punctuation, and the other two."""
 _BETWEEN = rf"[{re.escape(_FILLERS)}]{{0,4}}"
-"""Formatting and invisible characters that would make a value look different from itself."""
 
 
 class SecretMask:
-    """Hides the known secrets of one installation, even if formatting or invisible characters are put between their letters."""
+    """Hides the known secrets even with formatting or invisible characters between their letters."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        """Prepare to hide `values`; those under eight characters would also hide ordinary words, so they are left out."""
         own = {value for value in values if len(value) >= SHORTEST_SECRET}
         self._own = own | {form for value in own for form in (quote(value, safe=""), value.replace("/", "\\/"))}
         self._hints = sorted({_strip_fillers(value) for value in self._own}, key=len)
@@ -207,21 +187,19 @@ class SecretMask:
         self._search_long = lru_cache(maxsize=_LONG_TEXTS)(self._search)
 
     def mask(self, text: str) -> str:
-        """Return the text with these secrets and all that `mask` hides replaced by `***`. Masking twice changes nothing more."""
         return mask(self.hide(text))
 
     def hide(self, text: str) -> str:
-        """Return the text with these secrets, and no others, replaced by `***`."""
+        """Hide these secrets and no others."""
         return self._pattern.sub(HIDDEN, text) if self.may_stand_in(text) else text
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        """Matches the secrets. It takes 20 ms to compile, and only a text that may contain one needs it."""
         forms = (_BETWEEN.join(map(re.escape, value)) for value in sorted(self._own, key=len, reverse=True))
         return re.compile("|".join(forms), re.IGNORECASE)
 
     def hide_in(self, value: Any) -> Any:
-        """Return a copy of JSON-like data with these secrets, and no others, replaced by `***` in every text; keys of objects too."""
+        """As `hide`, in every text of JSON-like data and in keys."""
         if not self._hints:
             return value
         match value:
@@ -234,7 +212,7 @@ class SecretMask:
         return value
 
     def may_stand_in(self, text: str) -> bool:
-        """Return whether the text may contain one of these secrets. This takes a tenth of the time of a thorough search."""
+        """In a tenth of the time of a thorough search."""
         if not self._hints or len(text) < self._shortest:
             return False
         return self._search_long(text) if len(text) >= _LONG else self._search(text)
@@ -244,7 +222,7 @@ class SecretMask:
         return any(hint in plain for hint in self._hints)
 
     def may_stand_in_lowered(self, text: bytes) -> bool:
-        """Return the same for a text in UTF-8 whose letters of ASCII are in lower case, in a tenth of that time."""
+        """For UTF-8 whose ASCII letters are in lower case, in a tenth of that time."""
         if not self._hints or len(text) < self._shortest:
             return False
         if not self._is_plain or _holds_rare_filler(text):
@@ -268,21 +246,19 @@ _installed = SecretMask()
 
 
 def install_secrets(values: Iterable[str]) -> None:
-    """Let all functions of this module hide `values`, the secrets of this installation; they take the place of those installed before."""
+    """They take the place of those installed before."""
     global _installed  # noqa: PLW0603 - a program has one installation, and whoever writes a text must not have to know its secrets
     _installed = SecretMask(values)
 
 
 def hide_installed(value: Any) -> Any:
-    """Return a copy of JSON-like data with the installed secrets, and nothing else, hidden in every text."""
     return _installed.hide_in(value)
 
 
 class MaskingFilter(logging.Filter):
-    """Rewrites each log record so that neither its message nor its traceback contains a secret; drops none."""
+    """Masks message and traceback of each log record; drops none."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Mask the record in place; always return True."""
         try:
             message = record.getMessage()
         except Exception:  # noqa: BLE001 - a badly written log call must not break the work it reports
@@ -298,10 +274,7 @@ class MaskingFilter(logging.Filter):
 
 
 def install_log_filter() -> None:
-    """Add the filter to every existing log handler, and silence libraries that log addresses. A second call does no harm.
-
-    Call it after logging is configured: a handler added later is not covered until the next call.
-    """
+    """Cover every present log handler, and silence libraries that log addresses."""
     loggers = [
         logging.getLogger(),
         *(x for x in logging.root.manager.loggerDict.values() if isinstance(x, logging.Logger)),

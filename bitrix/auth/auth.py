@@ -1,8 +1,3 @@
-"""Authentication of calls: the interface `Auth`, and its implementation for an incoming webhook.
-
-An `Auth` gives the address to which calls are posted and the token that their bodies carry. It never puts a token into an address.
-"""
-
 import re
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -18,19 +13,14 @@ _PATH = re.compile(r"(/rest/[0-9]+/[A-Za-z0-9_-]+)/?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """The credential of one request.
-
-    `access` is the access token of an application. It is None for a webhook, because the address of a webhook is its credential.
-    """
+    """The credential of one request. `access` is None for a webhook, whose address is its credential."""
 
     access: SecretStr | None = None
     new: bool = field(default=False, compare=False)
-    """Whether this process just obtained the token by a renewal, rather than loading it from the store.
-
-    If the portal calls such a token expired, a further renewal will not help."""
+    """Whether this process just obtained the token by a renewal."""
 
     def sign(self, body: bytes) -> bytes:
-        """Return the JSON object `body` with the token as its first member `auth`; the other bytes are unchanged."""
+        """Put the token into the JSON object as its first member `auth`."""
         if self.access is None:
             return body
         head = b'{"auth":' + orjson.dumps(self.access.get_secret_value())
@@ -38,7 +28,7 @@ class Grant:
 
 
 class Auth(Protocol):
-    """Authenticates calls to one portal. The implementations are `Webhook` here and `Application` in `bitrix.auth.oauth`."""
+    """Authenticates calls to one portal."""
 
     @property
     def root(self) -> SecretStr:
@@ -46,42 +36,32 @@ class Auth(Protocol):
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal in lower case; not secret, and constant for the same settings."""
+        """Host and port in lower case; not secret, constant for the same settings."""
 
     @property
-    def base_url(self) -> str:
-        """The URL at which people open the portal, without a trailing slash."""
+    def base_url(self) -> str: ...
 
     @property
-    def is_application(self) -> bool:
-        """Whether calls are made as an application of the portal, not by a webhook; only an application can subscribe to events."""
+    def is_application(self) -> bool: ...
 
     @property
-    def setting(self) -> str:
-        """The name of the setting that holds the portal's address, for messages to operators."""
+    def setting(self) -> str: ...
 
-    async def fetch_grant(self) -> Grant:
-        """Return the credential for the next call. Raises `NotSent` if no credential can be obtained."""
+    async def fetch_grant(self) -> Grant: ...
 
     async def renew(self, stale: Grant) -> Grant:
-        """Return a new credential after the portal has called `stale` expired. Raises `NotSent` if none can be obtained."""
+        """Obtain a credential after the portal has called `stale` expired. Raises `NotSent`."""
 
-    async def aclose(self) -> None:
-        """Let a renewal under way finish, then close the connections."""
+    async def aclose(self) -> None: ...
 
 
 class Webhook:
-    """Authenticates calls with an incoming webhook. Its address is the credential; it never expires (S004-40, S004-41).
-
-    Raises ValueError unless the address has the form `https://<portal>/rest/<user>/<code>/`; plain http is accepted on loopback only. The
-    error does not contain the address.
-    """
+    """Raises ValueError, without the address, unless it is `https://<portal>/rest/<user>/<code>/` (http on loopback)."""
 
     is_application = False
     setting = "BITRIX_WEBHOOK_URL"
 
     def __init__(self, webhook: SecretStr | str) -> None:
-        """Validate the address."""
         url = read_url(webhook.get_secret_value() if isinstance(webhook, SecretStr) else webhook)
         if url is None or not _PATH.fullmatch(url.path):
             msg = "the webhook address must look like https://<portal>/rest/<user>/<code>/"
@@ -91,25 +71,19 @@ class Webhook:
         self.root = SecretStr(f"{url.scheme}://{url.netloc.decode()}{url.path.rstrip('/')}")
 
     async def fetch_grant(self) -> Grant:
-        """Return an empty credential: the address is enough."""
         return Grant()
 
     async def renew(self, stale: Grant) -> Grant:
-        """Return `stale`: a webhook has no newer credential."""
         return stale
 
-    async def aclose(self) -> None:
-        """Do nothing: no connection is open."""
+    async def aclose(self) -> None: ...
 
     def __repr__(self) -> str:
         return f"<Webhook {self.portal}>"
 
 
 def read_url(text: str) -> httpx.URL | None:
-    """Parse `text` as an https URL with a host and without user, query and fragment; return None for any other text.
-
-    An http URL is accepted if its host is this machine (loopback).
-    """
+    """None unless it is https (http on loopback) with a host, without user, query and fragment."""
     try:
         url = httpx.URL(text.strip())
     except httpx.InvalidURL:
@@ -119,5 +93,4 @@ def read_url(text: str) -> httpx.URL | None:
 
 
 def is_loopback(url: httpx.URL) -> bool:
-    """Whether the address is on this machine."""
     return LOOPBACK.fullmatch(url.host) is not None

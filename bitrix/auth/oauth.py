@@ -1,8 +1,4 @@
-"""Authenticates calls as a local application of the portal. Its access token is renewed only when the portal calls it expired.
-
-New tokens are stored before they are used. Of several processes only one renews at a time. The module calls no method of the portal and
-keeps no file.
-"""
+"""Authenticates calls as a local application of the portal."""
 
 import asyncio
 import contextlib
@@ -23,42 +19,30 @@ from bitrix.errors import NoAccess, NotSent
 log = logging.getLogger(__name__)
 
 CLAIM = timedelta(seconds=2 * TIMEOUT_SECONDS)
-"""How long other processes wait for the one that claimed a renewal.
-
-The server has to answer earlier, so a process that takes longer must have died."""
 RENEWAL_PAUSE = timedelta(minutes=1)
-"""How long `NoAccess` is raised again without asking the authorization server: a request at every call may get the application blocked."""
+"""How long `NoAccess` is raised without asking the server again: a request at every call may get the application blocked."""
 _SKEW = timedelta(seconds=5)
-"""The tolerated difference to another machine's clock; a claim further in the future was made with a wrong clock."""
 _POLL = 0.25
 _CLOSED = "the client is closed"
 
 
 class TokenStore(Protocol):
-    """A durable store for tokens, shared by all processes that use one database. Each method raises OSError on failure."""
+    """A durable store that all processes share. Each method raises OSError on failure."""
 
-    async def load(self, name: str) -> str | None:
-        """Return the text stored under `name`, or None if there is none."""
+    async def load(self, name: str) -> str | None: ...
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` under `name` and return True if the stored text equals `expected` (None: nothing is stored).
-
-        Otherwise change nothing and return False.
-        """
+        """Store `text` only if the stored text equals `expected` (None: nothing is stored)."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredPair:
-    """The value kept in the token store: the current pair of tokens, and until when one process has reserved the right to renew the pair.
-
-    `pair` is None until the first pair was obtained.
-    """
+    """The current pair of tokens, None until the first, and until when one process has claimed its renewal."""
 
     pair: TokenPair | None = None
     claimed_until: datetime | None = None
 
     def to_text(self) -> str:
-        """Return the value as JSON text for the store. `bitrix.masking` hides its tokens if the text is logged."""
         pair = self.pair and {
             "access_token": self.pair.access.get_secret_value(),
             "refresh_token": self.pair.refresh.get_secret_value(),
@@ -67,7 +51,6 @@ class StoredPair:
 
     @classmethod
     def read(cls, text: str | None) -> "StoredPair":
-        """Return the value in a stored text. For None or an unreadable text, both fields of the value are None."""
         try:
             data = orjson.loads(text or "{}")
             pair, until = data.get("pair"), data.get("claimed_until")
@@ -80,11 +63,9 @@ class StoredPair:
 
 
 class Application:
-    """Authenticates calls as a local application, with OAuth tokens (S004-73 to S004-76).
+    """A local application with OAuth tokens (S004-73 to S004-76).
 
-    `first` is the refresh token from the settings, with which the first pair of tokens is obtained. Every later pair is obtained with the
-    refresh token of the pair before it. Pairs are stored under a hash of `first`, so after a change of the setting a stored pair is
-    ignored. Raises ValueError if `portal` is not a plain address.
+    `first` is the refresh token from the settings; each renewal gives the next.
     """
 
     is_application = True
@@ -100,10 +81,6 @@ class Application:
         now: Callable[[], datetime],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """Check the address `portal`, such as `company.bitrix24.ru`, and keep the arguments.
-
-        The address contains a scheme only for http on loopback.
-        """
         url = read_url(portal if "://" in portal else f"https://{portal}")
         if url is None or url.path != "/":
             msg = "the portal must look like company.bitrix24.ru"
@@ -122,18 +99,14 @@ class Application:
         self._closed = False
 
     async def fetch_grant(self) -> Grant:
-        """Return the current access token: the one in use, else the stored one, else a newly obtained one.
-
-        Raises `NotSent` if this fails, or its subclass `NoAccess` if a person must act.
-        """
+        """Raises `NotSent`, or its subclass `NoAccess` if a person must act."""
         return self._grant or await self._join_renewal()
 
     async def renew(self, stale: Grant) -> Grant:
-        """Return a newer access token than `stale`. Concurrent callers share one renewal. Raises the same errors as `fetch_grant`."""
+        """Concurrent callers share one renewal."""
         return await self._join_renewal() if self._grant in (None, stale) else self._grant or stale
 
     async def aclose(self) -> None:
-        """Let a renewal under way store its pair, then close the connections to the authorization server."""
         self._closed = True
         if self._flight is not None:
             await asyncio.wait({self._flight})
@@ -143,10 +116,6 @@ class Application:
         return f"<Application {self.portal}>"
 
     async def _join_renewal(self) -> Grant:
-        """Wait for the running renewal of the tokens, or start one, and return the new access token.
-
-        If the caller is cancelled, the renewal goes on.
-        """
         if self._flight is None or self._flight.done():
             self._flight = asyncio.create_task(self._obtain(self._grant))
         got = await asyncio.shield(self._flight)
@@ -182,15 +151,12 @@ class Application:
         raise NotSent(_CLOSED)
 
     def _is_ahead(self, until: datetime, at_most: timedelta) -> bool:
-        """Return whether `until` lies in the future by at most `at_most`. A later time comes from a wrong clock, so it gives False."""
+        """False for a time beyond `at_most`: it comes from a wrong clock."""
         now = self._now()
         return now < until <= now + at_most
 
     async def _claim_and_renew(self, text: str | None, stored_pair: StoredPair) -> Grant | None:
-        """Obtain a new pair of tokens and return its access token; None if another process has renewed meanwhile.
-
-        In that case the caller has to read the store again. `text` is the stored text, and `stored_pair` the value in it.
-        """
+        """None if another process renewed meanwhile: read the store again."""
         claim = StoredPair(stored_pair.pair, self._now() + CLAIM).to_text()
         if not await self._store.swap(self._name, text, claim):
             return None
@@ -211,10 +177,6 @@ class Application:
         return await self._save(spent, fresh)
 
     async def _save(self, spent: SecretStr, fresh: TokenPair) -> Grant:
-        """Store the new pair `fresh` and return its access token. `spent` is the refresh token with which the pair was obtained.
-
-        If another process has stored a newer pair meanwhile, keep that pair and return its access token.
-        """
         self._unsaved = (spent, fresh)  # kept for the next try if the database fails: `spent` will not work again
         while True:
             text = await self._store.load(self._name)
@@ -230,10 +192,7 @@ class Application:
         return self._pick_refresh_token(StoredPair.read(await self._store.load(self._name))) != spent
 
     def _pick_refresh_token(self, stored_pair: StoredPair) -> SecretStr:
-        """Return the refresh token for the next renewal: that of the stored pair `stored_pair`, else the one from the settings.
-
-        Each refresh token works only once.
-        """
+        """Each refresh token works only once."""
         return stored_pair.pair.refresh if stored_pair.pair is not None else self._first
 
 

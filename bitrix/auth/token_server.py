@@ -1,8 +1,3 @@
-"""The client of the authorization server. It exchanges a refresh token for a new pair of tokens, and explains refusals.
-
-It stores no token, sends each request only once and follows no redirect.
-"""
-
 import asyncio
 import re
 from dataclasses import dataclass
@@ -32,14 +27,12 @@ _WHAT_TO_DO = {
 
 @dataclass(frozen=True, slots=True)
 class TokenPair:
-    """An access token, and the refresh token with which the next pair is obtained."""
-
     access: SecretStr
     refresh: SecretStr
 
 
 class TokenServer:
-    """Renews the tokens of one application. Raises ValueError if the server's address `base` is neither https nor http on loopback."""
+    """Renews the tokens of one application. Raises ValueError if `base` is neither https nor http on loopback."""
 
     def __init__(
         self,
@@ -49,7 +42,6 @@ class TokenServer:
         base: str = PUBLIC_SERVER,
         transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        """Prepare the HTTP client; sends nothing yet."""
         url = read_url(base)
         if url is None:
             msg = "the authorization server's address must look like https://<host>"
@@ -67,10 +59,6 @@ class TokenServer:
         )
 
     async def refresh(self, token: SecretStr) -> TokenPair:
-        """Return a new pair of tokens for the refresh token `token`.
-
-        Raises `NoAccess` if a person must act, and `NotSent` if another try may help.
-        """
         params = {
             "grant_type": "refresh_token",
             "client_id": self.client_id,
@@ -90,7 +78,6 @@ class TokenServer:
         raise NotSent(f"the access could not be renewed, the authorization server was not reached: {why}")
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self._http.aclose()
 
     def __repr__(self) -> str:

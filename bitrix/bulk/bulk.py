@@ -23,12 +23,10 @@ __all__ = ["BulkOptions", "ItemOutcome", "Progress", "Step", "Steps", "call_all"
 async def list_all(
     client: PortalCaller, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
 ) -> AsyncGenerator[Any, None]:
-    """Yield every row of a list once, in order of id if possible. Only a few batches are in memory at a time.
+    """Yield every row once, in order of id if possible. Close with `aclosing`.
 
-    A list method named in `bitrix.bulk.lists.LISTS`, or one whose id field is named in `id_field`, is read in ranges of ids. Any other list
-    is read by offset: if rows are added or removed meanwhile, a row may come twice or be missed. Raises ValueError for parameters that
-    reading by id does not allow (another order, `start`). Raises `Refused`, `NotSent`, and `OutcomeUnknown` if rows may be missing or the
-    option `deadline` (see `BulkOptions`) has passed. Close the generator with `aclosing`.
+    Read by offset (no id field is known), a row may come twice or be missed. Raises ValueError, `Refused`, `NotSent`, or `OutcomeUnknown`
+    if rows may be missing.
     """
     ids = IdList(id_field, id_field) if id_field is not None else LISTS.get(method.lower())
     sender = Sender(client=client, **terms)
@@ -58,16 +56,9 @@ async def _stream_portions(
 
 
 async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
-    """Make many calls in batches, and yield one outcome per step (call), in the order of the steps.
+    """Yield one outcome per step in their order; up to several batches of 50 run at once. Close with `aclosing`.
 
-    A step is sent again only if a limit of the portal proves that it did not run. Several batches of 50 run at once, so the steps are not
-    executed in their order; steps that depend on each other need separate calls. Nothing more is sent after the option `deadline` has
-    passed or `stop` is set (see `BulkOptions`), once the answers to three batches in a row were lost, or once the portal refuses the
-    webhook.
-
-    `steps` is read only as needed. An error that it raises comes after the outcomes of the steps already sent. Network errors are not
-    raised but reported in outcomes. Close the generator with `aclosing`: this cancels running batches, and outcomes not yet yielded are
-    then unknown.
+    Nothing more is sent after `deadline` or `stop`, three lost batches in a row, or a refused webhook.
     """
     sender = Sender(client=client, **terms)
     async with aclosing(_stream_outcomes(sender, Job(sender, sender.write), steps)) as outcomes:

@@ -1,7 +1,4 @@
-"""Sends steps (calls) in batches of 50, and reports for each step what is proven: done, refused, unknown or not sent.
-
-A step is sent again only after a limit of the portal has proved that it did not run.
-"""
+"""Sends steps (calls) in batches of 50, and says for each what is proven."""
 
 from collections.abc import AsyncGenerator, AsyncIterable, Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import aclosing
@@ -15,7 +12,6 @@ from bitrix.client.batch import MAX_COMMANDS, BatchError, Command, CommandOutcom
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused
 
 Step = tuple[str, Mapping[str, Any]]
-"""A method and its parameters."""
 Steps = Iterable[Step] | AsyncIterable[Step]
 Status = Literal["done", "refused", "unknown", "not_sent"]
 Send = Callable[[str, Mapping[str, Any]], Awaitable[Answer]]
@@ -27,12 +23,7 @@ _SERVER_FAULTS = frozenset({"INTERNAL_SERVER_ERROR", "ERROR_UNEXPECTED_ANSWER"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ItemOutcome:
-    """The outcome of the step (call) with the number `index`.
-
-    `done`: the portal answered `result`. `refused`: the portal answered an error and changed nothing. `unknown`: the step was sent, but the
-    answer was lost, does not mention the step or reports a fault of the server, so the caller must look up whether the step was executed.
-    `not_sent`: the step was not executed and may be sent again.
-    """
+    """`unknown`: the call was sent and nothing proves its outcome; look it up. `not_sent`: not executed, may be sent again."""
 
     index: int
     method: str
@@ -44,8 +35,6 @@ class ItemOutcome:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A step to send: its batch command, and that command encoded as `method?query`."""
-
     index: int
     command: Command
     text: str
@@ -56,11 +45,6 @@ class _Item:
 
 
 class Job:
-    """Sends the steps of one bulk run in batches, several at once.
-
-    Only one batch runs at a time until the first answer has come, and after a lost answer. Otherwise up to `in_flight` batches run at once.
-    """
-
     def __init__(self, sender: Sender, send: Send) -> None:
         self._sender = sender
         self._send = send
@@ -69,15 +53,13 @@ class Job:
         self._shut: BitrixError | None = None
 
     def count_allowed(self) -> int:
-        """Return how many batches may be under way now: one before the first answer and after a lost answer, else `in_flight`."""
         return self._allowed
 
     async def generate_batches(self, steps: Steps) -> AsyncGenerator[Coroutine[Any, Any, list[ItemOutcome]], None]:
-        """Yield one coroutine per 50 steps, which sends them and returns their outcomes; `steps` is read only as needed."""
         chunk: list[Step] = []
         first = 0
-        async with aclosing(_iterate_steps(steps)) as given:
-            async for step in given:
+        async with aclosing(_iterate_steps(steps)) as source:
+            async for step in source:
                 chunk.append(step)
                 if len(chunk) == MAX_COMMANDS:
                     yield self._run_chunk(first, chunk)
@@ -87,9 +69,9 @@ class Job:
             yield self._run_chunk(first, chunk)
 
     async def _run_chunk(self, first: int, steps: Sequence[Step]) -> list[ItemOutcome]:
-        made = [_prepare_item(first + place, f"c{place:02}", step) for place, step in enumerate(steps)]
-        settled = {item.index: item for item in made if isinstance(item, ItemOutcome)}
-        waiting = [item for item in made if isinstance(item, _Item)]
+        prepared = [_prepare_item(first + place, f"c{place:02}", step) for place, step in enumerate(steps)]
+        settled = {item.index: item for item in prepared if isinstance(item, ItemOutcome)}
+        waiting = [item for item in prepared if isinstance(item, _Item)]
         patience = Backoff(self._sender)
         while waiting:
             why = self._find_halt()
@@ -103,7 +85,7 @@ class Job:
                     continue
             settled |= {item.index: item.build_outcome("not_sent", why) for item in waiting}
             break
-        return [settled[item.index] for item in made]
+        return [settled[item.index] for item in prepared]
 
     def _find_halt(self) -> BitrixError | None:
         if self._sender.stop.is_set():
@@ -113,10 +95,6 @@ class Job:
         return self._shut
 
     async def _send_once(self, items: Sequence[_Item]) -> tuple[list[ItemOutcome], BitrixError | None]:
-        """Send one batch; return (outcomes of the steps whose result is known, error of a limit of the portal or None).
-
-        If a limit kept some steps from running, its error is returned, and these steps have no outcome yet.
-        """
         try:
             answer = await self._send("batch", {"halt": 0, "cmd": {item.command.key: item.text for item in items}})
         except NotSent as error:
@@ -135,10 +113,7 @@ class Job:
         return _read_outcomes(items, answer)
 
     def _note_loss(self) -> None:
-        """Count a lost answer, and let only one batch run at a time. After several losses in a row, stop sending.
-
-        If the portal does not answer, every further batch would get an unknown outcome, too.
-        """
+        """After several losses in a row, stop: every further batch would get an unknown outcome, too."""
         self._lost += 1
         self._allowed = 1
         if self._lost >= _LOST_IN_A_ROW:
@@ -166,7 +141,6 @@ def _to_item_outcome(item: _Item, outcome: CommandOutcome) -> ItemOutcome:
 
 
 def _prepare_item(index: int, key: str, step: Step) -> _Item | ItemOutcome:
-    """Return the step as a batch command. A step that cannot be in a batch gives a `not_sent` outcome; the other steps are still sent."""
     method, params = step
     command = Command(key, method, dict(params))
     why = ""

@@ -1,5 +1,3 @@
-"""Names the list methods that can be read in ranges of ids, with their id fields, and extracts rows and ids from their answers."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -13,11 +11,6 @@ PAGE = 50
 
 @dataclass(frozen=True, slots=True)
 class IdList:
-    """The names of the id in a list that can be read in ranges of ids: `query_field` in filter and order, `row_field` in rows.
-
-    `result_key` is the key under which the answer holds the rows. `repeats` means that a row may come several times in succession.
-    """
-
     query_field: str
     row_field: str
     result_key: str = ""
@@ -42,10 +35,7 @@ LISTS: Mapping[str, IdList] = MappingProxyType(
 
 
 def extract_rows(result: object) -> list[Any]:
-    """Return the rows in the answer of a list method: the answer itself, or the only list in it (under `items` or `tasks`).
-
-    Raises `OutcomeUnknown` if the answer holds no list.
-    """
+    """The answer itself, or the only list in it. Raises `OutcomeUnknown` if there is none."""
     if isinstance(result, dict) and result and list(result) == [str(number) for number in range(len(result))]:
         return list(result.values())  # PHP writes a list so from which it has taken elements
     if isinstance(result, dict):
@@ -56,14 +46,14 @@ def extract_rows(result: object) -> list[Any]:
     return result
 
 
-def extract_ids(rows: list[Any], told: str) -> list[int]:
-    """Return the ids of `rows`, which each row holds in the field `told`. Raises `OutcomeUnknown` if a row has none."""
+def extract_ids(rows: list[Any], id_field: str) -> list[int]:
+    """Raises `OutcomeUnknown` if a row has no id."""
     try:
-        return [int(row[told]) for row in rows]
+        return [int(row[id_field]) for row in rows]
     except (TypeError, KeyError, ValueError):
-        raise build_inconsistency_error(f"has a row without a number under {told}") from None
+        raise build_inconsistency_error(f"has a row without a number under {id_field}") from None
 
 
 def build_inconsistency_error(what: str) -> OutcomeUnknown:
-    """Return the error for a list that may be incomplete or out of order; `what` describes the fault. Reading it again does not help."""
+    """For a list that may be incomplete or out of order; reading it again does not help."""
     return Unreadable(f"the portal's list {what}", transient=False)

@@ -1,8 +1,4 @@
-"""Reads lists by offset, for lists that cannot be read in ranges of ids: whole lists with 50 pages to a batch, or only the first rows.
-
-It is an error if a list becomes shorter while it is read, or if its pages do not match the count that the portal gives. One case goes
-unnoticed: if one row is removed and one is added, the count is the same, and a row that moved to an earlier page is missed.
-"""
+"""Reads lists by offset."""
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
@@ -21,10 +17,6 @@ _BLANK_ANSWERS = 2
 
 
 async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -> AsyncGenerator[tuple[Rows, int | None], None]:
-    """Yield (rows, total) for each portion of a list, in the order of the list. `total` is the portal's count of all rows or None.
-
-    Raises the errors of `Sender.read`, and `OutcomeUnknown` if the list becomes shorter or has fewer rows than the portal said.
-    """
     first = await sender.read(method, {**params, "start": 0})
     rows = extract_rows(first.result)
     yield rows, first.total
@@ -51,32 +43,29 @@ async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -
 
 
 class _Reader:
-    """Reads pages of one list in batches, and repeats pages that a limit of the portal refused or the answer did not mention."""
-
     def __init__(self, sender: Sender, method: str, params: Mapping[str, Any]) -> None:
         self._sender = sender
         self._method = method
         self._params = params
 
     async def generate_batches(self, starts: range) -> AsyncGenerator[Coroutine[Any, Any, Sequence[CommandOutcome]], None]:
-        """Yield one coroutine per 50 pages, which reads them and returns one outcome per page; `starts` are the offsets of the pages."""
         for place in range(0, len(starts), MAX_COMMANDS):
             yield self._read_batch(starts[place : place + MAX_COMMANDS])
 
     async def _read_batch(self, starts: Sequence[int]) -> Sequence[CommandOutcome]:
         commands = [Command(f"p{start}", self._method, {**self._params, "start": start}) for start in starts]
-        found: dict[str, CommandOutcome] = {}
+        pages: dict[str, CommandOutcome] = {}
         patience = Backoff(self._sender)
-        while len(found) < len(commands):
-            missing = [command for command in commands if command.key not in found]
+        while len(pages) < len(commands):
+            missing = [command for command in commands if command.key not in pages]
             answer = await self._sender.read("batch", {"halt": 0, "cmd": build_cmd(missing)})
             outcomes = read_answer(missing, answer)
-            found |= {outcome.key: outcome for outcome in outcomes if outcome.status == "success"}
+            pages |= {outcome.key: outcome for outcome in outcomes if outcome.status == "success"}
             for outcome in outcomes:
                 if outcome.status == "error" and outcome.error not in LIMITS:
                     raise Refused(outcome.error, outcome.description)
             await self._read_missing([outcome for outcome in outcomes if outcome.status != "success"], patience)
-        return [found[command.key] for command in commands]
+        return [pages[command.key] for command in commands]
 
     async def _read_missing(self, missing: Sequence[CommandOutcome], patience: Backoff) -> None:
         if not missing:
@@ -88,8 +77,6 @@ class _Reader:
 
 @dataclass(frozen=True, slots=True)
 class FirstRows:
-    """The rows that were read, and the portal's count of all rows. `complete` is False if the list has more than `max_rows`."""
-
     rows: list[Any]
     total: int | None
     complete: bool
@@ -104,12 +91,7 @@ async def read_first_rows(
     priority: Priority = Priority.INTERACTIVE,
     on_page: Callable[[int, int | None], None] | None = None,
 ) -> FirstRows:
-    """Return up to `max_rows` rows from the beginning of a list, read by offset.
-
-    `on_page` is told after each page how many rows are read, and the portal's count of all rows (None if it gave none).
-    Raises the errors of `BitrixClient.call`; there is no partial result then. Rows that move between pages meanwhile may come twice or be
-    missed, so the caller should sort by an id that does not change.
-    """
+    """Read the beginning of a list by offset, all or nothing."""
     rows: list[Any] = []
     start = 0
     while True:

@@ -1,8 +1,3 @@
-"""Builds the batch commands that read one list in ranges of ids, with the caller's filter and fields.
-
-An order other than by id is refused, and so are filters that cannot be combined with a range of ids.
-"""
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
@@ -16,11 +11,7 @@ _OURS = frozenset({"filter", "order", "select", "start"})
 
 
 class IdQuery:
-    """Builds the commands for reading one list in ranges of ids.
-
-    Raises ValueError for an order other than by id, a parameter `start` (an offset), an OR at the top of the filter, or bounds of the id
-    that are not numbers. If `params` has a `select`, the id field is added to it.
-    """
+    """Raises ValueError for an order other than by id, `start`, an OR at the top of the filter, or bounds that are not numbers."""
 
     def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:
         _refuse_unsupported(params, ids)
@@ -29,12 +20,12 @@ class IdQuery:
         ceiling = conditions.pop(f"<={ids.query_field}", None)
         self.ceiling = None if ceiling is None else _parse_bound(ceiling)
         self.ids = ids
-        kept = {name: value for name, value in params.items() if name not in _OURS}
+        params_left = {name: value for name, value in params.items() if name not in _OURS}
         if conditions:
-            kept["filter"] = conditions
+            params_left["filter"] = conditions
         if select := _parse_select(params.get("select"), ids.query_field):
-            kept["select"] = select
-        base = php_query.build({**kept, "start": -1})
+            params_left["select"] = select
+        base = php_query.build({**params_left, "start": -1})
         self._rising = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'ASC'}})}"
         self._falling = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'DESC'}})}"
         self._above = php_query.build({"filter": {f">{ids.query_field}": ""}})
@@ -43,10 +34,6 @@ class IdQuery:
         self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.row_field}]", safe="") for key in _KEYS}
 
     def build_pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
-        """Return the commands, by key, for the first `count` pages of the rows with `after` < id <= `upto` (None: no upper bound).
-
-        Each command after the first begins behind the last id of the page before it, by a reference to the result of that command.
-        """
         cmd: dict[str, str] = {}
         start: int | str = after
         for key in _KEYS[:count]:
@@ -55,7 +42,6 @@ class IdQuery:
         return cmd
 
     def build_last_page(self) -> str:
-        """Return the command for the page with the greatest ids, in descending order."""
         return f"{self._falling}&{self._build_filter(self.floor, self.ceiling)}"
 
     def _build_filter(self, after: int | str, upto: int | None) -> str:

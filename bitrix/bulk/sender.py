@@ -1,8 +1,3 @@
-"""Tools that bulk reads and bulk writes share: options, pauses after the portal refused a request, tasks run in parallel, progress.
-
-They know nothing of lists or steps, and leave no task running.
-"""
-
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
@@ -28,7 +23,7 @@ OnProgress = Callable[["Progress"], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """The progress of a bulk job, to be shown to people: `done` rows or steps of `total` (None: not known)."""
+    """`total` is None if it is not known."""
 
     done: int
     total: int | None = None
@@ -38,14 +33,6 @@ class Progress:
 
 
 class BulkOptions(TypedDict, total=False):
-    """The options of every bulk job. `Sender` has the defaults.
-
-    `in_flight` is the greatest number of batches that run at once. `deadline` is a time on the clock of the event loop, as for
-    `asyncio.timeout_at`. Once `stop` is set, nothing more is sent, and running requests are awaited. `on_progress` is called after each
-    portion and must not raise. `pause` is the function that waits the given number of seconds after a limit of the portal has refused
-    something.
-    """
-
     priority: Priority
     in_flight: int
     deadline: float | None
@@ -56,8 +43,6 @@ class BulkOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sender:
-    """Sends the requests of one bulk job to one portal, with the options of that job. Raises ValueError if `in_flight` is below 1."""
-
     client: PortalCaller
     priority: Priority = Priority.BULK
     in_flight: int = 5
@@ -72,19 +57,14 @@ class Sender:
             raise ValueError(msg)
 
     def report_progress(self, progress: Progress) -> None:
-        """Call `on_progress` with `progress`, if it is set."""
         if self.on_progress is not None:
             self.on_progress(progress)
 
     def calculate_time_left(self) -> float | None:
-        """Return the seconds until the deadline, at least 0; None if there is no deadline."""
         return None if self.deadline is None else max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Make a call that only reads, repeat it while a limit of the portal refuses it, and return its answer.
-
-        Raises the errors of `BitrixClient.call`, and `OutcomeUnknown` when the deadline has passed.
-        """
+        """Repeat the read while a limit refuses it."""
         patience = Backoff(self)
         while not self.stop.is_set():
             try:
@@ -100,22 +80,15 @@ class Sender:
         raise NotSent("stopped before it was sent")
 
     async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Make a call that may change something, and return its answer.
-
-        The deadline limits the time until the call is sent, but not the wait for its answer.
-        """
         return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
 
 
 @dataclass(slots=True)
 class Backoff:
-    """Pauses between requests after a limit of the portal has refused something. Each pause is longer than the last, up to 15 seconds."""
-
     sender: Sender
     _pauses: int = 0
 
     async def wait(self, *, at_most: int = _MAX_PAUSES) -> bool:
-        """Pause and return True; return False at once if the deadline is too near or `at_most` pauses were made since the last `reset`."""
         number, self._pauses = self._pauses, self._pauses + 1
         seconds = min(_MAX_PAUSE_SECONDS, 2.0**number)
         left = self.sender.calculate_time_left()
@@ -125,30 +98,26 @@ class Backoff:
         return True
 
     def reset(self) -> None:
-        """Start again with short pauses, because a request got through."""
         self._pauses = 0
 
 
 class TaskPool:
-    """A context manager that owns the tasks it starts: on leaving, those that still run are cancelled and awaited."""
+    """Owns the tasks it starts: on leaving, those that still run are cancelled and awaited."""
 
     def __init__(self) -> None:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     @property
     def running(self) -> int:
-        """The number of running tasks."""
         return len(self._tasks)
 
     def start(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        """Start `work` as a task; awaiting the task raises its error."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._discard)
         return task
 
     async def wait_any(self) -> None:
-        """Return when at least one of the running tasks has ended."""
         await asyncio.wait(self._tasks, return_when=asyncio.FIRST_COMPLETED)
 
     def _discard(self, task: asyncio.Task[Any]) -> None:
@@ -166,12 +135,7 @@ class TaskPool:
 
 
 async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
-    """Run coroutines in parallel and yield their results in order.
-
-    Up to `allowed()` coroutines run at once, and up to the same number of results wait to be yielded. An error raised by the generator
-    `works` itself comes after the results of the coroutines already started. Close this generator with `aclosing`, so that no task keeps
-    running.
-    """
+    """Run up to `allowed()` coroutines at once and yield their results in order."""
     line: deque[asyncio.Task[T]] = deque()
     problem: Exception | None = None
     ended = False

@@ -1,9 +1,4 @@
-"""Reads a list in ranges of ids, in batches and without offsets, so that every row comes once and in order. Only for reads.
-
-The first batch reads pages from the lowest id upwards, and the one page with the highest ids. The ids in between are divided into windows
-(ranges of ids), and several windows are read at once. In a batch, each page begins after the last id of the page before it. Bitrix24 does
-not document what the pages after one with fewer than 50 rows hold, so those pages of the batch are not used, and every id is checked.
-"""
+"""Reads a list in ranges of ids, without offsets, so that every row comes once and in order."""
 
 import asyncio
 import itertools
@@ -29,28 +24,19 @@ _PROBES = 3
 
 @dataclass(slots=True)
 class _WindowRows:
-    """The rows of one window (a range of ids) in order. `rest` is the part of the window not read, None if all of it was read."""
-
     rows: Rows
     rest: Gap | None
 
 
 @dataclass(slots=True)
 class _Window:
-    """A range of ids, with the task that reads its rows. `seen` tells whether the result was already evaluated."""
-
     gap: Gap
     task: asyncio.Task[_WindowRows]
     seen: bool = False
 
 
 async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
-    """Yield the rows of a list in portions, in ascending order of id.
-
-    Raises the errors of `Sender.read`, and `OutcomeUnknown` if the list is inconsistent. Rows that are added above the highest id after the
-    reading has begun are not read. Bulk work begins with a full batch. Interactive work begins with one page, since most lists that a
-    person waits for are short.
-    """
+    """Yield the rows in portions."""
     reader = _Reader(sender, query)
     rows, tail, gap, density = await reader.begin(_SMALL_START if sender.priority is Priority.INTERACTIVE else MAX_COMMANDS - 1)
     yield rows
@@ -73,11 +59,6 @@ async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, Non
 
 
 class _WindowQueue:
-    """The ranges of ids whose rows were not yielded yet, lowest ids first.
-
-    A range is a window, which is being read or was read, or a gap, whose reading has not begun.
-    """
-
     def __init__(self, gap: Gap, density: Density, reader: "_Reader", crew: TaskPool, in_flight: int) -> None:
         self.parts: deque[Gap | _Window] = deque([gap])
         self._density = density
@@ -86,11 +67,6 @@ class _WindowQueue:
         self._in_flight = in_flight
 
     def fill(self) -> None:
-        """Start reading the lowest gaps, as long as not too many windows are being read or wait to be yielded.
-
-        A gap is a range of ids that nobody reads yet, a window one that is being read or was read. If the first range is a gap, its reading
-        is always started, since all later rows have to wait for it.
-        """
         allowed = self._in_flight if self._density.is_reliable else 1
         place = 0
         windows = sum(isinstance(part, _Window) for part in self.parts)
@@ -108,11 +84,6 @@ class _WindowQueue:
             place += 1
 
     def split(self) -> None:
-        """Evaluate the windows that were read since the last call: update the density (rows per id), and queue the ids still to be read.
-
-        A window is a range of ids read with one batch. Behind a window that had more rows than one batch can hold, the rest of its ids is
-        inserted as a gap (a range to be read).
-        """
         parts: deque[Gap | _Window] = deque()
         for part in self.parts:
             rest = None
@@ -137,28 +108,17 @@ class _WindowQueue:
 
 
 class _Reader:
-    """Sends the batches for reading one list in ranges of ids, and checks the answers."""
-
     def __init__(self, sender: Sender, query: IdQuery) -> None:
         self._sender = sender
         self._query = query
 
     async def begin(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density]:
-        """Read both ends of the list; return (lowest rows, highest rows, gap between them or None, density: rows per id).
-
-        `pages` is the number of pages to read from the lowest id upwards.
-        """
         for _ in range(_PROBES):
-            if (found := await self._probe_ends(pages)) is not None:
-                return found
+            if (ends := await self._probe_ends(pages)) is not None:
+                return ends
         raise build_inconsistency_error("ends before its greatest id")
 
     async def _probe_ends(self, pages: int) -> tuple[Rows, Rows, Gap | None, Density] | None:
-        """Return the same as `begin`; None if the two ends of the list contradict each other.
-
-        This is so if the pages read from the lowest id upwards say that the list ends there, but the page with the highest ids has rows
-        above. Rows that are deleted meanwhile can cause this, so the caller tries again.
-        """
         query = self._query
         cmd = {"top": query.build_last_page()} | query.build_pages(query.floor, query.ceiling, pages)
         patience = Backoff(self._sender)
@@ -179,7 +139,6 @@ class _Reader:
         return rows, tail, gap, density
 
     async def read(self, gap: Gap, pages: int) -> _WindowRows:
-        """Read the window `gap` (a range of ids) with one batch of `pages` pages; return its rows and the part of `gap` not read."""
         patience = Backoff(self._sender)
         while True:
             outcomes = await self._send(self._query.build_pages(gap.low, gap.high, pages))
@@ -194,10 +153,7 @@ class _Reader:
         return read_answer([Command(key, "", {}) for key in cmd], answer, halt=True)
 
     def _join_pages(self, outcomes: Sequence[CommandOutcome], low: int, high: int | None) -> tuple[Rows, int, bool, CommandOutcome | None]:
-        """Join the pages of a batch up to the first that is short or missing; return (rows, last id, ended, missing page or None).
-
-        `ended` is True if a page with fewer than 50 rows shows that nothing follows. `low` and `high` are the bounds of the ids.
-        """
+        """Join the pages up to the first that is short or missing: (rows, last id, ended, missing page or None)."""
         rows: Rows = []
         last = low
         for outcome in outcomes:
@@ -217,10 +173,9 @@ class _Reader:
         return rows, last, False, None
 
     async def _wait(self, outcome: CommandOutcome, patience: Backoff) -> None:
-        """Pause before a page is read again because of its `outcome`: a limit refused the page, or the answer did not mention it.
+        """Pause before a page is read again.
 
-        `patience` makes the pauses: many after a limit of the portal, only a few for a page that is not mentioned. Raises an error if no
-        further pause is allowed, or if the page was refused for another reason.
+        Raises an error if no pause is left, or if the page was refused for another reason than a limit.
         """
         if outcome.status == "error" and outcome.error not in LIMITS:
             raise Refused(outcome.error, outcome.description)
@@ -229,7 +184,6 @@ class _Reader:
             raise OutcomeUnknown(outcome.description or "a page of the list is not in the answer", code=outcome.error)
 
     def measure_recent(self, rows: Rows) -> tuple[int, Gap]:
-        """Return (number of rows, range of ids in which they lie) for the last rows, at most 1,000 of them."""
         recent = rows[-_RECENT:]
         ids = extract_ids([recent[0], recent[-1]], self._query.ids.row_field) if recent else [1, 0]
         return len(recent), Gap(ids[0] - 1, ids[1])
@@ -243,15 +197,12 @@ def _extract_page(outcome: CommandOutcome) -> Rows:
 
 
 def _drop_repeats(rows: Rows, ids: Sequence[int], last: int, names: IdList) -> Rows:
-    """Return `rows` without repeated rows, which may occur only in a list with `names.repeats`; `ids` are the ids of `rows`.
-
-    Raises `OutcomeUnknown` if the ids do not ascend. `last` is the last id before these rows.
-    """
-    kept: Rows = []
+    """Drop repeated rows, which only a list with `names.repeats` may have."""
+    fresh: Rows = []
     for row, number in zip(rows, ids, strict=True):
         if number > last:
-            kept.append(row)
+            fresh.append(row)
             last = number
         elif not names.repeats or number < last:
             raise build_inconsistency_error("does not come in the order of its ids")
-    return kept
+    return fresh

@@ -1,5 +1,3 @@
-"""Which fields the portal takes, fills and gives back beside what its own lists of fields say."""
-
 from typing import Final
 
 from bitrix.catalogue.names import MULTIFIELDS
@@ -7,7 +5,6 @@ from bitrix.catalogue.names import MULTIFIELDS
 ALSO_TAKEN: Final = {
     "task": frozenset({"SE_PARAMETER", "DEPENDS_ON", "CHECKLIST", "TAGS", "UF_CRM_TASK", "UF_TASK_WEBDAV_FILES", "UF_MAIL_MESSAGE"}),
 }
-"""Field names that a method accepts although the portal's list does not contain them."""
 ALSO_FILTERED: Final = frozenset({"SEARCH_CONTENT", "FM", "CONTACT_IDS", "COMPANY_IDS", "ACTIVE_TIME_PERIOD", *MULTIFIELDS})
 TASKS_FILTERED: Final = frozenset({
     "MEMBER", "DOER", "ACTIVE", "OVERDUED", "TAG", "ROLEID", "SITE_ID", "GUID", "MARK", "REAL_STATUS", "ONLY_ROOT_TASKS", "IN_REPORT",
@@ -17,7 +14,6 @@ TASKS_FILTERED: Final = frozenset({
     "END_DATE_PLAN", "DEPENDS_ON", "VIEWED", "VIEWED_DATE", "FAVORITE", "STAGE_ID", "STAGES_ID", "FLOW", "FLOW_ID", "SPRINT_ID",
     "UF_CRM_TASK", "PRIORITY", "STATUS", "DEADLINE", "PARENT_ID", "GROUP_ID", "RESPONSIBLE_ID", "CREATED_BY", "TITLE", "ID",
 })  # fmt: skip
-"""Conditions that a list of tasks accepts, whether or not the portal's list of fields contains them."""
 FILLED: Final = frozenset(
     {
         "stageid",
@@ -33,7 +29,6 @@ FILLED: Final = frozenset(
         "closedate",
     }
 )
-"""Fields that the portal fills by itself, required or not."""
 WRITABLE_KEYS: Final = frozenset(
     {
         "productid",
@@ -52,4 +47,4 @@ WRITABLE_KEYS: Final = frozenset(
     }
 )
 RESERVED_KEYS: Final = frozenset({"storeid", "reserveid", "reservequantity", "inputreservequantity", "rowreserved", "datereserveend"})
-"""Fields of a product row that say which goods are reserved for it; writing the row again does not bring a reservation back."""
+"""Which goods are reserved for a product row; writing the row again does not bring a reservation back."""

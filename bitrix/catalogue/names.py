@@ -1,8 +1,4 @@
-"""Converts the names of fields between the portal's two spellings: classic (UPPER_CASE) and universal (camelCase, in crm.item.*).
-
-Most names differ only in case. A table lists the exceptions, and custom fields have a rule of their own. The module also checks names of
-methods: one spelling is accepted, all others are refused.
-"""
+"""Names of fields in the classic spelling (UPPER_CASE) and the universal one (camelCase, in crm.item.*), and names of methods."""
 
 import re
 from dataclasses import dataclass
@@ -10,9 +6,9 @@ from functools import lru_cache
 from typing import Final
 
 CRM: Final = {1: "lead", 2: "deal", 3: "contact", 4: "company"}
-"""The kinds of records that both method families (crm.deal.* and so on, and crm.item.*) know, by their entityTypeId."""
+"""The kinds that both method families know, by entityTypeId."""
 MULTIFIELDS: Final = ("PHONE", "EMAIL", "WEB", "IM", "LINK")
-"""Kinds of phones and addresses: separate fields in the classic family, all under `fm` in the universal one."""
+"""Separate fields in the classic family, all under `fm` in the universal one."""
 
 _RECORDS: Final = frozenset({*CRM.values(), "item"})
 _SHORT_KINDS: Final = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "o": "item:14"}
@@ -22,8 +18,6 @@ _KIND_NUMBER: Final = re.compile(r"[0-9]{1,15}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class _Pair:
-    """The classic and the universal name of one field. They apply to the kinds of records in `kinds` (empty: all kinds)."""
-
     classic: str
     universal: str
     kinds: frozenset[str] = frozenset()
@@ -40,9 +34,7 @@ _PAIRS: Final = (
     _Pair(classic="COMPANY_TYPE", universal="typeId", kinds=frozenset({"company"})),
 )
 _ONE_WAY: Final = {("item", "STATUS_ID"): "stageId"}
-"""(kind of record, classic name) → universal name, for names that callers use although that kind has no such field.
-
-`to_classic` never returns these names."""
+"""Names that callers use although that kind has no such field; `to_classic` never returns them."""
 
 _OWN: Final = re.compile(r"UF_CRM_([A-Z0-9_]+)", re.ASCII)
 _OWN_WORDS: Final = re.compile(r"([0-9]+)_([A-Z]+(?:_[A-Z]+)*)", re.ASCII)
@@ -55,10 +47,6 @@ _BEFORE_CAPITAL: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def to_universal(name: str, entity: str = "") -> str:
-    """Return the universal name (camelCase, as in crm.item.*) of a field with a classic name (UPPER_CASE).
-
-    `entity` is the kind of record. A universal name is returned unchanged.
-    """
     if not is_classic(name):
         return name
     kind = _normalize_kind(entity)
@@ -73,10 +61,6 @@ def to_universal(name: str, entity: str = "") -> str:
 
 
 def to_classic(name: str, entity: str = "") -> str:
-    """Return the classic name (UPPER_CASE) of a field with a universal name (camelCase, as in crm.item.*).
-
-    `entity` is the kind of record. A classic name is returned unchanged.
-    """
     if is_classic(name):
         return name
     own = _custom_to_classic(name)
@@ -87,32 +71,23 @@ def to_classic(name: str, entity: str = "") -> str:
 
 
 def is_classic(name: str) -> bool:
-    """Return whether a field's name is in the classic spelling (UPPER_CASE)."""
     return name == name.upper()
 
 
 def is_custom_field(name: str) -> bool:
-    """Whether this is the name of a custom field, in the classic or the universal spelling."""
     return _OWN.fullmatch(name) is not None or (name[:5] == "ufCrm" and bool(_custom_to_classic(name)))
 
 
 @lru_cache(maxsize=8192)
 def to_field_key(name: str, entity: str = "") -> str:
-    """Return a key that is equal for all spellings of a field, such as ASSIGNED_BY_ID, assignedById and assigned_by_id.
-
-    Names of custom fields that differ only in underscores have the same key. So a key may be used to compare names, but not to choose
-    between two of them.
-    """
+    """A key that is equal for all spellings of a field: ASSIGNED_BY_ID, assignedById, assigned_by_id."""
     key = _flatten(name)
     pair = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
     return _flatten(pair.classic) if pair is not None else key
 
 
 def to_kind(code: str) -> str:
-    """Return the kind of record for a code of the portal: "deal" for 2, D and DEAL, "item:177" for 177, dynamic_177 and Tb1.
-
-    An unknown code is returned in lower case. Whether such a kind exists is not checked.
-    """
+    """ "deal" for 2, D and DEAL, "item:177" for 177, dynamic_177 and Tb1."""
     text = code.strip().lower()
     dynamic = _DYNAMIC_KIND.fullmatch(text)
     if dynamic is not None:
@@ -125,7 +100,6 @@ def to_kind(code: str) -> str:
 
 
 def find_kind_number(kind: str) -> int | None:
-    """Return the portal's number of a kind of record, such as 2 for "deal" and 177 for "item:177"; None for kinds without one."""
     number = kind.removeprefix("item:")
     if number != kind:
         return int(number)
@@ -133,7 +107,6 @@ def find_kind_number(kind: str) -> int | None:
 
 
 def list_origin_fields(*, in_items: bool) -> tuple[str, str]:
-    """Return the names of the two fields that say from which external system a record came: universal if `in_items`, else classic."""
     return ("originatorId", "originId") if in_items else ("ORIGINATOR_ID", "ORIGIN_ID")
 
 
@@ -147,16 +120,12 @@ def _normalize_kind(entity: str) -> str:
 
 @lru_cache(maxsize=64)
 def _list_pairs(kind: str) -> tuple[_Pair, ...]:
-    """Return the exceptional names that apply to records of `kind`: those for this kind only, then those for all kinds."""
     own = tuple(pair for pair in _PAIRS if kind in pair.kinds)
     return own + tuple(pair for pair in _PAIRS if not pair.kinds)
 
 
 def _custom_to_universal(rest: str) -> str:
-    """Return the universal name of a custom field: 3_DIGIT gives ufCrm3Digit, and 3_1747309727 gives ufCrm3_1747309727.
-
-    `rest` is the classic name without UF_CRM_. If the result could not be converted back, only the prefix is changed.
-    """
+    """3_DIGIT gives ufCrm3Digit; a name that could not be converted back keeps all but its prefix."""
     words = _OWN_WORDS.fullmatch(rest)
     if words is not None:
         return f"ufCrm{words[1]}" + "".join(word.capitalize() for word in words[2].split("_"))
@@ -165,9 +134,9 @@ def _custom_to_universal(rest: str) -> str:
 
 
 def _custom_to_classic(name: str) -> str:
-    kept, words, number = _CAMEL_KEPT.fullmatch(name), _CAMEL_WORDS.fullmatch(name), _CAMEL_NUMBER.fullmatch(name)
-    if kept is not None:
-        return f"UF_CRM_{kept[1]}"
+    plain, words, number = _CAMEL_KEPT.fullmatch(name), _CAMEL_WORDS.fullmatch(name), _CAMEL_NUMBER.fullmatch(name)
+    if plain is not None:
+        return f"UF_CRM_{plain[1]}"
     if words is not None:
         return f"UF_CRM_{words[1]}_" + _CAPITAL.sub("_", words[2]).upper()
     return f"UF_CRM_{number[1]}_{number[2]}" if number is not None else ""
@@ -180,5 +149,5 @@ _MAX_LENGTH = 100
 
 
 def is_method_name(name: str) -> bool:
-    """Return whether `name` consists of words (Latin letters, digits, underscores) joined by dots, without a suffix such as ".json"."""
+    """Words of Latin letters, digits and underscores joined by dots, without a suffix such as ".json"."""
     return len(name) <= _MAX_LENGTH and _NAME.fullmatch(name) is not None and not name.lower().endswith(_SUFFIXES)

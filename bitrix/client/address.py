@@ -1,8 +1,3 @@
-"""Keeps the current address of the portal, which changes if the portal was renamed.
-
-A redirect is followed only from one name to another in the vendor's cloud. The module sends nothing itself.
-"""
-
 import logging
 import re
 
@@ -29,31 +24,25 @@ _MOVED = frozenset({301, 302, 307, 308})
 
 
 class PortalMoved(NotSent):
-    """The portal answers under another name now, and did not read the call.
-
-    Only the client uses this error: it sends the call to the new name, so callers never get the error.
-    """
+    """The portal answers under another name now, and did not read the call."""
 
 
 class PortalAddress:
-    """The address to which calls are posted. It changes, in this process only, when the portal redirects to its new name."""
-
     def __init__(self, root: SecretStr, *, setting: str) -> None:
-        """Start with the address `root`. `setting` is the name of the setting for it, mentioned in the warning about a rename."""
         url = httpx.URL(root.get_secret_value())
         self._origin, self._path = f"{url.scheme}://{url.netloc.decode()}", SecretStr(url.path)
         self._setting = setting
 
     def build_url(self, method: str) -> httpx.URL:
-        """Return the URL for a call of `method`. It is secret, because a webhook's URL contains its code."""
+        """Secret, because a webhook's URL contains its code."""
         return httpx.URL(f"{self._origin}{self._path.get_secret_value()}/{method}")
 
-    def accept_redirect(self, asked: httpx.URL, status: int, location: str) -> bool:
-        """Return whether the answer to the URL `asked` redirects to the portal's new name. If so, use this name for later URLs.
+    def accept_redirect(self, url: httpx.URL, status: int, location: str) -> bool:
+        """Say whether the answer redirects to the portal's new name, and use it from now on.
 
-        A portal that redirects has not executed the call. So the same call may be sent to the new name, even a write.
+        The call was not executed: even a write may be sent again.
         """
-        new = find_new_address(asked, location) if status in _MOVED else None
+        new = find_new_address(url, location) if status in _MOVED else None
         if new is None:
             return False
         origin = f"{new.scheme}://{new.netloc.decode()}"
@@ -61,7 +50,7 @@ class PortalAddress:
             self._origin = origin
             log.warning(
                 "the portal %s was renamed to %s: put the new name into %s",
-                asked.host,
+                url.host,
                 new.netloc.decode(),
                 self._setting,
                 extra={"action": "portal.renamed"},
@@ -69,20 +58,17 @@ class PortalAddress:
         return True
 
 
-def find_new_address(asked: httpx.URL, location: str) -> httpx.URL | None:
-    """Return the URL in `location` if it is the URL `asked` under another name of the vendor's cloud, else None. Raises nothing.
-
-    On this machine (loopback), another port counts as another name.
-    """
+def find_new_address(url: httpx.URL, location: str) -> httpx.URL | None:
+    """None unless `location` is `url` under another name of the vendor's cloud (on loopback: another port). Raises nothing."""
     try:
         new = httpx.URL(location)
     except httpx.InvalidURL:
         return None
-    if new.raw_path != asked.raw_path or new.userinfo or new.fragment or new.netloc == asked.netloc:
+    if new.raw_path != url.raw_path or new.userinfo or new.fragment or new.netloc == url.netloc:
         return None
-    if is_loopback(asked):
-        return new if is_loopback(new) and new.scheme == asked.scheme else None
-    return new if _is_in_cloud(asked) and _is_in_cloud(new) else None
+    if is_loopback(url):
+        return new if is_loopback(new) and new.scheme == url.scheme else None
+    return new if _is_in_cloud(url) and _is_in_cloud(new) else None
 
 
 def _is_in_cloud(url: httpx.URL) -> bool:

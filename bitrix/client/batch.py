@@ -1,9 +1,3 @@
-"""The batch method of the REST API v2: parses a batch into commands, builds one from commands, and reads the outcome of each command.
-
-Nested batches are refused, and so is everything that PHP could read differently from this program. Rights and confirmations are decided
-elsewhere.
-"""
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +28,6 @@ _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}|n[0-9]{2}--[A-Za-z0-9_][A-Za
 _REFERENCE = re.compile(r"\$result\s*(?:\[[^\[\]]*\])+|\$result\s*\[[^\]]*", re.IGNORECASE)
 _REFERRED_KEY = re.compile(r"(\$result\s*\[)([A-Za-z0-9_-]+)(?=\])", re.ASCII | re.IGNORECASE)
 _NUMBERED_KEY = re.compile(r"n[0-9]{2}--.", re.ASCII)
-"""A key that `number_keys` gave; `_PLACE` is the length of what stands before the written key."""
 _NUMBERED_REFERENCE = re.compile(r"((?:\$|%24)result(?:\[|%5B))n[0-9]{2}--", re.ASCII | re.IGNORECASE)
 _PLACE = 5
 _DECODINGS = 3
@@ -44,8 +37,6 @@ Status = Literal["success", "error", "not_run", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command of a batch: its key, its method as written, its parsed parameters."""
-
     key: str
     method: str
     params: dict[str, Any]
@@ -53,7 +44,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class CommandOutcome:
-    """The outcome of one command; `unknown` means the answer does not mention it (S004-71)."""
+    """`unknown` means the answer does not mention it (S004-71)."""
 
     key: str
     method: str
@@ -66,10 +57,7 @@ class CommandOutcome:
 
 
 def parse_commands(cmd: Any) -> tuple[Command, ...]:
-    """Return the commands of a batch in order. `cmd` is a map or a list of texts like "method?query". Raises `BatchError` (S004-24, -27).
-
-    The keys are as they were written, the places in a list as "0", "1" and so on.
-    """
+    """`cmd` is a map or a list of texts like "method?query". Raises `BatchError` (S004-24, -27)."""
     entries = _list_entries(cmd)
     if not entries:
         raise BatchError("", "no commands")
@@ -85,11 +73,6 @@ def parse_commands(cmd: Any) -> tuple[Command, ...]:
 
 
 def number_keys(commands: Sequence[Command]) -> tuple[Command, ...]:
-    """Return the commands with keys that keep their order wherever keys are sorted, and to which PHP answers with a map.
-
-    Keys in alphabetical order, without numbers among them, stay as they are. Otherwise each gets its place in front ("n00--find"), also in
-    references to results; `restore_keys` gives the keys back.
-    """
     keys = [command.key for command in commands]
     if keys == sorted(keys) and not any(key.isdigit() or _NUMBERED_KEY.match(key) for key in keys):
         return tuple(commands)
@@ -97,7 +80,6 @@ def number_keys(commands: Sequence[Command]) -> tuple[Command, ...]:
 
 
 def restore_keys(commands: Sequence[Command]) -> tuple[Command, ...]:
-    """Return the commands with the keys that they had before `number_keys`; unchanged if it left them as they were."""
     ordered = sorted(commands, key=lambda command: command.key)
     if not all(command.key.startswith(f"n{place:02}--") and len(command.key) > _PLACE for place, command in enumerate(ordered)):
         return tuple(commands)
@@ -105,7 +87,6 @@ def restore_keys(commands: Sequence[Command]) -> tuple[Command, ...]:
 
 
 def restore_written_keys(cmd: Any) -> Any:
-    """Return the `cmd` map of a batch with the keys that its commands had before `number_keys`, for people and the model to read."""
     if not isinstance(cmd, Mapping) or not all(isinstance(key, str) and _NUMBERED_KEY.match(key) for key in cmd):
         return cmd
     return {key[_PLACE:]: _NUMBERED_REFERENCE.sub(r"\1", text) if isinstance(text, str) else text for key, text in sorted(cmd.items())}
@@ -119,7 +100,6 @@ def _rename_commands(commands: Sequence[Command], keys: Mapping[str, str]) -> tu
 
 
 def build_cmd(commands: Sequence[Command]) -> dict[str, str]:
-    """Return the `cmd` map of a batch with these commands, to be executed in this order. Raises `BatchError` if one cannot be encoded."""
     cmd: dict[str, str] = {}
     for command in commands:
         if command.key in cmd:
@@ -133,7 +113,7 @@ def build_cmd(commands: Sequence[Command]) -> dict[str, str]:
 
 
 def find_references(value: Any) -> list[str]:
-    """Return every `$result[...]` in nested values and keys, in order, including percent-encoded or unfinished ones."""
+    """Every `$result[...]` in values and keys, also percent-encoded or unfinished."""
     if isinstance(value, str):
         return list(dict.fromkeys(found for text in _list_decodings(value) for found in _REFERENCE.findall(text)))
     if isinstance(value, Mapping):
@@ -144,11 +124,7 @@ def find_references(value: Any) -> list[str]:
 
 
 def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = False) -> tuple[CommandOutcome, ...]:
-    """Return one outcome per command of a batch, in the order of the commands. HTTP 200 for the batch says nothing about a single command.
-
-    A command that the answer does not mention gets the status `unknown`. It gets `not_run` if the batch was sent with `halt` and an earlier
-    command failed.
-    """
+    """One outcome per command in order."""
     body = answer.result if isinstance(answer.result, Mapping) else {}
     names = ("result", "result_error", "result_total", "result_next")
     results, errors, totals, nexts = (_to_mapping(body.get(name)) for name in names)
@@ -198,9 +174,8 @@ def _parse_command(key: str, text: str) -> Command:
 
 
 def _rename_references(value: Any, keys: Mapping[str, str]) -> Any:
-    """Return `value` with the references to renamed commands corrected; `keys` gives the new key of each such command by its old key."""
     if isinstance(value, str):
-        return _REFERRED_KEY.sub(lambda found: found[1] + keys.get(found[2], found[2]), value)
+        return _REFERRED_KEY.sub(lambda match: match[1] + keys.get(match[2], match[2]), value)
     if isinstance(value, dict):
         return {name: _rename_references(item, keys) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -216,7 +191,7 @@ def _list_decodings(text: str) -> list[str]:
 
 
 def _to_mapping(value: Any) -> Mapping[str, Any]:
-    """Return a map from the portal's answer as a dict. PHP writes a map as a list if it is empty or has the keys 0, 1, 2 and so on."""
+    """PHP writes a map as a list if it is empty or has the keys 0, 1, 2 and so on."""
     if isinstance(value, Mapping):
         return value
     return {str(index): item for index, item in enumerate(value)} if isinstance(value, list) else {}

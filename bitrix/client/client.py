@@ -1,8 +1,4 @@
-"""The client of one portal. It sends calls, and reports what is proven about each: done, refused, not sent or unknown.
-
-It repeats only what is safe to repeat, and follows a redirect only to a renamed portal. Its errors and logs contain no secret address. It
-knows nothing of confirmations.
-"""
+"""The client of one portal."""
 
 import asyncio
 import contextlib
@@ -41,7 +37,7 @@ _TRIES_WHEN_LIMITED = 6  # the portal's counter drains within seconds
 _TRIES_OF_BULK = 20  # a method's time budget is freed minute by minute, within ten
 _LONGEST_PAUSE = 8.0
 LIMITS = httpx.Limits(max_connections=50, max_keepalive_connections=10, keepalive_expiry=4.0)
-"""At most as many calls under way as the burst of the smaller plan: a few slow answers must not block all others."""
+"""As many calls under way as the burst of the smaller plan: a few slow answers must not block all others."""
 _BEFORE_SENDING = frozenset({"connection.connect_tcp.started", "http11.send_request_headers.started"})
 """What httpx tells of a request before a byte of it is sent."""
 _EXPIRED = ("expired_token", 401)
@@ -62,11 +58,6 @@ _NEVER_SENT = (
 
 @dataclass(frozen=True, slots=True)
 class _Request:
-    """One prepared call. `deadline` is the time on the limiter's clock before which its last try must begin.
-
-    `priority` is that of the call itself, `place` that under which it waits together with its source.
-    """
-
     method: str
     body: bytes = field(repr=False)  # when signed, it holds the token
     methods: Mapping[str, str]
@@ -81,12 +72,6 @@ def _utc_now() -> datetime:
 
 
 class BitrixClient:
-    """Calls methods of one portal, authenticated by an `Auth` (S004-40, S004-41, S004-X8).
-
-    The address of an incoming webhook may be given instead of an `Auth`; raises ValueError if it is invalid (see `Webhook`). Close the
-    client with `aclose` or use it as a context manager. This also closes the `Auth`.
-    """
-
     def __init__(  # noqa: PLR0913 - each has a usual value, and says one thing about how this portal is called
         self,
         auth: Auth | SecretStr | str,
@@ -100,11 +85,7 @@ class BitrixClient:
         headers: Callable[[], Mapping[str, str]] = dict,
         heard: Callable[[BitrixError | None], None] = lambda _: None,
     ) -> None:
-        """Prepare the HTTP client. Nothing is sent yet.
-
-        `operating_limit` is the time budget of each method in seconds (see `OperatingTime`). `headers` returns headers to add to each
-        request. `heard` is called after each request with its error or None, and must not raise.
-        """
+        """`operating_limit` is the time budget of each method in seconds."""
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = PortalAddress(self._auth.root, setting=self._auth.setting)
         self.now = now
@@ -126,22 +107,19 @@ class BitrixClient:
         )
 
     def list_spent_times(self) -> dict[str, float]:
-        """Return the seconds that each method has used of its time budget, as the portal last said; infinite for one that it refused."""
         return self._operating.list_spent()
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal in lower case, according to the settings. Not secret; it stays the same if the portal is renamed."""
+        """Host and port by the settings, in lower case."""
         return self._auth.portal
 
     @property
     def base_url(self) -> str:
-        """The URL at which people open the portal, for links to records; without a trailing slash."""
         return self._auth.base_url
 
     @property
     def is_application(self) -> bool:
-        """Whether calls are made as an application of the portal, not by a webhook; only an application can subscribe to events."""
         return self._auth.is_application
 
     async def call(
@@ -153,17 +131,10 @@ class BitrixClient:
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """Send one call and return its answer. Raises only `NotSent`, `Refused` or `OutcomeUnknown`.
+        """Raises only `NotSent`, `Refused` or `OutcomeUnknown`; a cancelled call's outcome is unknown.
 
-        A write (`repeatable=False`) is sent again only if it is proven that nothing was executed. A read is repeated after other failures,
-        too. A call is tried at most three times, but more often if a limit of the portal refuses it. `send_within` is the time in seconds
-        before which the last try must begin. If the call is cancelled, its outcome is unknown.
-
-        A read waits behind those of more urgent askers (`find_asker`), and raises `NotSent` once its asker has left. A write is as urgent
-        as its `priority` says, and is sent whoever has left.
-
-        The portal limits the running time of each method within ten minutes. If the method has used up this time budget, bulk work waits
-        until the method may run again; an interactive call raises `NotSent` at once, and the error's `free_at` says when it may.
+        A write (`repeatable=False`) is sent again only if nothing was executed. `send_within` bounds the start of the last try, in
+        seconds. If a method's time budget is used up, bulk work waits, an interactive call raises `NotSent` with `free_at`.
         """
         body = _encode_body(method, params)
         deadline = self._limiter.clock() + (math.inf if send_within is None else send_within)
@@ -185,7 +156,6 @@ class BitrixClient:
         raise NotSent("nobody waits for the answer any more")
 
     async def aclose(self) -> None:
-        """Close the connections; calls still under way end as `OutcomeUnknown`."""
         await self._http.aclose()
         await self._auth.aclose()
 
@@ -199,10 +169,7 @@ class BitrixClient:
         return f"<BitrixClient {self.portal}>"
 
     async def _try_once(self, request: _Request) -> Answer:
-        """Send the call with a valid credential and return its answer.
-
-        If the portal calls the token expired, it has executed nothing. So even a write is sent once more with a new token.
-        """
+        """A token that the portal calls expired has executed nothing: even a write is sent once more."""
         grant = await self._wait_until(self._auth.fetch_grant(), request.deadline)
         new = not self.is_application
         while True:
@@ -215,7 +182,6 @@ class BitrixClient:
             new = grant.new
 
     async def _send(self, request: _Request, grant: Grant) -> Answer:
-        """Send the request, and once more if the portal was renamed; return the answer."""
         signed = replace(request, body=grant.sign(request.body))
         for _ in range(2):
             with contextlib.suppress(PortalMoved):
@@ -259,7 +225,7 @@ class BitrixClient:
             raise NotSent("the client is closed")
 
     async def _refuse_if_closed(self, event: str, _: object) -> None:
-        """Raise PoolTimeout, so that nothing is sent, for a request that waited for a connection while the client was closed."""
+        """Refuse a request that waited for a connection while the client was closed."""
         if event in _BEFORE_SENDING and self._http.is_closed:
             raise httpx.PoolTimeout("the client is closed")
 
@@ -318,10 +284,7 @@ class BitrixClient:
 
 
 def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
-    """Return the request body as JSON. Its keys keep their order, because the portal executes `cmd` and sorts rows in this order.
-
-    Raises `NotSent` for a wrong method name, for a parameter `auth`, or for parameters that are not plain JSON.
-    """
+    """Keys keep their order, in which the portal executes `cmd`."""
     if not is_method_name(method):
         raise NotSent("the method name is not one plain dotted name")
     if "auth" in params:  # a second `auth` would win over the one that `Grant.sign` puts first
@@ -335,7 +298,7 @@ def _encode_body(method: str, params: Mapping[str, Any]) -> bytes:
 
 
 def _refuse_not_a_number(value: object) -> None:
-    """Raise JSONEncodeError for NaN and infinity, which orjson would silently write as null."""
+    """Orjson would silently write NaN and infinity as null."""
     if isinstance(value, float) and not math.isfinite(value):
         msg = "NaN or infinity"
         raise orjson.JSONEncodeError(msg)
@@ -361,10 +324,6 @@ def _find_error(state: RetryCallState) -> BaseException | None:
 
 
 def _to_fate(error: BitrixError) -> SendResult:
-    """Return what the portal's request counter did with a failed request.
-
-    REFUSED: the counter refused it. PASSED: the portal gave any other HTTP answer. UNHEARD: there was no answer.
-    """
     if isinstance(error, NotSent) and error.code == RATE_LIMIT:
         return SendResult.REFUSED
     return SendResult.UNHEARD if error.status is None else SendResult.PASSED

@@ -1,7 +1,4 @@
-"""Parses query strings of batch commands as the portal's PHP does, and builds them in one fixed spelling.
-
-Where PHP silently drops or changes a name, `parse` refuses the text. So the gate decides about the same parameters that the portal sees.
-"""
+"""Parses query strings of batch commands as the portal's PHP does, so that the gate decides about what the portal sees."""
 
 import math
 import re
@@ -22,17 +19,11 @@ _APPEND = ""
 
 
 class _Array(dict[str, Any]):
-    """An array of PHP while it is being filled, in the order of its keys. If the keys are 0, 1, 2 and so on, it becomes a list."""
-
     next_index = 0
 
 
 def parse(query: str) -> dict[str, Any]:
-    """Return the parameters in `query` as nested dicts, lists and strings. Raises `QueryError` where PHP would guess.
-
-    The rules are those of PHP: `+` is a space, only `&` separates, the last of several equal names wins, `[]` appends, dots and spaces in a
-    top-level name become `_`, the keys 0, 1, 2, … make a list. Refused are broken brackets, NUL, text that is not UTF-8, and deep nesting.
-    """
+    """Raises `QueryError` where PHP would guess: broken brackets, NUL, not UTF-8, deep nesting."""
     if len(query) > MAX_LENGTH:
         raise QueryError(f"longer than {MAX_LENGTH} characters")
     pairs = [pair for pair in query.split("&") if pair]
@@ -46,10 +37,7 @@ def parse(query: str) -> dict[str, Any]:
 
 
 def build(params: Mapping[str, Any]) -> str:
-    """Return `params` as a query string in the one fixed spelling. Raises `QueryError` for values that a query string cannot represent.
-
-    True and False become 1 and 0, None becomes an empty value, an empty list or map becomes `name[]=`.
-    """
+    """One fixed spelling."""
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in _list_pairs(params))
 
 
@@ -64,7 +52,7 @@ def _decode(text: str) -> str:
 
 
 def _parse_path(name: str) -> list[str]:
-    """Split `filter[a][]` into ["filter", "a", ""]; the empty word stands for `[]`."""
+    """`filter[a][]` gives ["filter", "a", ""]."""
     top, bracket, rest = name.lstrip(" ").partition("[")
     if not top:
         raise QueryError("a parameter without a name")

@@ -1,9 +1,3 @@
-"""Parses events that the portal posts to the bot, with strict limits, and checks their token. Stores nothing.
-
-The token is the only proof that an event comes from the portal, since events are not signed. An event carries only the id of a record; the
-values of the record are read afterwards.
-"""
-
 import hmac
 import re
 from collections.abc import Iterable, Mapping
@@ -43,14 +37,10 @@ RECORDS: Final[dict[str, tuple[str, Action]]] = {
     **{f"{start}{verb}": (kind, action) for start, kind in _KINDS.items() for verb, action in _ACTIONS.items()},
     "ONCRMDEALMOVETOCATEGORY": ("deal", "update"),
 }
-"""Event name -> the kind of record it is about and what happened to it; any other event is about no known record."""
 
 
 class EventError(ValueError):
-    """The posted content is not an event of a portal.
-
-    The message is for operators. `why` says what is wrong and contains nothing of the posted content.
-    """
+    """The posted content is not an event of a portal."""
 
     def __init__(self, why: str) -> None:
         self.why = why
@@ -59,36 +49,33 @@ class EventError(ValueError):
 
 @dataclass(frozen=True, kw_only=True)
 class PortalEvent:
-    """One event that the portal posted. The access tokens that are posted to an application are left out."""
-
     event: str
     handler_id: str = ""
     entity: str = ""
-    """The kind of record: "deal", "item:177" (a smart process with its type number); "" for an event about no known record."""
+    """"deal", "item:177" (a smart process with its type number); "" if the kind is not known."""
     record_id: int = 0
     action: Action = ""
     ts: int
-    """The time of the event in seconds, as the portal gives it."""
+    """Seconds, as the portal gives it."""
     token: SecretStr = field(default_factory=lambda: SecretStr(""))
     domain: str = ""
     member_id: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)
-    """The posted fields of the record: its id, and rarely more."""
 
     @property
     def target(self) -> str:
-        """The name of the record that the event is about, such as "deal:481"; "" if it is about no known kind of record."""
+        """ "deal:481"."""
         return f"{self.entity}:{self.record_id}" if self.entity and self.record_id else ""
 
     @property
     def identity(self) -> str:
-        """A text that is the same for every delivery of one event. A portal may deliver an event more than once."""
+        """The same for every delivery of one event: a portal may deliver it more than once."""
         about = self.target or ",".join(f"{name}={value}" for name, value in sorted(self.fields.items()))
         return f"{self.member_id}:{self.event}:{about}:{self.ts}"
 
 
 def parse(body: bytes, content_type: str) -> PortalEvent:
-    """Parse the event in a posted form. Raises EventError, and nothing else, for anything invalid."""
+    """Raises EventError, and nothing else."""
     if content_type.partition(";")[0].strip().lower() != FORM:
         raise EventError("the content is no form")
     if len(body) > MAX_BYTES:
@@ -116,20 +103,16 @@ def parse(body: bytes, content_type: str) -> PortalEvent:
 
 
 def is_authentic(event: PortalEvent, tokens: Iterable[SecretStr]) -> bool:
-    """Whether the event carries one of `tokens`; all are compared, in constant time."""
-    given = event.token.get_secret_value().encode()
-    found = False
+    token_bytes = event.token.get_secret_value().encode()
+    matches = False
     for token in tokens:
         known = token.get_secret_value().encode()
-        found |= bool(known) and hmac.compare_digest(given, known)
-    return found
+        matches |= bool(known) and hmac.compare_digest(token_bytes, known)
+    return matches
 
 
 def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
-    """Return the kind of the record in an event, such as "deal".
-
-    For an item of a smart process the type number is added from the fields ("item:177"); "" if this number is missing.
-    """
+    """Adds the type number to an item of a smart process; "" if it is missing."""
     if entity != _DYNAMIC:
         return entity
     number = _parse_number(fields.get("ENTITY_TYPE_ID", ""))
@@ -137,13 +120,10 @@ def _find_kind(entity: str, fields: Mapping[str, str]) -> str:
 
 
 def _extract_fields(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return the fields of the record in an event: FIELDS of a CRM event, else FIELDS_AFTER or FIELDS_BEFORE of a task event.
-
-    The result is {} if they are missing, or if the portal posted the word "undefined" in their place.
-    """
+    """FIELDS of a CRM event, FIELDS_AFTER or FIELDS_BEFORE of a task; the portal may post "undefined" in their place."""
     maps = (_to_map(data.get(name)) for name in ("FIELDS", "FIELDS_AFTER", "FIELDS_BEFORE"))
-    found = next((given for given in maps if given), {})
-    plain = [(str(name)[:_MAX_VALUE], value[:_MAX_VALUE]) for name, value in found.items() if isinstance(value, str)]
+    fields = next((given for given in maps if given), {})
+    plain = [(str(name)[:_MAX_VALUE], value[:_MAX_VALUE]) for name, value in fields.items() if isinstance(value, str)]
     return dict(plain[:_MAX_FIELDS])
 
 

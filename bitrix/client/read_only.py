@@ -1,5 +1,3 @@
-"""A portal client that only reads, for code that looks up names or checks the present state: it refuses every write."""
-
 from collections.abc import Mapping
 from typing import Any, Protocol
 
@@ -13,15 +11,11 @@ BATCH = "batch"
 
 
 class PortalCaller(Protocol):
-    """The interface of a portal client for code that reads from the portal."""
+    @property
+    def portal(self) -> str: ...
 
     @property
-    def portal(self) -> str:
-        """Host and port of the portal."""
-
-    @property
-    def base_url(self) -> str:
-        """The URL at which people open the portal."""
+    def base_url(self) -> str: ...
 
     async def call(
         self,
@@ -31,37 +25,29 @@ class PortalCaller(Protocol):
         repeatable: bool = False,
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
-    ) -> Answer:
-        """POST one call and return its answer; for the arguments see `BitrixClient.call`. Raises NotSent, Refused or OutcomeUnknown."""
+    ) -> Answer: ...
 
 
 class WriteRefused(NotSent):
     """Code with a read-only client called a method that is not a read.
 
-    For developers: nothing was sent. A write must be proposed as an effect, that is, as a call that the gate checks.
+    Nothing was sent. A write must be proposed as an effect, which the gate checks.
     """
 
 
 class ReadOnlyClient:
-    """Passes reads on to `client` and raises `WriteRefused` for everything else, before anything is sent.
-
-    A read is a method that the catalogue lists with R (read) as its only class, or a batch of only such methods. A method that the
-    catalogue does not list is refused in every safety mode (shadow, canary, full).
-    """
+    """Passes reads on and raises `WriteRefused` for everything else, in every safety mode."""
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue) -> None:
-        """Keep `client` and `catalogue`; the owner of the client closes it."""
         self._client = client
         self._catalogue = catalogue
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal."""
         return self._client.portal
 
     @property
     def base_url(self) -> str:
-        """The URL at which people open the portal."""
         return self._client.base_url
 
     async def call(
@@ -73,17 +59,13 @@ class ReadOnlyClient:
         priority: Priority = Priority.INTERACTIVE,
         send_within: float | None = None,
     ) -> Answer:
-        """POST one read and return its answer; for the arguments see `BitrixClient.call`.
-
-        Raises WriteRefused, NotSent, Refused or OutcomeUnknown.
-        """
         if not (self._is_read(method) or (method == BATCH and self._is_batch_of_reads(params))):
             raise WriteRefused(f"{method} is no read")
         return await self._client.call(method, params, repeatable=repeatable, priority=priority, send_within=send_within)
 
     def _is_read(self, method: str) -> bool:
-        found = self._catalogue.find(method)
-        return found is not None and found.reads_only
+        row = self._catalogue.find(method)
+        return row is not None and row.reads_only
 
     def _is_batch_of_reads(self, params: Mapping[str, Any]) -> bool:
         try:

@@ -1,8 +1,3 @@
-"""Decides when a request may be sent, so that the portal's request limit is not exceeded. It holds the clock that measures waits.
-
-It sends nothing itself and knows nothing of HTTP.
-"""
-
 import asyncio
 import contextlib
 import enum
@@ -19,48 +14,35 @@ from bitrix.limits.shared_level import SharedLevel, Traffic
 Clock = Callable[[], float]
 Sleep = Callable[[float], Awaitable[None]]
 QUANTUM = 5
-"""At most this many interactive sends of a process are not in the shared counter yet, so it may be too low by this much per process."""
+"""So many interactive sends of a process may not be in the shared counter yet."""
 REPORT_EVERY = 0.5
 _SHORTEST_SLEEP = 0.05
 MOST_BESIDE_PEOPLE = 25
-"""How many requests may be under way when one that no person waits for is sent: a slow portal must leave connections free for people."""
 DUE_AFTER = 5.0
-"""Seconds after which the requests of a lower priority are due although better ones wait: however busy people are, nothing stands still."""
+"""Seconds after which a lower priority is due although better ones wait: nothing stands still."""
 
 
 class Priority(enum.IntEnum):
-    """Says which of several waiting requests is sent first.
-
-    The sources of requests of equal priority take turns; the requests of one source are sent in order of arrival.
-    """
+    """Which waiting request goes first."""
 
     INTERACTIVE = 0
-    """A person waits for the answer."""
     RUN = 1
-    """A run that a person has started."""
     PROGRAM = 2
-    """What a program asks over HTTP."""
     BULK = 3
-    """Work of the bot itself that nobody waits for, and reads of whole lists."""
 
 
 class SendResult(enum.Enum):
-    """Tells how the portal's request counter treated one request: it passed, it was refused, or there was no answer (UNHEARD)."""
-
     PASSED = enum.auto()
     REFUSED = enum.auto()
     UNHEARD = enum.auto()
 
 
 _Line = tuple[Priority, str]
-"""The priority and the source of requests that wait one behind the other."""
 _Ticket = tuple[_Line, int]
 
 
 @dataclass(frozen=True, slots=True)
 class LimiterState:
-    """What a limiter knows at one moment: the plan, the portal's counter as far as it is known, and the requests of this process."""
-
     rate: float
     burst: float
     """The threshold of the counter; infinite for a plan without one."""
@@ -70,12 +52,7 @@ class LimiterState:
 
 
 class Limiter:
-    """Lets requests through one by one, so that the portal's request counter stays below its threshold.
-
-    One limiter serves all clients of a portal in a process. `shared` is a copy of the counter that all processes share. While the counter
-    is far below the threshold, an interactive request goes at once and is added to `shared` within half a second. Any other request is
-    added to `shared` first. After each `acquire` the caller must call `settle` once.
-    """
+    """Lets requests through below the portal's threshold. After each `acquire` call `settle` once."""
 
     def __init__(
         self,
@@ -87,10 +64,6 @@ class Limiter:
         sleep: Sleep = asyncio.sleep,
         waited: Callable[[float], None] = lambda _: None,
     ) -> None:
-        """Set up the limits of the portal's plan: `rate` is the requests per second, `burst` the threshold of the counter.
-
-        `waited` is called with the seconds that each request had to wait. Raises ValueError if the limits allow no requests.
-        """
         self.clock = clock
         self.sleep = sleep
         self._waited = waited
@@ -104,20 +77,14 @@ class Limiter:
         self._telling: asyncio.Task[None] | None = None
         self._numbers = itertools.count()
         self._lines: dict[_Line, dict[int, asyncio.Event]] = {}
-        """The waiting requests in order; the line that was served last is the last one."""
         self._served_at: dict[Priority, float] = {}
-        """When a request of this priority was last sent, or the first one of those that wait came."""
 
     @classmethod
     def create_unlimited(cls, *, clock: Clock = time.monotonic, sleep: Sleep = asyncio.sleep) -> Self:
-        """Return a limiter that lets every request through at once."""
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
     async def acquire(self, priority: Priority = Priority.INTERACTIVE, source: str = "") -> None:
-        """Wait until one request may be sent, and add it to the counter. `source` says for whom it is sent.
-
-        If the wait is cancelled, nothing is added, and the requests that wait behind this one go on.
-        """
+        """Wait until one request may be sent, and count it."""
         ticket, asked_at = ((priority, source), next(self._numbers)), self.clock()
         if not any(line[0] is priority for line in self._lines):
             self._served_at[priority] = asked_at
@@ -135,7 +102,7 @@ class Limiter:
             self._leave(ticket, is_sent=is_sent)
 
     def settle(self, fate: SendResult) -> None:
-        """Record what became of one request (`fate`). If the portal refused it, the counter is assumed to be full."""
+        """If the portal refused the request, the counter is assumed to be full."""
         self._in_flight -= 1
         if fate is not SendResult.UNHEARD:
             self._heard_at = self.clock()
@@ -146,12 +113,10 @@ class Limiter:
         self._call_next()
 
     def describe(self) -> LimiterState:
-        """Return what is known now; changes nothing."""
         level = self._plan.drain(self._level, self.clock() - self._seen_at)
         return LimiterState(self._plan.rate, self._plan.burst, level, sum(map(len, self._lines.values())), self._in_flight)
 
     async def aclose(self) -> None:
-        """Add the requests not yet reported to the shared counter, and end the background task."""
         if self._telling is not None:
             self._telling.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -160,10 +125,6 @@ class Limiter:
             await self._shared.add(self._plan, self._take_unreported())
 
     async def _try(self, ticket: _Ticket) -> float | None:
-        """Return 0 if the request of this ticket may be sent now, or the seconds until it should try again.
-
-        None means that it must wait until `_call_next` wakes it. `ticket` is its line and its number.
-        """
         priority = ticket[0][0]
         if self._find_next() != ticket:
             return None
@@ -180,24 +141,19 @@ class Limiter:
         return min(delay, max(_SHORTEST_SLEEP, self._served_at[priority] + DUE_AFTER - self.clock()))
 
     def _find_next(self) -> _Ticket | None:
-        """Return the request that is sent next; None if those that wait may not be sent beside the ones that are under way."""
         is_crowded = self._in_flight >= MOST_BESIDE_PEOPLE or self._must_probe()
         lines = [line for line in self._lines if line[0] is Priority.INTERACTIVE or not is_crowded]
         if not lines:
             return None
         due = [line for line in lines if line[0] is not Priority.INTERACTIVE and self._is_due(line[0])]
-        line = min(due, key=lambda one: self._served_at[one[0]]) if due else min(lines, key=lambda one: one[0])
+        line = min(due, key=lambda candidate: self._served_at[candidate[0]]) if due else min(lines, key=lambda candidate: candidate[0])
         return line, next(iter(self._lines[line]))
 
     def _is_due(self, priority: Priority) -> bool:
-        """Return whether a waiting request of this priority need not leave anything to people."""
         return priority is Priority.INTERACTIVE or self.clock() - self._served_at[priority] >= DUE_AFTER
 
     def _must_probe(self) -> bool:
-        """Return whether a request that no person waits for must wait for the answer to the one that is under way.
-
-        After a long time without answers the counter's state is not known, so such work sends a single request first.
-        """
+        """After a long silence the counter is not known, so work beside people sends a single request first."""
         silent = self.clock() - self._heard_at >= self._plan.seconds_to_drain
         return self._plan.is_limited and silent and self._in_flight > 0
 

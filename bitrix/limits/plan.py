@@ -1,23 +1,16 @@
-"""Computes the portal's request counter, a leaky bucket, according to the portal's plan. It knows no clock and sends nothing."""
-
 import math
 import re
 from dataclasses import dataclass
 
 SPARE = 1.0
-"""How many requests are kept free below the threshold, because two may arrive at the portal closer together than they were sent.
-
-One request is half a second of draining on the standard plan."""
+"""Requests kept free: two may arrive closer together than they were sent. One is half a second on the standard plan."""
 
 _OWN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)/(\d{1,5})", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The request limit of a portal: a counter that each request raises by one and that falls by `rate` per second.
-
-    A request that would raise it above `burst` is refused. Raises ValueError for a plan that allows no requests.
-    """
+    """Each request raises the counter by one, and it falls by `rate` per second."""
 
     rate: float = 2.0
     burst: float = 50.0
@@ -29,42 +22,33 @@ class Plan:
 
     @property
     def is_limited(self) -> bool:
-        """Whether the plan has a threshold; false for the plan "off"."""
         return math.isfinite(self.burst)
 
     @property
     def ceiling(self) -> float:
-        """The highest counter that this program allows, a little below the portal's threshold."""
+        """A little below the portal's threshold."""
         return max(1.0, self.burst - SPARE)
 
     @property
     def kept_for_people(self) -> float:
-        """How much of the counter is left free for requests that a person waits for: a fifth, which is a lookup and a change at once."""
+        """A fifth of the counter: a lookup and a change at once."""
         return self.burst / 5
 
     @property
     def seconds_to_drain(self) -> float:
-        """The seconds until a full counter is empty. A counter that was read longer ago says nothing about the present one."""
+        """A counter read longer ago says nothing about the present one."""
         return self.burst / self.rate
 
     def drain(self, level: float, seconds: float) -> float:
-        """Return the counter after `seconds` without requests."""
         return max(0.0, level - max(0.0, seconds) * self.rate)
 
     def apply_traffic(self, level: float, sent: int, refused: int) -> float:
-        """Return the counter after `sent` requests, of which the portal refused `refused`.
-
-        A refusal shows that the counter was full, and refused requests may count, too. So the counter is raised to the ceiling, and then by
-        `refused`.
-        """
+        """A refusal shows that the counter was full, and refused requests may count, too."""
         level += sent
         return max(level, self.ceiling) + refused if refused and self.is_limited else level
 
     def wait(self, level: float, *, beside_people: bool = False) -> float:
-        """Return the seconds until the counter has room for one more request; 0 if it has room now.
-
-        A request that no person waits for goes `beside_people`: it leaves them their part, unless the plan is too small for that.
-        """
+        """Seconds until there is room for one more."""
         if not self.is_limited:
             return 0.0
         over = level + 1 - (max(1.0, self.ceiling - self.kept_for_people) if beside_people else self.ceiling)
@@ -75,7 +59,6 @@ PLANS = {"standard": Plan(), "enterprise": Plan(5.0, 250.0), "off": Plan(burst=m
 
 
 def parse_plan(text: str) -> Plan:
-    """Return the plan with the name `text`, or one from a text like 10/300 (rate/burst). Raises ValueError for any other text."""
     if text in PLANS:
         return PLANS[text]
     own = _OWN.fullmatch(text)

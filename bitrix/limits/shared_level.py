@@ -1,8 +1,4 @@
-"""A copy of the portal's request counter that all processes share: one value in a store, changed by compare-and-set.
-
-It only helps to stay below the limit. If the store fails, calls go on, and the failure is logged. The module does not know what the store
-is.
-"""
+"""A copy of the portal's request counter that all processes share."""
 
 import logging
 import math
@@ -15,38 +11,32 @@ from bitrix.limits.plan import Plan
 
 log = logging.getLogger(__name__)
 _TRIES = 100
-"""How often a swap is tried: each failed one means that another process counted a send, and so many sends fill the counter."""
+"""Each failed swap means that another process counted a send, and so many fill the counter."""
 _REST = timedelta(seconds=30)
 """How long the store is not used after an error, because each use may take seconds to fail."""
 _SKEW = timedelta(seconds=5)
 _OVER = 20.0
-"""How far above its ceiling a stored counter is believed (each refusal lifts it by one); a higher one is invalid."""
+"""How far above its ceiling a stored counter is believed; a higher one is invalid."""
 
 
 class LevelStore(Protocol):
-    """The store for the shared counter. Its methods may raise any error."""
+    """Its methods may raise any error."""
 
-    async def get_value(self, key: str) -> str | None:
-        """Return the value stored under `key`, or None if there is none."""
+    async def get_value(self, key: str) -> str | None: ...
 
     async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """Store `value` under `key` and return True if the stored value equals `expected` (None: nothing is stored).
-
-        Return False if another process has changed the value meanwhile.
-        """
+        """False if the stored value is not `expected` (None: nothing is stored)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """The numbers of requests that one process has sent, and that the portal has refused, since its last report to the other processes."""
-
     sent: int = 0
     refused: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The shared counter (`level`), and the seconds to wait before the next try. If `wait` is 0, the request was counted and may go."""
+    """`wait` in seconds."""
 
     level: float
     wait: float
@@ -57,10 +47,7 @@ def _utc_now() -> datetime:
 
 
 class SharedLevel:
-    """The counter of one portal in the shared store; safe to use from many tasks and processes."""
-
     def __init__(self, store: LevelStore, portal: str, *, now: Callable[[], datetime] = _utc_now) -> None:
-        """Keep the store. `now` is the wall clock, because processes share no other clock."""
         self._store = store
         self._key = f"bitrix.level.{portal}"
         self._now = now
@@ -68,15 +55,10 @@ class SharedLevel:
         self._failing = False
 
     async def add(self, plan: Plan, traffic: Traffic) -> float | None:
-        """Add the requests in `traffic` to the shared counter, and return the counter; None if the store failed."""
         place = await self._try_move(plan, traffic, places=0)
         return place.level if place else None
 
     async def take(self, plan: Plan, traffic: Traffic, *, beside_people: bool = False) -> Place | None:
-        """Add the requests in `traffic` to the shared counter, and one more if it fits; return the result, None if the store failed.
-
-        `beside_people` says that the one more leaves people their part, as for `Plan.wait`.
-        """
         return await self._try_move(plan, traffic, places=1, beside_people=beside_people)
 
     async def _try_move(self, plan: Plan, traffic: Traffic, *, places: int, beside_people: bool = False) -> Place | None:
@@ -108,10 +90,6 @@ class SharedLevel:
         return None
 
     def _drain(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
-        """Return (present counter, time of this value, whether the row must be rewritten).
-
-        A row must be rewritten if it is invalid or dated too far in the future. `row` is the stored text, None if there is none.
-        """
         now = self._now()
         if row is None:
             return 0.0, now, False
@@ -126,7 +104,6 @@ class SharedLevel:
 
 
 def _parse_row(row: str) -> tuple[float, datetime] | None:
-    """Return (counter, time) from the stored text; None if the text is invalid."""
     level, _, moment = row.partition(" ")
     try:
         stored = float(level), datetime.fromisoformat(moment)
