@@ -50,7 +50,7 @@ def resolve_date(
     key = to_field_key(split_operator(field)[1])
     pure = kind == "date" if kind in {"date", "datetime"} else holds_day(key)
     when_purpose: WhenPurpose = "day" if pure else "reminder" if key == _REMINDER else "deadline"
-    found = parse_when(words, now=now, zone=actor.time_zone, wanted=when_purpose, past=find_past_rule(purpose))
+    found = parse_when(words, now=now, zone=actor.time_zone, purpose=when_purpose, past=find_past_rule(purpose))
 
     def label(when: When) -> str:
         today = now.astimezone(ZoneInfo(actor.time_zone)).date()

@@ -1,4 +1,4 @@
-"""Computes weeks, months, quarters, half-years and years as stretches of days. A week begins on Monday."""
+"""Stretches of days: weeks, which begin on Monday, months, quarters, half-years and years."""
 
 from calendar import monthrange
 from collections.abc import Mapping
@@ -9,19 +9,15 @@ from typing import Final, Literal
 
 Unit = Literal["days", "weeks", "months", "quarters", "halves", "years"]
 _MONTHS: Final[dict[Unit, int]] = {"months": 1, "quarters": 3, "halves": 6, "years": 12}
-"""The units that consist of months, with their number of months."""
 _STATED: Final[tuple[Unit, ...]] = ("weeks", "months", "quarters", "years")
-"""The units whose bounds the prompt states."""
 _WEEK: Final = 7
 
 
 def to_monday(day: date) -> date:
-    """Return the Monday of the day's calendar week."""
     return day - timedelta(days=day.weekday())
 
 
 def find_start(unit: Unit, day: date) -> date:
-    """Return the first day of the week, month … in which `day` lies."""
     if unit in _MONTHS:
         count = _MONTHS[unit]
         return date(day.year, (day.month - 1) // count * count + 1, 1)
@@ -29,10 +25,7 @@ def find_start(unit: Unit, day: date) -> date:
 
 
 def add_units(unit: Unit, day: date, count: int) -> date:
-    """Return the day `count` weeks, months … after `day` (before it for a negative count).
-
-    It is the same day of the month, or the last day of a shorter month. Raises ValueError or OverflowError beyond the calendar.
-    """
+    """The same day of the month, or the last of a shorter one. Raises ValueError or OverflowError beyond the calendar."""
     if unit in _MONTHS:
         year, month = add_to_month(day.year, day.month, count * _MONTHS[unit])
         return date(year, month, min(day.day, monthrange(year, month)[1]))
@@ -40,28 +33,26 @@ def add_units(unit: Unit, day: date, count: int) -> date:
 
 
 def find_unit(unit: Unit, day: date, shift: int = 0) -> tuple[date, date]:
-    """Return the first day of a week, month … and the first day after it: of that in which `day` lies, or `shift` units later."""
+    """The first day, and the first day after the unit."""
     start = add_units(unit, find_start(unit, day), shift)
     return start, add_units(unit, start, 1)
 
 
 def add_to_month(year: int, month: int, count: int) -> tuple[int, int]:
-    """Return the year and the month `count` months after the given month."""
     year, month = divmod(year * 12 + month - 1 + count, 12)
     return year, month + 1
 
 
 def find_last_day(year: int, month: int) -> date:
-    """Return the last day of a month."""
     return date(year, month, monthrange(year, month)[1])
 
 
 @lru_cache(maxsize=8)  # the same for every turn of a day
 def format_bounds(today: date) -> Mapping[str, str]:
-    """Return the first and the last day of this and the last week, month, quarter and year, for the prompt: "2026-11-23..2026-11-29"."""
-    found = {}
+    """For the prompt: "last week" -> "2026-11-23..2026-11-29"."""
+    bounds_by_name = {}
     for name, shift in (("this", 0), ("last", -1)):
         for unit in _STATED:
             first, stop = find_unit(unit, today, shift)
-            found[f"{name} {unit.removesuffix('s')}"] = f"{first}..{stop - timedelta(days=1)}"
-    return MappingProxyType(found)
+            bounds_by_name[f"{name} {unit.removesuffix('s')}"] = f"{first}..{stop - timedelta(days=1)}"
+    return MappingProxyType(bounds_by_name)

@@ -1,8 +1,4 @@
-"""Formats days and times for Bitrix24, for people and for the prompt, in Russian and English.
-
-It also defines the possible results of parsing a date (`When`, `Choice`, `Past`, `Unclear`). A date without a time is never converted
-between time zones.
-"""
+"""Days and times for Bitrix24, for people and for the prompt. A date without a time is never converted between time zones."""
 
 import re
 from dataclasses import dataclass
@@ -25,10 +21,7 @@ WhenReason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The result for words with one meaning: a day and a time in the person's time zone.
-
-    `has_time` is False if the person named no hour; a default hour then stands in `at`.
-    """
+    """A day and a time in the person's zone; without `has_time` a default hour stands in `at`."""
 
     day: date
     at: datetime
@@ -37,22 +30,16 @@ class When:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The result for words with two to six possible meanings, the most likely first; the person sees them as buttons."""
-
     options: tuple[When, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The result for words whose only meaning is a time in the past; the person is told that it is over and asked to name another."""
-
     value: When
 
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """The result for words without a usable meaning; `value_references.format_date_question` builds the question to the person."""
-
     reason: WhenReason
 
 
@@ -65,49 +52,45 @@ _ISO_DAY: Final = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:[T ].*)?")
 
 
 def to_bitrix_date(day: date) -> str:
-    """Format a day for a field of the portal that holds only a date, such as CLOSEDATE: "2026-12-25"."""
     return date(day.year, day.month, day.day).isoformat()
 
 
 def to_bitrix_datetime(at: datetime) -> str:
-    """Format a time for the portal with its offset from UTC: "2026-12-25T18:00:00+03:00". Raises ValueError if it has no offset.
-
-    The portal would read a time without an offset in its own time zone.
-    """
+    """ "2026-12-25T18:00:00+03:00". Raises ValueError without an offset, which the portal would read in its own zone."""
     if at.tzinfo is None:
         raise ValueError("a moment for the portal must carry its offset")
     return at.isoformat(timespec="seconds")
 
 
 def parse_portal_date(value: str) -> date:
-    """Parse the date at the beginning of a portal's value such as "2026-12-25T18:00:00+03:00". Raises ValueError if there is none."""
-    found = _ISO_DAY.fullmatch(value.strip())
-    if found is None:
+    """Raises ValueError if the value does not begin with a date."""
+    match = _ISO_DAY.fullmatch(value.strip())
+    if match is None:
         raise ValueError("the value does not begin with a date")
-    return date.fromisoformat(found[1])
+    return date.fromisoformat(match[1])
 
 
 def format_day(day: date, *, today: date, locale: Locale = "ru") -> str:
-    """Format a day as «пт, 25 декабря», with the year if it is not the year of `today`."""
+    """«пт, 25 декабря», with the year if it is not that of `today`."""
     year = "" if day.year == today.year else f" {day.year}"
     return f"{_WEEKDAYS[locale][day.weekday()]}, {day.day} {_MONTHS[locale][day.month - 1]}{year}"
 
 
 def format_short_day(day: date, locale: Locale, *, has_year: bool = False) -> str:
-    """Format a day as «22.11», or in English as "22 Nov", to stand before an hour; with the year as «22.11.2026» or "22 Nov 2026"."""
+    """«22.11» or "22 Nov", to stand before an hour."""
     if locale == "en":
         return f"{day.day} {_MONTHS[locale][day.month - 1][:3]}" + (f" {day.year}" if has_year else "")
     return f"{day:%d.%m.%Y}" if has_year else f"{day:%d.%m}"
 
 
 def format_when(when: When, *, now: datetime, locale: Locale = "ru") -> str:
-    """Format a time as «пт, 25 декабря, 18:00» in the time zone it is given in; the year is added if it is not the current one."""
+    """«пт, 25 декабря, 18:00» in the zone of the time."""
     today = now.astimezone(when.at.tzinfo).date()
     return f"{format_day(when.at.date(), today=today, locale=locale)}, {when.at:%H:%M}"
 
 
 def format_calendar(now: datetime, zone: str, *, days: int = 14, locale: Locale = "ru") -> list[str]:
-    """Return one line for each of the next `days` days, today included, for the prompt: «пн 23.11 (2026-11-23) — сегодня»."""
+    """Lines for the prompt: «пн 23.11 (2026-11-23) — сегодня»."""
     today = now.astimezone(ZoneInfo(zone)).date()
     return list(_format_lines(today, days, locale))
 

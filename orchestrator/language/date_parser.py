@@ -1,13 +1,7 @@
-"""Parses the words with which a person names a day or a time, in that person's time zone; unclear words lead to a question, not to a guess.
+"""Parses the words for a day or a time in the person's zone; unclear words lead to a question, not to a guess.
 
-Periods, as filters need them, are parsed by `periods`.
-
-Rules: a day without an hour means 18:00, and for a reminder 09:00 (18:00 if it is today and later than 09:00). A weekday means the next one
-to come; a person who names today's weekday is offered today and the same day of next week. «Следующий» means the next calendar week, which
-begins on Monday. The working week ends on Friday. A date without a year means the nearest such date; a day of the month means the next one
-to come. «Утром» is 10:00, «днём» and «после обеда» 15:00, «вечером» 19:00. For an hour from 1 to 7 without a part of the day, two times are
-offered, the afternoon first. A text with two different days or hours is rejected as unclear. Words about what has been (see `past` of
-`parse_when`) look back: «в пятницу» is the last one, «15 октября» the last such day.
+A day without an hour means 18:00, for a reminder 09:00. «Следующий» is the next calendar week. An hour from 1 to 7 is offered twice, the
+afternoon first. Of two different days or hours none is taken.
 """
 
 import re
@@ -65,39 +59,34 @@ _ISO_MOMENT: Final = re.compile(
     r"([0-9]{4}-[0-9]{2}-[0-9]{2})[tT ]([0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?) ?([zZ]|[+-][0-9]{2}:?[0-9]{2})?", re.ASCII
 )
 _LONGEST: Final = 1000
-"""A text of more characters names no day: nobody writes one so, and to search it would take long."""
+"""Nobody names a day in more characters, and to search them would take long."""
 
 
 def parse_when(
-    text: str, *, now: datetime, zone: str, wanted: WhenPurpose = "deadline", past: PastRule = "refused"
+    text: str, *, now: datetime, zone: str, purpose: WhenPurpose = "deadline", past: PastRule = "refused"
 ) -> When | Choice | Past | Unclear:
-    """Parse the day or time that `text` names: return its meaning, several meanings, a past one, or the reason why it is unclear.
+    """`purpose`: "deadline", "reminder", or "day" (a field without a time, for which today is never past).
 
-    `now` is the current time with a time zone, and `zone` the person's zone. `wanted` says what the day or time is for: "deadline",
-    "reminder", or "day" for a field that holds only a date; with "day", today never counts as past. `past` says what becomes of a past
-    meaning: "refused" gives `Past`, "named" does so only for an hour of today («в 11»), and with "meant" words look back, since they are
-    about what has been. An unusual text raises no error; a `now` without a time zone or an unknown `zone` does.
+    `past`: "refused" gives `Past`, "named" only for an hour of today («в 11»), "meant" looks back. No text raises an error; a `now`
+    without a zone does.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
     here = now.astimezone(ZoneInfo(zone))
     try:
-        return _decide(normalize_text(text), _Place(here, wanted, past)) if len(text) <= _LONGEST else Unclear("no_date")
+        return _decide(normalize_text(text), _Place(here, purpose, past)) if len(text) <= _LONGEST else Unclear("no_date")
     except UnclearPhrase as refused:
         return refused.unclear
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What a day or time is sought for: the present time in the person's zone, the purpose, and what becomes of a past meaning."""
-
     here: datetime
     wanted: WhenPurpose
     past: PastRule
 
     @property
     def today(self) -> date:
-        """The person's present day."""
         return self.here.date()
 
 
@@ -129,15 +118,12 @@ def _decide(text: str, place: _Place) -> When | Choice | Past | Unclear:
 
 
 def read_iso_moment(text: str, here: datetime) -> datetime | None:
-    """Return the time that a text in ISO form means (2026-10-15T15:00+03:00); without an offset it is one of the person's zone.
-
-    None for any other text, also for a day without a time. Raises UnclearPhrase if there is no such time.
-    """
-    found = _ISO_MOMENT.fullmatch(text.strip())
-    if found is None:
+    """None for any other text than 2026-10-15T15:00+03:00. Without an offset in the person's zone. Raises UnclearPhrase."""
+    match = _ISO_MOMENT.fullmatch(text.strip())
+    if match is None:
         return None
     try:
-        moment = datetime.fromisoformat(found[1] + "T" + found[2] + (found[3] or "").upper())
+        moment = datetime.fromisoformat(match[1] + "T" + match[2] + (match[3] or "").upper())
         if moment.tzinfo is None:
             moment = build_when(moment.date(), moment.time(), here, has_time=True).at
         return moment.astimezone(here.tzinfo).replace(microsecond=0)
@@ -146,22 +132,18 @@ def read_iso_moment(text: str, here: datetime) -> datetime | None:
 
 
 def _add_span(span: timedelta, place: _Place) -> When | Past:
-    """Return the time `span` after now. It is added in UTC, so that «через 2 часа» is two real hours even when the clocks change."""
+    """Added in UTC, so that «через 2 часа» is two real hours even when the clocks change."""
     at = add_span(span, place.here)
     when = When(at.date(), at, has_time=True)
     return Past(when) if span < timedelta() and place.past == "refused" else when
 
 
 def add_span(span: timedelta, here: datetime) -> datetime:
-    """Return the time `span` after `here`, to the minute."""
     return (here.astimezone(UTC) + span).astimezone(here.tzinfo).replace(second=0, microsecond=0)
 
 
 def intersect_days(day_phrases: list[DayPhrase]) -> tuple[date, ...]:
-    """Return the days on which all the day phrases of one text agree; raise UnclearPhrase if they contradict each other.
-
-    Examples of texts with two phrases: «завтра, в пятницу», «на следующей неделе в среду», «в пятницу 25 декабря».
-    """
+    """The days on which all phrases agree: «в пятницу 25 декабря». Raises UnclearPhrase."""
     weekdays = {day_phrase.weekday for day_phrase in day_phrases if day_phrase.weekday is not None}
     dated = {day_phrase.days: day_phrase for day_phrase in day_phrases if day_phrase.weekday is None}
     if len(weekdays) > 1 or len(dated) > 1:
@@ -180,7 +162,6 @@ def intersect_days(day_phrases: list[DayPhrase]) -> tuple[date, ...]:
 
 
 def _build_far_moment(day: date, at: time, zone: tzinfo, place: _Place) -> When:
-    """Return the moment in the person's zone at which it is `at` in the zone `zone`; the day is one of the person's calendar."""
     moment = build_when(day, at, place.here.astimezone(zone), has_time=True).at.astimezone(place.here.tzinfo)
     return When(day if place.wanted == "day" else moment.date(), moment, has_time=True)
 
@@ -205,10 +186,7 @@ def _build_moments(days: tuple[date, ...], hour: Hour | None, place: _Place) -> 
 
 
 def build_when(day: date, at: time, here: datetime, *, has_time: bool) -> When:
-    """Return the time `at` on `day` in the time zone of `here`; `has_time` says whether the person named the hour.
-
-    A time that does not exist, because the clocks go forward on that day, is moved forward by the skipped hour.
-    """
+    """An hour that the clocks skip on that day is moved forward."""
     wall = datetime.combine(day, at.replace(microsecond=0), tzinfo=here.tzinfo)
     return When(day, wall.astimezone(UTC).astimezone(here.tzinfo), has_time=has_time)
 

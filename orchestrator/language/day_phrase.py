@@ -1,5 +1,3 @@
-"""What a phrase about a day is read into: its parts, the days that it means, and the error of a phrase that names no clear day."""
-
 from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
@@ -9,13 +7,11 @@ from orchestrator.language.date_format import Unclear, WhenReason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """The parts of a phrase that the named groups of a pattern matched; "" for a group without a match."""
+    """The named groups of a pattern; "" for a group without a match."""
 
     text: str
-    """The whole phrase."""
     year: str = ""
     month: str = ""
-    """The month as a number."""
     month_name: str = ""
     day: str = ""
     word: str = ""
@@ -29,11 +25,7 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class DayPhrase:
-    """The meaning of one phrase: one or more possible days, and for some phrases a weekday, a week or a time span.
-
-    `weekday` (0 is Monday) is set if only a weekday was named. `week` is the Monday of a named week. `span` is the time from now; it then
-    stands in place of the days.
-    """
+    """`weekday` (0 is Monday) if only a weekday was named; `week` is the Monday of a named week; `span` stands in place of the days."""
 
     days: tuple[date, ...] = ()
     weekday: int | None = None
@@ -42,15 +34,12 @@ class DayPhrase:
 
 
 Look = Literal["ahead", "back"]
-"""Which day words without a year mean: one that is planned, or one that has been («в пятницу», «15 октября»)."""
+"""Which day words without a year mean: a planned one, or one that has been."""
 
 
 @dataclass(frozen=True, slots=True)
 class Anchor:
-    """The day from which words such as «вчера» count, and the direction in which days without a year are sought.
-
-    `after` is the first day of a range whose end is read: the end is the first fitting day that does not lie before it.
-    """
+    """The day from which words count. `after` is the first day of a range whose end is read."""
 
     today: date
     look: Look = "ahead"
@@ -58,11 +47,6 @@ class Anchor:
 
 
 class UnclearPhrase(Exception):
-    """The error that a phrase names no clear day or hour.
-
-    `date_parser.parse_when` catches this error and returns the error's field `unclear`, a result of the type `Unclear`.
-    """
-
     def __init__(self, reason: WhenReason) -> None:
         super().__init__(reason)
         self.unclear = Unclear(reason)

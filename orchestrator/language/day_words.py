@@ -1,8 +1,4 @@
-"""Recognises the days that people name in a text, in Russian and English. Hours are recognised by the module `hour_words`.
-
-Each form is a pattern and a function for one kind of phrase; which forms are read, and in what order, says data/language/date_forms.yaml.
-The phrase that was read is replaced by blanks, so that no digit is read twice. Forms of more specific phrases come first.
-"""
+"""Recognises days in a text. The more specific forms come first, and what was read is blanked, so that no digit is read twice."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -37,9 +33,7 @@ _CALENDAR_UNITS: Final[Mapping[str, Unit]] = {
     "years": "years",
 }
 _LEAP_CYCLE: Final = 9
-"""Within so many years each day of the calendar comes once, also 29 February."""
 _MONTHS_OF_31: Final = 3
-"""Within so many months there is one that has the day 31."""
 _HALF: Final = _WORDS.read_words("units", "half")
 _MONEY: Final = rf"(?! ?(?:{_WORDS.join_patterns('money_follows')}))"
 _YEAR: Final = (
@@ -59,10 +53,7 @@ Recognisers = tuple[tuple[re.Pattern[str], Recogniser], ...]
 
 
 def find_days(text: str, anchor: Anchor, recognisers: Recognisers | None = None) -> tuple[list[DayPhrase], str]:
-    """Find the day phrases of a text; return their meanings, and the text with "|" in place of these phrases. Raises `UnclearPhrase`.
-
-    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. `recognisers` are those of the file's table by default.
-    """
+    """The meanings, and the folded text with "|" in place of the phrases. Raises `UnclearPhrase`."""
     day_phrases: list[DayPhrase] = []
     for pattern, read in _list_recognisers() if recognisers is None else recognisers:
         day_phrases += [read(Groups(text=match.group(), **match.groupdict("")), anchor) for match in pattern.finditer(text)]
@@ -71,12 +62,12 @@ def find_days(text: str, anchor: Anchor, recognisers: Recognisers | None = None)
 
 
 def build_recognisers(names: Iterable[str]) -> Recognisers:
-    """Return the recognisers of the forms `names`, in this order. Raises SettingsError for a form that the program does not know."""
-    listed = tuple(names)
-    unknown = [name for name in listed if name not in _FORMS]
+    """Raises SettingsError for an unknown form."""
+    form_names = tuple(names)
+    unknown = [name for name in form_names if name not in _FORMS]
     if unknown:
         raise SettingsError(f"data/language/date_forms.yaml: no such form of a day: {', '.join(unknown)}")
-    return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in listed)
+    return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in form_names)
 
 
 def _read_full_date(groups: Groups, anchor: Anchor) -> DayPhrase:
@@ -102,11 +93,9 @@ def _read_short_date(groups: Groups, anchor: Anchor) -> DayPhrase:
 
 
 def _pick_year(month: int, day: int, anchor: Anchor) -> date:
-    """Return the given day in the year that fits best.
+    """Back: the last such day.
 
-    Looking back, it is the last such day up to today. Looking ahead, it is that of this year or, if it is past and next year's is nearer to
-    today, that of the next; for a day that has just passed, the result is in the past, and the caller asks for another. The end of a range
-    is the first such day from its beginning on.
+    Ahead: this year's, or next year's if that is nearer; a day just past stays past. In a range: from its beginning on.
     """
     options = list(_list_days(month, day, anchor.today.year))
     if not options:
@@ -122,7 +111,6 @@ def _pick_year(month: int, day: int, anchor: Anchor) -> date:
 
 
 def _list_days(month: int, day: int, year: int) -> Iterator[date]:
-    """Yield the given day in the years around `year` in which it exists, the earliest first."""
     for near in range(max(year - _LEAP_CYCLE, MINYEAR), min(year + _LEAP_CYCLE, MAXYEAR) + 1):
         try:
             yield date(near, month, day)
@@ -139,7 +127,6 @@ def _read_day_of_month(groups: Groups, anchor: Anchor) -> DayPhrase:
 
 
 def _read_day_of_named_month(groups: Groups, anchor: Anchor) -> DayPhrase:
-    """Read «15 числа следующего месяца», «15 числа января»."""
     if groups.month_name:
         return DayPhrase((_pick_year(find_month(groups.month_name), int(groups.day), anchor),))
     year, month = shift_month(groups, anchor)
@@ -147,7 +134,7 @@ def _read_day_of_named_month(groups: Groups, anchor: Anchor) -> DayPhrase:
 
 
 def _pick_month(number: int, anchor: Anchor) -> date:
-    """Return the last day up to today that has this number in its month, or the first from the beginning of a range on."""
+    """The last such day up to today, or the first from the beginning of a range on."""
     start, step = (anchor.today, -1) if anchor.after is None else (anchor.after, 1)
     for count in range(_MONTHS_OF_31):
         year, month = add_to_month(start.year, start.month, count * step)
@@ -179,7 +166,6 @@ def _read_hours_and_minutes(groups: Groups, _anchor: Anchor) -> DayPhrase:
 
 
 def _compute_distant_day(groups: Groups, today: date, sign: int) -> DayPhrase:
-    """Return the day or the span of time that lies as far ahead as the phrase says, or as far back for a `sign` of -1."""
     count, half = sign * parse_count(groups.number), groups.unit.startswith(_HALF) or groups.number.startswith("half")
     unit = find_unit_name(groups.unit)
     if unit == "minutes":
@@ -196,7 +182,6 @@ def _compute_distant_day(groups: Groups, today: date, sign: int) -> DayPhrase:
 
 
 def find_unit_name(word: str) -> str:
-    """Return which unit of time a word names, in any of its forms: "minutes", "hours", "days" … "years"."""
     return find_meaning(word, _UNITS)
 
 
@@ -207,13 +192,12 @@ def _build_span(span: timedelta) -> Recogniser:
     return read_span
 
 
-def parse_count(written: str) -> int:
-    """Return the number that stands before a unit, in digits or in words; 1 if there is none."""
-    if written.isdigit():
-        return int(written)
-    if written in _PAIR:
+def parse_count(text: str) -> int:
+    if text.isdigit():
+        return int(text)
+    if text in _PAIR:
         return 2
-    return sum(VALUES.get(word, 0) for word in written.split()) or 1
+    return sum(VALUES.get(word, 0) for word in text.split()) or 1
 
 
 def _read_end(groups: Groups, anchor: Anchor) -> DayPhrase:
@@ -231,7 +215,6 @@ def _read_end(groups: Groups, anchor: Anchor) -> DayPhrase:
 
 
 def _find_end_of_week(day: date) -> DayPhrase:
-    """Return the last working day (Friday) of the week in which `day` lies, or Sunday if `day` is on a weekend."""
     monday = to_monday(day)
     friday, sunday = monday + timedelta(days=_FRIDAY), monday + timedelta(days=_WEEK - 1)
     return DayPhrase((friday if day <= friday else sunday,))
@@ -322,5 +305,5 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
 
 @cache
 def _list_recognisers() -> Recognisers:
-    """Return the recognisers of all forms, whose patterns take 25 ms to compile: few texts name a day."""
+    """The patterns take 25 ms to compile, and few texts name a day."""
     return build_recognisers(list_day_forms())

@@ -1,5 +1,3 @@
-"""Divides a message into the person's own words and the lines that are marked as somebody else's. Pure."""
-
 import re
 from typing import Final, NamedTuple
 
@@ -7,14 +5,12 @@ _MARKED: Final = re.compile(r"\s{0,3}(?:>|＞|&gt;)")
 
 
 class SplitText(NamedTuple):
-    """A message divided into the person's own words and the text of others (`foreign`); either may be ""."""
-
     own: str
     foreign: str
 
 
 def split_foreign_text(text: str) -> SplitText:
-    """Divide a message: lines that begin with ">" are text of others, as front ends write quotations and blocks of code."""
+    """Lines that begin with ">" are text of others."""
     own, foreign = list[str](), list[str]()
     for line in text.split("\n"):
         (foreign if _MARKED.match(line) else own).append(line)

@@ -1,4 +1,4 @@
-"""Recognises hours as people name them, in Russian and English: «в 11», «в 5 вечера», «утром», "at 3 pm"."""
+"""Recognises hours: «в 11», «в 5 вечера», «утром», "at 3 pm"."""
 
 import re
 from dataclasses import dataclass
@@ -69,17 +69,11 @@ _RANGE: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Hour:
-    """The times that the words for an hour may mean, the more likely first: 17:00 and 5:00 for «в 5»."""
-
     options: tuple[time, ...]
 
 
 def find_hour(text: str) -> tuple[Hour | None, str]:
-    """Return the possible times of the hour that a text names, None if it names none, and the text with "|" in place of these words.
-
-    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it. Raises `UnclearPhrase` if it names several
-    hours or an impossible one.
-    """
+    """None if no hour is named; "|" stands in place of its words. `text` is folded. Raises `UnclearPhrase`."""
     if _RANGE.search(text):
         raise UnclearPhrase("several")
     hours: list[tuple[int, int, str | None, bool]] = []
@@ -100,59 +94,50 @@ def find_hour(text: str) -> tuple[Hour | None, str]:
         text = pattern.sub("|", text)
     if not hours:
         return Hour((part[1],)) if part else None, text
-    hour, minute, half, written = hours[0]
-    return Hour(_list_readings(hour, minute, half or (part[0] if part else None), written=written)), text
+    hour, minute, half, has_minute = hours[0]
+    return Hour(_list_readings(hour, minute, half or (part[0] if part else None), has_minute=has_minute)), text
 
 
 def _find_half(word: str | None) -> str | None:
-    """Return the name of the part of the day that a word such as «утра» or "p.m." means ("morning", "pm"); None if `word` is None."""
     return _HALF_NAMES[word.replace(".", "")] if word else None
 
 
 def _read_groups(
     hour: str | None, minute: str | None = None, half: str | None = None, late: str | None = None
 ) -> tuple[int, int, str | None, bool]:
-    """Return (hour, minute, part of the day, whether the minute was written) from the texts that a pattern's groups matched.
-
-    The part of the day is None if it is not named. `late` is the hour if it stands in a phrase such as «до 18»; `hour` is then None.
-    """
+    """(hour, minute, part of the day or None, whether the minute was written)."""
     return int(hour or late or 0), int(minute or 0), _find_half(half), minute is not None
 
 
-def _read_spoken(found: re.Match[str]) -> tuple[int, int, str | None, bool]:
-    """Return what `_read_groups` returns for an hour in words, with or without minutes in words: «девять тридцать»."""
-    minutes = read_words(found[2].split()) if found[2] else 0
+def _read_spoken(match: re.Match[str]) -> tuple[int, int, str | None, bool]:
+    minutes = read_words(match[2].split()) if match[2] else 0
     if minutes is None:
         raise UnclearPhrase("which_hour")
-    return _SPOKEN_VALUES[found[1]], minutes, _find_half(found["half"]), False
+    return _SPOKEN_VALUES[match[1]], minutes, _find_half(match["half"]), False
 
 
-def _read_half_hour(found: re.Match[str]) -> tuple[int, int, str | None, bool]:
-    """Return what `_read_groups` returns for «пол одиннадцатого» and "half past ten", which are both 10:30."""
-    return _NEXT_HOURS[found[1]] if found[1] else _SPOKEN_VALUES[found[2]], 30, _find_half(found["half"]), False
+def _read_half_hour(match: re.Match[str]) -> tuple[int, int, str | None, bool]:
+    """«пол одиннадцатого», "half past ten": 10:30."""
+    return _NEXT_HOURS[match[1]] if match[1] else _SPOKEN_VALUES[match[2]], 30, _find_half(match["half"]), False
 
 
 def _find_part(text: str) -> tuple[str, time] | None:
     noon = _NOON_WORDS.search(text)
     if noon:
         return "day", time(_NOON)
-    found = [(name, value) for (name, _, value), pattern in zip(_PARTS, _PART_WORDS, strict=True) if pattern.search(text)]
-    if len(found) > 1:
+    parts_of_day = [(name, value) for (name, _, value), pattern in zip(_PARTS, _PART_WORDS, strict=True) if pattern.search(text)]
+    if len(parts_of_day) > 1:
         raise UnclearPhrase("several")
-    return found[0] if found else None
+    return parts_of_day[0] if parts_of_day else None
 
 
-def _list_readings(hour: int, minute: int, half: str | None, *, written: bool) -> tuple[time, ...]:
-    """Return the times that an hour may mean, the more likely first.
-
-    An hour from 1 to 7 without a part of the day (`half`) is more likely in the afternoon. There is only one meaning for other hours («8»),
-    and if the minute was `written` («05:00»).
-    """
+def _list_readings(hour: int, minute: int, half: str | None, *, has_minute: bool) -> tuple[time, ...]:
+    """The more likely first: an hour from 1 to 7 without a part of the day is rather in the afternoon."""
     if hour >= _MIDNIGHT or minute > 59:  # noqa: PLR2004 — minutes of an hour
         raise UnclearPhrase("impossible")
     if half is not None:
         return (time(_to_24_hours(hour, half), minute),)
-    if written or hour >= _FIRST_SURE_HOUR or hour == 0:
+    if has_minute or hour >= _FIRST_SURE_HOUR or hour == 0:
         return (time(hour, minute),)
     return (time(hour + _NOON, minute), time(hour, minute))
 

@@ -1,4 +1,4 @@
-"""Recognises the time zone that people name beside an hour: «в 10 по Москве», "10:00 UTC+5"."""
+"""The time zone beside an hour: «в 10 по Москве», "10:00 UTC+5"."""
 
 import re
 from datetime import timedelta, timezone, tzinfo
@@ -17,23 +17,19 @@ _MOSCOW: Final = timedelta(hours=3)
 
 
 def find_named_zone(text: str) -> tuple[tzinfo | None, str]:
-    """Return the zone that a text names, None if it names none, and the text with "|" in place of these words.
-
-    The text must be as `text.normalize_text` spells it. Raises `UnclearPhrase` for a zone that cannot be known («по местному времени»),
-    and for two of them.
-    """
-    found: list[tzinfo] = []
+    """`text` is normalized. Raises `UnclearPhrase` for a zone that cannot be known («по местному времени»), and for two."""
+    zones: list[tzinfo] = []
     for match in reversed([*_OFFSET.finditer(text)]):
         if match[1] is None and (match[2] != "+" or match[4] is None):
             continue  # «-5» may be anything, and «10:00 -12:00» is two hours
-        found.append(_read_offset(match))
+        zones.append(_read_offset(match))
         text = f"{text[: match.start()]}|{text[match.end() :]}"
     for name, pattern in _list_zones():
         text, count = pattern.subn("|", text)
-        found += [ZoneInfo(name)] * bool(count)
-    if len(found) > 1 or _OTHER.search(text):
+        zones += [ZoneInfo(name)] * bool(count)
+    if len(zones) > 1 or _OTHER.search(text):
         raise UnclearPhrase("which_hour")
-    return found[0] if found else None, text
+    return zones[0] if zones else None, text
 
 
 def _read_offset(match: re.Match[str]) -> tzinfo:

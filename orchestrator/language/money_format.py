@@ -1,7 +1,4 @@
-"""Formats money for people in Russian and English, exact and short, and parses the portal's currency styles and currency names.
-
-A currency setting of the portal that could make one sum look like another is ignored, and the default format is used.
-"""
+"""Formats money, and parses the portal's currency styles. A style that could make one sum look like another is ignored."""
 
 import html
 import re
@@ -28,10 +25,7 @@ _GROUPS: Final = frozenset({"", NO_BREAK_SPACE, ".", ",", "'", "’"})
 
 @dataclass(frozen=True, kw_only=True)
 class CurrencyStyle:
-    """The way in which a currency is written: `prefix` and `suffix` around the number, and the separators in it.
-
-    `point` is the decimal sign and `group` the thousands separator. `point` is "" if the portal sets no usable number format.
-    """
+    """`point` is "" if the portal sets no usable number format."""
 
     prefix: str = ""
     suffix: str = ""
@@ -39,25 +33,20 @@ class CurrencyStyle:
     group: str = ""
     decimals: int = 2
     is_base: bool = False
-    """Whether it is the portal's base currency, which a record without a currency gets."""
 
     @property
     def has_sign(self) -> bool:
-        """Whether the portal defines a sign for the currency."""
         return bool(self.prefix or self.suffix)
 
     def format_number(self, amount: Decimal) -> str:
-        """Format the exact amount with the portal's separators, without the currency sign.
-
-        A whole amount has no decimals. Any other amount has the currency's number of decimals, or more if it needs more to be exact.
-        """
+        """A whole amount has no decimals, any other as many as it needs to be exact."""
         places = count_fraction_digits(amount, self.decimals)
         with localcontext(prec=_DIGITS):
             plain = f"{amount:,.{places}f}"
         return plain.replace(",", "\0").replace(".", self.point).replace("\0", self.group)
 
     def add_sign(self, number: str) -> str:
-        """Return the formatted number with the currency sign before or after it; a minus stays in front: "-$5"."""
+        """A minus stays in front: "-$5"."""
         minus, plain = ("-", number[1:]) if number.startswith("-") else ("", number)
         return f"{minus}{self.prefix}{plain}{self.suffix}"
 
@@ -67,12 +56,12 @@ NO_CURRENCY_BOOK: Final[CurrencyBook] = MappingProxyType({})
 
 
 def find_base_currency(book: CurrencyBook) -> str:
-    """Return the code of the portal's base currency, "" if the portal names none."""
+    """ "" if the portal names none."""
     return next((code for code, style in book.items() if style.is_base), "")
 
 
 def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
-    """Return how many decimals to show: 0 for a whole amount, else the currency's `decimals`, or more if the amount has more."""
+    """0 for a whole amount, more than `decimals` if the amount has more."""
     with localcontext(prec=_DIGITS):
         if amount == amount.to_integral_value():
             return 0
@@ -80,7 +69,6 @@ def count_fraction_digits(amount: Decimal, decimals: int = _CENTS) -> int:
 
 
 def parse_currency_style(row: Mapping[str, object]) -> CurrencyStyle:
-    """Parse a row of crm.currency.list, whose texts may be HTML (`&nbsp;`, `&#8381;`)."""
     prefix, suffix = _parse_sign(str(row.get("FORMAT_STRING") or ""))
     point = html.unescape(str(row.get("DEC_POINT") or ""))
     group = _parse_separator(row.get("THOUSANDS_SEP"), point)
@@ -97,10 +85,6 @@ def parse_currency_style(row: Mapping[str, object]) -> CurrencyStyle:
 
 
 def _parse_sign(pattern: str) -> tuple[str, str]:
-    """Return the texts before and after the number in the portal's pattern, such as "# ₽".
-
-    Both are "" if one of them could be taken for a part of the number, because it contains a digit or a minus.
-    """
     parts = _PLACE.split(_TAG.sub("", pattern))
     if len(parts) != _CENTS:
         return "", ""
@@ -110,23 +94,19 @@ def _parse_sign(pattern: str) -> tuple[str, str]:
 
 
 def _clean_piece(part: str) -> str:
-    """Return the text without HTML and hidden characters, with non-breaking spaces, and with at most one space on each side."""
-    shown = html.unescape(part)
-    inner = to_visible_line(shown).replace(" ", NO_BREAK_SPACE)
+    unescaped = html.unescape(part)
+    inner = to_visible_line(unescaped).replace(" ", NO_BREAK_SPACE)
     if not inner:
         return ""
-    return f"{NO_BREAK_SPACE if shown[0].isspace() else ''}{inner}{NO_BREAK_SPACE if shown[-1].isspace() else ''}"
+    return f"{NO_BREAK_SPACE if unescaped[0].isspace() else ''}{inner}{NO_BREAK_SPACE if unescaped[-1].isspace() else ''}"
 
 
 def _parse_separator(value: object, point: str) -> str:
-    """Return the thousands separator of a currency.
-
-    If the portal sends null, it is the usual one beside the decimal sign `point`: a comma beside ".", otherwise a non-breaking space.
-    """
+    """For null the usual one beside `point`."""
     if value is None:
         return "," if point == "." else NO_BREAK_SPACE
-    shown = html.unescape(str(value))
-    return NO_BREAK_SPACE if shown and shown.isspace() else shown
+    separator = html.unescape(str(value))
+    return NO_BREAK_SPACE if separator and separator.isspace() else separator
 
 
 _CENT: Final = Decimal("0.01")
@@ -144,11 +124,7 @@ _PRECISION: Final = 60
 
 
 def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format the exact sum: «1 200 000 ₽» or "₽1,200,000". Raises ValueError for NaN and infinity.
-
-    Decimals are shown only if the amount is not whole. A currency in `book` is written as in the portal, in both languages; an unknown
-    currency is written as its code.
-    """
+    """«1 200 000 ₽» or "₽1,200,000", exact. Raises ValueError for NaN and infinity. A currency in `book` is written as in the portal."""
     style = book.get(currency or "")
     if style is None or not style.point:
         return _add_currency(_format_number(amount, locale, style.decimals if style else 2), currency, locale, book)
@@ -158,19 +134,15 @@ def format_sum(amount: Decimal, currency: str | None = None, *, locale: Locale =
 
 
 def format_sum_short(amount: Decimal, currency: str | None = None, *, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format a sum for a button: below a million in full, otherwise as «1,2 млн ₽».
-
-    The short form has at most two decimals and no trailing zeros. Billions are used only if that is exact, so a short sum differs from the
-    exact one by at most 5,000 units of the currency.
-    """
+    """«1,2 млн ₽» from a million on; at most 5,000 units away from the exact sum."""
     if not amount.is_finite() or abs(amount) < _MILLION:
         return format_sum(amount, currency, locale=locale, book=book)
     with localcontext(prec=_PRECISION):
         unit = _BILLION if abs(amount) >= _BILLION and amount % (_BILLION * _CENT) == 0 else _MILLION
         exact = amount / unit
         rounded = exact.quantize(_CENT, rounding=ROUND_HALF_EVEN)
-        shown = rounded.normalize()
-    number = _group_digits(f"{shown:,f}", locale)
+        short = rounded.normalize()
+    number = _group_digits(f"{short:,f}", locale)
     word = _UNITS[locale][unit]
     return _add_currency(number + (word if locale == "en" else NO_BREAK_SPACE + word), currency, locale, book)
 
@@ -207,9 +179,6 @@ CURRENCY_AFTER: Final = "|".join(f"(?:{pattern})" for _, pattern in _CURRENCY_PA
 CURRENCY_BEFORE: Final = "[$€£₽₸₴₺]|" + "|".join(rf"{code.lower()} " for code, pattern in _CURRENCY_PATTERNS if code.lower() in pattern)
 
 
-def parse_currency(written: str) -> str | None:
-    """Return the ISO code of a currency that is written as a name, a sign or a code; None if it is unknown.
-
-    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
-    """
-    return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, written)), None)
+def parse_currency(name: str) -> str | None:
+    """From a folded name, sign or code; None if it is unknown."""
+    return next((code for code, pattern in _CURRENCY_PATTERNS if re.fullmatch(pattern, name)), None)

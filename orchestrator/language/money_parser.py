@@ -1,8 +1,4 @@
-"""Parses sums of money as people write them into exact decimals; a sum with two possible meanings is rejected.
-
-In Russian, spaces group thousands and the comma is the decimal sign («150 000,50», «1,5 млн»). English rules hold for `locale="en"` and for
-sums that begin with a currency sign («$1,200.50»). If both rules fit («1,500» may be 1.50 or 1500), `UnclearSum` holds both meanings.
-"""
+"""Parses sums as people write them into exact decimals. With two possible meanings («1,500») a sum is rejected."""
 
 import re
 from collections.abc import Iterator
@@ -34,17 +30,12 @@ SumReason = Literal["no_sum", "two_readings", "negative", "too_large", "below_ko
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """An exact amount of money and the ISO 4217 code of its currency; the currency is None if none was named."""
-
     amount: Decimal
     currency: str | None = None
 
 
 class UnclearSum(ValueError):
-    """The error that a text is not exactly one sum. `options` are its possible meanings, if it has several.
-
-    `value_references.format_sum_question` builds the question to the person.
-    """
+    """Not exactly one sum; `options` are its possible meanings, if there are several."""
 
     def __init__(self, reason: SumReason, options: tuple[Sum, ...] = ()) -> None:
         super().__init__(reason)
@@ -53,7 +44,7 @@ class UnclearSum(ValueError):
 
 
 def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
-    """Parse the sum that the whole text names. Raises `UnclearSum` if it names no sum, has two meanings or is out of range."""
+    """The whole text must be one sum. Raises `UnclearSum`."""
     folded = fold(text).strip(" .!?;")
     if _NEGATIVE.match(folded):
         raise UnclearSum("negative")
@@ -68,12 +59,11 @@ def parse_sum(text: str, *, locale: Locale = "ru") -> Sum:
 
 
 def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, int]]:
-    """Find the sums of money in a sentence; return each with its start and end offset in the text.
+    """Each sum with its start and end.
 
-    A number counts as money if it has a currency, a multiplier («млн») or groups of three digits, or if a word such as «сумма» precedes it.
-    Dates, times, phones, other numbers and sums with two possible meanings are left out.
+    Only what has a currency, a multiplier, groups of digits or a word such as «сумма»; not what has two meanings.
     """
-    folded, found, at = fold(text), [], 0
+    folded, amounts, at = fold(text), [], 0
     while start := _START.search(folded, at):
         at = max(start.end(), start.start() + 1)  # the match for «миллион» is empty, so the search must move on by one character
         try:
@@ -84,18 +74,17 @@ def find_amounts(text: str, *, locale: Locale = "ru") -> list[tuple[Sum, int, in
             continue
         at = max(at, reading.end)
         if reading.marked or _ABOUT_MONEY.search(folded[max(start.start() - _BEFORE, 0) : start.start()]):
-            found += [(value, start.start(), reading.end) for value in _find_certain(reading, folded, start.start())]
-    return found
+            amounts += [(value, start.start(), reading.end) for value in _find_certain(reading, folded, start.start())]
+    return amounts
 
 
 def list_currencies(text: str) -> frozenset[str]:
-    """Return the codes of the currencies of which a text speaks, with a number or without: «Бюджет в долларах?», "Budget, $?"."""
-    found = (parse_currency(named[0]) for named in _NAMED_CURRENCY.finditer(fold(text)))
-    return frozenset(code for code in found if code is not None)
+    """With a number or without: «Бюджет в долларах?»."""
+    codes = (parse_currency(named[0]) for named in _NAMED_CURRENCY.finditer(fold(text)))
+    return frozenset(code for code in codes if code is not None)
 
 
 def has_currency(text: str) -> bool:
-    """Return whether a currency stands in the text; if not, none of the sums that `find_amounts` finds in it has one."""
     return _ANY_CURRENCY.search(fold(text)) is not None
 
 
@@ -109,11 +98,6 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """A number with its multiplier («1,5 млн» has the `scale` 1,000,000).
-
-    `numbers` holds two numbers if the separator has two possible meanings: 1.5 and 1500 for «1,500».
-    """
-
     numbers: tuple[Decimal, ...]
     scale: int
     grouped: bool
@@ -185,11 +169,7 @@ def _read_sum(text: str, start: int, locale: Locale) -> _Reading | None:
 
 
 def _read_short_thousands(text: str, millions: _Reading) -> _Reading:
-    """Return the sum with the thousands that people leave unsaid at its end: «миллион двести» is 1,200,000.
-
-    Only round hundreds at the end of the whole text are read so, and only behind whole millions without a currency; any other reading is
-    returned unchanged.
-    """
+    """«миллион двести» is 1,200,000. Only round hundreds at the end of the text are read so."""
     words = _WORDS.match(text, millions.end + 1) if text.startswith(" ", millions.end) else None
     number = read_words(re.split(r"[ -]", words.group())) if words is not None and words.end() == len(text) else None
     is_whole = millions.currency is None and all(amount > 0 and amount % 1_000_000 == 0 for amount in millions.amounts)
@@ -199,11 +179,7 @@ def _read_short_thousands(text: str, millions: _Reading) -> _Reading:
 
 
 def _read_units(text: str, thousands: _Reading) -> _Reading:
-    """Return the sum with the number below a thousand behind its thousands: «сорок восемь тысяч пятьсот» is 48,500.
-
-    It must be in words, at least a hundred and the end of the text, and the sum must have thousands and no currency yet. Any other reading
-    is returned unchanged, such as that of «сто тысяч пять» and «тысяча двести», which may mean anything.
-    """
+    """«сорок восемь тысяч пятьсот» is 48,500. «сто тысяч пять» may mean anything and stays."""
     words = _WORDS.match(text, thousands.end + 1) if text.startswith(" ", thousands.end) else None
     number = read_words(re.split(r"[ -]", words.group())) if words is not None and words.end() == len(text) else None
     has_thousands = all(amount > _THOUSAND and amount % _THOUSAND == 0 and amount % 1_000_000 for amount in thousands.amounts)
@@ -213,11 +189,7 @@ def _read_units(text: str, thousands: _Reading) -> _Reading:
 
 
 def _read_next_term(text: str, end: int, least: int, locale: Locale) -> _Term | None:
-    """Return the part of a sum that follows at the offset `end`, such as «200 тыс» or «200 000» after «1 млн»; None if there is none.
-
-    The part must be smaller than `least`, the multiplier of the part before it (1,000,000 for «1 млн»). A «200» without a multiplier or
-    groups of digits is not read as part of the sum, since it may mean anything.
-    """
+    """«200 тыс» after «1 млн»: smaller than `least`, the multiplier before. A bare «200» may mean anything."""
     if least == 1 or not text.startswith(" ", end):
         return None
     term = _read_term(text, end + 1, locale)
@@ -257,19 +229,19 @@ def _read_spelled(text: str, start: int) -> Iterator[tuple[Decimal, int]]:
             if half := _AND_HALF.match(text, words.end()):
                 yield number + _HALF_ONE, half.end()
             yield Decimal(number), words.end()
-    if one := _ONE.match(text, start):
-        yield Decimal(1), one.end()
+    if single := _ONE.match(text, start):
+        yield Decimal(1), single.end()
 
 
 def _read_scale(text: str, at: int) -> tuple[int, int]:
     for scale, pattern in _SCALE:
-        if found := pattern.match(text, at):
-            return scale, found.end()
+        if match := pattern.match(text, at):
+            return scale, match.end()
     return 1, at
 
 
 def _parse_digits(raw: str, locale: Locale) -> tuple[Decimal, ...]:
-    """Return the numbers that digits with separators may mean: two for «1,500», none for dates, times and phones."""
+    """Two for «1,500», none for dates, times and phones."""
     if len(raw) > _LONGEST:
         return ()
     compact = re.sub(r"(?<=[0-9])[ '’](?=[0-9]{3})", "", raw) if _is_spaced_well(raw) else raw
@@ -319,7 +291,6 @@ def _to_sum(reading: _Reading) -> Sum:
 
 
 def _normalize(amount: Decimal) -> Decimal:
-    """Return the same value without an exponent or trailing zeros."""
     whole = amount.to_integral_value()
     return whole if amount == whole else amount.normalize()
 

@@ -1,4 +1,4 @@
-"""Words that several phrases about days have in common: of months, and of which month, week or day is meant («прошлый», "next")."""
+"""Words of months, and of which unit is meant («прошлый», "next")."""
 
 import re
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ SHIFTS: Final = {"before_last": -2, "last": -1, "this": 0, "next": 1}
 
 
 def build_day(year: int, month: int, day: int) -> date:
-    """Return the day; raises `UnclearPhrase` if it does not exist."""
+    """Raises `UnclearPhrase` if there is no such day."""
     try:
         return date(year, month, day)
     except ValueError:
@@ -26,30 +26,24 @@ def build_day(year: int, month: int, day: int) -> date:
 
 
 def find_index(patterns: tuple[str, ...], word: str) -> int:
-    """Return the number, from 0, of the first of these patterns that matches the whole word; one must match."""
     return next(i for i, pattern in enumerate(patterns) if re.fullmatch(pattern, word))
 
 
 def find_meaning(word: str, beginnings: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the name that `beginnings` gives to `word`; "" if it gives none.
-
-    `beginnings` maps names ("week") to beginnings of words; a name fits if the word starts with one of its beginnings.
-    """
+    """By the beginnings of words; "" if none fits."""
     return next((name for name, starts in beginnings.items() if word.startswith(starts)), "")
 
 
 def find_month(name: str) -> int:
-    """Return the number of the month that `name` names, in any of its forms; the first of these patterns counts."""
     return find_index(_MONTHS, name) + 1
 
 
 def find_which(word: str) -> str:
-    """Return what a word such as «прошлый» or "next" says of the unit behind it ("last", "next" …); "" for no such word."""
+    """ "last", "next" …; "" for no such word."""
     return find_meaning(word, _BEGINNINGS)
 
 
 def shift_month(groups: Groups, anchor: Anchor) -> tuple[int, int]:
-    """Return the year and month that «этого месяца» or «следующего месяца» means; «месяца» alone is the present one."""
     which = find_which(groups.which) if groups.which else "this"
     if which not in SHIFTS:
         raise UnclearPhrase("which_day")

@@ -32,7 +32,7 @@ NOON = datetime(2026, 11, 26, 12, tzinfo=ZoneInfo(MOSCOW))  # a Thursday
 
 def said(text: str, now: datetime = NOON, zone: str = MOSCOW, wanted: WhenPurpose = "deadline", past: PastRule = "refused") -> str:
     """The answer as one comparable string; «~» marks an hour that is ours."""
-    match parse_when(text, now=now, zone=zone, wanted=wanted, past=past):
+    match parse_when(text, now=now, zone=zone, purpose=wanted, past=past):
         case When() as when:
             return written(when)
         case Choice(options):

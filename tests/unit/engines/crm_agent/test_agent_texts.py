@@ -50,7 +50,7 @@ def list_strings(value: Any) -> Iterator[str]:
 
 def is_understood(words: str) -> bool:
     """Whether the words of a date are one day, moment or period."""
-    when = parse_when(words, now=NOW, zone="Europe/Moscow", wanted="deadline", past="meant")
+    when = parse_when(words, now=NOW, zone="Europe/Moscow", purpose="deadline", past="meant")
     return isinstance(when, When) or isinstance(parse_period(words, now=NOW, zone="Europe/Moscow", look="back", side="whole"), Period)
 
 
