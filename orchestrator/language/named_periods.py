@@ -1,5 +1,3 @@
-"""Reads periods by their names: weeks, months, quarters and years, weekends, and stretches up to now or from now on."""
-
 import re
 from datetime import date, timedelta
 from typing import Final
@@ -32,48 +30,47 @@ _NAMED_DAYS: Final = _WORDS.read_table("named_days")
 _ORDERS: Final = _WORDS.read_words("orders")
 
 
-def _read_year(said: Parts, scope: Scope) -> Period:
-    return scope.build_days(*find_unit("years", build_day(int(said.year), 1, 1)))
+def _read_year(parts: Parts, scope: Scope) -> Period:
+    return scope.build_days(*find_unit("years", build_day(int(parts.year), 1, 1)))
 
 
-def _read_month_number(said: Parts, scope: Scope) -> Period:
-    return scope.build_days(*find_unit("months", build_day(int(said.year), int(said.month), 1)))
+def _read_month_number(parts: Parts, scope: Scope) -> Period:
+    return scope.build_days(*find_unit("months", build_day(int(parts.year), int(parts.month), 1)))
 
 
-def _read_iso_week(said: Parts, scope: Scope) -> Period:
-    monday = date.fromisocalendar(int(said.year), int(said.week), 1)
+def _read_iso_week(parts: Parts, scope: Scope) -> Period:
+    monday = date.fromisocalendar(int(parts.year), int(parts.week), 1)
     return scope.build_days(monday, monday + 7 * DAY)
 
 
-def _read_month(said: Parts, scope: Scope) -> Period:
-    return _read_part_of_year("months", find_month(said.month_name), said, scope)
+def _read_month(parts: Parts, scope: Scope) -> Period:
+    return _read_part_of_year("months", find_month(parts.month_name), parts, scope)
 
 
-def _read_quarter(said: Parts, scope: Scope) -> Period:
-    return _read_part_of_year("quarters", _find_order(said.order), said, scope)
+def _read_quarter(parts: Parts, scope: Scope) -> Period:
+    return _read_part_of_year("quarters", _find_order(parts.order), parts, scope)
 
 
-def _read_half(said: Parts, scope: Scope) -> Period:
-    order = _find_order(said.order)
+def _read_half(parts: Parts, scope: Scope) -> Period:
+    order = _find_order(parts.order)
     if order > 2:  # noqa: PLR2004 — a year has two halves
         raise UnclearPhrase("impossible")
-    return _read_part_of_year("halves", order, said, scope)
+    return _read_part_of_year("halves", order, parts, scope)
 
 
 def _find_order(word: str) -> int:
     return next(number for number, pattern in enumerate(_ORDERS, start=1) if re.fullmatch(pattern, word))
 
 
-def _read_part_of_year(unit: Unit, number: int, said: Parts, scope: Scope) -> Period:
-    """Read a month, quarter or half-year by its number, in the year that is named or fits best."""
+def _read_part_of_year(unit: Unit, number: int, parts: Parts, scope: Scope) -> Period:
     today, after = scope.anchor.today, scope.anchor.after
-    if said.year or said.which_year:
-        year = int(said.year) if said.year else today.year + SHIFTS[find_which(said.which_year)]
+    if parts.year or parts.which_year:
+        year = int(parts.year) if parts.year else today.year + SHIFTS[find_which(parts.which_year)]
         return scope.build_days(*_find_part(unit, number, year))
     middle = after or today
     options = [_find_part(unit, number, year) for year in range(middle.year - 1, middle.year + 2)]
     current = find_start(unit, today)
-    which = find_which(said.which)
+    which = find_which(parts.which)
     if which == "this":
         return scope.build_days(*_find_part(unit, number, today.year))
     if which:
@@ -90,23 +87,23 @@ def _find_part(unit: Unit, number: int, year: int) -> tuple[date, date]:
     return find_unit(unit, build_day(year, 1, 1), number - 1)
 
 
-def _read_unit(said: Parts, scope: Scope) -> Period:
-    if said.which in _EITHER and scope.anchor.look == "back":
+def _read_unit(parts: Parts, scope: Scope) -> Period:
+    if parts.which in _EITHER and scope.anchor.look == "back":
         raise UnclearPhrase("which_day")
-    return scope.build_days(*find_unit(_find_unit(said.unit), scope.today, SHIFTS[find_which(said.which)]))
+    return scope.build_days(*find_unit(_find_unit(parts.unit), scope.today, SHIFTS[find_which(parts.which)]))
 
 
-def _read_unit_before_last(said: Parts, scope: Scope) -> Period:
-    return scope.build_days(*find_unit(_find_unit(said.unit), scope.today, -2))
+def _read_unit_before_last(parts: Parts, scope: Scope) -> Period:
+    return scope.build_days(*find_unit(_find_unit(parts.unit), scope.today, -2))
 
 
 def _find_unit(word: str) -> Unit:
     return next(unit for unit, pattern in UNITS.items() if re.fullmatch(pattern, word))
 
 
-def _read_weekend(said: Parts, scope: Scope) -> Period:
+def _read_weekend(parts: Parts, scope: Scope) -> Period:
     saturday = to_monday(scope.today) + _SATURDAY * DAY
-    which = find_which(said.which)
+    which = find_which(parts.which)
     if which:
         saturday += 7 * SHIFTS[which] * DAY
     elif scope.anchor.look == "back" and saturday > scope.today:
@@ -114,43 +111,42 @@ def _read_weekend(said: Parts, scope: Scope) -> Period:
     return scope.build_days(saturday, saturday + 2 * DAY)
 
 
-def _read_named_day(said: Parts, scope: Scope) -> Period:
-    day = scope.today + int(_NAMED_DAYS[next(name for name in _NAMED_DAYS if said.unit.startswith(name))]) * DAY
+def _read_named_day(parts: Parts, scope: Scope) -> Period:
+    day = scope.today + int(_NAMED_DAYS[next(name for name in _NAMED_DAYS if parts.unit.startswith(name))]) * DAY
     return scope.build_days(day, day + DAY)
 
 
-def _read_recent(said: Parts, scope: Scope) -> Period:
-    return _build_stretch(said, scope, -1)
+def _read_recent(parts: Parts, scope: Scope) -> Period:
+    return _build_stretch(parts, scope, -1)
 
 
-def _read_coming(said: Parts, scope: Scope) -> Period:
-    return _build_stretch(said, scope, 1)
+def _read_coming(parts: Parts, scope: Scope) -> Period:
+    return _build_stretch(parts, scope, 1)
 
 
-def _read_count(said: Parts, scope: Scope) -> Period:
-    """Read «30 дней», which reach back or ahead as words do."""
-    return _build_stretch(said, scope, -1 if scope.anchor.look == "back" else 1)
+def _read_count(parts: Parts, scope: Scope) -> Period:
+    return _build_stretch(parts, scope, -1 if scope.anchor.look == "back" else 1)
 
 
-def _build_stretch(said: Parts, scope: Scope, sign: int) -> Period:
-    """Return the period between now and so many units ago (or ahead, for a `sign` of 1); of days, it has today as a whole."""
-    count, unit = parse_count(said.number), find_unit_name(said.unit)
-    if unit in {"hours", "minutes"} or said.unit in _NIGHTS:
-        hours = 0.5 if said.unit.startswith(_HALF) else 24 * count if said.unit in _NIGHTS else count
+def _build_stretch(parts: Parts, scope: Scope, sign: int) -> Period:
+    """From now, so many units back or ahead; of days, today as a whole."""
+    count, unit = parse_count(parts.number), find_unit_name(parts.unit)
+    if unit in {"hours", "minutes"} or parts.unit in _NIGHTS:
+        hours = 0.5 if parts.unit.startswith(_HALF) else 24 * count if parts.unit in _NIGHTS else count
         far = add_span(sign * timedelta(**({"minutes": count} if unit == "minutes" else {"hours": hours})), scope.here)
         near = add_span(timedelta(), scope.here)
         return Period(start=min(far, near), end=max(far, near), has_time=True, reaches_now=sign < 0)
-    if unit == "days" and not said.number:
+    if unit == "days" and not parts.number:
         raise UnclearPhrase("which_day")
-    is_half = said.unit.startswith(_HALF)
+    is_half = parts.unit.startswith(_HALF)
     far_day = add_units("halves", scope.today, sign) if is_half else add_units(_SPANS[unit], scope.today, sign * count)
     if sign < 0:
         return scope.build_until_now(scope.find_midnight(far_day))
     return scope.build_days(scope.today, far_day + DAY)
 
 
-def _read_to_date(said: Parts, scope: Scope) -> Period:
-    unit = next((unit for word, unit in _TO_DATE.items() if word == said.unit), None) or _find_unit(said.unit)
+def _read_to_date(parts: Parts, scope: Scope) -> Period:
+    unit = next((unit for word, unit in _TO_DATE.items() if word == parts.unit), None) or _find_unit(parts.unit)
     return scope.build_until_now(scope.find_midnight(find_start(unit, scope.today)))
 
 

@@ -1,5 +1,3 @@
-"""Converts small numbers written in words to digits, in Russian and English: «сто двадцать пять» is 125."""
-
 import re
 from collections.abc import Sequence
 from typing import Final
@@ -19,10 +17,7 @@ PATTERN: Final = "|".join(sorted([*VALUES, HUNDRED], key=len, reverse=True))
 
 
 def read_words(words: Sequence[str]) -> int | None:
-    """Return the number from 1 to 999 that the words spell; None if they spell none.
-
-    The words must be as `text.fold` (lower case, ё as е, plain spaces) spells them.
-    """
+    """From 1 to 999, of folded words; None if they spell no number."""
     total, room = 0, 1000
     for word in words:
         if word == HUNDRED:
@@ -38,10 +33,7 @@ def read_words(words: Sequence[str]) -> int | None:
 
 
 def _find_room_below(value: int) -> int:
-    """Return the limit below which the number of the next word must be, after a word for the number `value`.
-
-    It is 100 after hundreds, 10 after tens («двадцать пять»), and 0 (no further word) after other numbers.
-    """
+    """What the next word must be below: 100 after hundreds, 10 after tens, else 0."""
     for step in (100, 10):
         if value >= step and value % step == 0:
             return step
@@ -61,9 +53,6 @@ _ORDINAL: Final = re.compile(
 
 
 def convert_ordinals(text: str) -> str:
-    """Replace Russian ordinals before a month or «числа» by digits: «двадцать пятого декабря» → «25 декабря».
-
-    The text must be as `text.fold` (lower case, ё as е, plain spaces) spells it.
-    """
+    """«двадцать пятого декабря» → «25 декабря», in folded text."""
     values = {word: number for number, word in _ORDINALS.items()}
-    return _ORDINAL.sub(lambda found: str(VALUES.get(found[1] or "", 0) + values[found[2]]), text)
+    return _ORDINAL.sub(lambda match: str(VALUES.get(match[1] or "", 0) + values[match[2]]), text)

@@ -1,7 +1,7 @@
-"""Counts the orders in a message: sentences that begin with an order to change something in the CRM. Pure.
+"""Counts sentences that begin with an order to change the CRM.
 
-What counts is where the order stands, not what else is said: «Запиши в 410: …» is one, «Клиент просит: запишите …» is none. The count only
-lets additions run without a card (see `orchestrator.gate.decide.consent`), so an order that is not recognised costs one press.
+What counts is where the order stands: «Запиши в 410: …» is one, «Клиент просит: запишите …» none. The count only lets additions run
+without a card.
 """
 
 import re
@@ -15,20 +15,17 @@ from orchestrator.language.text import RUSSIAN_SMALL_LETTERS, fold
 
 _WORDS: Final = load_lexicon("orders")
 _FENCE: Final = "```"
-"""Typed around a block of code or a text of others, where no messenger turns it into formatting."""
 LONGEST_LINE: Final = 300
 LONGEST_DICTATION: Final = 1500
 _LONGEST_LOOKED_AT: Final = LONGEST_DICTATION + 100
 _LONGEST_SENTENCE: Final = 600
-"""How many characters of a sentence are looked at; its order stands at the beginning."""
 _MOST_SENTENCES: Final = 100
 _MOST_OPENINGS: Final = 6
 _MOST_BETWEEN: Final = 6
-"""The most words between a place, hour or thing at the beginning and the order that follows it: «в сделку четыреста десять запиши»."""
 _MOST_ORDERS: Final = 20
-"""What one message orders at most, in a list too; the rest of a longer one asks."""
+"""The rest of a longer message asks."""
 _FEWEST_BEFORE: Final = 3
-"""The fewest words of a fact before a comma and an order; fewer are mostly a name, and the order is for its bearer: «Наташа, запиши»."""
+"""Fewer words are mostly a name: «Наташа, запиши»."""
 
 
 def _join(*keys: str) -> str:
@@ -52,7 +49,6 @@ _NOUN: Final = re.compile(
     rf"(?:(?:{_join('nouns')})(?!\w)\s+[^:\n]|(?:{_join('new_things')})(?!\w))(?:[^:\n]|:(?=[0-9])){{0,80}}:(?![0-9])"
 )
 _BARE: Final = re.compile(rf"(?:{_join('bare_notes', 'bare_tasks')}|(?:{_join('new_things')})(?:{_join('reached_by')}))")
-"""A thing to be added that is said as a noun, without a colon."""
 _NEEDED: Final = re.compile(_join("needed"))
 _HEADING: Final = re.compile(rf"(?:{_join('headings')})\s*:\s+")
 _OF_SPEAKER: Final = re.compile(rf"(?:\s+\w+)?\s+(?:{_join('of_speaker')})(?!\w)")
@@ -60,7 +56,6 @@ _DASH: Final = re.compile(rf"\s[—–-]\s+(?:(?:{_join('joints', 'openings')})\
 _HAPPENED: Final = _compile("happened")
 _HAPPENED_TO_SELF: Final = _compile("happened_to_self")
 _REFERENCE: Final = re.compile(rf"{_join('references')}\W*$")
-"""All that follows an order whose words stand before it."""
 _WORK: Final = re.compile(rf"(?:{_join('works')})(?!\w)")
 _ABOUT_RECORD: Final = re.compile(rf"(?:\s+\w+)?(?:\s+(?:{_join('places')}|a|the))?\s+(?:(?:{_join('things')})(?!\w)|[0-9#№«])")
 _TYPED: Final = re.compile(rf"[{RUSSIAN_SMALL_LETTERS}]{{5,12}}(?!\w)")
@@ -82,34 +77,30 @@ _QUOTATION: Final = re.compile(r"«[^«»]*»|“[^“”]*”|„[^“”]*[“
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?…;])\s+|\n+")
 _LIST: Final = _compile("lists")
 _NOTED_LIST: Final = re.compile(rf"(?:{_join('noting')})\s+(?!(?:{_join('lists')})(?!\w))")
-"""An order to note, whose thing is not the list itself: «запиши итоги встречи»."""
 _BULLET: Final = re.compile(r"\s*(?:[-–—*•]|[0-9]{1,2}[.)])\s")
 _AGAIN: Final = re.compile(rf"\W*(?:(?:{_join('openings')})[\s,]+)?(?:{_join('again')})(?:[\s,]+(?:{_join('openings')}))?\W*")
 _OWNER: Final = _compile("owners")
 _STAGE: Final = _compile("stages")
 _SPACING: Final = re.compile(r"[^\w<>\[\]{}#«»]*")
-"""What may stand before the first word of a sentence: signs and pictures, but no brackets and no marks of code."""
 _DIVIDING: Final = re.compile(r"[:;!?()<>\[\]{}]|,(?! ?(?:№ ?)?[0-9])")
 _WORD: Final = re.compile(r"[\w@.+%-]*\w|«»")
 _COLON: Final = re.compile(r":(?![0-9])")
-"""Behind it the words are dictated for the order before it."""
 _LONGEST_JOINT: Final = 60
-"""How many characters before an order are looked at for what joins it."""
 _RETOLD: Final = _compile("asking")
 _TO_SEVERAL: Final = _WORDS.read_words("plural_ending")
-"""How an order to several people or a polite one ends, as those of letters do."""
+"""Of an order to several people or a polite one, as letters have it."""
 
 
 def count_orders(text: str) -> int:
-    """Return how many orders the message gives; 0 if it asks, forbids, takes its order back, or works on a text."""
+    """0 if the message asks, forbids, takes its order back, or works on a text."""
     first, _, below = text.strip()[:_LONGEST_LOOKED_AT].partition("\n")
     dictated = below if first.rstrip().endswith(":") else ""  # what is to be noted gives no orders, but may be a list of tasks
-    said = _QUOTATION.sub(" «» ", "\n".join(map(fold, [first] if dictated else [first, *below.split("\n")])))
-    if _SIGNED.search(said) or _TEXT_WORK.match(said, _skip_openings(said)):
+    spoken = _QUOTATION.sub(" «» ", "\n".join(map(fold, [first] if dictated else [first, *below.split("\n")])))
+    if _SIGNED.search(spoken) or _TEXT_WORK.match(spoken, _skip_openings(spoken)):
         return 0
-    if _WORK.match(said, _skip_openings(said)):
-        said = said[_find_beside_work(said) :]
-    sentences = [sentence[:_LONGEST_SENTENCE] for sentence in _SENTENCE_END.split(said)]
+    if _WORK.match(spoken, _skip_openings(spoken)):
+        spoken = spoken[_find_beside_work(spoken) :]
+    sentences = [sentence[:_LONGEST_SENTENCE] for sentence in _SENTENCE_END.split(spoken)]
     if len(sentences) > _MOST_SENTENCES or any(is_broken_off(_QUOTATION.sub(" «» ", fold(line))) for line in dictated.split("\n")):
         return 0
     sentences[0] = _mend_typo(sentences[0])
@@ -119,48 +110,43 @@ def count_orders(text: str) -> int:
             orders = 0
         elif (more := _count_in_sentence(sentence)) and (orders or not _is_of_others(sentences[:number], sentence)):
             orders, dictates = orders + more, _find_colon(sentence) is not None
-    if orders and _LIST.search(said) and not _NOTED_LIST.search(said):
+    if orders and _LIST.search(spoken) and not _NOTED_LIST.search(spoken):
         orders = max(orders, sum(1 for line in dictated.split("\n") if _BULLET.match(line)))
     return min(orders, _MOST_ORDERS)
 
 
 def names_owner(text: str) -> bool:
-    """Return whether the message says whose a new record is to be."""
     return _OWNER.search(fold(text)) is not None
 
 
 def names_stage(text: str) -> bool:
-    """Return whether the message says on which stage or in which funnel a new record is to begin."""
     return _STAGE.search(fold(text)) is not None
 
 
 def gives_order(text: str) -> bool:
-    """Return whether the message orders a change."""
     return count_orders(text) > 0
 
 
 def speaks_of_change(text: str) -> bool:
-    """Return whether any word of the message is one of a change, whoever is to make it."""
-    said = fold(text[:_LONGEST_LOOKED_AT])
-    return _VERB.search(said) is not None or _INFINITIVE.search(said) is not None
+    folded = fold(text[:_LONGEST_LOOKED_AT])
+    return _VERB.search(folded) is not None or _INFINITIVE.search(folded) is not None
 
 
 def asks_again(text: str) -> bool:
-    """Return whether the message only wants what was ordered before to be tried again."""
     return _AGAIN.fullmatch(fold(text)) is not None
 
 
 def is_plain(text: str) -> bool:
-    """Return whether the message is short enough to be looked over: one line of 300 letters, or 1,500 that begin with an order.
-
-    Of several lines the first one must be the order, and end with a colon: «Запиши в 481:», and below it what is to be noted.
-    """
-    said = text.strip()
-    first, broken, _ = said.partition("\n")
-    if not broken and len(said) <= LONGEST_LINE:
-        return _FENCE not in said
+    """One line of 300 letters, or 1,500 that begin with an order; of several lines the first must end with a colon."""
+    stripped = text.strip()
+    first, broken, _ = stripped.partition("\n")
+    if not broken and len(stripped) <= LONGEST_LINE:
+        return _FENCE not in stripped
     return (
-        _FENCE not in said and len(said) <= LONGEST_DICTATION and (not broken or first.rstrip().endswith(":")) and _begins_with_order(first)
+        _FENCE not in stripped
+        and len(stripped) <= LONGEST_DICTATION
+        and (not broken or first.rstrip().endswith(":"))
+        and _begins_with_order(first)
     )
 
 
@@ -170,7 +156,7 @@ def _begins_with_order(line: str) -> bool:
 
 
 def _asks_or_takes_back(sentence: str, *, dictates: bool) -> bool:
-    """Return whether the sentence undoes its own order and those before it; what is dictated for an order may tell of a question."""
+    """What is dictated may tell of a question."""
     end = _find_first_order(sentence, _skip_openings(sentence))
     colon = _find_colon(sentence)
     if colon is not None:
@@ -183,25 +169,23 @@ def _asks_or_takes_back(sentence: str, *, dictates: bool) -> bool:
 
 
 def _find_colon(sentence: str) -> int | None:
-    """Return where the colon stands behind which words are dictated for the order of the sentence."""
     end = _find_first_order(sentence, _skip_openings(sentence))
     colon = _COLON.search(sentence, end - 1) if end else None
     return colon.start() if colon else None
 
 
-def _find_beside_work(said: str) -> int:
-    """Return where an order about a record is joined to one to work on a text, or the end: «Отправь КП и поставь задачу»."""
-    for verb in _VERB.finditer(said[:LONGEST_LINE]):
-        if re.search(r"[:\n«]", said[: verb.start()]):
+def _find_beside_work(text: str) -> int:
+    """Where an order about a record joins one to work on a text, or the end: «Отправь КП и поставь задачу»."""
+    for verb in _VERB.finditer(text[:LONGEST_LINE]):
+        if re.search(r"[:\n«]", text[: verb.start()]):
             break
-        joint = _JOINT.search(said, max(0, verb.start() - _LONGEST_JOINT), verb.start())
-        if joint and joint[0].strip(" ,") and not verb[0].endswith(_TO_SEVERAL) and _ABOUT_RECORD.match(said, verb.end()):
+        joint = _JOINT.search(text, max(0, verb.start() - _LONGEST_JOINT), verb.start())
+        if joint and joint[0].strip(" ,") and not verb[0].endswith(_TO_SEVERAL) and _ABOUT_RECORD.match(text, verb.end()):
             return verb.start()
-    return len(said)
+    return len(text)
 
 
 def _mend_typo(sentence: str) -> str:
-    """Return the sentence with the vowel behind the first letter that its first word lacks to be an order: «зпиши в 410»."""
     start = _skip_openings(sentence)
     typed = _TYPED.match(sentence, start)
     if typed is None or _VERB.match(sentence, start):
@@ -216,13 +200,13 @@ def _mend_typo(sentence: str) -> str:
 
 
 def _is_of_others(before: list[str], sentence: str) -> bool:
-    """Return whether the order is one to several people behind sentences that tell of others: «Написали из Кедра. Добавьте нас …»."""
+    """As in «Написали из Кедра. Добавьте нас …»."""
     end = _find_first_order(sentence, _skip_openings(sentence))
     return sentence[:end].endswith(_TO_SEVERAL) and any(map(_OTHERS.search, before))
 
 
 def _count_in_sentence(sentence: str) -> int:
-    """Return how many orders the sentence gives; 0 if it begins with none and joins none to a fact."""
+    """0 if it begins with no order and joins none to a fact."""
     end = _find_first_order(sentence, _skip_openings(sentence))
     if end is None:
         return 0
@@ -230,7 +214,6 @@ def _count_in_sentence(sentence: str) -> int:
 
 
 def _count_records(sentence: str) -> int:
-    """Return for how many records the order is: those that one word of a kind names, or numbers of one length in a row."""
     several = _SEVERAL.search(sentence)
     if several is None:
         return 1
@@ -241,10 +224,7 @@ def _count_records(sentence: str) -> int:
 
 
 def _list_joined(sentence: str, end: int) -> Iterator[int]:
-    """Yield where the orders stand that are joined to the one that ends at `end`.
-
-    In what is dictated behind its colon an order is joined by a word («…, и напомни»), and only while that holds no other order.
-    """
+    """Where orders stand that are joined to the one before `end`; in what is dictated, only by a word («…, и напомни»)."""
     colon = _COLON.search(sentence, end - 1)
     dictation = colon.end() if colon else len(sentence)
     for verb in _VERB.finditer(sentence, end):
@@ -259,7 +239,6 @@ def _list_joined(sentence: str, end: int) -> Iterator[int]:
 
 
 def _skip_openings(sentence: str, place: int = 0) -> int:
-    """Return where the sentence begins behind greetings, courtesies, signs and the number of a list."""
     place = _end(_BULLET, sentence, place)
     for _ in range(_MOST_OPENINGS):
         place = _end(_SPACING, sentence, place)
@@ -271,17 +250,17 @@ def _skip_openings(sentence: str, place: int = 0) -> int:
 
 
 def _end(pattern: re.Pattern[str], sentence: str, place: int) -> int:
-    found = pattern.match(sentence, place)
-    return found.end() if found else place
+    match = pattern.match(sentence, place)
+    return match.end() if match else place
 
 
 def _find_first_order(sentence: str, start: int, *, may_follow_fact: bool = True) -> int | None:
-    """Return where the order ends with which the sentence begins, or which follows a fact; None if there is none."""
+    """Where the first order ends, also one behind a fact; None if there is none."""
     if _DENIED.match(sentence, start):
         return None
     if noun := next(filter(None, (pattern.match(sentence, start) for pattern in _NOUNS)), None):
-        said = len(sentence) if noun.re is _WANTED else noun.end()
-        return None if _FOREIGN.search(sentence, start, said) else noun.end()
+        end = len(sentence) if noun.re is _WANTED else noun.end()
+        return None if _FOREIGN.search(sentence, start, end) else noun.end()
     if need := _NEED.match(sentence, start):
         return _find_needed(sentence, need.end())
     if heading := _HEADING.match(sentence, start):
@@ -298,7 +277,6 @@ def _find_first_order(sentence: str, start: int, *, may_follow_fact: bool = True
 
 
 def _find_needed(sentence: str, start: int) -> int | None:
-    """Return where the order ends that follows «нужно» or «можешь»; None if something else is wished or the order is far."""
     infinitive = _INFINITIVE.search(sentence, start)
     if infinitive is None or _OTHER_WISH.search(sentence, start, infinitive.start()):
         return None
@@ -306,17 +284,12 @@ def _find_needed(sentence: str, start: int) -> int | None:
 
 
 def _is_near(sentence: str, start: int, end: int) -> bool:
-    """Return whether only a few words stand between, none of which makes the order somebody else's, and no sign that divides."""
     between = sentence[start:end]
     return _DIVIDING.search(between) is None and len(_WORD.findall(between)) <= _MOST_BETWEEN and not _FOREIGN.search(between)
 
 
 def _follows_fact(sentence: str, start: int, verb: re.Match[str]) -> bool:
-    """Return whether the order follows a fact and a comma or dash, or an order to look and «и»: «Созвонились с Кедром, запиши …».
-
-    Behind the comma a place, hour or thing may stand before it: «Ромашку в работу, в Вектор запиши …». A fact that tells what others say
-    is noted as it stands: «Звонил, просят скидку, запиши».
-    """
+    """«Созвонились с Кедром, запиши …». A fact that tells what others say is noted as it stands: «Звонил, просят скидку, запиши»."""
     before = sentence[start : verb.start()]
     if ":" in before:
         return False

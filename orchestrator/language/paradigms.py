@@ -1,11 +1,6 @@
-"""Finds the stems and endings that a Russian word may have in its grammatical cases, for `title_matching`: nouns, names, adjectives.
+"""The stems and endings of Russian words in their cases.
 
-pymorphy3 was measured on 300 names in five cases each: it misses 10 of 1,500 forms, this table none; of 117 pairs of different names it
-takes 31 for one (Иван and Иванов, Ян and Яна, Новый and Новая), this table 13, which are written as one (Смирнова). It would add 17 MB on
-disk, 26 MB of memory and 85 ms of CPU to a start, and takes twice the time for a pair.
-
-A paradigm is one row of a table of endings. Genders are separate rows, so Достоевский and Достоевская are two different words. The genitive
-plural in -ов and -ев is listed only for words whose dictionary form is a plural, so Иван and Иванов are two different words.
+Measured: of 117 pairs of different names pymorphy3 takes 31 for one (Иван и Иванов), this table 13; it would add 26 MB of memory.
 """
 
 from functools import lru_cache
@@ -20,20 +15,12 @@ _VOWELS: Final = _WORDS.read_text("letters", "vowels")
 
 
 class Paradigm(NamedTuple):
-    """One pattern of declension: the endings of the case forms, the dictionary form first.
-
-    `finals` are the texts with which a word's stem (the part before the ending) must end.
-    """
-
     finals: tuple[str, ...]
     endings: tuple[str, ...]
 
 
 class Reading(NamedTuple):
-    """One possible analysis of a word: its stem, and the number of its paradigm (`row` in `PARADIGMS`).
-
-    `nominative` is True if the word is the dictionary form.
-    """
+    """`row` is in `PARADIGMS`; `nominative`: the word is the dictionary form."""
 
     stem: str
     row: int
@@ -41,10 +28,7 @@ class Reading(NamedTuple):
 
 
 def _build_paradigm(endings: str, letters: str = "", syllables: str = "") -> Paradigm:
-    """Build a paradigm from a row of the word lists: the endings, separated by spaces ("-" is an empty one), and what stands before them.
-
-    A word's stem (the part before the ending) must end in one of `syllables` or, without these, in one of `letters`.
-    """
+    """ "-" is an empty ending. The stem must end in one of `syllables` or, without these, of `letters`."""
     finals = syllables.split() or letters.format_map(_LETTERS)
     return Paradigm(tuple(finals), tuple("" if ending == "-" else ending for ending in endings.format_map(_PLURALS).split()))
 
@@ -65,16 +49,16 @@ _FLED_ROWS: Final = tuple(
 
 @lru_cache(maxsize=8192)
 def find_readings(word: str) -> frozenset[Reading]:
-    """Return every way to split a word (in lower case, ё as е) into stem and ending; an empty set for short words and words with digits."""
+    """`word` is folded; none for short words and words with digits."""
     if not word.isalpha():
         return frozenset()
-    found = {
+    readings = {
         Reading(word[: len(word) - len(ending)], number, index == 0)
         for number, paradigm in enumerate(PARADIGMS)
         for index, ending in enumerate(paradigm.endings)
         if word.endswith(ending) and _is_fitting(word[: len(word) - len(ending)], paradigm.finals)
     }
-    return frozenset(found | _find_fleeting_readings(word))
+    return frozenset(readings | _find_fleeting_readings(word))
 
 
 def _is_fitting(stem: str, finals: tuple[str, ...]) -> bool:
@@ -82,10 +66,7 @@ def _is_fitting(stem: str, finals: tuple[str, ...]) -> bool:
 
 
 def _find_fleeting_readings(word: str) -> set[Reading]:
-    """Return the analyses of a word with a vowel that its other case forms lack.
-
-    The stem of Ветер is «ветр-» (Ветра), the stem of Ромашек is «ромашк-» (Ромашка).
-    """
+    """Ветер has the stem «ветр-» (Ветра), Ромашек «ромашк-» (Ромашка)."""
     body = word.removesuffix(_SOFT_SIGN)
     if body in _IRREGULAR:
         stems = [_IRREGULAR[body]]
@@ -103,7 +84,6 @@ def _find_fleeting_readings(word: str) -> set[Reading]:
 
 
 def find_shared_start(word: str) -> str:
-    """Return the beginning that all case forms of the word share; the whole word if it has only one form."""
     length = len(word)
     for reading in find_readings(word):
         if word.startswith(reading.stem):
@@ -119,10 +99,7 @@ def _count_common(word: str, stem: str) -> int:
 
 
 def _count_moving_letters(word: str, reading: Reading) -> int:
-    """Return how many of the stem's last letters may change in other case forms, because a vowel comes or goes between them.
-
-    For example, 1 for the stem of «ветра» (ветер), and 2 for the stem of «огонька» (огонек).
-    """
+    """Letters of the stem that a fleeting vowel may change: 1 of «ветра» (ветер), 2 of «огонька» (огонек)."""
     stem = reading.stem
     if len(word) == len(stem) or reading.row not in _FLED_ROWS:
         return 0

@@ -1,5 +1,3 @@
-"""Reads periods by their bounds: «с 1 по 15 октября», «с понедельника», «до конца месяца», the beginning and the end of a period."""
-
 import re
 from dataclasses import replace
 from datetime import date, time, timedelta
@@ -15,7 +13,7 @@ from orchestrator.language.number_words import convert_ordinals
 from orchestrator.language.period_scope import DAY, Forms, Parts, Period, Scope, SeveralDays
 
 _FAR_AHEAD: Final = timedelta(days=31)
-"""A range that looks back and would begin to end later than this is the range of a year before."""
+"""A range that looks back and would begin to end later is that of a year before."""
 _WORDS: Final = load_lexicon("periods")
 _DATE_WORDS: Final = load_lexicon("dates")
 _MORNINGS: Final = frozenset(_WORDS.read_words("mornings"))
@@ -37,43 +35,42 @@ _FROM: Final = _WORDS.join_patterns("range_from")
 _TO: Final = rf"(?:(?P<which>{_WORDS.join_patterns('range_with')})|{_WORDS.join_patterns('range_to')})"
 
 
-def _read_start(said: Parts, scope: Scope) -> Period:
-    start = _read_inner(said.a, scope).start
+def _read_start(parts: Parts, scope: Scope) -> Period:
+    start = _read_inner(parts.a, scope).start
     if start is None:
         raise UnclearPhrase("which_day")
     return _mark_edge(start.date(), "start", scope)
 
 
-def _read_first_day(said: Parts, scope: Scope) -> Period:
-    start = _read_inner(said.a, replace(scope, side="whole")).start
+def _read_first_day(parts: Parts, scope: Scope) -> Period:
+    start = _read_inner(parts.a, replace(scope, side="whole")).start
     if start is None:
         raise UnclearPhrase("which_day")
     return scope.build_days(start.date(), start.date() + DAY)
 
 
-def _read_last_day(said: Parts, scope: Scope) -> Period:
-    end = _read_inner(said.a, replace(scope, side="whole")).end
+def _read_last_day(parts: Parts, scope: Scope) -> Period:
+    end = _read_inner(parts.a, replace(scope, side="whole")).end
     if end is None:
         raise UnclearPhrase("which_day")
     return scope.build_days(end.date() - DAY, end.date())
 
 
-def _read_end(said: Parts, scope: Scope) -> Period:
-    end = _read_inner(said.a, scope).end
+def _read_end(parts: Parts, scope: Scope) -> Period:
+    end = _read_inner(parts.a, scope).end
     if end is None:
         raise UnclearPhrase("which_day")
     return _mark_edge(end.date() - DAY, "end", scope)
 
 
 def _mark_edge(day: date, edge: Literal["start", "end"], scope: Scope) -> Period:
-    """Return the first or the last day of a period; «в начале месяца» as a period of its own is too vague."""
+    """«в начале месяца» as a period of its own is too vague."""
     if scope.side == "whole":
         raise UnclearPhrase("which_day")
     return replace(scope.build_days(day, day + DAY), edge=edge)
 
 
 def _read_inner(text: str, scope: Scope) -> Period:
-    """Read the period of which the first or last day is meant; a unit without a word such as «прошлый» is the present one."""
     if _DAY_WORD.fullmatch(text):
         return scope.build_days(scope.today, scope.today + DAY)
     unit = next((unit for unit, pattern in UNITS.items() if re.fullmatch(pattern, text)), None)
@@ -81,18 +78,18 @@ def _read_inner(text: str, scope: Scope) -> Period:
 
 
 def _read_part(text: str, scope: Scope) -> Period:
-    """Read a part of a text; a weekday that may be today is unclear there: the answer to a question would stand for the whole text."""
+    """A weekday that may be today is unclear: an answer to a question would stand for the whole text."""
     try:
         return scope.read(text, scope)
     except SeveralDays:
         raise UnclearPhrase("which_week") from None
 
 
-def _read_since(said: Parts, scope: Scope) -> Period:
+def _read_since(parts: Parts, scope: Scope) -> Period:
     if scope.side == "end":
         raise UnclearPhrase("which_bound")
     read = scope.read if scope.side == "start" else _read_part
-    inner = _read_morning(said.a, scope) or read(said.a, replace(scope, side="start"))
+    inner = _read_morning(parts.a, scope) or read(parts.a, replace(scope, side="start"))
     begun = inner.start is not None and inner.start <= scope.here
     if begun and (scope.anchor.look == "back" or inner.edge):
         return replace(scope.build_until_now(inner.start), has_time=inner.has_time)
@@ -103,30 +100,30 @@ def _read_morning(text: str, scope: Scope) -> Period | None:
     return scope.build_days(scope.today, scope.today + DAY) if text in _MORNINGS else None
 
 
-def _read_after(said: Parts, scope: Scope) -> Period:
+def _read_after(parts: Parts, scope: Scope) -> Period:
     if scope.side == "end":
         raise UnclearPhrase("which_bound")
-    inner = _read_part(said.a, replace(scope, side="start"))
+    inner = _read_part(parts.a, replace(scope, side="start"))
     if scope.anchor.look == "back" and inner.end is not None and inner.end <= scope.here:
         return replace(scope.build_until_now(inner.end), has_time=inner.has_time)
     return Period(start=inner.end, end=None, has_time=inner.has_time, reaches_now=True)
 
 
-def _read_until_with(said: Parts, scope: Scope) -> Period:
-    inner = _read_last(said.a, scope)
+def _read_until_with(parts: Parts, scope: Scope) -> Period:
+    inner = _read_last(parts.a, scope)
     return Period(start=None, end=inner.end, has_time=inner.has_time)
 
 
-def _read_until_before(said: Parts, scope: Scope) -> Period:
-    inner = _read_last(said.a, scope)
+def _read_until_before(parts: Parts, scope: Scope) -> Period:
+    inner = _read_last(parts.a, scope)
     return Period(start=None, end=inner.start, has_time=inner.has_time)
 
 
-def _read_until(said: Parts, scope: Scope) -> Period:
-    """Read «до …»: clear for the beginning or the end of a period, for a time, and where the caller knows whether the day belongs to it."""
+def _read_until(parts: Parts, scope: Scope) -> Period:
+    """Clear for an edge, a time, and where the caller knows whether the day belongs to it."""
     if scope.side == "end":
-        return scope.read(said.a, scope)
-    inner = _read_last(said.a, scope)
+        return scope.read(parts.a, scope)
+    inner = _read_last(parts.a, scope)
     if inner.edge or inner.is_moment:
         return Period(start=None, end=inner.start if inner.edge == "start" else inner.end, has_time=inner.has_time)
     raise UnclearPhrase("which_bound")
@@ -138,12 +135,11 @@ def _read_last(text: str, scope: Scope) -> Period:
     return _read_part(text, replace(scope, side="end"))
 
 
-def _read_hours(said: Parts, scope: Scope) -> Period:
-    """Read «вчера с 10 до 12»."""
-    day = _read_part(said.a, replace(scope, side="whole"))
+def _read_hours(parts: Parts, scope: Scope) -> Period:
+    day = _read_part(parts.a, replace(scope, side="whole"))
     if day.start is None or day.end is None or day.has_time or day.end.date() - day.start.date() != DAY:
         raise UnclearPhrase("which_day")
-    first, last = (build_when(day.start.date(), _parse_clock(text), scope.here, has_time=True).at for text in (said.number, said.b))
+    first, last = (build_when(day.start.date(), _parse_clock(text), scope.here, has_time=True).at for text in (parts.number, parts.b))
     return Period(start=first, end=last, has_time=True)
 
 
@@ -152,9 +148,9 @@ def _parse_clock(text: str) -> time:
     return time(int(hour), int(minute or 0))
 
 
-def _read_range(said: Parts, scope: Scope) -> Period:
-    """Read «с A по B», where A may lack what only B says (its month, its year) and the other way round."""
-    a, b = _add_month(said.a, said.b, is_inclusive=bool(said.which))
+def _read_range(parts: Parts, scope: Scope) -> Period:
+    """«с A по B», of which each may lack the month or year that only the other has."""
+    a, b = _add_month(parts.a, parts.b, is_inclusive=bool(parts.which))
     begin, end = replace(scope, side="start"), replace(scope, side="end")
     first, last = _read_ends(a, b, begin, end) if _YEAR.search(a) or not _YEAR.search(b) else _read_ends_of_year(a, b, begin, end)
     if first.start is None or last.end is None or first.start >= last.end or (last.start and last.start < first.start):
@@ -163,10 +159,7 @@ def _read_range(said: Parts, scope: Scope) -> Period:
 
 
 def _read_ends(a: str, b: str, begin: Scope, end: Scope) -> tuple[Period, Period]:
-    """Return both ends of a range whose end names no year that its beginning lacks: the end is sought from the beginning on.
-
-    If it would then lie far ahead of a question that looks back, the range is that of the year before.
-    """
+    """The end is sought from the beginning on; far ahead of a question that looks back, the range is that of the year before."""
     first = _read_part(a, begin)
     last = _read_last_from(b, first, end)
     is_ahead = last.start is not None and last.start - begin.here > _FAR_AHEAD
@@ -188,7 +181,7 @@ def _read_last_from(text: str, first: Period, scope: Scope) -> Period:
 
 
 def _read_ends_of_year(a: str, b: str, begin: Scope, end: Scope) -> tuple[Period, Period]:
-    """Return both ends of a range of which only the end names its year: «с 20 декабря по 10 января 2025» begins in 2024."""
+    """«с 20 декабря по 10 января 2025» begins in 2024."""
     last = _read_part(b, end)
     if last.start is None or not _is_of_month(a):
         return _read_part(a, begin), last
@@ -199,7 +192,6 @@ def _read_ends_of_year(a: str, b: str, begin: Scope, end: Scope) -> tuple[Period
 
 
 def _is_of_month(text: str) -> bool:
-    """Return whether a text names a month, by its name or its number, so that a year may stand behind it."""
     return _MONTH_WORD.search(text) is not None or _SHORT_DAY.fullmatch(text) is not None
 
 
@@ -208,10 +200,7 @@ def _add_year(text: str, year: int) -> str:
 
 
 def _add_month(a: str, b: str, *, is_inclusive: bool) -> tuple[str, str]:
-    """Return the texts of both ends, each with the month that only the other names: («1», «15 октября») → («1 октября», «15 октября»).
-
-    Two numbers without a month are days of one if a word says so (`is_inclusive`); «с 10 до 12» may be hours.
-    """
+    """(«1», «15 октября») → («1 октября», «15 октября»). «с 10 до 12» may be hours, unless a word says otherwise."""
     month = _MONTH_WORD.search(b)
     if month is not None and _NUMBER_MONTH.fullmatch(numbered := convert_ordinals(f"{a} {month[0]}")):
         return numbered, b

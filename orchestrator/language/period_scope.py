@@ -1,5 +1,3 @@
-"""What the parsers of periods exchange: a period, the parts of a text, and the scope in which it is read."""
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
@@ -10,15 +8,15 @@ from orchestrator.language.day_phrase import Anchor
 
 DAY: Final = timedelta(days=1)
 Side = Literal["whole", "start", "end"]
-"""What a caller wants of a period: both bounds, or only one; «до 1 октября» and «с мая» then name just the day or the month."""
+"""Both bounds, or only one; «до 1 октября» then names just the day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
-    """A period from `start` up to `end`, which does not belong to it; None for a side without a bound. A moment has two equal bounds.
+    """`end` does not belong to the period; None: no bound; a moment has two equal ones.
 
-    Without `has_time` it consists of whole days. `edge` says that it is the first or the last day of a period («конец месяца»), and
-    `reaches_now` that it ends with the present because its words say where it begins.
+    Without `has_time` of whole days. `edge`: the first or last day of a period («конец месяца»). `reaches_now`: it ends with the present
+    because its words say where it begins.
     """
 
     start: datetime | None
@@ -29,42 +27,33 @@ class Period:
 
     @property
     def is_moment(self) -> bool:
-        """Whether it is a single time."""
         return self.has_time and self.start == self.end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a text is read for: the person's present time, the wanted side, and the anchor of its days."""
-
     here: datetime
     side: Side
     anchor: Anchor
     read: "Callable[[str, Scope], Period]"
-    """Reads a part of the text, which may have any form of a period."""
+    """Reads a part of the text in any form of a period."""
 
     @property
     def today(self) -> date:
-        """The person's present day."""
         return self.here.date()
 
     def find_midnight(self, day: date) -> datetime:
-        """Return the time at which a day begins in the person's zone."""
         return build_when(day, time(), self.here, has_time=False).at
 
     def build_days(self, first: date, stop: date) -> Period:
-        """Return the period of the days from `first` up to `stop`, without it."""
         return Period(start=self.find_midnight(first), end=self.find_midnight(stop))
 
     def build_until_now(self, start: datetime | None) -> Period:
-        """Return the period from `start` to the end of today."""
         return Period(start=start, end=self.find_midnight(self.today + DAY), reaches_now=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parts:
-    """The parts of a text that the named groups of a pattern matched; "" for a group without a match."""
-
     year: str = ""
     month: str = ""
     week: str = ""
@@ -79,7 +68,7 @@ class Parts:
 
 
 class SeveralDays(Exception):
-    """The error that a weekday means today or the same day of another week."""
+    """The weekday means today or the same day of another week."""
 
     def __init__(self, days: tuple[date, ...]) -> None:
         super().__init__(days)
@@ -88,4 +77,3 @@ class SeveralDays(Exception):
 
 Reader = Callable[[Parts, Scope], Period]
 Forms = dict[str, tuple[str, Reader]]
-"""Forms of periods by name: a pattern, and the reader of what its groups matched."""

@@ -1,10 +1,7 @@
-"""Parses the words for a period of time: «прошлый месяц», «с 1 по 15 октября», «за 30 дней», "year to date", 2026-W42, a day or a time.
+"""Parses words for a period. A text of which a part is not understood is refused as a whole.
 
-Rules: a period is half-open, and that of whole days begins and ends at midnight of the person's zone. Words without a year look back, to
-what has been, or ahead, to what is planned: «в мае» is the last May that has begun, or the present or next one. «За неделю» and «за
-последние 7 дней» begin seven days before today and end with today. «С …» ends with today where words look back. «До 1 октября» does not say
-whether that day belongs to it and is unclear, unless the caller wants one bound only. Unlike a deadline, a week ends on Sunday. A text of
-which a part is not understood is refused as a whole.
+Periods are half-open, from midnight to midnight of the person's zone. «За 7 дней» begins seven days before today and ends with today. «До
+1 октября» is unclear unless one bound is wanted. A week ends on Sunday.
 """
 
 import re
@@ -43,10 +40,9 @@ _FORMS: Final = NAMED_PERIODS | BOUNDED_PERIODS
 
 
 def parse_period(text: str, *, now: datetime, zone: str, look: Look, side: Side = "whole") -> Period | Choice | Unclear:
-    """Parse the period, day or moment that a text names: return it, the days that only the person can choose from, or the reason.
+    """`look` says where words without a year are sought, `side` which bound is wanted.
 
-    `now` is the current time with a time zone, and `zone` the person's zone. `look` says where words without a year are sought, and `side`
-    which bound is wanted. An unusual text raises no error; a `now` without a time zone or an unknown `zone` does.
+    No text raises an error; a `now` without a zone does.
     """
     if now.tzinfo is None:
         raise ValueError("now must be aware")
@@ -71,24 +67,24 @@ def parse_period(text: str, *, now: datetime, zone: str, look: Look, side: Side 
 
 
 def build_forms(names: Iterable[str]) -> tuple[tuple[re.Pattern[str], Reader], ...]:
-    """Return the patterns and readers of the forms `names`, in this order. Raises SettingsError for a form that is not known."""
-    listed = tuple(names)
-    unknown = [name for name in listed if name not in _FORMS]
+    """Raises SettingsError for an unknown form."""
+    form_names = tuple(names)
+    unknown = [name for name in form_names if name not in _FORMS]
     if unknown:
         raise SettingsError(f"data/language/date_forms.yaml: no such form of a period: {', '.join(unknown)}")
-    return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in listed)
+    return tuple((re.compile(_FORMS[name][0]), _FORMS[name][1]) for name in form_names)
 
 
 def _read(text: str, scope: Scope) -> Period:
     for pattern, read in _list_readers():
-        found = pattern.fullmatch(text)
-        if found is not None:
-            return read(Parts(**found.groupdict("")), scope)
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return read(Parts(**match.groupdict("")), scope)
     return _read_point(text, scope)
 
 
 def _read_point(text: str, scope: Scope) -> Period:
-    """Read a day, or a moment if an hour stands beside it; raise UnclearPhrase if any other word does."""
+    """Raises UnclearPhrase if any other word stands beside the day or hour."""
     moment = read_iso_moment(text, scope.here)
     if moment is not None:
         return Period(start=moment, end=moment, has_time=True)
@@ -117,5 +113,5 @@ def _read_point(text: str, scope: Scope) -> Period:
 
 @cache
 def _list_readers() -> tuple[tuple[re.Pattern[str], Reader], ...]:
-    """Return the readers of all forms, whose patterns take 25 ms to compile: few texts name a period."""
+    """The patterns take 25 ms to compile, and few texts name a period."""
     return build_forms(list_period_forms())

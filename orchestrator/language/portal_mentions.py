@@ -1,7 +1,6 @@
-"""Finds whom texts for the portal address, so that it notifies them, and the links whose text hides their address. Pure.
+"""Whom texts for the portal address, and links whose text hides their address.
 
-The portal reads marks such as [USER=8] in comments, descriptions and messages. Every text of the written values is searched, whatever its
-field: a mark in the wrong field costs one question, an unseen one disturbs a colleague or a whole company.
+All texts are searched, whatever their field: a mark in the wrong field costs one question, an unseen one disturbs a whole company.
 """
 
 import re
@@ -19,73 +18,64 @@ _LINK = re.compile(_LEXICON.read_text("link"), _FLAGS)
 _MEMBERS = "members"
 _LISTS = (list, tuple)
 _NO_TEXT: Final = frozenset({int, float, bool, type(None)})
-"""The types of JSON values in which no mark and no person can stand, and most values have one of them or are texts."""
+"""JSON types in which no mark can stand."""
 EVERYBODY = "all"
-"""The id of a mark that addresses everybody."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mentions:
-    """Whom texts address, each once and in order."""
-
     users: tuple[str, ...] = ()
-    """Ids of employees, or `EVERYBODY`."""
     members: tuple[str, ...] = ()
-    """Ids of employees whom an item of a checklist is given to."""
+    """Employees whom an item of a checklist is given to."""
     departments: tuple[str, ...] = ()
     chats: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    """Names after "@", which the portal may or may not understand."""
     links: tuple[str, ...] = ()
     """Addresses of links that show another text."""
 
     def is_only_about(self, user: int | None) -> bool:
-        """Return whether nobody but this employee is addressed; links do not count."""
+        """Links do not count."""
         return not (self.departments or self.chats or self.names) and {*self.users, *self.members} <= {str(user)}
 
 
 NOBODY: Final = Mentions()
-"""What is found in texts that address nobody and hide no address."""
 
 
 def read_mentions(values: Mapping[str, object]) -> Mentions:
-    """Return whom the texts of the values, at any depth, address, and the links in them that hide their address."""
     texts: list[str] = []
     _collect_marked_texts(values, texts)
     members = tuple(dict.fromkeys(_list_members(values)))
     if not texts:
         return Mentions(members=members) if members else NOBODY
-    found = {kind: _list_ids(pattern, texts) for kind, pattern in _PLACES.items()}
+    ids_by_kind = {kind: _list_ids(pattern, texts) for kind, pattern in _PLACES.items()}
     links = (link for text in texts for link in _LINK.finditer(text))
     return Mentions(
-        users=found["user"],
+        users=ids_by_kind["user"],
         members=members,
-        departments=found["department"],
-        chats=found["chat"],
+        departments=ids_by_kind["department"],
+        chats=ids_by_kind["chat"],
         names=_list_ids(_NAME, texts),
         links=tuple(dict.fromkeys(link["address"] for link in links if link["label"].strip() != link["address"])),
     )
 
 
 def _list_ids(pattern: re.Pattern[str], texts: list[str]) -> tuple[str, ...]:
-    found = (found["id"] for text in texts for found in pattern.finditer(text))
-    return tuple(dict.fromkeys(name.lower() if name.isascii() else name for name in found))
+    ids = (match["id"] for text in texts for match in pattern.finditer(text))
+    return tuple(dict.fromkeys(name.lower() if name.isascii() else name for name in ids))
 
 
-def _collect_marked_texts(value: object, found: list[str]) -> None:
-    """Add to `found` all texts in a value in which a mark may stand."""
+def _collect_marked_texts(value: object, texts: list[str]) -> None:
     if isinstance(value, str):
         if "[" in value or "@" in value:
-            found.append(value)
+            texts.append(value)
         return
     inner = value if isinstance(value, _LISTS) else value.values() if isinstance(value, Mapping) else ()
     for item in inner:
         if type(item) not in _NO_TEXT:
-            _collect_marked_texts(item, found)
+            _collect_marked_texts(item, texts)
 
 
 def _list_members(value: Mapping[str, object]) -> Iterator[str]:
-    """Yield the ids of the people whom an item of a checklist names: the keys of the map under MEMBERS."""
     for name, item in value.items():
         if type(item) is str or type(item) in _NO_TEXT or not isinstance(item, Mapping):
             continue

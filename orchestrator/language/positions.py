@@ -1,7 +1,4 @@
-"""Finds out which rows of a list a person's message names: «третью», «№3», «вторую и пятую», «первые две», «последнюю», «все», «её». Pure.
-
-It only confirms a row that the model proposes. So a word that names no row leads to a question, and never to another row.
-"""
+"""Which rows of a list a message names: «третью», «первые две», «её». It only confirms a row that the model proposes."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -32,17 +29,12 @@ _KINDS: Final[tuple[tuple[_Kind, re.Pattern[str]], ...]] = tuple(
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """A word or number of the message. `value` is its number: of a row, or how many rows."""
-
     kind: _Kind
     value: int = 0
 
 
 def names_row(text: str, position: int, *, rows: int, is_known: bool) -> bool:
-    """Return whether the message `text` names the row `position` (counted from 1) of a list with `rows` rows.
-
-    `is_known` tells whether the person spoke of that record before, so that «её» may mean it. «Её» also means the only row of a list.
-    """
+    """`position` counts from 1. `is_known`: the person spoke of that record before, so «её» may mean it."""
     tokens = list(_read_tokens(normalize_text(text)))
     kinds = {token.kind for token in tokens}
     if "all" in kinds or ("pair" in kinds and rows == _PAIR):
@@ -53,24 +45,24 @@ def names_row(text: str, position: int, *, rows: int, is_known: bool) -> bool:
 
 
 def _list_positions(tokens: Sequence[_Token], rows: int) -> set[int]:
-    found: set[int] = set()
+    positions: set[int] = set()
     for place, token in enumerate(tokens):
         before = tokens[place - 1] if place else _NOTHING
         after = tokens[place + 1] if place + 1 < len(tokens) else _NOTHING
         count = next((one.value for one in (after, before) if one.kind == "count"), 0)
         match token.kind:
             case "position" if token.value == _FIRST and count:
-                found |= set(range(1, count + 1))
+                positions |= set(range(1, count + 1))
             case "position":
-                found.add(token.value)
+                positions.add(token.value)
                 end = tokens[place + 2] if place + 2 < len(tokens) else _NOTHING
                 if after.kind == "range" and end.kind == "position" and token.value < end.value <= rows:
-                    found |= set(range(token.value, end.value + 1))
+                    positions |= set(range(token.value, end.value + 1))
             case "last":
-                found |= set(range(rows - (count or 1) + 1, rows + 1))
+                positions |= set(range(rows - (count or 1) + 1, rows + 1))
             case "before_last":
-                found.add(rows - 1)
-    return found
+                positions.add(rows - 1)
+    return positions
 
 
 _NOTHING: Final = _Token("other")

@@ -1,7 +1,4 @@
-"""Recognizes that a text is a request or a question to the bot, and not the value (a day, a sum, a name) for which the bot has asked.
-
-It looks mostly at the first words.
-"""
+"""Tells a request or a question to the bot from the value for which the bot has asked."""
 
 import re
 from typing import Final
@@ -19,7 +16,6 @@ _OPENING: Final = re.compile(rf"{_BEFORE}(?:{_ORDERS}(?:{_TO_SEVERAL})?|{_WORDS.
 _UNREAD_OPENING: Final = re.compile(rf"{_BEFORE}(?:{_WORDS.join_patterns('request_opens_unread')})(?!\w)")
 _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
 _GREETED: Final = re.compile(rf"^{_GREETING.pattern}[^,.!\n]{{0,20}}[,.!\n]+\s*")
-"""A greeting, with the sign behind it: what follows is what is said."""
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
 _SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
 _ANSWERS: Final = load_lexicon("answers")
@@ -29,63 +25,49 @@ _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")
 
 
 def may_be_request(text: str) -> bool:
-    """Return whether the text begins like a request or a question, or ends like one.
-
-    It is meant for answers to the bot from which no value (a day, a sum, a name) could be read.
-    """
-    said = fold(text).strip()
-    if is_quoted(text) or not said:
+    """For answers from which no value could be read."""
+    folded = fold(text).strip()
+    if is_quoted(text) or not folded:
         return False
-    return said.endswith("?") or any(one.match(said) is not None for one in (_OPENING, _UNREAD_OPENING, _GREETING))
+    return folded.endswith("?") or any(one.match(folded) is not None for one in (_OPENING, _UNREAD_OPENING, _GREETING))
 
 
 def is_clear_request(text: str) -> bool:
-    """Return whether the text begins like a request and speaks of records of the CRM, as hardly a name or a comment does.
-
-    For «сколько у меня сделок?», a question to the bot, the result is True. For «пришли мне счёт», which may be a message to a colleague,
-    it is False.
-    """
-    said = fold(text).strip()
-    return not is_quoted(text) and _OPENING.match(said) is not None and _SUBJECT.search(said) is not None
+    """It begins like a request and speaks of the CRM, as hardly a name or a comment does. «пришли мне счёт» may be for a colleague."""
+    folded = fold(text).strip()
+    return not is_quoted(text) and _OPENING.match(folded) is not None and _SUBJECT.search(folded) is not None
 
 
 def is_no_value(text: str) -> bool:
-    """Return whether the text is a greeting or a request, and so no day, sum or name, even if it contains one: «напомни мне завтра»."""
-    said = fold(text).strip()
+    """A greeting or a request, even if it contains a value: «напомни мне завтра»."""
+    folded = fold(text).strip()
     if is_quoted(text):
         return False
-    if _GREETING.match(said) is not None or is_clear_request(text):
+    if _GREETING.match(folded) is not None or is_clear_request(text):
         return True
-    return _OPENING.match(said) is not None and (said.endswith("?") or _SPEAKER.search(said) is not None)
+    return _OPENING.match(folded) is not None and (folded.endswith("?") or _SPEAKER.search(folded) is not None)
 
 
 def asks_the_bot(text: str) -> bool:
-    """Return whether the text can hardly be the answer to a question of a run: it asks or orders something of the bot.
-
-    «покажи Ромашку», «сколько у меня сделок?» and «подними сделку 481 на 10%» do. «Пришлите КП» and «Позвонить клиенту» do not: a person
-    may say so of a customer, or to describe a task.
-    """
+    """It can hardly answer a question of a run: «сколько у меня сделок?», but not «Позвонить клиенту»."""
     if is_quoted(text):
         return False
-    said = _GREETED.sub("", fold(text).strip(), count=1)
-    asks = said.endswith("?")
-    if _ORDER.match(said) or is_clear_request(said) or (_OPENING.match(said) and (asks or _SPEAKER.search(said))):
+    folded = _GREETED.sub("", fold(text).strip(), count=1)
+    asks = folded.endswith("?")
+    if _ORDER.match(folded) or is_clear_request(folded) or (_OPENING.match(folded) and (asks or _SPEAKER.search(folded))):
         return True
-    return _SUBJECT.search(said) is not None and (asks or gives_order(text))
+    return _SUBJECT.search(folded) is not None and (asks or gives_order(text))
 
 
 def strip_value_words(text: str) -> str:
-    """Return the text without the words that people say before and after a value: «нет, лучше 450 000, спасибо» becomes «450 000».
-
-    If nothing would be left, the text is returned unchanged.
-    """
-    said = fold(text)
-    lead, thanks = _BEFORE_VALUE.match(said), _AFTER_VALUE.search(said)
+    """«нет, лучше 450 000, спасибо» becomes «450 000»; unchanged if nothing would be left."""
+    folded = fold(text)
+    lead, thanks = _BEFORE_VALUE.match(folded), _AFTER_VALUE.search(folded)
     start = lead.end() if lead is not None else 0
     rest = text[start : thanks.start() if thanks is not None else None].strip()
     return rest or text
 
 
 def is_quoted(text: str) -> bool:
-    """Return whether the whole text stands in one pair of quotation marks, so that it is meant as it is written."""
+    """All in one pair of quotation marks, so it is meant as it is written."""
     return _QUOTED.fullmatch(text.strip()) is not None

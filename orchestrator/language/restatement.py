@@ -1,9 +1,4 @@
-"""Finds sentences of a reply that say nothing new, such as «Готово, поставил задачу» above the program's own line about that task. Pure.
-
-In doubt a sentence says something new: if it asks, has a link, or contains a number or word that is neither known nor in
-data/language/restatements.yaml. Known are the words of texts that the person reads or wrote anyway: the request, and the lines and cards of
-the reply. A title in quotation marks, an address or a link that stands in such a text is known with all its signs, such as «Когда оплата?».
-"""
+"""Finds sentences that say nothing beyond what the person reads or wrote anyway; in doubt a sentence is new."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -24,14 +19,13 @@ _QUOTED_OR_ADDRESS: Final = re.compile(
 _ALWAYS_NEW: Final = re.compile(r"[?@]|://|\[\[|```")
 _SHORTEST_STEM: Final = 4
 _ENDING: Final = 3
-"""The length in letters of the endings in which two forms of one word may differ."""
+"""Letters in which two forms of one word may differ."""
 
 
 def drop_restatements(text: str, known: Iterable[str]) -> str:
-    """Return `text` without the sentences at its beginning and end that say nothing beyond `known`; "" if nothing else is left.
+    """Drop them at the beginning and the end; "" if nothing is left.
 
-    `known` holds the texts that the person reads or wrote anyway, such as the lines and cards of the reply. A sentence that names something
-    stays before the first new one of its line, which may speak of it: «Удалю сделку «Ромашка». Восстановить будет нельзя».
+    A sentence that names something stays before the first new one of its line: «Удалю сделку «Ромашка». Восстановить будет нельзя».
     """
     parts = [fold(part) for part in known]
     words = frozenset().union(*map(_split_folded, parts))
@@ -47,17 +41,14 @@ def drop_restatements(text: str, known: Iterable[str]) -> str:
 
 
 def _mask_known_values(text: str, known: Sequence[str]) -> str:
-    """Return the text with spaces in place of each quoted title, address or link that stands in one of the `known` texts, which are folded.
-
-    Its length stays the same.
-    """
+    """Blank each title, address or link that a known (folded) text has; the length stays the same."""
     if _QUOTED_OR_ADDRESS.search(text) is None:
         return text
     texts = [_join_words(part) for part in known]
 
-    def mask(found: re.Match[str]) -> str:
-        value = _join_words(fold(found[0].strip('«»“”"')))
-        return " " * len(found[0]) if value and any(value in part for part in texts) else found[0]
+    def mask(match: re.Match[str]) -> str:
+        value = _join_words(fold(match[0].strip('«»“”"')))
+        return " " * len(match[0]) if value and any(value in part for part in texts) else match[0]
 
     return _QUOTED_OR_ADDRESS.sub(mask, text)
 
@@ -67,7 +58,6 @@ def _join_words(text: str) -> str:
 
 
 def _split_sentences(text: str) -> Sequence[slice]:
-    """Return where the sentences and lines of the text stand, each with the space behind it."""
     ends = [found.end() for found in _SENTENCE_END.finditer(text)]
     return [slice(start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if text[start:end].strip()]
 
@@ -81,7 +71,6 @@ def _says_more(sentence: str, known: frozenset[str]) -> bool:
 
 
 def _names_something(sentence: str) -> bool:
-    """Return whether a sentence names a record or a figure: it has a quoted title, a digit, or a name with a capital letter."""
     words = _WORD.findall(sentence)
     return bool(_QUOTED_OR_ADDRESS.search(sentence)) or any(word[0].isupper() or word[0].isdigit() for word in words[1:])
 
@@ -96,7 +85,6 @@ def _is_familiar(word: str, known: frozenset[str]) -> bool:
     return word.startswith(_BEGINNINGS) or any(_is_same_word(word, other) for other in known)
 
 
-def _is_same_word(one: str, other: str) -> bool:
-    """Return whether two words may be forms of one: they begin alike, and what differs is as short as an ending."""
-    stem = max(_SHORTEST_STEM, len(one) - _ENDING, len(other) - _ENDING)
-    return min(len(one), len(other)) >= _SHORTEST_STEM and one[:stem] == other[:stem]
+def _is_same_word(word: str, other: str) -> bool:
+    stem = max(_SHORTEST_STEM, len(word) - _ENDING, len(other) - _ENDING)
+    return min(len(word), len(other)) >= _SHORTEST_STEM and word[:stem] == other[:stem]

@@ -1,7 +1,4 @@
-"""Recognizes answers to a question of a run that are none: words with which a person leaves the run, or goes back. Pure.
-
-Only a message that says nothing else counts: «отмени, пожалуйста» does, «отмена заказа» is an answer.
-"""
+"""Words with which a person leaves a run or goes back; only a message that says nothing else counts."""
 
 import re
 from collections.abc import Iterable
@@ -12,7 +9,7 @@ from orchestrator.language.request_words import asks_the_bot, is_quoted
 from orchestrator.language.text import fold
 
 RunWords = Literal["leave", "back", "request"]
-"""What a text may be instead of an answer: the wish to end the run, to go a question back, or a new request."""
+"""End the run, go a question back, or a new request."""
 _LONGEST: Final = 60
 _WORD: Final = re.compile(r"\w+")
 _WORDS: Final = load_lexicon("answers")
@@ -22,22 +19,22 @@ _GOES_BACK: Final = re.compile(rf"(?:{_BESIDE} )*{_BACK}(?: {_BESIDE})*")
 
 
 def read_run_words(text: str) -> RunWords | None:
-    """Return what a text typed in answer to a question may be instead, None if it is an answer; in quotation marks it is one."""
-    said = normalize_words(text)
-    if not is_quoted(text) and len(said) <= _LONGEST:
-        if _LEAVES.fullmatch(said):
+    """None if the text is an answer, as all in quotation marks is."""
+    words = normalize_words(text)
+    if not is_quoted(text) and len(words) <= _LONGEST:
+        if _LEAVES.fullmatch(words):
             return "leave"
-        if _GOES_BACK.fullmatch(said):
+        if _GOES_BACK.fullmatch(words):
             return "back"
     return "request" if asks_the_bot(text) else None
 
 
 def read_other_words(text: str, own: Iterable[str]) -> RunWords | None:
-    """Return what a text is instead of an answer; None also for words of which the author of the question says what they mean (`own`)."""
+    """None also for words to which the question's author gives a meaning (`own`)."""
     meant = read_run_words(text)
     return meant if meant is not None and normalize_words(text) not in map(normalize_words, own) else None
 
 
 def normalize_words(text: str) -> str:
-    """Return the words of a text with single spaces between them, in small letters and without signs: «✖ Отменить» is «отменить»."""
+    """«✖ Отменить» is «отменить»."""
     return " ".join(_WORD.findall(fold(text[: 4 * _LONGEST])))

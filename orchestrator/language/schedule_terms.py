@@ -1,4 +1,4 @@
-"""Reads when a schedule is due: one moment, or a cron line in a time zone. Says what is wrong with what was written. Pure."""
+"""When a schedule is due: one moment, or a cron line in a time zone."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,23 +16,17 @@ TermsFault = Literal["both", "neither", "moment", "naive", "past", "far", "cron"
 LONGEST_MOMENT: Final = 40
 LONGEST_ZONE: Final = 64
 PAST_MARGIN: Final = timedelta(minutes=1)
-"""How long ago a single moment may be, so that "now" is accepted although it takes a moment to arrive."""
 FARTHEST: Final = timedelta(days=5 * 366)
-"""How far ahead a single moment may lie: a year such as 9999 is a mistake."""
 _COPIES: Final = ("posix/", "right/")
-"""Folders in which some machines keep the time zones a second time; those of "right" count leap seconds."""
+"""Second copies of the time zones; those of "right" count leap seconds."""
 _NO_ZONES: Final = frozenset({"localtime", "posixrules", "Factory"})
-"""Files beside the zones that mean another zone on each machine, or none."""
+"""Files that mean another zone on each machine, or none."""
 
 
 class TermsError(ValueError):
-    """It cannot be accepted when a schedule is to be due. `param` names what is at fault, `detail` says in English what is needed.
-
-    `cron` is the fault of the cron line, where that is at fault.
-    """
+    """`param` is at fault, `detail` says in English what is needed."""
 
     def __init__(self, fault: TermsFault, param: str, detail: str, *, cron: CronError | None = None) -> None:
-        """Keep what is wrong."""
         super().__init__(f"{param}: {detail}")
         self.fault = fault
         self.param = param
@@ -42,10 +36,7 @@ class TermsError(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """When a schedule is due: at the moment `at`, or at each moment of the cron line `line` in the time zone `zone`.
-
-    Only `parse_terms` builds it, so exactly one of `at` and `line` is None.
-    """
+    """Exactly one of `at` and `line` is None."""
 
     at: datetime | None
     line: CronLine | None
@@ -53,15 +44,13 @@ class Terms:
 
     @property
     def cron(self) -> str:
-        """The text of the cron line, "" for a single moment."""
         return self.line.text if self.line is not None else ""
 
     def find_first(self, now: datetime) -> datetime | None:
-        """Return the first moment after `now`; the single moment also if it is over. None if there is none within fifty years."""
+        """A single moment even if it is over; None if there is none within fifty years."""
         return self.at if self.at is not None else next(iter(self.list_moments(now)), None)
 
     def list_moments(self, after: datetime, limit: int = 3) -> list[datetime]:
-        """Return at most `limit` moments that follow `after`, in UTC."""
         return list(islice(self._iterate_moments(after), limit))
 
     def _iterate_moments(self, after: datetime) -> Iterator[datetime]:
@@ -72,10 +61,7 @@ class Terms:
 
 
 def parse_terms(at: str | None, cron: str | None, zone: str) -> Terms:
-    """Return the terms: `at` is a moment as ISO text with its offset from UTC, `cron` a cron line, `zone` the time zone of the line.
-
-    Raises TermsError for everything that has not exactly one meaning.
-    """
+    """`at` is ISO text with its offset. Raises TermsError for what has not exactly one meaning."""
     if at is not None and cron is not None:
         raise TermsError("both", "cron", "give either one moment (at) or a cron line (cron), not both")
     if at is None and cron is None:
@@ -91,7 +77,7 @@ def parse_terms(at: str | None, cron: str | None, zone: str) -> Terms:
 
 
 def check_moment(terms: Terms, now: datetime) -> None:
-    """Raise TermsError if a single moment is over or lies too far ahead."""
+    """Raise TermsError for a moment that is over or too far ahead."""
     if terms.at is None:
         return
     if terms.at < now - PAST_MARGIN:
@@ -102,25 +88,23 @@ def check_moment(terms: Terms, now: datetime) -> None:
 
 @lru_cache(256)
 def is_plain_zone(name: str) -> bool:
-    """Return whether the name is that of a time zone, in its usual spelling."""
     return len(name) <= LONGEST_ZONE and name not in _NO_ZONES and not name.startswith(_COPIES) and is_zone(name)
 
 
 def _parse_moment(text: str) -> datetime:
-    wanted = "a moment with its offset from UTC is needed, such as 2026-12-01T09:00+03:00"
+    needed = "a moment with its offset from UTC is needed, such as 2026-12-01T09:00+03:00"
     if len(text) > LONGEST_MOMENT or not text.isascii():
-        raise TermsError("moment", "at", wanted)
+        raise TermsError("moment", "at", needed)
     try:
-        found = datetime.fromisoformat(text.strip())
-        if found.tzinfo is None:
-            raise TermsError("naive", "at", f"without its offset it may mean several moments: {wanted}")
-        return found.astimezone(UTC).replace(microsecond=0)
+        moment = datetime.fromisoformat(text.strip())
+        if moment.tzinfo is None:
+            raise TermsError("naive", "at", f"without its offset it may mean several moments: {needed}")
+        return moment.astimezone(UTC).replace(microsecond=0)
     except (ValueError, OverflowError) as error:
-        raise error if isinstance(error, TermsError) else TermsError("moment", "at", wanted) from None
+        raise error if isinstance(error, TermsError) else TermsError("moment", "at", needed) from None
 
 
 def describe_cron_error(error: CronError) -> str:
-    """Return in English what is wrong with a cron line."""
     match error.fault:
         case "length":
             return f"the cron line has {error.count} characters, which is too long"

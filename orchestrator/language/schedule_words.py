@@ -1,5 +1,3 @@
-"""Puts the cron line of a schedule in words, as notices from which sentences are made in the reader's language. Pure."""
-
 from collections.abc import Sequence
 from functools import reduce
 from typing import Final
@@ -9,14 +7,10 @@ from orchestrator.domain.cron_shapes import CronShape, find_shape
 from orchestrator.domain.outputs import Notice
 
 LAST_SHORT_DAY: Final = 28
-"""Each month has this day; a line for a later one is not due in every month."""
 
 
 def describe_line(line: CronLine, zone: str, *, reader_zone: str = "") -> Notice | None:
-    """Return when the line is due, such as "on weekdays at 9:00"; None for a line that no short sentence tells.
-
-    The zone is named unless it is that of the reader.
-    """
+    """None for a line that no short sentence tells. The zone is named unless it is the reader's."""
     shape = find_shape(line)
     if shape is None:
         return None
@@ -49,11 +43,10 @@ def _describe_shape(shape: CronShape) -> Notice:
 
 
 def _join(words: Sequence[Notice]) -> dict[str, object]:
-    """Return one notice for a list in words, as the argument of a sentence: "9:00, 13:00 and 18:00"."""
     if not words:
         return Notice(code="schedule-word", args={"text": ""}).model_dump()
     *first, last = [word.model_dump() for word in words]
     if not first:
         return last
-    begun = reduce(lambda one, other: Notice(code="schedule-comma", args={"first": one, "then": other}).model_dump(), first)
+    begun = reduce(lambda joined, other: Notice(code="schedule-comma", args={"first": joined, "then": other}).model_dump(), first)
     return Notice(code="schedule-and", args={"first": begun, "then": last}).model_dump()

@@ -1,7 +1,4 @@
-"""Tells whether a short message only answers the bot's question about an order: «во вторую», «410», «да», «завтра в 10». Pure.
-
-Such an answer carries the order on. Whatever else the person says, a word of doubt or another wish, does not: then a card asks.
-"""
+"""Whether a short message only answers the bot's question about an order: «во вторую», «да», «завтра в 10»."""
 
 import re
 import unicodedata
@@ -14,7 +11,6 @@ from orchestrator.language.text import fold
 LONGEST: Final = 100
 _SHORTEST_NAME: Final = 3
 _ENDING: Final = 2
-"""How many of the last letters of a name change with its case."""
 _POSITIONS: Final = load_lexicon("positions")
 _ORDINALS: Final = "|".join(pattern for language in ("ru", "en") for pattern in _POSITIONS.read_table("ordinals", language).values())
 _WORDS: Final = load_lexicon("short_answers")
@@ -25,16 +21,13 @@ _HARMLESS_SIGNS: Final = frozenset({"№", *_WORDS.read_words("agreeing")})
 
 
 def is_pointing(text: str, question: str, titles: Iterable[str] = ()) -> bool:
-    """Return whether `text` says nothing but which, when or yes.
-
-    It may say so in words of the bot's `question` and of the `titles` of records that it showed, but for verbs and refusals.
-    """
-    said = fold(text)
-    if len(said) > LONGEST or "?" in said or any(unicodedata.category(sign) == "So" and sign not in _HARMLESS_SIGNS for sign in said):
+    """It may use words of the `question` and of the `titles` shown, but for verbs and refusals."""
+    folded = fold(text)
+    if len(folded) > LONGEST or "?" in folded or any(unicodedata.category(sign) == "So" and sign not in _HARMLESS_SIGNS for sign in folded):
         return False
-    asked = {word for text in (question, *titles) for word in _WORD.findall(fold(text)) if len(word) >= _SHORTEST_NAME}
-    names = {word for word in asked if not _CLOSING.fullmatch(word)}
-    words = _WORD.findall(said)
+    known_words = {word for text in (question, *titles) for word in _WORD.findall(fold(text)) if len(word) >= _SHORTEST_NAME}
+    names = {word for word in known_words if not _CLOSING.fullmatch(word)}
+    words = _WORD.findall(folded)
     return bool(words) and all(_POINTING.fullmatch(word) or _is_name(word, names) for word in words)
 
 

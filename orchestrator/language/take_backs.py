@@ -1,7 +1,6 @@
-"""Finds out whether what follows an order takes it back: «стоп, не надо», «но в CRM не вноси», "don't save it". Pure.
+"""Whether what follows an order takes it back.
 
-In text that is dictated behind a colon the same words may be what is to be noted («клиент сказал нет»), so there only a sentence that
-takes back as a whole counts, or two such clauses in a row, or the writing itself forbidden.
+In dictated text («клиент сказал нет») only a whole sentence counts, or two such clauses in a row.
 """
 
 import re
@@ -31,18 +30,18 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!…;])\s+")
 
 
 def is_take_back(sentence: str) -> bool:
-    """Return whether the folded sentence says nothing but that an order is taken back."""
+    """The folded sentence says nothing else."""
     clauses = _split_clauses(sentence)
     return any(map(_WHOLE.fullmatch, clauses)) and all(_WHOLE.fullmatch(clause) or _EMPTY.fullmatch(clause) for clause in clauses)
 
 
 def takes_back(rest: str) -> bool:
-    """Return whether the folded text behind an order forbids it or takes it back."""
+    """`rest` is the folded text behind the order."""
     return _CANCELLED.search(rest) is not None or _FORBIDDEN.search(rest) is not None or any(map(_WHOLE.fullmatch, _split_clauses(rest)))
 
 
 def is_broken_off(dictated: str) -> bool:
-    """Return whether a folded line that is dictated for an order takes it back instead."""
+    """A folded line that is dictated takes its order back."""
     if _WRITING_FORBIDDEN.search(dictated) or any(map(is_take_back, _SENTENCE_END.split(dictated))):
         return True
     in_a_row = 0
@@ -54,5 +53,5 @@ def is_broken_off(dictated: str) -> bool:
 
 
 def _split_clauses(text: str) -> list[str]:
-    """Return the clauses of the text without the signs between them; of a long one only the beginning, which takes back nothing."""
+    """Of a long clause only the beginning, which takes back nothing."""
     return [clause[:_LONGEST_CLAUSE] for part in _CLAUSE_END.split(text) if (clause := part.strip(" ?()\"'"))]

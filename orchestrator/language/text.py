@@ -1,5 +1,3 @@
-"""Prepares text for comparison and for display, and formats phone numbers."""
-
 import re
 import unicodedata
 from typing import Final, Literal
@@ -7,7 +5,7 @@ from typing import Final, Literal
 Locale = Literal["ru", "en"]
 
 RUSSIAN_LETTERS: Final = "А-яЁё"
-"""Russian letters, to be put inside the brackets of a regular expression; patterns that ignore case need only the small ones."""
+"""For the brackets of a regular expression."""
 RUSSIAN_SMALL_LETTERS: Final = "а-я"
 PLAIN_YE: Final = "е"
 YO: Final = "ё"
@@ -24,25 +22,22 @@ _MARKS_PER_LETTER: Final = 2
 
 
 def fold(text: str) -> str:
-    """Return the text prepared for comparison: in lower case, with ё as е, plain spaces, and «_» for each hidden character.
+    """For comparison: lower case, ё as е, plain spaces, «_» for each hidden character.
 
-    The length stays the same, so that offsets in the result are valid in the original. The «_» counts as a letter, so a number or name
-    with a hidden character is not recognised, rather than recognised as something else.
+    The length stays the same. «_» counts as a letter, so that a number with a hidden character is not recognised, rather than as another
+    one.
     """
     return text.translate(_FOLDED)
 
 
 class _FoldedChars(dict[int, str]):
-    """Characters and what `fold` makes of them, filled as they occur.
-
-    Remembered are those of the alphabets in use; a text of rare signs must not make the program grow.
-    """
+    """Remembers only the alphabets in use: rare signs must not make the program grow."""
 
     def __missing__(self, code: int) -> str:
-        found = _fold_char(chr(code))
+        folded_char = _fold_char(chr(code))
         if code < _REMEMBERED_BELOW:
-            self[code] = found
-        return found
+            self[code] = folded_char
+        return folded_char
 
 
 _REMEMBERED_BELOW: Final = 0x2200
@@ -61,43 +56,41 @@ def _fold_char(char: str) -> str:
 
 
 def format_number(number: object, locale: Locale) -> str:
-    """Return the number of a record or person as it is written in a sentence: «№7», or "No. 7" in English."""
+    """«№7», or "No. 7"."""
     return _NUMBERS[locale].format(number)
 
 
 def quote(text: str, locale: Locale) -> str:
-    """Return the text in the quotation marks of the language `locale`; such marks inside it become inner ones: «Позвонить в „Ромашку“»."""
+    """Such marks inside become inner ones: «Позвонить в „Ромашку“»."""
     return _QUOTES[locale].format(text.translate(_INNER_QUOTES[locale]))
 
 
 def replace_yo(text: str) -> str:
-    """Return the text with every small ё replaced by е, as most people write it."""
     return text.replace(YO, PLAIN_YE)
 
 
 def normalize_text(text: str) -> str:
-    """Return the text as `fold` spells it, and without hidden characters, stress marks and repeated spaces; its length may change."""
+    """As `fold`, without hidden characters, stress marks and repeated spaces; the length may change."""
     # NFKC would turn № into the letters "no" and join them to the number.
-    shown = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
-    return " ".join(fold("".join(char for char in shown if unicodedata.category(char) != "Mn")).split())
+    visible = "".join(char for char in unicodedata.normalize("NFKC", text.replace("№", "#")) if not _is_hidden(char))
+    return " ".join(fold("".join(char for char in visible if unicodedata.category(char) != "Mn")).split())
 
 
 def to_visible_line(text: str, *, limit: int | None = None) -> str:
-    """Return the text as one line without hidden and control characters and repeated spaces, cut to `limit` characters with «…»."""
-    kept: list[str] = []
+    """One line without hidden characters and repeated spaces, cut with «…»."""
+    characters: list[str] = []
     marks = 0
     visible = "".join(char for char in text if not _is_hidden(char))  # first: what stood between two marks would keep them out of order
     for char in unicodedata.normalize("NFC", visible):
         marks = marks + 1 if unicodedata.category(char) in {"Mn", "Me"} else 0
         if char.isspace():
-            kept.append(" ")
+            characters.append(" ")
         elif marks <= _MARKS_PER_LETTER:
-            kept.append(char)
-    return trim_text(" ".join("".join(kept).split()), limit=limit)
+            characters.append(char)
+    return trim_text(" ".join("".join(characters).split()), limit=limit)
 
 
 def trim_text(text: str, *, limit: int | None) -> str:
-    """Return the text, cut to at most `limit` characters; a text that was cut ends with «…»."""
     if limit is None or len(text) <= limit:
         return text
     return text[: max(limit - 1, 0)].rstrip() + "…" if limit > 0 else ""
@@ -117,12 +110,12 @@ _NO_PREFIX: Final = re.compile(r"7([3489][0-9]{9})")
 
 
 def format_phone(value: str) -> str:
-    """Format a Russian phone such as «79011234567» as «+7 901 123-45-67»; any other text is returned unchanged."""
+    """«79011234567» becomes «+7 901 123-45-67»; any other text stays."""
     if not _PHONE.fullmatch(value):
         return value
     digits = ("+" if value.lstrip().startswith("+") else "") + re.sub(r"[^0-9]", "", value)
-    found = _RUSSIAN.fullmatch(_NO_PREFIX.sub(r"+7\1", digits) if _NO_PREFIX.fullmatch(digits) else digits)
-    if found is None:
+    match = _RUSSIAN.fullmatch(_NO_PREFIX.sub(r"+7\1", digits) if _NO_PREFIX.fullmatch(digits) else digits)
+    if match is None:
         return value
-    head, code, first, second, third = found.groups()
+    head, code, first, second, third = match.groups()
     return f"{head} {code} {first}-{second}-{third}"

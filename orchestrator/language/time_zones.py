@@ -1,4 +1,4 @@
-"""Finds names of time zones for the portal and for people, and parses the portal's times. A name is one that `ZoneInfo` accepts."""
+"""Names that `ZoneInfo` accepts."""
 
 import re
 from datetime import datetime, timedelta
@@ -29,7 +29,6 @@ _RUSSIAN: Final = re.compile(r"([0-9]{2})\.([0-9]{2})\.([0-9]{4})(?: ([0-9]{2}:[
 
 
 def is_zone(name: str) -> bool:
-    """Return whether `name` is in the time zone database."""
     try:
         ZoneInfo(name)
     except (ZoneInfoNotFoundError, OSError, ValueError):  # a folder of the database, or a path, is not a zone either
@@ -38,7 +37,7 @@ def is_zone(name: str) -> bool:
 
 
 def find_zone(offset: timedelta | None) -> str:
-    """Return the name of a zone that has the offset `offset` from UTC all year; "Europe/Moscow" if there is none."""
+    """A zone with this offset all year; "Europe/Moscow" if there is none."""
     minutes = round(offset.total_seconds() / 60) if offset is not None else None
     if minutes is None:
         return DEFAULT_ZONE
@@ -49,12 +48,12 @@ def find_zone(offset: timedelta | None) -> str:
 
 
 def parse_moment(text: str, *, zone: str) -> datetime | None:
-    """Parse a time as the portal writes it; None for any other text. A time without an offset is read in the time zone `zone`."""
-    shown = text.strip()
-    if found := _RUSSIAN.fullmatch(shown):
-        shown = f"{found[3]}-{found[2]}-{found[1]}T{found[4] or '00:00:00'}"
+    """As the portal writes it, else None; without an offset it is in `zone`."""
+    iso_text = text.strip()
+    if match := _RUSSIAN.fullmatch(iso_text):
+        iso_text = f"{match[3]}-{match[2]}-{match[1]}T{match[4] or '00:00:00'}"
     try:
-        moment = datetime.fromisoformat(shown)
+        moment = datetime.fromisoformat(iso_text)
     except ValueError:
         return None
     return moment.replace(tzinfo=ZoneInfo(zone)) if moment.tzinfo is None else moment

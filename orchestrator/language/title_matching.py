@@ -1,14 +1,7 @@
-"""Measures whether a person's words name a record's title, in any Russian grammatical case; `ranking` then chooses the record.
+"""Whether a person's words name a record's title, in any Russian case.
 
-Rules, all on words in lower case, with ё as е, without quotes and stress marks:
-- Two words are the same word if they are equal, or if both have at least three letters and can be case forms of one word
-  (`paradigms`). Words with a digit in them must be equal.
-- Legal forms (ООО, АО, Ltd …), nouns such as «сделка» and function words (с, для, of …) count only if there are no other
-  words. Two different legal forms mean two different companies.
-- `measure_match` returns 1 if the query is the whole title as written; 0.9 if it is the whole title in another grammatical
-  case; 0.85 if the title could be a case form of the query; 0.7 to 0.8 if the query is consecutive words of the title;
-  0.5 to 0.6 if it is words of the title in order, with gaps; 0.3 to 0.4 if they are in another order; 0 otherwise. The
-  greater the part of the title that the query covers, the higher the number in its range.
+Two words are the same if they can be case forms of one (at least three letters, no digit). Legal forms, nouns such as «сделка» and
+function words count only if nothing else is there; two different legal forms are two companies.
 """
 
 import re
@@ -45,22 +38,19 @@ _PART: Final = re.compile(r"[«»„“”\"(){}\[\]|·•;!?—–]+|[,.:/](?=\
 
 
 def find_stem(word: str) -> str:
-    """Return the beginning that all case forms of a word share, for searches by «title contains …»."""
+    """For searches by «title contains …»."""
     return find_shared_start(normalize_text(word))
 
 
 def extract_words(text: str) -> tuple[str, ...]:
-    """Return the significant words of a text, in lower case, with ё as е, without quotes and stress marks.
-
-    Legal forms (ООО), nouns such as «сделка» and function words are left out, unless the text has no other words.
-    """
+    """Normalized, without legal forms and function words, unless the text has no others."""
     words = _split_words(text)
     return tuple(word for word in words if not _is_noise(word)) or words
 
 
 @lru_cache(maxsize=65536)
 def is_same_word(left: str, right: str) -> bool:
-    """Return whether two words (from `extract_words`) are case forms of one word. Short words and words with digits must be equal."""
+    """Short words and words with digits must be equal."""
     if left == right:
         return True
     if min(len(left), len(right)) < _SHORTEST:
@@ -70,43 +60,39 @@ def is_same_word(left: str, right: str) -> bool:
 
 
 def measure_match(query: str, title: str) -> float:
-    """Return how well the query names the title, from 0 (not at all) to 1 (word for word), by the rules in the module docstring."""
-    asked, have = extract_words(query), extract_words(title)
-    if not asked or not have or _is_other_company(query, title):
+    """From 0 to 1: word for word 1, in another case 0.85 or 0.9, consecutive words from 0.7, in order from 0.5, in any order from 0.3."""
+    query_words, have = extract_words(query), extract_words(title)
+    if not query_words or not have or _is_other_company(query, title):
         return 0.0
-    if asked == have:
+    if query_words == have:
         return EXACT
-    if len(asked) == len(have) and _is_all_same(asked, have):
-        return WHOLE if all(map(_may_be_form_of, asked, have)) else WHOLE_BACKWARDS
-    return _measure_partial(asked, have)
+    if len(query_words) == len(have) and _is_all_same(query_words, have):
+        return WHOLE if all(map(_may_be_form_of, query_words, have)) else WHOLE_BACKWARDS
+    return _measure_partial(query_words, have)
 
 
 def is_match(query: str, title: str) -> bool:
-    """Return whether every significant word of the query is a word of the title."""
     return measure_match(query, title) > 0
 
 
 def measure_misspelling(query: str, title: str) -> int | None:
-    """Return how many letters of the query are wrong, if it is a misspelt name of the title; None if it is not.
+    """None if the query is no misspelt name of the title.
 
-    A word of four or five letters may have one wrong letter, a longer word two; shorter words and words with a digit none. Each of these
-    counts as one wrong letter: a letter too many, a missing, another or two swapped letters, and a missing space. More than two in all are
-    not accepted.
+    One wrong letter in words of four or five, two in longer ones, and at most two in all; a missing space counts as one.
     """
-    asked, have = extract_words(query), _split_words(title)  # «компния» is no noun that can be left out, so it may name one of the title
-    if not asked or len(have) > _MOST_WORDS or all(map(_is_noise, asked)) or _is_other_company(query, title):
+    query_words, have = (
+        extract_words(query),
+        _split_words(title),
+    )  # «компния» is no noun that can be left out, so it may name one of the title
+    if not query_words or len(have) > _MOST_WORDS or all(map(_is_noise, query_words)) or _is_other_company(query, title):
         return None
-    whole = _measure_word("".join(asked), "".join(have)) if len(asked) != len(have) else None
-    found = [wrong for wrong in (whole, _measure_words(asked, have)) if wrong is not None and wrong <= _MOST_WRONG]
-    return min(found, default=None)
+    whole = _measure_word("".join(query_words), "".join(have)) if len(query_words) != len(have) else None
+    counts = [wrong for wrong in (whole, _measure_words(query_words, have)) if wrong is not None and wrong <= _MOST_WRONG]
+    return min(counts, default=None)
 
 
 def list_search_starts(word: str) -> tuple[str, ...]:
-    """Return beginnings that all case forms of a word share, for searches by «title contains …»; the most likely one first.
-
-    The word must be in lower case, with ё as е. An «е» in the word may be «ё» in the title. So the first result ends before an «е» (unless
-    that leaves too few letters); if there is an «е» among the first letters, further results have «ё» in its place.
-    """
+    """For searches, the most likely first. «Е» may be «ё» in the title, so the first ends before it."""
     start = find_shared_start(word)
     place = start.find(PLAIN_YE, _SHORTEST)
     start = start[:place] if place >= 0 else start
@@ -115,10 +101,7 @@ def list_search_starts(word: str) -> tuple[str, ...]:
 
 
 def list_search_pieces(query: str) -> tuple[str, ...]:
-    """Return parts of the longest words of `query`, for searches by «title contains …».
-
-    Even if a word has one or two wrong letters, at least one of its parts is spelt correctly and finds the title.
-    """
+    """For searches: even with two wrong letters one of these parts is spelt correctly."""
     pieces: list[str] = []
     words = [word for word in extract_words(query) if word.isalpha() and len(word) > _SHORTEST]
     for word in sorted(words, key=len, reverse=True)[:_MOST_SEARCHED]:
@@ -133,25 +116,21 @@ def list_search_pieces(query: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(piece for piece in pieces if len(piece) > 1))
 
 
-def _measure_words(asked: Sequence[str], have: Sequence[str]) -> int | None:
-    """Return the smallest number of wrong letters if each word of `asked` is compared with a different word of `have`.
-
-    None if some word has no similar one.
-    """
-    if not asked:
+def _measure_words(query_words: Sequence[str], have: Sequence[str]) -> int | None:
+    """The fewest wrong letters if each word has another partner; None if some word has none."""
+    if not query_words:
         return 0
-    found: list[int] = []
+    counts: list[int] = []
     for place, word in enumerate(have):
-        wrong = _measure_word(asked[0], word)
-        rest = _measure_words(asked[1:], [*have[:place], *have[place + 1 :]]) if wrong is not None and wrong <= _MOST_WRONG else None
+        wrong = _measure_word(query_words[0], word)
+        rest = _measure_words(query_words[1:], [*have[:place], *have[place + 1 :]]) if wrong is not None and wrong <= _MOST_WRONG else None
         if wrong is not None and rest is not None:
-            found.append(wrong + rest)
-    return min(found, default=None)
+            counts.append(wrong + rest)
+    return min(counts, default=None)
 
 
 @lru_cache(maxsize=65536)
 def _measure_word(word: str, other: str) -> int | None:
-    """Return the number of wrong letters in `word` compared with `other`, case endings ignored; None if there are too many."""
     if is_same_word(word, other):
         return 0
     if any(sign.isdigit() for sign in word + other):
@@ -165,10 +144,7 @@ def _measure_word(word: str, other: str) -> int | None:
 
 
 def _count_wrong_letters(left: str, right: str) -> int:
-    """Return the edit distance of two words; a swap of two neighbouring letters counts as one.
-
-    A result greater than `_MOST_WRONG` may be less than the true distance.
-    """
+    """The edit distance with swaps of neighbours as one; beyond `_MOST_WRONG` it may be too small."""
     if abs(len(left) - len(right)) > _MOST_WRONG:
         return _MOST_WRONG + 1
     before: list[int] = []
@@ -185,44 +161,42 @@ def _count_wrong_letters(left: str, right: str) -> int:
 
 
 def is_mentioned(title: str, text: str) -> bool:
-    """Return whether a text names a record: whether the words of one part of its title stand side by side in the text.
+    """The words of one part of the title stand side by side in the text, in any case and order.
 
-    Punctuation, quotes or « - » separate the parts of a title («Ромашка — поставка мебели» has two). The words may be in any grammatical
-    case and order (Анна Ковалёва, Ковалёвой Анне). A part made only of everyday words never names the record. A part of fewer than three
-    letters must stand in the text exactly as in the title. In case of doubt the result is False, and the caller asks the person.
+    Everyday words alone never name it. In doubt False: the caller asks.
     """
     words = extract_words(text)
     parts = [part for part in _PART.split(title) if part.strip()]
     return any(_is_named(part, words, text) for part in parts) and not _is_other_company(text, title)
 
 
-def _is_named(part: str, said: Sequence[str], text: str) -> bool:
+def _is_named(part: str, text_words: Sequence[str], text: str) -> bool:
     words = extract_words(part)
     if not words or all(map(_is_everyday, words)):
         return False
     if sum(map(len, words)) < _SHORTEST:
         return re.search(rf"(?<!\w){re.escape(part.strip())}(?!\w)", text) is not None
-    return any(_has_same_words(words, said[start : start + len(words)]) for start in range(len(said) - len(words) + 1))
+    return any(_has_same_words(words, text_words[start : start + len(words)]) for start in range(len(text_words) - len(words) + 1))
 
 
 def _has_same_words(words: Sequence[str], window: Sequence[str]) -> bool:
     left = list(window)
     for word in words:
-        found = next((other for other in left if is_same_word(word, other)), None)
-        if found is None:
+        match = next((other for other in left if is_same_word(word, other)), None)
+        if match is None:
             return False
-        left.remove(found)
+        left.remove(match)
     return True
 
 
-def _measure_partial(asked: Sequence[str], have: Sequence[str]) -> float:
-    places = [[i for i, word in enumerate(have) if is_same_word(one, word)] for one in asked]
-    if not all(places) or all(map(_is_noise, asked)):
+def _measure_partial(query_words: Sequence[str], have: Sequence[str]) -> float:
+    places = [[i for i, word in enumerate(have) if is_same_word(one, word)] for one in query_words]
+    if not all(places) or all(map(_is_noise, query_words)):
         return 0.0
-    if sum(map(len, asked)) < _SHORTEST and not set(asked) <= set(have):
+    if sum(map(len, query_words)) < _SHORTEST and not set(query_words) <= set(have):
         return 0.0
-    covered = _SPAN * len(asked) / len(have)
-    if any(_is_all_same(asked, have[i : i + len(asked)]) for i in range(len(have) - len(asked) + 1)):
+    covered = _SPAN * len(query_words) / len(have)
+    if any(_is_all_same(query_words, have[i : i + len(query_words)]) for i in range(len(have) - len(query_words) + 1)):
         return _RUN + covered
     if _is_in_order(places):
         return _ORDERED + covered
@@ -249,15 +223,12 @@ def _has_distinct_places(places: Sequence[Sequence[int]]) -> bool:
     return True
 
 
-def _is_all_same(asked: Sequence[str], have: Sequence[str]) -> bool:
-    return len(asked) == len(have) and all(map(is_same_word, asked, have))
+def _is_all_same(query_words: Sequence[str], have: Sequence[str]) -> bool:
+    return len(query_words) == len(have) and all(map(is_same_word, query_words, have))
 
 
 def _may_be_form_of(word: str, title_word: str) -> bool:
-    """Return whether `word`, from the query, may be a case form of `title_word`, which must be in the dictionary form.
-
-    Александра may be a form of Александр, but Александр is no form of Александра.
-    """
+    """Александра may be a form of Александр, but not the other way round."""
     if word == title_word:
         return True
     ours = {(reading.stem, reading.row) for reading in find_readings(word)}

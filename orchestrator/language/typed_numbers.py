@@ -1,8 +1,6 @@
-"""Reads a number that a person typed as the whole answer to a question: 25, 1 500,5, −3, «700 тыс», «1,5 млн ₽», «двадцать пять». Pure.
+"""A number typed as the whole answer to a question: 25, −3, «700 тыс», «двадцать пять».
 
-Plain digits are read here, so that a number below zero or of many places is one, too; everything else is read as `money_parser` reads sums.
-In "150.000" and "1,500" the mark may part the thousands or begin the decimals: whoever asked has to ask again. So it is with a currency of
-which the question does not speak, for the answer becomes a number and the currency would be lost.
+"150.000" and a currency of which the question does not speak are asked about again.
 """
 
 import re
@@ -16,34 +14,29 @@ from orchestrator.language.request_words import strip_value_words
 from orchestrator.language.text import Locale, fold
 
 _GAPS: Final = re.compile(r"(?<=\d)[ \u00a0\u202f](?=\d{3}(?!\d))")
-"""A space inside of a number stands before three digits; in "5 10" it stands between two numbers."""
 _NUMBER: Final = re.compile(r"[+-]?\d{1,15}(?:[.,]\d{1,15})?")
 _AMBIGUOUS: Final = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}")
-"""One to three digits, a mark and three digits; behind a zero, or more digits than a group of thousands has, only decimals stand."""
+"""Behind a zero, or more digits than a group has, only decimals stand."""
 _USUAL: Final = "RUB"
-"""The currency of a sum where the question names none."""
 _LONGEST: Final = 200
-"""How many characters of a text are looked at; no number is longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class AmbiguousNumber:
-    """A text that may be either of two numbers, each written so that it can only be read in one way."""
-
     thousands: str
     decimals: str
 
 
 @dataclass(frozen=True, slots=True)
 class UnaskedCurrency:
-    """A sum in a currency of which the question does not speak: the sign or code of the currency, and the number without it."""
+    """A sum in a currency of which the question does not speak."""
 
     currency: str
     number: str
 
 
 def read_typed_number(text: str, *, question: str = "", locale: Locale = "ru") -> int | float | AmbiguousNumber | UnaskedCurrency | None:
-    """Return the number, an int where nothing stands behind the point; None if the text is no number."""
+    """An int where nothing stands behind the point; None if it is no number."""
     plain = _GAPS.sub("", text).replace("−", "-")
     if plain.isascii() and _NUMBER.fullmatch(plain):
         number = shorten_number(float(plain.replace(",", ".")))
@@ -62,8 +55,8 @@ def _read_sum(text: str, question: str, locale: Locale) -> int | float | Ambiguo
     match options:
         case [Sum(amount=amount, currency=currency)]:
             number = shorten_number(float(amount))
-            asked = list_currencies(question) or {_USUAL}
-            if currency is not None and currency not in asked:
+            currencies = list_currencies(question) or {_USUAL}
+            if currency is not None and currency not in currencies:
                 return UnaskedCurrency(currency=SIGNS.get(currency, currency), number=str(number))
             return number
         case [decimals, thousands]:
@@ -74,5 +67,4 @@ def _read_sum(text: str, question: str, locale: Locale) -> int | float | Ambiguo
 
 
 def shorten_number(number: float) -> int | float:
-    """Return a number as it is written: 5, not 5.0."""
     return int(number) if float(number).is_integer() else number

@@ -1,7 +1,4 @@
-"""Finds words beside a day or an hour that no form has read and that make it another one: «за день до пятницы», «кроме пятницы».
-
-Such a text gets a question in place of the day that stands in it.
-"""
+"""Words that make a day another one: «за день до пятницы», «кроме пятницы»."""
 
 import re
 from typing import Final
@@ -38,18 +35,12 @@ _SECOND: Final = re.compile(
 
 
 def refuse_changed_day(text: str) -> None:
-    """Raise UnclearPhrase if words of the text make a day that it names another one, and the text is not one of the forms.
-
-    The text must be as `text.normalize_text` spells it, without the phrases that were read as a whole.
-    """
+    """Raises UnclearPhrase. `text` is normalized, without the phrases that were read as a whole."""
     if any(pattern.search(text) for pattern in _CHANGED):
         raise UnclearPhrase("which_day")
 
 
 def refuse_second_number(rest: str) -> None:
-    """Raise UnclearPhrase if a number is left over that was said along with a day or an hour: «5 и 7 декабря», «завтра между 10 и 11».
-
-    `rest` is the text with "|" in place of the days and hours that were read.
-    """
+    """Raises UnclearPhrase for a number left over: «5 и 7 декабря». `rest` has "|" for what was read."""
     if _SECOND.search(rest):
         raise UnclearPhrase("several")

@@ -1,4 +1,4 @@
-"""Reads phrases about days of the week: «в пятницу», «прошлый вторник», «в первый понедельник декабря», "the last friday of the month"."""
+"""Days of the week: «прошлый вторник», «в первый понедельник декабря»."""
 
 from datetime import date, timedelta
 from typing import Final
@@ -27,7 +27,6 @@ WEEKDAY: Final = rf"(?<![\w-])(?:{WHICH} )?(?P<weekday>{_WEEKDAY})(?![\w-])\.?"
 
 
 def read_nth_weekday(groups: Groups, anchor: Anchor) -> DayPhrase:
-    """Read «в первый понедельник декабря», "the last friday of the month"; without a month it names no day."""
     nth, weekday = int(find_meaning(groups.number, _NTHS)), find_index(_WEEKDAYS, groups.weekday)
     if groups.month_name:
         month = find_month(groups.month_name)
@@ -44,7 +43,6 @@ def read_nth_weekday(groups: Groups, anchor: Anchor) -> DayPhrase:
 
 
 def _find_nth(nth: int, weekday: int, year: int, month: int) -> date:
-    """Return the `nth` such weekday of a month; the number 5 means the last one."""
     last = find_last_day(year, month)
     if nth == _LAST:
         return last - timedelta(days=(last.weekday() - weekday) % _WEEK)
@@ -53,7 +51,7 @@ def _find_nth(nth: int, weekday: int, year: int, month: int) -> date:
 
 
 def read_weekday(groups: Groups, anchor: Anchor) -> DayPhrase:
-    """Read «в пятницу», «прошлый вторник», "next monday"; on that very day the word may mean today or a week later: both are given."""
+    """On that very day both are given: today, and a week later."""
     weekday, today = find_index(_WEEKDAYS, groups.weekday), anchor.today
     of_this_week = to_monday(today) + timedelta(days=weekday)
     which = find_which(groups.which)

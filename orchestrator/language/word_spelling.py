@@ -1,8 +1,4 @@
-"""Splits a text into words in one spelling, so that two texts which look alike to a person are alike. Pure.
-
-Markup, hidden characters, letters of another alphabet that look the same, and the ways to group digits make no difference. The spelling is
-only for comparison: nobody can read it.
-"""
+"""Words in one spelling for comparison: markup, look-alike letters and digit groups make no difference."""
 
 import html
 import re
@@ -13,7 +9,7 @@ from typing import Final
 from orchestrator.language.text import normalize_text
 
 _ALIKE: Final = str.maketrans("авекмнорстухіјѕԁһӏԛԝɡɑl" + "αβεηικμνορτυχ", "abekmhopctyxijsdhiqwgai" + "abehikmnoptyx")
-"""Letters that look like Latin ones, and «l», which looks like a large «i»."""
+"""Like Latin letters; «l» looks like a large «i»."""
 _MARKUP_NAMES: Final = (
     "a|b|i|u|s|p|br|hr|em|strong|del|ins|sub|sup|small|big|span|font|code|pre|div|ul|ol|li|list|tr|td|th|table|tbody|h[1-6]|img|url|user"
     r"|color|size|quote|blockquote|left|right|center|justify|disk|email|video|spoiler|tg-spoiler|\*"
@@ -35,13 +31,12 @@ _MOBILE: Final = re.compile(r"(?<![0-9])[78]?(9[0-9]{9})(?![0-9])")
 _NO_DIGITS: Final = re.compile(r"[^0-9]+")
 _LONG_GROUP: Final = 6
 _WHOLE_NUMBER: Final = 9
-"""The fewest digits in a row that are joined with no others."""
 _WORD: Final = re.compile(r"[^\W_]+%?")
 _REMEMBERED_BELOW: Final = 0x2200
 
 
 class _PlainChars(dict[int, str]):
-    """Characters and what is compared in their place, filled as they occur; those of rare alphabets are not remembered."""
+    """Those of rare alphabets are not remembered."""
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
@@ -57,7 +52,7 @@ _PLAIN: Final = _PlainChars()
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text in one spelling, in order; behind them what stands in its tags, and long groups of joined numbers."""
+    """In order; behind them what stands in tags, and long groups of joined numbers."""
     tags: list[str] = []
     groups: list[str] = []
     if "&" in text:
@@ -73,14 +68,13 @@ def split_words(text: str) -> list[str]:
 
 
 def _take_tag(tag: str, tags: list[str]) -> str:
-    """Return what stands in the place of a tag; what it holds beside a name of markup is kept in `tags`."""
     if not _BARE_TAG.fullmatch(tag):
         tags.append(tag)
     return " " if _DIVIDING_TAG.match(tag) else ""
 
 
 def _join_groups(number: str, long_groups: list[str]) -> str:
-    """Return a long number without its separators, unless it holds a date; groups that may be numbers of their own go to `long_groups`."""
+    """Unless it holds a date; groups that may be numbers go to `long_groups`."""
     if _DATE.search(number):
         return number
     groups = _NO_DIGITS.split(number)

@@ -1,4 +1,4 @@
-"""Computes working days, and the times at which daily messages are due in a person's time zone. The caller gives the current time."""
+"""Working days, and when daily messages are due in a person's time zone."""
 
 import re
 from calendar import isleap
@@ -16,25 +16,23 @@ import yaml
 from orchestrator.domain.errors import SettingsError
 
 LATEST: Final = timedelta(hours=3)
-"""A daily message that could only be sent this long after its time, or later, is skipped: a morning plan is of no use after lunch."""
+"""A daily message so late is skipped: a morning plan is of no use after lunch."""
 MORNING: Final = time(9)
 EVENING: Final = time(18)
 _QUIET_FROM, _QUIET_TO = time(21), time(8)
 _FRIDAY: Final = 4
 _FURTHEST: Final = 60
-"""The most days to search for a working day: no calendar has so many days off in a row, unless it has no working day by mistake."""
 _DECREED_BY: Final = 11
-"""The month from which on the list of days off for the next year should exist: the government publishes its decree in autumn."""
+"""The decree on next year's days off is published in autumn."""
 _LEAP_DAY: Final = (2, 29)
 _YEARLY = re.compile(r"[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workdays:
-    """The calendar of working days: Monday to Friday without holidays, and the weekend days on which people work by decree.
+    """Monday to Friday but for holidays.
 
-    `yearly` and `moving` hold (month, day) of the holidays of every year. If a holiday in `moving` falls on a weekend, the next working day
-    is a day off too. `off` and `on` are the days off and the working days that are listed for single years.
+    `yearly` and `moving` hold (month, day); a holiday in `moving` on a weekend frees the next working day.
     """
 
     yearly: frozenset[tuple[int, int]] = frozenset()
@@ -43,16 +41,12 @@ class Workdays:
     on: frozenset[date] = frozenset()
 
     def find_unlisted_year(self, day: date) -> int:
-        """Return the year whose days off and working days by decree are not listed in the calendar yet; 0 if none is missing.
-
-        It checks the year of `day` and, from November on, the next year. The result is also 0 if the calendar lists no year at all.
-        """
-        listed = {known.year for known in self.off | self.on}
+        """Checks the year of `day` and, from November on, the next; 0 if none is missing or none is listed at all."""
+        listed_years = {known.year for known in self.off | self.on}
         near = {day.year, day.year + (day.month >= _DECREED_BY)}
-        return min(near - listed, default=0) if listed else 0
+        return min(near - listed_years, default=0) if listed_years else 0
 
     def __contains__(self, day: date) -> bool:
-        """Return whether `day` is a working day."""
         if day in self.on:
             return True
         if self.is_free(day) or day in self.off:
@@ -60,20 +54,18 @@ class Workdays:
         return all(day not in _list_moved_days_off(self, year) for year in (day.year - 1, day.year))
 
     def is_free(self, day: date) -> bool:
-        """Return whether `day` is on a weekend or is a holiday of every year; days that are listed for single years are ignored."""
+        """Days listed for single years are ignored."""
         return day.weekday() > _FRIDAY or (day.month, day.day) in self.yearly | self.moving
 
 
 @dataclass(frozen=True, kw_only=True)
 class Slot:
-    """The next time for a daily message: the day in the person's time zone, and the time in UTC."""
-
     day: date
     at: datetime
 
 
 def load_workdays(path: Path) -> Workdays:
-    """Read the calendar from data/holidays.yaml. Raises SettingsError with a message that names the mistake."""
+    """data/holidays.yaml. Raises SettingsError that names the mistake."""
     try:
         content = _parse_yaml(path.read_text(encoding="utf-8"))
         unknown = set(content) - {"yearly", "yearly_moving", "days_off", "working_days"}
@@ -89,39 +81,31 @@ def load_workdays(path: Path) -> Workdays:
 
 @cache
 def _parse_yaml(text: str) -> Mapping[str, Iterable[object] | None]:
-    """Parse YAML, the same text only once per process."""
     content: Mapping[str, Iterable[object] | None] = yaml.safe_load(text) or {}
     return content
 
 
 @lru_cache(maxsize=16)
 def _list_moved_days_off(calendar: Workdays, year: int) -> frozenset[date]:
-    """Return the days off that replace the holidays of `year` on a weekend: for each such holiday, the next day that is not off already."""
-    found: set[date] = set()
+    """For each such holiday, the next day that is not off already."""
+    days_off: set[date] = set()
     for month, number in sorted(calendar.moving):
         if (month, number) == _LEAP_DAY and not isleap(year):
             continue
         holiday = date(year, month, number)
         if holiday.weekday() > _FRIDAY:
             after = (holiday + timedelta(days=ahead) for ahead in range(1, _FURTHEST))
-            found.update(islice((day for day in after if not calendar.is_free(day) and day not in found), 1))
-    return frozenset(found)
+            days_off.update(islice((day for day in after if not calendar.is_free(day) and day not in days_off), 1))
+    return frozenset(days_off)
 
 
 def to_utc(day: date, at: time, zone: str) -> datetime:
-    """Return the local time `at` on `day` in UTC.
-
-    If the clocks go forward on that day and skip the time, the offset before the change is used.
-    """
+    """A time that the clocks skip takes the offset before the change."""
     return datetime.combine(day, at, tzinfo=ZoneInfo(zone)).astimezone(UTC)
 
 
 def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, last: int) -> Slot | None:
-    """Return when the next daily message is due: at the local time `at` on the first working day after `last`.
-
-    `last` is the ordinal of the day of the last message. A day whose time was more than `LATEST` (three hours) ago is skipped. None if
-    there is no working day in the next 60 days.
-    """
+    """On the first working day after the ordinal `last`; None if there is none within 60 days."""
     first = now.astimezone(ZoneInfo(zone)).date()
     for ahead in range(_FURTHEST):
         day = first + timedelta(days=ahead)
@@ -131,7 +115,7 @@ def find_next_slot(now: datetime, at: time, zone: str, *, workdays: Workdays, la
 
 
 def is_quiet(now: datetime, zone: str) -> bool:
-    """Return whether an unrequested message should arrive without a sound, since it is night or weekend in the person's time zone."""
+    """Night or weekend for the person."""
     here = now.astimezone(ZoneInfo(zone))
     return here.weekday() > _FRIDAY or here.time() >= _QUIET_FROM or here.time() < _QUIET_TO
 
@@ -143,5 +127,5 @@ def _parse_month_day(text: object) -> tuple[int, int]:
     return day.month, day.day
 
 
-def _parse_dates(given: Iterable[object] | None) -> frozenset[date]:
-    return frozenset(item if isinstance(item, date) else date.fromisoformat(str(item)) for item in given or ())
+def _parse_dates(days: Iterable[object] | None) -> frozenset[date]:
+    return frozenset(item if isinstance(item, date) else date.fromisoformat(str(item)) for item in days or ())
