@@ -1,9 +1,4 @@
-"""Loads the agenda for `/today` and the daily morning message: deals and tasks that need attention, with counts and sums.
-
-They are overdue, due today, closing within a week, or idle (unchanged for a week). The lists hold only the person's own records; for a team
-there are only counts. The language model is not asked: the reads are always the same, normally one request for all lists, and code computes
-the counts and sums.
-"""
+"""The agenda of `/today` and the morning message: what is overdue, due today, closing within a week, or idle for a week."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,9 +29,8 @@ from state.stored import JsonObject
 IDLE: Final = timedelta(days=7)
 AHEAD: Final = timedelta(days=7)
 MOST: Final = 500
-"""The most rows of one list that are read; a longer list shows no sum."""
+"""Rows of one list that are read; a longer list shows no sum."""
 TEAM: Final = 10
-"""The largest team whose members are counted one by one; a larger team is counted as a whole."""
 _DONE: Final = 5
 _SINCE: Final = load_lexicon("records").read_titles("no_change_since")
 _METHODS: Final = {"task": "tasks.task.list", "deal": "crm.deal.list"}
@@ -52,37 +46,30 @@ _TEAM_NUMBERS: Final = {
     "today-closing": "closing",
     "today-idle": "idle",
 }
-"""By the code of each list's heading, the field of TeamLine that holds the team's count for that list."""
+"""Heading code of a list → field of TeamLine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agenda:
-    """A person's agenda for one day: the lists of deals and tasks, and the team's counts.
-
-    `sections` holds (heading, table) for each list that is not empty. `team` holds the counts of each employee of the team and of the whole
-    team. `unread` holds the heading codes of the lists that could not be read.
-    """
+    """`sections` are (heading, table) of the lists that are not empty; `unread` the headings of those that could not be read."""
 
     sections: tuple[tuple[Notice, Table], ...] = ()
     team: tuple[TeamLine, ...] = ()
     unread: tuple[str, ...] = ()
     without_user: bool = False
-    """Whether the person's Bitrix24 user is unknown, in which case an empty agenda does not mean an empty day."""
+    """The person's Bitrix24 user is unknown, so an empty agenda does not mean an empty day."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _List:
-    """The description of one agenda list: the code of its heading, the kind of record, and the filter that selects its records."""
-
     code: str
     entity: str
     filter: Mapping[str, object]
     date: str
-    """The field with the date by which the list is sorted and that each row shows."""
 
     def build_command(self, key: str, owner: int | Sequence[int], *, select: Sequence[str]) -> Command:
-        wanted = {_OWNER[self.entity]: owner, **self.filter}
-        params = {"filter": wanted, "select": list(select), "order": {self.date: "ASC", "ID": "ASC"}}
+        conditions = {_OWNER[self.entity]: owner, **self.filter}
+        params = {"filter": conditions, "select": list(select), "order": {self.date: "ASC", "ID": "ASC"}}
         return Command(key=key, method=_METHODS[self.entity], params=params)
 
 
@@ -95,26 +82,23 @@ async def load_agenda(
     team: Sequence[int] = (),
     priority: Priority = Priority.INTERACTIVE,
 ) -> Agenda:
-    """Load the agenda of `actor`, with counts for the employees in `team`. An actor without a Bitrix24 user gets no lists.
-
-    May raise BitrixError.
-    """
+    """An actor without a Bitrix24 user gets no lists. May raise BitrixError."""
     me = actor.bitrix_user_id
     lists = _build_lists(now.astimezone(ZoneInfo(actor.time_zone)))
     sections: list[tuple[Notice, Table]] = []
     unread: list[str] = []
     if me is not None:
-        commands = [one.build_command(one.code, me, select=_SELECT[one.entity]) for one in lists]
+        commands = [agenda_list.build_command(agenda_list.code, me, select=_SELECT[agenda_list.entity]) for agenda_list in lists]
         outcomes = await _read_batch(reads, commands, priority)
-        for one, command, outcome in zip(lists, commands, outcomes, strict=True):
+        for agenda_list, command, outcome in zip(lists, commands, outcomes, strict=True):
             if outcome.status != "success":
-                unread.append(one.code)
+                unread.append(agenda_list.code)
                 continue
             table = await _build_table(
-                one, command, outcome, _ViewContext(reads=reads, naming=naming, actor=actor, now=now, priority=priority)
+                agenda_list, command, outcome, _ViewContext(reads=reads, naming=naming, actor=actor, now=now, priority=priority)
             )
             if table.rows:
-                sections.append((Notice(code=one.code), table))
+                sections.append((Notice(code=agenda_list.code), table))
     numbers = await _count_team(reads, naming, lists, [user for user in team if user != me], priority)
     if numbers is None:
         unread.append("today-team")
@@ -122,10 +106,6 @@ async def load_agenda(
 
 
 def _build_lists(here: datetime) -> tuple[_List, ...]:
-    """Return the descriptions of the lists of deals and tasks to read from the portal, in the order in which the agenda shows them.
-
-    The most urgent list comes first. `here` is the present time in the person's time zone.
-    """
     day = here.date()
     tomorrow = datetime.combine(day + timedelta(days=1), time.min, here.tzinfo)
     idle = to_bitrix_datetime(here - IDLE)
@@ -157,10 +137,7 @@ def _build_lists(here: datetime) -> tuple[_List, ...]:
 
 
 async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority: Priority) -> tuple[CommandOutcome, ...]:
-    """Run the commands that read the lists in one batch request, and return one outcome for each, in order.
-
-    Raises BitrixError only if every command failed.
-    """
+    """Raises BitrixError only if every command failed."""
     params = {"halt": 0, "cmd": build_cmd(commands)}
     outcomes = read_answer(commands, await reads.client.call("batch", params, repeatable=True, priority=priority))
     if any(outcome.status == "success" for outcome in outcomes):
@@ -173,8 +150,6 @@ async def _read_batch(reads: PortalReader, commands: Sequence[Command], priority
 
 @dataclass(frozen=True, kw_only=True)
 class _ViewContext:
-    """What the functions that build a table need: the portal reader, the name finder, the person, the time and the read priority."""
-
     reads: PortalReader
     naming: Naming
     actor: Actor
@@ -182,41 +157,31 @@ class _ViewContext:
     priority: Priority
 
 
-async def _build_table(one: _List, command: Command, outcome: CommandOutcome, shown: _ViewContext) -> Table:
-    """Build the table of one list; `outcome` is the answer to `command`, which read the first page of the list.
-
-    `one` describes the list; `shown` holds the reader for further pages, and the person and time for whom the rows are formatted. Further
-    pages are read here, at most `MOST` (500) rows in all. The total counts the whole list. A sum is shown only for deals, and only if all
-    rows were read.
-    """
+async def _build_table(agenda_list: _List, command: Command, outcome: CommandOutcome, view_context: _ViewContext) -> Table:
+    """The total counts the whole list; a sum is shown for deals, and only if all rows were read."""
     rows = [to_storable(row) for row in extract_rows(outcome.result)]
     total = outcome.total if outcome.total is not None else len(rows)
     if total > len(rows):
-        reads = shown.reads
-        pages = await read_first_rows(reads.client, command.method, command.params, max_rows=MOST, priority=shown.priority)
+        reads = view_context.reads
+        pages = await read_first_rows(reads.client, command.method, command.params, max_rows=MOST, priority=view_context.priority)
         rows, total = [to_storable(row) for row in pages.rows], max(total, pages.total or 0)
-    made = [await _build_row(one, row, shown) for row in rows]
-    sums = await _format_sums(rows, shown) if one.entity == "deal" and total <= len(rows) else ""
-    return Table(rows=tuple(made), shown=len(made), total=max(total, len(made)), sum_text=sums)
+    built_rows = [await _build_row(agenda_list, row, view_context) for row in rows]
+    sums = await _format_sums(rows, view_context) if agenda_list.entity == "deal" and total <= len(rows) else ""
+    return Table(rows=tuple(built_rows), shown=len(built_rows), total=max(total, len(built_rows)), sum_text=sums)
 
 
-async def _build_row(one: _List, row: JsonObject, view_context: _ViewContext) -> Row:
-    label = mask(await view_context.naming.build_label(one.entity, row, view_context.actor.locale))
+async def _build_row(agenda_list: _List, row: JsonObject, view_context: _ViewContext) -> Row:
+    label = mask(await view_context.naming.build_label(agenda_list.entity, row, view_context.actor.locale))
     number = int(row.get("ID") or row.get("id") or 0)
-    url = view_context.naming.build_card_url(one.entity, number, user=view_context.actor.bitrix_user_id or 0)
-    when = await _format_when(one, row, view_context)
+    url = view_context.naming.build_card_url(agenda_list.entity, number, user=view_context.actor.bitrix_user_id or 0)
+    when = await _format_when(agenda_list, row, view_context)
     return Row(label=f"{label} · {when}" if when else label, url=url)
 
 
-async def _format_when(one: _List, row: JsonObject, view_context: _ViewContext) -> str:
-    """Return as text the date of a record by which the list is sorted; "" if the record has no such date.
-
-    A time on the current day is shown as the hour («18:00»), any other as the day. In the list of idle deals the words «без движения с»
-    precede the day.
-    """
-    text = str(row.get(one.date) or row.get(one.date.lower()) or "")
+async def _format_when(agenda_list: _List, row: JsonObject, view_context: _ViewContext) -> str:
+    text = str(row.get(agenda_list.date) or row.get(agenda_list.date.lower()) or "")
     here = view_context.now.astimezone(ZoneInfo(view_context.actor.time_zone))
-    if one.date == "CLOSEDATE":
+    if agenda_list.date == "CLOSEDATE":
         try:
             return format_day(parse_portal_date(text), today=here.date(), locale=view_context.actor.locale)
         except ValueError:
@@ -225,39 +190,37 @@ async def _format_when(one: _List, row: JsonObject, view_context: _ViewContext) 
     if moment is None:
         return ""
     at = moment.astimezone(here.tzinfo)
-    if one.code == "today-idle":  # a date alone would look like one in the future
+    if agenda_list.code == "today-idle":  # a date alone would look like one in the future
         day = format_day(at.date(), today=here.date(), locale=view_context.actor.locale).partition(", ")[2]
         return f"{_SINCE[view_context.actor.locale]} {day}"
     return f"{at:%H:%M}" if at.date() == here.date() else format_day(at.date(), today=here.date(), locale=view_context.actor.locale)
 
 
-async def _format_sums(rows: Sequence[JsonObject], shown: _ViewContext) -> str:
-    """Return the total amount of the deals in `rows` as text, one part for each currency: "12,4 млн ₽ + 3 000 $"; "" without amounts."""
+async def _format_sums(rows: Sequence[JsonObject], view_context: _ViewContext) -> str:
     totals: dict[str, Decimal] = {}
     for row in rows:
         amount = parse_amount(row.get("OPPORTUNITY"))
         if amount is not None:
             currency = str(row.get("CURRENCY_ID") or "")
             totals[currency] = totals.get(currency, Decimal(0)) + amount
-    book = await shown.naming.load_currency_book()
-    parts = [format_sum_short(total, currency or None, locale=shown.actor.locale, book=book) for currency, total in sorted(totals.items())]
+    book = await view_context.naming.load_currency_book()
+    parts = [
+        format_sum_short(total, currency or None, locale=view_context.actor.locale, book=book) for currency, total in sorted(totals.items())
+    ]
     return " + ".join(parts)
 
 
 async def _count_team(
     reads: PortalReader, naming: Naming, lists: Sequence[_List], users: Sequence[int], priority: Priority
 ) -> tuple[TeamLine, ...] | None:
-    """Return the counts of each employee in `users`, busiest first, and then the line of the whole team; None if a count could not be read.
-
-    For more than `TEAM` employees only the line of the whole team is returned.
-    """
+    """Busiest first, then the whole team; None if a count could not be read."""
     people: list[int | list[int]] = list(users) if len(users) <= TEAM else [list(users)]
     if not users:
         return ()
     commands = [
-        one.build_command(f"p{place}_{number}", owner, select=("ID",))
+        agenda_list.build_command(f"p{place}_{number}", owner, select=("ID",))
         for place, owner in enumerate(people)
-        for number, one in enumerate(lists)
+        for number, agenda_list in enumerate(lists)
     ]
     answered = await _read_batch(reads, commands, priority)
     if any(outcome.status != "success" for outcome in answered):
@@ -265,10 +228,10 @@ async def _count_team(
     outcomes = iter(answered)
     lines = []
     for owner in people:
-        found = dict.fromkeys(_TEAM_NUMBERS.values(), 0)
-        for one in lists:
-            found[_TEAM_NUMBERS[one.code]] += _count(next(outcomes))
-        lines.append(TeamLine(name=await naming.find_user_name(owner) if isinstance(owner, int) else "", **found))
+        counts = dict.fromkeys(_TEAM_NUMBERS.values(), 0)
+        for agenda_list in lists:
+            counts[_TEAM_NUMBERS[agenda_list.code]] += _count(next(outcomes))
+        lines.append(TeamLine(name=await naming.find_user_name(owner) if isinstance(owner, int) else "", **counts))
     if len(users) > TEAM:
         return tuple(lines)
     whole = TeamLine(name="", **{key: sum(getattr(line, key) for line in lines) for key in dict.fromkeys(_TEAM_NUMBERS.values())})

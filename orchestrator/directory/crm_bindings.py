@@ -1,4 +1,4 @@
-"""Writes the number of a CRM record as the portal wants it in the field that ties a task to records: "D_481" for the deal 481."""
+"""Ties of tasks to CRM records: "D_481" is the deal 481."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -6,31 +6,25 @@ from typing import Any, Final
 from state.stored import JsonObject
 
 LETTERS: Final = {"lead": "L", "deal": "D", "contact": "C", "company": "CO"}
-"""The letters before the numbers of the records to which a task is tied, by kind of record."""
 _FIELDS: Final = frozenset({"UF_CRM_TASK", "UFCRMTASK"})
 _OPERATORS: Final = "<>=!@%*?~"
 
 
 def is_binding_field(name: str) -> bool:
-    """Return whether the field, also one with a filter's sign before its name, holds such ties."""
     return name.lstrip(_OPERATORS).upper() in _FIELDS
 
 
 def to_binding(kind: str, number: object) -> str:
-    """Return the tie to a record, "" if tasks are not tied to records of this kind."""
+    """ "" if tasks are not tied to this kind."""
     return f"{LETTERS[kind]}_{number}" if kind in LETTERS else ""
 
 
 def strip_letters(params: JsonObject) -> JsonObject:
-    """Return the parameters of a call with "@shown:2" in place of "D_@shown:2" where tasks are tied: a model may add the letter itself."""
     return {name: _strip(value, name) for name, value in params.items()}
 
 
 def find_bound_references(value: object, name: str = "") -> list[str]:
-    """Return the references in the fields that tie tasks to records, without those to records that are yet to be made.
-
-    `name` is used only when the function calls itself: the field in which `value` stands.
-    """
+    """Without those to records yet to be made."""
     if isinstance(value, Mapping):
         return [bound_reference for key, item in value.items() for bound_reference in find_bound_references(item, str(key))]
     if isinstance(value, list):
@@ -40,10 +34,6 @@ def find_bound_references(value: object, name: str = "") -> list[str]:
 
 
 def replace_bound_references(value: object, bindings: Mapping[str, str], name: str = "") -> Any:
-    """Return `value` with the ties `bindings` in place of the references in the fields that tie tasks to records.
-
-    `name` is used only when the function calls itself: the field in which `value` stands.
-    """
     if isinstance(value, Mapping):
         return {key: replace_bound_references(item, bindings, str(key)) for key, item in value.items()}
     if isinstance(value, list):

@@ -1,6 +1,6 @@
-"""Says what a day or time is for, by the field in which it stands: whether it may be past, and where words without a year look.
+"""What a day is for, by its field: whether it may be past, and where words without a year look.
 
-The lists of fields stand in data/language/date_places.yaml.
+The lists stand in data/language/date_places.yaml.
 """
 
 import re
@@ -14,7 +14,7 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.periods import Side
 
 Purpose = Literal["plan", "event", "fact"]
-"""What a written day or time is for: what is planned and may not be past; what is or was at a time that is named; what has been."""
+"""Planned and not past; at a time that is named; what has been."""
 
 _TABLE: Final = load_lexicon("date_places")
 _DAYS: Final = frozenset(_TABLE.read_words("days"))
@@ -33,19 +33,19 @@ _OPERATOR: Final = re.compile(r"[<>=!@%]*")
 
 
 def split_operator(key: str) -> tuple[str, str]:
-    """Return the operator and the field of a filter's key: (">=", "DATE_CREATE")."""
-    found = _OPERATOR.match(key)
-    end = found.end() if found is not None else 0
+    """(">=", "DATE_CREATE")."""
+    match = _OPERATOR.match(key)
+    end = match.end() if match is not None else 0
     return key[:end], key[end:]
 
 
 def holds_day(key: str) -> bool:
-    """Return whether a standard field holds a day without a time; `key` is its normalized name."""
+    """`key` is the field's normalized name."""
     return key in _DAYS
 
 
 def find_purpose(key: str, fields: Mapping[str, object]) -> Purpose:
-    """Return what a written day or time is for; `fields` are those that are written beside it."""
+    """`fields` are those written beside it."""
     if key in _FACTS:
         return "fact"
     if key not in _PLANS:
@@ -54,12 +54,10 @@ def find_purpose(key: str, fields: Mapping[str, object]) -> Purpose:
 
 
 def find_past_rule(purpose: Purpose) -> PastRule:
-    """Return what becomes of a past meaning in a field of this purpose."""
     return _PAST_RULES[purpose]
 
 
 def find_look(key: str, conditions: Mapping[str, object]) -> Look:
-    """Return in which direction words without a year look in a filter with these conditions."""
     if is_finished(conditions):
         return "back"
     is_open = key in _PLANS and _has_sign(conditions, _UNFINISHED)
@@ -67,12 +65,12 @@ def find_look(key: str, conditions: Mapping[str, object]) -> Look:
 
 
 def find_read_bound(name: str) -> Side | None:
-    """Return which bound of a period a parameter of a reading method is; None for other parameters."""
+    """Of a period, for a parameter of a reading method."""
     return _BOUNDS.get(name.lower())
 
 
 def is_finished(values: Mapping[str, object]) -> bool:
-    """Return whether the fields of a record, or the conditions of a filter, say that what they are about is finished."""
+    """What the fields or conditions are about is finished."""
     if _has_sign(values, _FINISHED):
         return True
     stages = (value for name, value in values.items() if to_field_key(split_operator(name)[1]) in _STAGES)
@@ -82,8 +80,8 @@ def is_finished(values: Mapping[str, object]) -> bool:
 def _has_sign(values: Mapping[str, object], signs: Mapping[str, frozenset[str]]) -> bool:
     for name, value in values.items():
         operator, field = split_operator(name)
-        wanted = signs.get(to_field_key(field)) if operator in {"", "=", "@"} else None
+        sign_values = signs.get(to_field_key(field)) if operator in {"", "=", "@"} else None
         several = value if isinstance(value, list) else [value]
-        if wanted and several and all(str(item).lower() in wanted for item in several):
+        if sign_values and several and all(str(item).lower() in sign_values for item in several):
             return True
     return False

@@ -1,7 +1,4 @@
-"""Resolves the references to days in a call ("@date:вчера"), each by its place: a filter, a written field, a command of a batch.
-
-Days in filters are expanded by `filter_dates`; those in written fields become the day or time that the field holds.
-"""
+"""Resolves "@date:вчера" by its place in a call: a filter, a written field, a command of a batch."""
 
 import logging
 from collections.abc import Mapping
@@ -43,27 +40,21 @@ _BATCH: Final = "batch"
 
 @dataclass(frozen=True, kw_only=True)
 class DatedCall:
-    """The call whose days are resolved: its method and parameters, the person, and the values that the person chose for references."""
-
     method: str
     params: JsonObject
     actor: Actor
     chosen: Mapping[str, object]
     spec: Method | None = None
     said_at: datetime | None = None
-    """When the person said the words, if that was not just now: "tomorrow" is the day after it."""
+    """When the words were said, if not just now: "tomorrow" is the day after it."""
 
     @property
     def reads_only(self) -> bool:
-        """Whether the call changes nothing."""
         return self.spec is not None and self.spec.reads_only
 
 
 class DateReferences:
-    """Resolves the days in calls; the portal is asked for the types of custom fields, and whether a record is finished."""
-
     def __init__(self, reads: PortalReader, naming: Naming, clock: Clock) -> None:
-        """Store the portal reader, the name finder and the clock."""
         self._reads = reads
         self._naming = naming
         self._clock = clock
@@ -71,7 +62,7 @@ class DateReferences:
     async def resolve(
         self, *, method: str, params: JsonObject, actor: Actor, chosen: Mapping[str, object], said_at: datetime | None = None
     ) -> DatedParams | AskedDate | Unresolved:
-        """Return the parameters with all days resolved, the question that only the person can answer, or what is wrong with a day."""
+        """The parameters with all days resolved, the question to the person, or what is wrong with a day."""
         call = DatedCall(method=method, params=params, actor=actor, chosen=chosen, said_at=said_at)
         try:
             resolved, bounds = await self._resolve_call(call)
@@ -80,10 +71,7 @@ class DateReferences:
         return DatedParams(params=resolved, bounds=format_bounds(bounds))
 
     async def resolve_field(self, call: DatedCall, name: str, words: str, fields: JsonObject) -> Resolution:
-        """Return the meaning of the words for a day in the written field `name`; `fields` are those that are written beside it.
-
-        A past day in a field for what is planned is refused, unless the call or the record that it changes is finished.
-        """
+        """A past day in a field for what is planned is refused, unless the call or its record is finished."""
         call = replace(call, spec=self._reads.catalogue.find(call.method))
         key = self._find_key(call, name)
         kind = await self._find_kind(call, name)
@@ -109,11 +97,11 @@ class DateReferences:
             if "cmd" not in call.params:
                 return dict(call.params), []
             return {**call.params, "cmd": await self._resolve_commands(call, call.params["cmd"], bounds)}, bounds
-        found = {name: await self._resolve_item(call, name, item, call.params, bounds) for name, item in call.params.items()}
-        return found, bounds
+        resolved = {name: await self._resolve_item(call, name, item, call.params, bounds) for name, item in call.params.items()}
+        return resolved, bounds
 
     async def _resolve_commands(self, call: DatedCall, cmd: object, bounds: list[Bound]) -> object:
-        """Return the commands of a batch, those that name a day written anew; what is no valid batch is left to the gate."""
+        """What is no valid batch is left to the gate."""
         if isinstance(cmd, Mapping):
             return {key: await self._resolve_command(call, text, bounds) for key, text in cmd.items()}
         return [await self._resolve_command(call, text, bounds) for text in cmd] if isinstance(cmd, list) else cmd
@@ -124,18 +112,17 @@ class DateReferences:
             if not mentions_day(command.params):
                 return text
             inner = replace(call, method=command.method, params=command.params)
-            params, found = await self._resolve_call(inner)
-            bounds += found
+            params, command_bounds = await self._resolve_call(inner)
+            bounds += command_bounds
             return text if params == command.params else build_cmd([Command("a", command.method, params)])["a"]
         except (BatchError, ValueError):  # int() refuses text of thousands of digits
             return text
 
     async def _resolve_item(self, call: DatedCall, name: str, value: object, beside: JsonObject, bounds: list[Bound]) -> object:
-        """Return a value with its days resolved; `name` is the parameter or field that holds it, `beside` what else stands there."""
         if isinstance(value, Mapping):
             if name.lower() == _FILTER:
-                expanded, found = expand_filter(value, await self._build_filter_context(call, value))
-                bounds += found
+                expanded, filter_bounds = expand_filter(value, await self._build_filter_context(call, value))
+                bounds += filter_bounds
                 return expanded
             return {key: await self._resolve_item(call, str(key), item, value, bounds) for key, item in value.items()}
         if isinstance(value, list):
@@ -145,10 +132,7 @@ class DateReferences:
         return await self._resolve_plain_day(call, name, value, beside)
 
     async def _resolve_plain_day(self, call: DatedCall, name: str, value: object, beside: JsonObject) -> object:
-        """Return a plain ISO value; one that a call writes as a time without an offset is completed with that of the person's zone.
-
-        Raises DateStop for an earlier day in a field for what is planned, as for words with that meaning.
-        """
+        """A time without an offset is one of the person's zone. Raises DateStop for an earlier day in a field for what is planned."""
         day = parse_iso_day(value)
         if day is None or call.reads_only:
             return value
@@ -180,12 +164,12 @@ class DateReferences:
             case Unresolved():
                 raise DateStop(resolution)
 
-    async def _build_filter_context(self, call: DatedCall, given: JsonObject) -> FilterContext:
-        kinds = {name: await self._find_kind(call, name) for name in dict.fromkeys(list_date_fields(given))}
+    async def _build_filter_context(self, call: DatedCall, conditions: JsonObject) -> FilterContext:
+        kinds = {name: await self._find_kind(call, name) for name in dict.fromkeys(list_date_fields(conditions))}
         return FilterContext(now=self._find_now(call), actor=call.actor, kinds=kinds, chosen=call.chosen)
 
     async def _find_kind(self, call: DatedCall, name: str) -> DateKind:
-        """Return whether a field holds days or times; "" if that is not known, or if it holds neither."""
+        """ "" if it is not known, or holds neither."""
         field, entity = split_operator(name)[1], self._naming.find_entity(call.method, call.params)
         if field.lower().startswith("uf"):
             field_type = await self._naming.find_field_type(entity, field)
@@ -198,13 +182,12 @@ class DateReferences:
         return "date" if info is not None and info.kind == "date" else "datetime" if info is not None and info.kind == "datetime" else ""
 
     def _find_key(self, call: DatedCall, name: str) -> str:
-        """Return the normalized name of the record's field that a parameter or condition stands for."""
         spec = call.spec or self._reads.catalogue.find(call.method)
         code = spec.stands_for.get(name, name) if spec is not None else name
         return to_field_key(split_operator(code)[1], self._naming.find_entity(call.method, call.params))
 
     async def _is_record_finished(self, call: DatedCall) -> bool:
-        """Return whether the record that the call changes is finished, such as a closed deal; False if it cannot be read."""
+        """Such as a closed deal; False if it cannot be read."""
         spec = call.spec
         if spec is None or spec.verb == "add" or not spec.target:
             return False

@@ -1,7 +1,4 @@
-"""Searches the portal for a record with the same phone or e-mail before a lead, contact or company is created. Reads only.
-
-If the person may not see a record that was found, only its owner's name is shown.
-"""
+"""Finds records with the phone or e-mail of one to be created. Of a record that the person may not see only the owner is named."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -21,13 +18,13 @@ from state.stored import JsonObject
 log = logging.getLogger(__name__)
 
 ContactPoints = Mapping[str, Sequence[str]]
-"""Phones and e-mails: {"PHONE": [...], "EMAIL": [...]}."""
+"""{"PHONE": [...], "EMAIL": [...]}."""
 CREATE: Final = "create"
-"""The choice to create a new record anyway; the other choices are "<target> <title>"."""
+"""Create anyway; the other choices are "<target> <title>"."""
 _KINDS: Final = ("CONTACT", "COMPANY", "LEAD")
 _MOST: Final = 4
 _VALUES: Final = 20
-"""The most phones or e-mails that the portal compares in one call."""
+"""The portal compares no more in one call."""
 _NAME: Final = 60
 _WORDS: Final = load_lexicon("records")
 _TAKE_LABEL: Final = _WORDS.read_titles("duplicates", "take")
@@ -37,18 +34,12 @@ _CREATE_LABEL: Final = _WORDS.read_titles("duplicates", "create")
 
 
 class DuplicateFinder:
-    """Finds existing records that have the phone or e-mail of a record to be created. Stateless."""
-
     def __init__(self, reads: PortalReader, naming: Naming) -> None:
-        """Store the portal reader and the name finder that the searches use."""
         self._reads = reads
         self._naming = naming
 
     async def find(self, points: ContactPoints, actor: Actor) -> Ambiguous | None:
-        """Return the question whether to use an existing record or to create the new one; None if there is no duplicate.
-
-        If the portal fails, the error is logged and the result is None: a failed search must not prevent the creation of a record.
-        """
+        """None also if the portal fails: a failed search must not prevent the creation."""
         try:
             targets = await self._find_known(points)
             records = await self._reads.load_records(targets) if targets else {}
@@ -58,17 +49,16 @@ class DuplicateFinder:
             return None
 
     async def _find_known(self, points: ContactPoints) -> list[Target]:
-        """Return at most four records with these phones and e-mails, found by the portal's method crm.duplicate.findbycomm.
-
-        Contacts come first, then companies, then leads, since a lead may be about a person who is a contact already.
-        """
-        found: dict[Target, None] = {}
+        """At most four; contacts first, since a lead may be about one of them."""
+        targets: dict[Target, None] = {}
         for kind, values in points.items():
             params = {"type": kind, "values": list(values)[:_VALUES]}
             answer = (await self._reads.client.call("crm.duplicate.findbycomm", params, repeatable=True)).result
-            listed: JsonObject = answer if isinstance(answer, Mapping) else {}  # without matches the portal sends an empty list
-            found |= {(entity.lower(), int(number)): None for entity in _KINDS for number in listed.get(entity) or () if int(number) > 0}
-        order = sorted(found, key=lambda target: _KINDS.index(target[0].upper()))
+            numbers_by_kind: JsonObject = answer if isinstance(answer, Mapping) else {}  # without matches the portal sends an empty list
+            targets |= {
+                (entity.lower(), int(number)): None for entity in _KINDS for number in numbers_by_kind.get(entity) or () if int(number) > 0
+            }
+        order = sorted(targets, key=lambda target: _KINDS.index(target[0].upper()))
         return order[:_MOST]
 
     async def _build_question(self, rows: Sequence[tuple[Target, JsonObject]], actor: Actor) -> Ambiguous | None:
@@ -88,13 +78,12 @@ class DuplicateFinder:
         title = self._naming.extract_title(kind, row)
         company = await self._find_company(kind, row)
         which = _NUMBER[actor.locale].format(kind=_KIND_NAMES[actor.locale][kind], number=number)
-        named = ", ".join(part for part in (title, company) if part)
+        description = ", ".join(part for part in (title, company) if part)
         place = f"{kind}:{number}"
-        label = f"{named} · {which}" if named else which
-        return Option(value=f"{place} {named or which}", label=_TAKE_LABEL[actor.locale].format(label=label), target=place)
+        label = f"{description} · {which}" if description else which
+        return Option(value=f"{place} {description or which}", label=_TAKE_LABEL[actor.locale].format(label=label), target=place)
 
     async def _find_company(self, kind: str, row: JsonObject) -> str:
-        """Return the name of the company of a lead or contact; "" if the record names no company or is of another kind."""
         record = RecordRow.model_validate(row)
         if kind == "lead":
             return to_visible_line(record.company_title, limit=_NAME)
@@ -102,26 +91,23 @@ class DuplicateFinder:
 
 
 def extract_contact_points(params: JsonObject) -> dict[str, list[str]]:
-    """Return the phones and e-mails of a new record from the parameters of the call that creates it: {"PHONE": […], "EMAIL": […]}.
-
-    The call may give them in any form that the portal accepts.
-    """
+    """In any form that the portal accepts."""
     fields = next((value for name, value in params.items() if name.lower() == "fields" and isinstance(value, Mapping)), {})
-    found: dict[str, list[str]] = {}
+    points: dict[str, list[str]] = {}
     for name, value in fields.items():
         kind = str(name).upper()
         if kind in {"PHONE", "EMAIL"}:
-            found.setdefault(kind, []).extend(_extract_values(value))
+            points.setdefault(kind, []).extend(_extract_values(value))
         elif kind == "FM":
             for item in value if isinstance(value, list) else ():
                 kind = str(item.get("typeId") or item.get("TYPE_ID") or "").upper() if isinstance(item, Mapping) else ""
                 if kind in {"PHONE", "EMAIL"}:
-                    found.setdefault(kind, []).extend(_extract_values([item]))
-    return {kind: list(dict.fromkeys(values)) for kind, values in found.items() if values}
+                    points.setdefault(kind, []).extend(_extract_values([item]))
+    return {kind: list(dict.fromkeys(values)) for kind, values in points.items() if values}
 
 
 def _extract_values(value: object) -> list[str]:
-    """Return the values of a field that may hold several. The portal accepts a string, a list of strings or a list of {"VALUE": …}."""
+    """A string, a list of strings or a list of {"VALUE": …}."""
     if isinstance(value, str | int):
         return [str(value)] if str(value).strip() else []
     if isinstance(value, Mapping):

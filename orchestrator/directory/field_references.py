@@ -1,8 +1,4 @@
-"""Resolves references to fields and to the options of list fields: "@field:Площадка" to a code, "@option:Север" to the id of an option.
-
-A reference to a field may also be a key: {"fields": {"@field:Площадка": 5}, "filter": {">=@field:Бюджет": 100}}. The portal's
-administrators give fields and options their titles. A title that fits several fields or options is a question to the person.
-"""
+"""Resolves "@field:Площадка" to a code and "@option:Север" to an id. A reference to a field may also be a key: {">=@field:Бюджет": 100}."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,13 +22,11 @@ from state.stored import JsonObject
 _FIELD_KEY: Final = re.compile(r"([^\w@\s]{0,3})(@field:\S.*)", re.DOTALL)
 _SHOWN: Final = 20
 _BEYOND_TITLES: Final = 10**15
-"""Numbers of candidates begin here, so that no title that is a number («3») counts as the number of a candidate."""
+"""No title that is a number («3») counts as the number of a candidate."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Words:
-    """The messages about one kind of thing that is looked for by its title."""
-
     which: str
     nearest: str
     missing: str
@@ -44,15 +38,14 @@ _OPTION: Final = _Words(which="which-option", nearest="nearest-option", missing=
 
 
 class FieldReferences:
-    """Resolves references to fields and options. Its methods may raise BitrixError."""
+    """May raise BitrixError."""
 
     def __init__(self, reads: PortalReader, naming: Naming) -> None:
-        """Keep the portal reader and the finder of names."""
         self._reads = reads
         self._naming = naming
 
     async def resolve_field(self, words: str, method: str, params: JsonObject) -> Resolution:
-        """Return the code of the field with that title, in the spelling of the method: UF_CRM_PLACE, or ufCrmPlace for crm.item.*."""
+        """In the spelling of the method: UF_CRM_PLACE, or ufCrmPlace for crm.item.*."""
         kind = self._find_kind(method, params)
         if not kind:
             return _refuse(_FIELD, words, (), f"{method} has no fields of records")
@@ -70,7 +63,6 @@ class FieldReferences:
         return _choose(_FIELD, words, list_titles(fields), labels)
 
     async def resolve_option(self, words: str, reference: str, method: str, params: JsonObject) -> Resolution:
-        """Return the id of the option with that name, in the list field whose value the reference is."""
         names_of_fields = {split_operator(one)[1] for one in find_fields(reference, params)}
         kind = self._find_kind(method, params)
         if len(names_of_fields) != 1 or not kind:
@@ -88,13 +80,13 @@ class FieldReferences:
         return _choose(_OPTION, words, list(options.items()), labels)
 
     async def _load_options(self, field: Field | None) -> Mapping[str, str]:
-        """Return the names of a list field's options by their ids; {} for other fields."""
+        """{} for other fields."""
         if field is not None and field.type == "crm_status" and field.status_entity_id:
             return {entry.id: entry.name for entry in await self._reads.reference.load_status_entries(field.status_entity_id)}
         return _list_own_options(field)
 
     def _find_kind(self, method: str, params: JsonObject) -> str:
-        """Return the kind of record whose fields the call names; in crm.item.* as it spells them ("item:2"); "" for none."""
+        """In crm.item.* as "item:2"; "" for none."""
         spec = self._reads.catalogue.find(method)
         if spec is not None and spec.entity == "item":
             number = to_number(params.get("entityTypeId"))
@@ -103,7 +95,7 @@ class FieldReferences:
         return kind if kind in {*CRM.values(), "task"} else ""
 
     def _list_titles(self, kind: str, code: str, field: Field) -> Iterable[str]:
-        """Return the titles by which people call a field: that of the portal, and for a standard one those of the catalogue."""
+        """Of the portal, and of the catalogue for standard fields."""
         entity = self._reads.catalogue.entities[to_own_kind(kind).partition(":")[0]]
         known = entity.by_key.get(names.to_field_key(code, entity.name)) if not field.custom else None
         info = entity.fields[known] if known else None
@@ -115,16 +107,16 @@ def _list_own_options(field: Field | None) -> Mapping[str, str]:
 
 
 def _match(words: str, titles: Sequence[tuple[str, str]]) -> ranking.Match[str]:
-    """Return which codes the words name, given as (code, title); several titles of one code are one match."""
+    """Several titles of one code are one match."""
     candidates = _build_candidates(titles)
-    found = ranking.find_match(words, candidates, me=None, limit=len(candidates) or 1)
-    if isinstance(found, ranking.SeveralMatches):
-        unique = {candidate.item: candidate for candidate in reversed(found.candidates)}
-        kept = tuple(candidate for candidate in found.candidates if unique[candidate.item] is candidate)
-        if len(kept) == 1:
-            return ranking.OneMatch(kept[0])
-        return ranking.SeveralMatches(kept) if len(kept) <= ranking.LIMIT else ranking.TooManyMatches(len(kept))
-    return found
+    ranked = ranking.find_match(words, candidates, me=None, limit=len(candidates) or 1)
+    if isinstance(ranked, ranking.SeveralMatches):
+        unique = {candidate.item: candidate for candidate in reversed(ranked.candidates)}
+        distinct = tuple(candidate for candidate in ranked.candidates if unique[candidate.item] is candidate)
+        if len(distinct) == 1:
+            return ranking.OneMatch(distinct[0])
+        return ranking.SeveralMatches(distinct) if len(distinct) <= ranking.LIMIT else ranking.TooManyMatches(len(distinct))
+    return ranked
 
 
 def _build_candidates(titles: Sequence[tuple[str, str]]) -> list[ranking.Candidate[str]]:
@@ -132,13 +124,12 @@ def _build_candidates(titles: Sequence[tuple[str, str]]) -> list[ranking.Candida
 
 
 def _choose(kind: _Words, words: str, titles: Sequence[tuple[str, str]], labels: Mapping[str, str]) -> Resolution:
-    """Return the one code that the words name, the question which of several, or the refusal with the near names."""
-    found = _match(words, titles)
-    match found:
+    ranked = _match(words, titles)
+    match ranked:
         case ranking.OneMatch():
-            return Resolved(value=found.found.item, label=labels[found.found.item], named_by_person=True)
+            return Resolved(value=ranked.found.item, label=labels[ranked.found.item], named_by_person=True)
         case ranking.SeveralMatches():
-            options = tuple(Option(value=candidate.item, label=labels[candidate.item]) for candidate in found.candidates)
+            options = tuple(Option(value=candidate.item, label=labels[candidate.item]) for candidate in ranked.candidates)
             return Ambiguous(ask=Notice(code=kind.which, args={"name": words}), options=options)
         case ranking.NoMatch() if near := ranking.find_nearest(words, _build_candidates(titles), me=None):
             codes = dict.fromkeys(candidate.item for candidate in near)
@@ -147,40 +138,35 @@ def _choose(kind: _Words, words: str, titles: Sequence[tuple[str, str]], labels:
         case ranking.NoMatch() | ranking.TooManyMatches():
             return _refuse(kind, words, tuple(dict.fromkeys(title for _, title in titles)), "")
         case _:
-            assert_never(found)
+            assert_never(ranked)
 
 
 def _refuse(kind: _Words, words: str, known: Sequence[str], detail: str) -> Unresolved:
-    """Return the refusal; the person is told the names that there are, the model also why."""
-    listed = ", ".join([*(to_visible_line(one, limit=40) for one in known[:_SHOWN]), *(["…"] if len(known) > _SHOWN else [])])
-    notice = Notice(code=kind.missing, args={"name": words, "known": listed or "—"})
-    return Unresolved(notice=notice, detail=detail or f"no single {kind.thing} is called {words!r}; there are: {listed or 'none'}")
+    known_names = ", ".join([*(to_visible_line(one, limit=40) for one in known[:_SHOWN]), *(["…"] if len(known) > _SHOWN else [])])
+    notice = Notice(code=kind.missing, args={"name": words, "known": known_names or "—"})
+    return Unresolved(notice=notice, detail=detail or f"no single {kind.thing} is called {words!r}; there are: {known_names or 'none'}")
 
 
 def find_key_reference(key: object) -> str:
-    """Return the reference to a field in a key; "" if the key is none."""
-    found = _FIELD_KEY.fullmatch(key) if isinstance(key, str) else None
-    return found[2] if found else ""
+    """ "" if the key is none."""
+    match = _FIELD_KEY.fullmatch(key) if isinstance(key, str) else None
+    return match[2] if match else ""
 
 
 def replace_key(key: object, values: Mapping[str, object]) -> object:
-    """Return the key with its reference replaced by the field's code in `values`, if that is known."""
-    found = _FIELD_KEY.fullmatch(key) if isinstance(key, str) else None
-    return f"{found[1]}{values[found[2]]}" if found and found[2] in values else key
+    match = _FIELD_KEY.fullmatch(key) if isinstance(key, str) else None
+    return f"{match[1]}{values[match[2]]}" if match and match[2] in values else key
 
 
 def find_doubled_keys(value: object, values: Mapping[str, object]) -> str:
-    """Return a key that would stand twice in a mapping of `value` when its references are replaced; "" if there is none.
-
-    One of the two values would be lost without a word.
-    """
+    """A key that would stand twice once references are replaced: one value would be lost without a word."""
     return next(_list_doubled(value, values), "")
 
 
 def _list_doubled(value: object, values: Mapping[str, object]) -> Iterator[str]:
     if isinstance(value, Mapping):
-        made = [str(replace_key(key, values)) for key in value]
-        yield from (key for number, key in enumerate(made) if key in made[:number])
+        new_keys = [str(replace_key(key, values)) for key in value]
+        yield from (key for number, key in enumerate(new_keys) if key in new_keys[:number])
         for item in value.values():
             yield from _list_doubled(item, values)
     elif isinstance(value, (list, tuple)):

@@ -1,7 +1,4 @@
-"""Describes values of the portal's fields in words for people: list values, money, flags, people, linked records.
-
-A value such as a plain text or number needs no words: for it, `describe_value` returns None, and the caller shows the value itself.
-"""
+"""Values of fields in words; None for a plain text or number."""
 
 import itertools
 import re
@@ -46,11 +43,7 @@ _WORDS: Final = {locale: _TITLES.read_table("own_values", locale) for locale in 
 
 @dataclass(frozen=True, kw_only=True)
 class ValueContext:
-    """The settings with which a field's value is described.
-
-    `entity` is the kind of record that has the field. `locale` and `zone` are the language and the time zone of the person who reads.
-    `portal_zone` is the time zone of times without an offset.
-    """
+    """`portal_zone` is that of times without an offset."""
 
     entity: str
     locale: Locale
@@ -59,18 +52,15 @@ class ValueContext:
 
 
 async def describe_value(value: object, field: Field, names: "Naming", place: ValueContext) -> list[str] | None:
-    """Describe the value of a field in words, one text for each of several values; None if the value needs no words.
-
-    A value without a name is returned unchanged; of a long list the names of the first `_MOST_NAMED` are looked up. May raise BitrixError.
-    """
+    """One text for each value, a value without a name unchanged; None if none needs words. May raise BitrixError."""
     several = value if isinstance(value, list) else [value]
     if value in (None, "", [], {}, False) and field.type != "boolean":
         return None
     titles = await _find_linked_titles(several[:_MOST_NAMED], field, names)
-    named = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST_NAMED]]
-    if not named or all(item is None for item in named):
+    words = [titles.get(str(item).strip()) or await _format_one(item, field, names, place) for item in several[:_MOST_NAMED]]
+    if not words or all(item is None for item in words):
         return None
-    return [str(item) if said is None else said for item, said in itertools.zip_longest(several, named)]
+    return [str(item) if said is None else said for item, said in itertools.zip_longest(several, words)]
 
 
 async def _format_one(value: object, field: Field, names: "Naming", place: ValueContext) -> str | None:
@@ -81,8 +71,8 @@ async def _format_one(value: object, field: Field, names: "Naming", place: Value
         case "boolean" | "char" if text in _FLAGS[place.locale]:
             return _FLAGS[place.locale][text]
         case "money":
-            found = _MONEY.fullmatch(text)
-            return await names.format_money(found[1], found[2], place.locale) if found else None
+            money = _MONEY.fullmatch(text)
+            return await names.format_money(money[1], money[2], place.locale) if money else None
         case "date" | "datetime":
             return _format_moment(text, field.type, place)
         case "file":  # file addresses may contain an access key of the portal
@@ -93,16 +83,12 @@ async def _format_one(value: object, field: Field, names: "Naming", place: Value
 
 def _format_file(value: object, locale: Locale) -> str:
     number = value.get("id", value.get("ID")) if isinstance(value, Mapping) else value
-    found = _CODED.fullmatch(str(number))
-    return f"{_WORDS[locale]['file']} {format_number(found[2], locale)}" if found else _WORDS[locale]["file"]
+    coded = _CODED.fullmatch(str(number))
+    return f"{_WORDS[locale]['file']} {format_number(coded[2], locale)}" if coded else _WORDS[locale]["file"]
 
 
 async def _find_name(text: str, field: Field, names: "Naming", place: ValueContext) -> str | None:
-    """Return the name for the code or id `text`: that of a status list entry, a funnel, an employee or another portal object.
-
-    If the portal gives no names for objects of the field's type, the result is a word for the type with the id, such as «раздел №7». None
-    if the field holds neither codes nor ids.
-    """
+    """None for no code or id; without a name, a word for the type with the id («раздел №7»)."""
     match field.type:
         case "crm_status" if field.status_entity_id:
             return await names.find_status_name(field.status_entity_id, text)
@@ -120,10 +106,7 @@ def _is_id(text: str) -> bool:
 
 
 async def _find_linked_titles(values: Sequence[object], field: Field, names: "Naming") -> dict[str, str]:
-    """Return a mapping from each value that links to a record to that record's title, read in one request.
-
-    If the titles cannot be read, or a record has none, "№" with the record's id stands in place of the title.
-    """
+    """In one request; «№» with the id stands for a missing title."""
     linked = {text: target for value in values if (target := _parse_link(text := str(value).strip(), field)) is not None}
     if not linked:
         return {}
@@ -135,12 +118,9 @@ async def _find_linked_titles(values: Sequence[object], field: Field, names: "Na
 
 
 def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
-    """Return (kind, id) of the record that a field's value links to; None if the value is no link to a record.
-
-    The kind follows from the field's type, from the field's settings, or from the prefix of the value ("D_10" is the deal 10).
-    """
-    found = _CODED.fullmatch(text)
-    if found is None:
+    """(kind, id) by type, settings or prefix ("D_10"); None if it is no link."""
+    coded = _CODED.fullmatch(text)
+    if coded is None:
         return None
     parent = field.settings.get("parentEntityTypeId")
     if field.type in _LINKS:
@@ -148,17 +128,14 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
     elif field.type == "crm_entity" and isinstance(parent, int):
         kind = f"item:{parent}"
     elif field.type == "crm":
-        kind = (_CODES.get(found[1]) or f"item:{int(found[1][1:], 16)}") if found[1] else _find_only_kind(field.settings)
+        kind = (_CODES.get(coded[1]) or f"item:{int(coded[1][1:], 16)}") if coded[1] else _find_only_kind(field.settings)
     else:
         return None
-    return (kind, int(found[2])) if kind else None
+    return (kind, int(coded[2])) if kind else None
 
 
 def _find_only_kind(settings: JsonObject) -> str:
-    """Return the kind of record to which a link field may link, if its settings allow exactly one kind; otherwise "".
-
-    If several kinds are allowed, each value names its kind with a prefix ("D_10").
-    """
+    """ "" if several kinds are allowed: each value then has a prefix."""
     allowed = [name for name, value in settings.items() if value == "Y"]
     if len(allowed) != 1:
         return ""
@@ -167,10 +144,7 @@ def _find_only_kind(settings: JsonObject) -> str:
 
 
 def _format_moment(text: str, kind: str, place: ValueContext) -> str | None:
-    """Format the portal's date (`kind` is "date") or time (`kind` is "datetime") for people; None if `text` is neither.
-
-    A time is shown in the person's time zone; a date is the same in every zone.
-    """
+    """None if it is neither. A date is the same in every zone."""
     if kind == "date":
         try:
             return format_day(parse_portal_date(text), today=_LONG_AGO, locale=place.locale)

@@ -1,8 +1,6 @@
-"""Expands the days and periods in a list method's filter to bounds that the portal compares: {"DATE_CREATE": "@date:прошлый месяц"}.
+"""Expands days in filters to bounds: {"DATE_CREATE": "@date:прошлый месяц"} becomes ">=" and "<".
 
-Under the bare name of a field, a period becomes two conditions, ">=DATE_CREATE" and "<DATE_CREATE"; under a key with a sign it becomes that
-bound: from its beginning (>=), after it (>), before it (<), with its last day (<=). A plain ISO day is read in the same way under the bare
-name and after <=, where the portal would take only its midnight. What would be a guess is refused with a sentence that shows the form.
+With a sign: from its beginning (>=), after it (>), before it (<), with its last day (<=). A guess is refused with the form.
 """
 
 import re
@@ -25,7 +23,7 @@ FORM: Final = (
     '{">=DATE_CREATE":"@date:1 October"}; the prompt lists the words that are read'
 )
 DateKind = Literal["date", "datetime", ""]
-"""What a field holds: a day, a time, or "" for a field that is not known."""
+""""" for a field that is not known."""
 _REFERENCE: Final = re.compile(r"@(?:date|range|period):\s*(\S.*)", re.DOTALL)
 _OTHER: Final = re.compile(r"@[A-Za-z_]+:.*", re.DOTALL)
 _KNOWN_OTHERS: Final = ("deal", "lead", "contact", "company", "task", "user", "stage", "category", "sum")
@@ -39,7 +37,7 @@ _PAIR: Final = 2
 
 
 class DateStop(Exception):
-    """The error that a day or period cannot be resolved: `result` is the question to the person, or what is wrong with it."""
+    """`result` is the question to the person, or what is wrong with the day."""
 
     def __init__(self, result: AskedDate | Unresolved) -> None:
         super().__init__(result)
@@ -48,11 +46,7 @@ class DateStop(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class FilterContext:
-    """What the days of a filter are read for: the present time, the person, the kinds of the fields, and what the person chose already.
-
-    `kinds` has the kind of each field of the filter by its name without a sign, and `chosen` the value of each reference that was asked
-    about. `conditions` are those of the groups around.
-    """
+    """`kinds` are by name without a sign, `chosen` by reference. `conditions` are those of the groups around."""
 
     now: datetime
     actor: Actor
@@ -63,7 +57,7 @@ class FilterContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Bound:
-    """One condition for the portal, with the moment from which (`is_lower`) or up to which records fit; None if it is no bound."""
+    """The moment from which (`is_lower`) or up to which records fit; None if it is no bound."""
 
     key: str
     value: object
@@ -74,8 +68,6 @@ class Bound:
 
 @dataclass(frozen=True, kw_only=True)
 class _Condition:
-    """One condition of a filter that names a day or period: its key, the sign and the field in it, and the value as written."""
-
     key: str
     operator: str
     name: str
@@ -84,13 +76,12 @@ class _Condition:
 
 
 def parse_reference(value: object) -> str | None:
-    """Return the words of a reference to a day or period; None for any other value."""
-    found = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
-    return found[1].strip() if found is not None else None
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    return match[1].strip() if match is not None else None
 
 
 def parse_iso_day(value: object) -> date | None:
-    """Return the day of a plain value in ISO form, with or without a time, as it is written; None for any other value."""
+    """As it is written; None for any other value."""
     text = value.strip() if isinstance(value, str) else ""
     if not _ISO_DAY.fullmatch(text) and not _ISO_MOMENT.match(text):
         return None
@@ -101,7 +92,7 @@ def parse_iso_day(value: object) -> date | None:
 
 
 def lacks_offset(value: object) -> bool:
-    """Return whether a plain value in ISO form has a time of day but does not say from which zone it is."""
+    """A time of day without a zone."""
     text = value.strip() if isinstance(value, str) else ""
     try:
         return _ISO_MOMENT.match(text) is not None and datetime.fromisoformat(text).tzinfo is None
@@ -110,7 +101,7 @@ def lacks_offset(value: object) -> bool:
 
 
 def mentions_day(value: object) -> bool:
-    """Return whether a value is, or holds at any depth, a reference to a day or a day in ISO form."""
+    """At any depth, a reference or an ISO day."""
     if isinstance(value, str):
         return value[:1] == "@" or _ISO_DAY.match(value) is not None
     if isinstance(value, list):
@@ -120,9 +111,9 @@ def mentions_day(value: object) -> bool:
     return False
 
 
-def list_date_fields(given: JsonObject) -> Iterator[str]:
-    """Yield the names of the fields, without signs, whose conditions in a filter may name days, at any depth."""
-    for key, value in given.items():
+def list_date_fields(conditions: JsonObject) -> Iterator[str]:
+    """Without signs, at any depth."""
+    for key, value in conditions.items():
         for group in (value,) if isinstance(value, Mapping) else value if isinstance(value, list) else ():
             if isinstance(group, Mapping):
                 yield from list_date_fields(group)
@@ -130,34 +121,33 @@ def list_date_fields(given: JsonObject) -> Iterator[str]:
             yield split_operator(key)[1]
 
 
-def expand_filter(given: JsonObject, context: FilterContext) -> tuple[dict[str, object], list[Bound]]:
-    """Return a filter with its days expanded, and the bounds that were written into it. Raises DateStop."""
-    context = replace(context, conditions={**context.conditions, **given})
-    found = {condition.key: condition for condition in _list_conditions(given, context)}
+def expand_filter(conditions: JsonObject, context: FilterContext) -> tuple[dict[str, object], list[Bound]]:
+    """The filter, and the bounds written into it. Raises DateStop."""
+    context = replace(context, conditions={**context.conditions, **conditions})
+    dated = {condition.key: condition for condition in _list_conditions(conditions, context)}
     result: dict[str, object] = {}
     bounds: list[Bound] = []
-    is_or = any(key.lower() == "logic" and str(value).lower() == "or" for key, value in given.items())
-    for key, value in given.items():
-        if key in found:
-            pairs = list(_expand_condition(found, found[key], context))
+    is_or = any(key.lower() == "logic" and str(value).lower() == "or" for key, value in conditions.items())
+    for key, value in conditions.items():
+        if key in dated:
+            pairs = list(_expand_condition(dated, dated[key], context))
             bounds += pairs
-            written = {pair.key: pair.value for pair in pairs}
+            expanded = {pair.key: pair.value for pair in pairs}
             if is_or and len(pairs) > 1:
-                written = {_find_free_key({**given, **result}): written}
-            taken = next((name for name in written if name in result or (name in given and name not in found)), None)
-            if taken is not None:
-                raise _build_stop(found[key], f"the filter limits {found[key].name} twice")
-            result |= written
+                expanded = {_find_free_key({**conditions, **result}): expanded}
+            doubled_key = next((name for name in expanded if name in result or (name in conditions and name not in dated)), None)
+            if doubled_key is not None:
+                raise _build_stop(dated[key], f"the filter limits {dated[key].name} twice")
+            result |= expanded
         else:
             result[key], inner = _expand_inner(key, value, context)
             bounds += inner
     if not is_or:
-        _check_order(bounds, found)
+        _check_order(bounds, dated)
     return result, bounds
 
 
 def _expand_inner(key: str, value: object, context: FilterContext) -> tuple[object, list[Bound]]:
-    """Expand the groups inside of a filter; any other value stays as it is."""
     if isinstance(value, Mapping):
         if value and all(not split_operator(str(name))[1] for name in value) and mentions_day(value):
             condition = _Condition(key=key, operator="", name=key, value=next(iter(value.values())), kind="")
@@ -169,9 +159,9 @@ def _expand_inner(key: str, value: object, context: FilterContext) -> tuple[obje
     return value, []
 
 
-def _list_conditions(given: JsonObject, context: FilterContext) -> Iterator[_Condition]:
-    """Yield the conditions that name days: references, and plain ISO days in fields that are known to hold times."""
-    for key, value in given.items():
+def _list_conditions(conditions: JsonObject, context: FilterContext) -> Iterator[_Condition]:
+    """References, and ISO days in fields known to hold times."""
+    for key, value in conditions.items():
         operator, name = split_operator(key)
         kind = context.kinds.get(name, "")
         several = value if isinstance(value, list) else [value]
@@ -190,9 +180,8 @@ def _is_unknown_reference(value: object) -> bool:
     return isinstance(value, str) and _OTHER.fullmatch(value) is not None and value[1:].partition(":")[0] not in _KNOWN_OTHERS
 
 
-def _expand_condition(found: Mapping[str, _Condition], condition: _Condition, context: FilterContext) -> Iterator[Bound]:
-    """Yield the conditions for the portal that one condition of the model stands for."""
-    twins = [one for one in found.values() if one.name == condition.name and one.value == condition.value and one is not condition]
+def _expand_condition(dated: Mapping[str, _Condition], condition: _Condition, context: FilterContext) -> Iterator[Bound]:
+    twins = [one for one in dated.values() if one.name == condition.name and one.value == condition.value and one is not condition]
     if condition.operator in _UPPER and any(twin.operator in _LOWER for twin in twins):
         return  # «>=» and «<» with the same period: the whole of it, which the lower one stands for
     if condition.operator in _LOWER and any(twin.operator in _UPPER for twin in twins):
@@ -224,7 +213,7 @@ def _expand_between(condition: _Condition, context: FilterContext) -> Iterator[B
 
 
 def _expand_whole(condition: _Condition, context: FilterContext) -> Iterator[Bound]:
-    """Yield both bounds of a period; one equality for a single day in a field of days."""
+    """One equality for a single day in a field of days."""
     period = _read_period(condition, context, "whole")
     name, kind = condition.name, condition.kind
     if period.is_moment:
@@ -242,7 +231,6 @@ def _expand_whole(condition: _Condition, context: FilterContext) -> Iterator[Bou
 
 
 def _expand_bound(condition: _Condition, context: FilterContext) -> Bound:
-    """Return the bound that a key with a sign asks for."""
     period = _read_period(condition, context, "start" if condition.operator in _LOWER else "end")
     if period.is_moment and period.start is not None:
         return _build_bound(condition.operator, condition.name, period.start, condition.kind)
@@ -252,7 +240,7 @@ def _expand_bound(condition: _Condition, context: FilterContext) -> Bound:
 
 
 def _expand_lower(condition: _Condition, period: Period) -> Bound:
-    """Return the bound for «>=», from the beginning of a period, or for «>», after its last day."""
+    """From the beginning of a period (>=), or after its last day (>)."""
     name, kind, end = condition.name, condition.kind, period.end
     is_plain = parse_reference(condition.value) is None
     if period.start is None:
@@ -269,7 +257,7 @@ def _expand_lower(condition: _Condition, period: Period) -> Bound:
 
 
 def _expand_upper(condition: _Condition, period: Period) -> Bound:
-    """Return the bound for «<», before a period begins, or for «<=», with its last day."""
+    """Before a period begins (<), or with its last day (<=)."""
     name, kind, end = condition.name, condition.kind, period.end
     if end is None:
         raise _build_stop(condition, _NO_BOUND)
@@ -284,7 +272,7 @@ def _expand_upper(condition: _Condition, period: Period) -> Bound:
 
 
 def _expand_days(condition: _Condition, context: FilterContext) -> Bound:
-    """Return a condition that compares whole days: one of a list of days, or none of them."""
+    """One of a list of days, or none of them."""
     several = condition.value if isinstance(condition.value, list) else [condition.value]
     days: list[object] = []
     for item in several:
@@ -308,11 +296,11 @@ def _find_last_day(end: datetime) -> date:
 
 
 def _read_period(condition: _Condition, context: FilterContext, side: Side) -> Period:
-    """Parse the words of a condition. Raises DateStop: with a question if only the person can choose the day, otherwise with the reason."""
-    written = str(condition.value)
-    words = parse_reference(written) or written
-    if written in context.chosen:
-        words = str(context.chosen[written])[:10]
+    """Raises DateStop."""
+    text = str(condition.value)
+    words = parse_reference(text) or text
+    if text in context.chosen:
+        words = str(context.chosen[text])[:10]
     look = find_look(to_field_key(condition.name), context.conditions)
     period = parse_period(words, now=context.now, zone=context.actor.time_zone, look=look, side=side)
     match period:
@@ -325,7 +313,7 @@ def _read_period(condition: _Condition, context: FilterContext, side: Side) -> P
                 for option in period.options
             )
             ask = Ambiguous(ask=Notice(code="which-date", args={"words": words}), options=options)
-            raise DateStop(AskedDate(reference=written, several=ask))
+            raise DateStop(AskedDate(reference=text, several=ask))
         case Unclear():
             raise _build_stop(condition, _REASONS.get(period.reason, "it names no day or period that is known"))
 
@@ -344,22 +332,19 @@ _REASONS: Final = {
 
 
 def _build_stop(condition: _Condition, why: str) -> DateStop:
-    written = condition.value
-    words = (
-        parse_reference(written) or ", ".join(map(str, written)) if isinstance(written, list) else parse_reference(written) or str(written)
-    )
+    term = condition.value
+    words = parse_reference(term) or ", ".join(map(str, term)) if isinstance(term, list) else parse_reference(term) or str(term)
     notice = Notice(code="date-in-filter", args={"words": words[:100]})
     return DateStop(Unresolved(notice=notice, detail=f"filter {condition.key}, {words[:100]!r}: {why}; {FORM}"))
 
 
-def _find_free_key(given: JsonObject) -> str:
-    """Return a key for a further group of conditions in a filter."""
-    return next(str(number) for number in range(len(given) + 1) if str(number) not in given)
+def _find_free_key(conditions: JsonObject) -> str:
+    return next(str(number) for number in range(len(conditions) + 1) if str(number) not in conditions)
 
 
-def _check_order(bounds: list[Bound], found: Mapping[str, _Condition]) -> None:
-    """Raise DateStop if the bounds of a field, which different conditions name, leave nothing between them."""
-    for condition in found.values():
+def _check_order(bounds: list[Bound], dated: Mapping[str, _Condition]) -> None:
+    """Raises DateStop if the bounds of a field leave nothing between them."""
+    for condition in dated.values():
         own = [bound for bound in bounds if bound.name == condition.name and bound.moment is not None]
         lower = [bound.moment for bound in own if bound.is_lower and bound.moment is not None]
         upper = [bound.moment for bound in own if not bound.is_lower and bound.moment is not None]
@@ -368,17 +353,17 @@ def _check_order(bounds: list[Bound], found: Mapping[str, _Condition]) -> None:
 
 
 def format_bounds(bounds: list[Bound]) -> tuple[str, ...]:
-    """Return what the days of a filter were taken for, as the model is told: "DATE_CREATE 2026-10-01..2026-10-31"."""
-    found: list[str] = []
+    """For the model: "DATE_CREATE 2026-10-01..2026-10-31"."""
+    lines: list[str] = []
     for name in dict.fromkeys(bound.name for bound in bounds):
         own = [bound for bound in bounds if bound.name == name]
         same = next((bound for bound in own if bound.moment is None), None)
         if same is not None:
-            found.append(f"{name} {same.value}")
+            lines.append(f"{name} {same.value}")
             continue
         lower, upper = (next((bound.moment for bound in own if bound.is_lower is side), None) for side in (True, False))
-        found.append(f"{name} {_format_moment(lower)}..{_format_moment(upper, is_end=True)}")
-    return tuple(found)
+        lines.append(f"{name} {_format_moment(lower)}..{_format_moment(upper, is_end=True)}")
+    return tuple(lines)
 
 
 def _format_moment(moment: datetime | None, *, is_end: bool = False) -> str:

@@ -1,7 +1,6 @@
-"""Formats a record as one line of text for people (its label), and builds the link to the record's page.
+"""Records in one line, and links to their pages.
 
-Values that the record does not have are left out of the line. In the record's own texts the separator « · » is replaced, so that a title
-cannot add a false stage or sum to the line.
+The separator is replaced in their own texts, so that a title cannot add a false stage or sum.
 """
 
 from collections.abc import Sequence
@@ -25,19 +24,13 @@ _DISGUISE: Final = str.maketrans(dict.fromkeys("·•∙⋅・‧᛫", "-"))
 
 
 def format_deal_label(row: RecordRow, *, stage_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format a deal as «Ромашка · 1,2 млн ₽ · Договор · №481» (title, sum, stage, number).
-
-    A long title is cut, so that the sum, the stage and the number always fit.
-    """
+    """«Ромашка · 1,2 млн ₽ · Договор · №481»; only the title is cut."""
     details = (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale))
     return _join_line(_find_title(row, locale), details)
 
 
 def format_lead_label(row: RecordRow, *, status_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK) -> str:
-    """Format a lead as «Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12» (title, person, sum, status, number).
-
-    A sum of zero and a person's name that equals the title are left out.
-    """
+    """«Заявка с сайта · Иван Петров · 90 000 ₽ · Новый · №12»."""
     title, person = _find_title(row, locale), _clean_detail(row.full_name)
     amount = _format_sum(row, locale, book) if parse_amount(row.opportunity) else ""
     return _join_line(title, ("" if person == title else person, amount, _clean_detail(status_name), _format_number(row, locale)))
@@ -46,37 +39,30 @@ def format_lead_label(row: RecordRow, *, status_name: str | None, locale: Locale
 def format_item_label(
     row: RecordRow, *, kind_name: str, stage_name: str | None, locale: Locale = "ru", book: CurrencyBook = NO_CURRENCY_BOOK
 ) -> str:
-    """Format an item of a smart process, an invoice or a quote as «Поставка · 100 ₽ · Подготовка · №12» (title, sum, stage, number).
-
-    If the item has no title, `kind_name` stands in its place.
-    """
+    """«Поставка · 100 ₽ · Подготовка · №12»; `kind_name` stands for a missing title."""
     title = _clean_text(row.title) or _clean_text(kind_name) or _UNTITLED[locale]
     return _join_line(title, (_format_sum(row, locale, book), _clean_detail(stage_name), _format_number(row, locale)))
 
 
 def format_company_label(row: RecordRow, *, locale: Locale = "ru") -> str:
-    """Format a company as «ООО Ромашка · №3»."""
+    """«ООО Ромашка · №3»."""
     return _join_line(_find_title(row, locale), (_format_number(row, locale),))
 
 
 def format_contact_label(row: RecordRow, *, company_name: str | None = None, locale: Locale = "ru") -> str:
-    """Format a contact as «Анна Ковалёва · ООО Ромашка · директор · №43»."""
+    """«Анна Ковалёва · ООО Ромашка · директор · №43»."""
     details = (_clean_detail(company_name), _clean_detail(row.post), _format_number(row, locale))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details)
 
 
 def format_user_label(row: RecordRow, *, department: str | None = None, locale: Locale = "ru") -> str:
-    """Format an employee as «Борис Орлов · менеджер · Отдел продаж · №7»."""
+    """«Борис Орлов · менеджер · Отдел продаж · №7»."""
     details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row, locale))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
-    """Return the address of a record's page on the portal; "" for kinds of records without a page.
-
-    `user` is the employee id that the address of a task contains. Raises ValueError for an id below one, or if `portal` has no host. Only
-    scheme and host of `portal` are used, so that a webhook address given by mistake does not reveal its secret code.
-    """
+    """ "" for kinds without a page. Only scheme and host of `portal` are used: a webhook shows no code. Raises ValueError."""
     parts = urlsplit(portal)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("the portal address must begin with http:// or https:// and a host")
@@ -88,7 +74,7 @@ def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -
 
 
 def _build_path(entity: str, record_id: int, user: int) -> str:
-    """Return the path of a record's page. Invoices are the smart process 31; quotes have a page of their own."""
+    """Invoices are the smart process 31; quotes have a page of their own."""
     match entity:
         case "deal" | "lead" | "contact" | "company" | "quote":
             return f"/crm/{entity}/details/{record_id}/"
@@ -106,7 +92,7 @@ def _build_path(entity: str, record_id: int, user: int) -> str:
 
 
 def parse_amount(value: object) -> Decimal | None:
-    """Parse an amount of money in a record of the portal («1000000.00», 5, 2.5); None for anything but a finite number."""
+    """None for anything but a finite number."""
     try:
         amount = Decimal(str(value).strip())
     except InvalidOperation:

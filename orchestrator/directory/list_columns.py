@@ -1,7 +1,4 @@
-"""Builds a list with the columns that the model asked for: code finds, names and formats the values, the model never sees them.
-
-Values may be free text of customers; they are shown to the person as data and do not get into the prompt.
-"""
+"""Lists with the columns that the model asked for: code finds and formats the values, which never get into the prompt."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,19 +30,17 @@ MOST_COLUMNS: Final = 8
 EMPTY: Final = "—"
 _LONGEST_CELL: Final = 80
 _CHUNK: Final = 20
-"""How many values are named at once, see `field_values.describe_value`."""
+"""Values named at once."""
 _MOST_NAMED: Final = 200
-"""The most different values of one column that are named; further ones are shown as they are."""
+"""Different values of one column that are named."""
 _IN_TITLE: Final = frozenset({"title", "name", "lastname", "secondname"})
-"""The normalized names of fields that stand in the title of each row anyway."""
+"""Normalized fields that stand in each row's title anyway."""
 _ADDRESSES: Final = frozenset({"phone", "email", "web", "im", "fm"})
 _TASK_STATUSES: Final = load_lexicon("card_fields")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ViewContext:
-    """What the values are formatted with: the portal's data and names, the person who reads, and the present time."""
-
     reads: PortalReader
     naming: Naming
     actor: Actor
@@ -54,7 +49,7 @@ class ViewContext:
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A field of the records of a list: its name as rows have it, what is known of it, and its heading."""
+    """`name` is as rows have it."""
 
     name: str
     title: str
@@ -63,14 +58,13 @@ class Column:
 
     @property
     def kind(self) -> str:
-        """The kind of the values, as the catalogue or else the portal tells it; "" if neither does."""
+        """As the catalogue or else the portal tells it."""
         if self.info is not None and self.info.kind not in {"text", "enum"}:
             return self.info.kind
         return self.field.type if self.field is not None else self.info.kind if self.info is not None else ""
 
     @property
     def key(self) -> str:
-        """The name of the field in a form that is the same for all spellings."""
         return names.to_field_key(self.name)
 
 
@@ -81,37 +75,34 @@ async def add_columns(outcome: Outcome, table: Table, asked: Sequence[str], cont
     """
     entity = next((parse_target(row.target)[0] for row in table.rows if row.target), "")
     rows = {RecordRow.model_validate(row).id: row for row in extract_rows(outcome.result)}
-    found = [(name, await find_column(entity, name, list(rows.values()), context)) for name in asked]
-    columns = [column for _, column in found if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
+    named_columns = [(name, await find_column(entity, name, list(rows.values()), context)) for name in field_names]
+    columns = [column for _, column in named_columns if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
     missing = [column for column in columns if not any(find_value(row, column) is not None for row in rows.values())]
     if missing:
         rows = _merge_rows(rows, await _read_missing(outcome, entity, missing, len(rows), context))
     known = [rows.get(parse_target(row.target)[1] if row.target else 0, {}) for row in table.rows]
     cells = [await format_column(entity, column, known, context) for column in columns]
-    made = tuple(
+    new_rows = tuple(
         row.model_copy(update={"label": row.label.partition(" · ")[0], "cells": tuple(column[number] for column in cells)})
         for number, row in enumerate(table.rows)
     )
-    shown = table.model_copy(update={"rows": made, "columns": tuple(column.title for column in columns)})
-    return ColumnedTable(table=shown, unknown=tuple(name for name, column in found if column is None))
+    columned = table.model_copy(update={"rows": new_rows, "columns": tuple(column.title for column in columns)})
+    return ColumnedTable(table=columned, unknown=tuple(name for name, column in named_columns if column is None))
 
 
 async def find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext) -> Column | None:
-    """Return the field that the model calls `name`, in either spelling; None if records of this kind have none of that name.
-
-    Names of the portal's own fields must be exact, since a similar one may be another field.
-    """
+    """None if these records have none. The portal's own fields must be named exactly: a similar one may be another."""
     info = _find_info(entity, name, context)
     field = await context.naming.find_field(entity, name)
     own = names.is_custom_field(name)
     key = names.to_field_key(name, entity)
     spelt = (name, names.to_classic(name, entity), names.to_universal(name, entity))
-    held = next((one for row in rows for one in row if one in spelt or (not own and names.to_field_key(one, entity) == key)), None)
-    if info is None and field is None and held is None:
+    row_name = next((one for row in rows for one in row if one in spelt or (not own and names.to_field_key(one, entity) == key)), None)
+    if info is None and field is None and row_name is None:
         return None
     portal = to_visible_line(field.title, limit=40) if field is not None else ""
     title = (info.ru if context.actor.locale == "ru" else info.en) if info is not None else portal or to_visible_line(name, limit=40)
-    return Column(name=held or (field.code if field is not None else name), title=title, info=info, field=field)
+    return Column(name=row_name or (field.code if field is not None else name), title=title, info=info, field=field)
 
 
 def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None:
@@ -125,7 +116,7 @@ def _is_in_title(entity: str, column: Column) -> bool:
 
 
 def find_value(row: JsonObject, column: Column) -> object:
-    """Return the value of the column's field in a row, in any spelling of its name; None if the row has none."""
+    """In any spelling; None if the row has none."""
     if column.name in row:
         return row[column.name]
     if names.is_custom_field(column.name):
@@ -140,7 +131,7 @@ def _merge_rows(rows: Mapping[int, JsonObject], more: Sequence[JsonObject]) -> d
 
 
 async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column], count: int, context: ViewContext) -> Sequence[JsonObject]:
-    """Read the columns that the call did not select, with its own conditions; [] if that is not possible."""
+    """[] if that is not possible."""
     spec = context.reads.catalogue.find(outcome.method)
     if spec is None or spec.verb != "list" or not spec.reads_only or "start" in outcome.call:
         return []
@@ -154,25 +145,24 @@ async def _read_missing(outcome: Outcome, entity: str, columns: Sequence[Column]
 
 
 async def format_column(entity: str, column: Column, rows: Sequence[JsonObject], context: ViewContext) -> list[str]:
-    """Return the text of the column for each row; names are read for all rows together. Raises no errors of the portal."""
+    """Raises no errors of the portal."""
     values = [find_value(row, column) for row in rows]
     single = list(dict.fromkeys(str(one) for value in values for one in _split(value)))
-    named = await _name_values(entity, column, single[:_MOST_NAMED], context)
+    words_by_value = await _name_values(entity, column, single[:_MOST_NAMED], context)
     cells = []
     for value, row in zip(values, rows, strict=True):
-        words = [named.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value)]
+        words = [words_by_value.get(str(one)) or await _format_one(entity, column, one, row, context) for one in _split(value)]
         cells.append(to_visible_line(mask(", ".join(words)), limit=_LONGEST_CELL) or EMPTY)
     return cells
 
 
 def _split(value: object) -> list[object]:
     elements = value if isinstance(value, list) else [value]
-    held = [item.get("VALUE", item.get("value", "")) if isinstance(item, Mapping) else item for item in elements]
-    return [item for item in held if item not in (None, "", [], {}, "0000-00-00 00:00:00")]
+    plain_values = [item.get("VALUE", item.get("value", "")) if isinstance(item, Mapping) else item for item in elements]
+    return [item for item in plain_values if item not in (None, "", [], {}, "0000-00-00 00:00:00")]
 
 
 async def _name_values(entity: str, column: Column, values: Sequence[str], context: ViewContext) -> dict[str, str]:
-    """Return the names of those values that have any, such as employees, linked records and the options of list fields."""
     numbers = [(value, number) for value in values if (number := to_number(value))]
     naming, kind = context.naming, column.kind
     try:
@@ -190,12 +180,12 @@ async def _name_values(entity: str, column: Column, values: Sequence[str], conte
                 return {}
     except BitrixError:
         return {}
-    found: dict[str, str] = {}
+    words_by_value: dict[str, str] = {}
     for start in range(0, len(values), _CHUNK) if column.field is not None else ():
         part = list(values[start : start + _CHUNK])
         words = await naming.describe_field_value(entity, column.name, part, locale=context.actor.locale, zone=context.actor.time_zone)
-        found |= dict(zip(part, words, strict=True)) if words is not None and len(words) == len(part) else {}
-    return found
+        words_by_value |= dict(zip(part, words, strict=True)) if words is not None and len(words) == len(part) else {}
+    return words_by_value
 
 
 async def _format_one(entity: str, column: Column, value: object, row: JsonObject, context: ViewContext) -> str:
@@ -219,7 +209,7 @@ async def _format_one(entity: str, column: Column, value: object, row: JsonObjec
 
 
 async def format_date(text: str, kind: str, context: ViewContext) -> str:
-    """Return a date or a time of the portal as people write it, in the person's zone; the text itself if it is neither."""
+    """In the person's zone; the text itself if it is neither."""
     zone = ZoneInfo(context.actor.time_zone)
     today = context.now.astimezone(zone).date()
     if kind == "date":

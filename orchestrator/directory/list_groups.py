@@ -1,4 +1,4 @@
-"""Counts the records of a list by one field, such as person, stage or month, with the sum of each group. Reads all pages, never writes."""
+"""Counts a list by one field, with the sum of each group. Reads all pages."""
 
 import asyncio
 import re
@@ -29,12 +29,12 @@ from state.stored import JsonObject
 MOST_GROUPS: Final = 50
 MOST_ROWS: Final = 50_000
 WITHIN: Final = 60.0
-"""Seconds that reading a list for its groups may take, because a person waits for the answer."""
+"""A person waits for the answer."""
 UNITS: Final = ("day", "month", "year")
 _WORDS: Final = load_lexicon("records")
 _MONTHS: Final = {locale: load_lexicon("dates").read_words("shown", locale, "months_alone") for locale in ("ru", "en")}
 _NAMED: Final = frozenset({"user", "employee", "stage", "category", "company", "contact", "flag", "boolean", "enumeration", "crm_status"})
-"""Kinds of fields whose values code names; nobody's free text stands in their groups."""
+"""Nobody's free text stands in groups of these kinds."""
 _DATES: Final = frozenset({"date", "datetime"})
 _WITH_SUM: Final = frozenset({"deal", "lead", "item:7", "item:31"})
 _BY: Final = re.compile(r"([A-Za-z][A-Za-z0-9_]{0,80})(?::(day|month|year))?", re.ASCII)
@@ -45,8 +45,6 @@ FORMS: Final = (
 
 @dataclass(slots=True)
 class _Group:
-    """The records of one group: their number, and their sums by currency."""
-
     count: int = 0
     sums: dict[str, Decimal] = field(default_factory=dict)
 
@@ -57,14 +55,11 @@ class _Group:
 
 
 class _Unreadable(Exception):
-    """The list cannot be read to its end; the message says why, for the model."""
+    """The message tells the model why."""
 
 
 async def group_list(outcome: Outcome, by: str, context: ViewContext) -> GroupedView:
-    """Return the records of the list in `outcome` counted by the field `by`; raises no errors of the portal.
-
-    The conditions are those of the call that was made. `by` is one of `FORMS`.
-    """
+    """With the conditions of the call. Raises no errors of the portal."""
     entity = context.naming.find_entity(outcome.method, outcome.call)
     parsed = _BY.fullmatch(by.strip())
     if parsed is None or OWN_RECORDS.fullmatch(outcome.method) is None or outcome.method.lower() not in LISTS:
@@ -92,7 +87,6 @@ async def group_list(outcome: Outcome, by: str, context: ViewContext) -> Grouped
 
 
 def _find_field(parsed: re.Match[str], entity: str, context: ViewContext) -> tuple[str, str]:
-    """Return the name of the field that a word such as "person" means for this kind of record, and the part of a date."""
     spec = context.reads.catalogue.entities[entity.partition(":")[0]]
     word, unit = parsed[1].lower(), parsed[2] or ""
     created = "CREATED_DATE" if entity == "task" else "DATE_CREATE"
@@ -108,7 +102,6 @@ def _find_field(parsed: re.Match[str], entity: str, context: ViewContext) -> tup
 
 
 def _name_heading(word: str, unit: str, column: Column, entity: str, context: ViewContext) -> str:
-    """Return the heading of the groups: that of the word in the request, or the name of the field, after the unit of a date."""
     headings = _WORDS.read_table("group_headings", context.actor.locale)
     if word in headings and not (word == "person" and entity == "task"):
         return headings[word]
@@ -116,7 +109,7 @@ def _name_heading(word: str, unit: str, column: Column, entity: str, context: Vi
 
 
 async def _iterate_rows(outcome: Outcome, rows: Sequence[JsonObject], counter: "_Counter") -> AsyncIterator[JsonObject]:
-    """Yield all rows of the list: those that the call has read if they are all and hold the fields, else the whole list, read once more."""
+    """Without a further read if the call has read all, with the fields."""
     is_whole = outcome.total is None or len(rows) >= outcome.total
     if is_whole and (not rows or counter.can_count(rows)):
         for row in rows:
@@ -141,18 +134,12 @@ _OURS: Final = frozenset({"select", "order", "start"})
 
 
 def join_conditions(conditions: object) -> object:
-    """Return `conditions`, the filter of a list, in such a form that a condition on the ids can be added with AND.
-
-    If the conditions of the filter are joined by OR, they are wrapped in one condition; only crm.item.list has such filters. Any other
-    filter is returned unchanged.
-    """
+    """So that a condition on ids can be added with AND: conditions joined by OR are wrapped."""
     joined = isinstance(conditions, list) or (isinstance(conditions, Mapping) and "logic" in {name.lower() for name in conditions})
     return {"0": conditions} if joined else conditions
 
 
 class _Counter:
-    """Counts rows by the values of one field."""
-
     def __init__(self, entity: str, column: Column, unit: str, context: ViewContext, zone: str, *, heading: str) -> None:
         self.context = context
         self._heading = heading
@@ -164,30 +151,28 @@ class _Counter:
         self._all = _Group()
 
     def can_count(self, rows: Sequence[JsonObject]) -> bool:
-        """Return whether the rows hold the field, and the sum if records of this kind have one."""
         has_sum = self._entity not in _WITH_SUM or any(RecordRow.model_validate(row).opportunity is not None for row in rows)
         return has_sum and any(find_value(row, self._column) is not None for row in rows)
 
     def list_fields(self, method: str) -> list[str]:
-        """Return the names of the fields to read, as the method spells them."""
-        wanted = ["ID", self._column.name]
+        field_names = ["ID", self._column.name]
         if self._entity in _WITH_SUM:
-            wanted += ["OPPORTUNITY", "CURRENCY_ID"]
+            field_names += ["OPPORTUNITY", "CURRENCY_ID"]
         spell = names.to_universal if method.startswith("crm.item.") else names.to_classic
-        return list(dict.fromkeys(spell(name, self._entity) for name in wanted))
+        return list(dict.fromkeys(spell(name, self._entity) for name in field_names))
 
     def add(self, row: JsonObject) -> None:
-        """Count one row, for each value if the field has several."""
+        """Once for each value."""
         record = RecordRow.model_validate(row)
         amount = parse_amount(record.opportunity) if self._entity in _WITH_SUM else None
-        one = _Group(1, {record.currency_id: amount} if amount is not None else {})
+        row_group = _Group(1, {record.currency_id: amount} if amount is not None else {})
         value = find_value(row, self._column)
         for key in dict.fromkeys(map(self._to_key, value if isinstance(value, list) and value else [value])):
-            self._groups.setdefault(key, _Group()).add(one)
-        self._all.add(one)
+            self._groups.setdefault(key, _Group()).add(row_group)
+        self._all.add(row_group)
 
     def _to_key(self, value: object) -> str:
-        """Return the value in the form that is the same for all records of a group; "" for an empty one."""
+        """ "" for an empty value."""
         text = "" if value in (None, "", [], {}, False) else str(value)
         if not text or not self._unit:
             return "" if text == "0" and self._column.kind in {"user", "employee", "company", "contact"} else text
@@ -201,18 +186,18 @@ class _Counter:
             return ""
 
     async def build_view(self) -> GroupedView:
-        """Return the groups with their names: dates in their order, others by their number of records."""
+        """Dates in order, others by their number of records."""
         book, locale = await self.context.naming.load_currency_book(), self.context.actor.locale
         words = _WORDS.read_table("groups", locale)
         by_date = sorted(self._groups) if self._unit else sorted(self._groups, key=lambda key: (-self._groups[key].count, key))
-        kept, rest = by_date[:MOST_GROUPS], by_date[MOST_GROUPS:]
-        labels = [label if label != EMPTY else words["none"] for label in await self._name_groups(kept)]
-        groups = [self._groups[key] for key in kept]
+        shown_keys, rest = by_date[:MOST_GROUPS], by_date[MOST_GROUPS:]
+        labels = [label if label != EMPTY else words["none"] for label in await self._name_groups(shown_keys)]
+        groups = [self._groups[key] for key in shown_keys]
         if rest:
             other = _Group()
             for key in rest:
                 other.add(self._groups[key])
-            labels, groups, kept = [*labels, words["more"].format(count=len(rest))], [*groups, other], [*kept, ""]
+            labels, groups, shown_keys = [*labels, words["more"].format(count=len(rest))], [*groups, other], [*shown_keys, ""]
         sums = [format_sums(group.sums, self.context.actor, book) for group in groups]
         has_sums = any(sums)
         rows = tuple(
@@ -222,7 +207,7 @@ class _Counter:
         table = Table(
             rows=tuple(
                 self._build_row(label, key, (str(group.count), *((total or EMPTY,) if has_sums else ())))
-                for label, key, group, total in zip(labels, kept, groups, sums, strict=True)
+                for label, key, group, total in zip(labels, shown_keys, groups, sums, strict=True)
             ),
             columns=(words["count"], *((words["sum"],) if has_sums else ())),
             heading=self._heading,
@@ -233,18 +218,18 @@ class _Counter:
             groups=len(self._groups),
         )
         is_named = self._unit or self._column.kind in _NAMED
-        prose = not is_named and has_prose([*labels, *kept])
+        prose = not is_named and has_prose([*labels, *shown_keys])
         return GroupedView(rows=rows, table=table, labels=tuple(labels), prose=prose)
 
     async def _name_groups(self, keys: Sequence[str]) -> list[str]:
         if self._unit:
             return [self._format_date(key) if key else EMPTY for key in keys]
-        found = await format_column(self._entity, self._column, [{self._column.name: key} for key in keys], self.context)
+        labels = await format_column(self._entity, self._column, [{self._column.name: key} for key in keys], self.context)
         funnels = {parse_funnel(key) or 0 for key in keys if key}
         if self._column.kind != "stage" or len(funnels) < 2 or self._entity in {"lead", "item:7"}:  # noqa: PLR2004 - one funnel needs no name
-            return found
+            return labels
         names_of = {number: await self._find_funnel(number) for number in funnels}
-        return [f"{label} ({names_of[parse_funnel(key) or 0]})" if key else label for label, key in zip(found, keys, strict=True)]
+        return [f"{label} ({names_of[parse_funnel(key) or 0]})" if key else label for label, key in zip(labels, keys, strict=True)]
 
     async def _find_funnel(self, number: int) -> str:
         try:

@@ -1,8 +1,4 @@
-"""Resolves the model's references ("@deal:Ромашка") to values, such as a record's id, by code and without guessing.
-
-A name with one match is resolved. For two to six matches, or only similar names, the person chooses with buttons. For more matches or none,
-the person is told so. Choosing a record is no consent to a change.
-"""
+"""Resolves references ("@deal:Ромашка") by code, without guessing. Choosing a record is no consent to a change."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -45,15 +41,13 @@ from state.model.session_state import Reminder
 from state.stored import JsonObject
 
 _CUSTOMERS = {"contact": "CONTACT_ID", "company": "COMPANY_ID"}
-"""The fields of a deal with its customers, by kind of customer."""
 _RECORDS = ("deal", "lead", "contact", "company", "task")
 
 
 class Lookup:
-    """Resolves the references of the language model ("@deal:Ромашка"); its methods may raise BitrixError."""
+    """May raise BitrixError."""
 
     def __init__(self, reads: PortalReader, naming: Naming, clock: Clock) -> None:
-        """Store the portal reader, the name finder and the clock."""
         self._reads = reads
         self._naming = naming
         self._dates = DateReferences(reads, naming, clock)
@@ -62,7 +56,6 @@ class Lookup:
         self._stages = StageReferences(reads, naming)
 
     async def resolve(self, reference: str, place: ReferenceContext) -> Resolution:
-        """Return the meaning of `reference`, such as "@deal:Ромашка", "@user:Анна" or "@date:завтра", in the context `place`."""
         kind, _, words = reference[1:].partition(":")
         words = words.strip()
         match kind:
@@ -89,7 +82,6 @@ class Lookup:
                 return await self._resolve_value(kind, words, reference, place)
 
     async def _resolve_value(self, kind: str, words: str, reference: str, place: ReferenceContext) -> Resolution:
-        """Resolve a reference to an amount, a field, an option or, by its name, to a record."""
         match kind:
             case "sum":
                 return await self._resolve_sum(words, reference, place)
@@ -103,18 +95,18 @@ class Lookup:
                 return await self.find_record(kind, words, place.actor, place.text)
 
     async def _resolve_task(self, words: str, place: ReferenceContext) -> Resolution:
-        """Resolve the name of a task: one of the person's, else one that was set for a colleague in this conversation."""
+        """One of the person's, else one set for a colleague in this conversation."""
         record = await self.find_record("task", words, place.actor, place.text, is_forgiving=False)
         if not isinstance(record, Unresolved) or record.notice.code != "not-found":
             return record
-        made = [number for item in place.state.agent.done if (number := _find_made_task(item)) is not None]
-        records = await self._reads.load_records([("task", number) for number in made]) if made else {}
+        task_numbers = [number for item in place.state.agent.done if (number := _find_made_task(item)) is not None]
+        records = await self._reads.load_records([("task", number) for number in task_numbers]) if task_numbers else {}
         rows = [row for row in records.values() if row is not None]
         match self._find_match("task", words, rows, place.actor):
             case ranking.OneMatch() as one:
                 label = await self._naming.build_label("task", one.found.item, place.actor.locale)
-                named = is_mentioned(words, place.text) or is_mentioned(one.found.title, place.text)
-                return Resolved(value=one.found.id, label=label, target=f"task:{one.found.id}", named_by_person=named)
+                is_named = is_mentioned(words, place.text) or is_mentioned(one.found.title, place.text)
+                return Resolved(value=one.found.id, label=label, target=f"task:{one.found.id}", named_by_person=is_named)
             case ranking.SeveralMatches() as several:
                 options = await self._build_record_options("task", several.candidates, place.actor)
                 return Ambiguous(ask=Notice(code="which-task", args={"name": words}), options=options)
@@ -122,45 +114,39 @@ class Lookup:
                 return await self.find_record("task", words, place.actor, place.text)
 
     async def find_record(self, entity: str, words: str, actor: Actor, text: str, *, is_forgiving: bool = True) -> Resolution:
-        """Find a record by name or number among those that the person may see; `text` is the person's message.
-
-        If none matches and `is_forgiving` is True, records with similar names are offered.
-        """
-        found = await self._search(entity, words, actor)
-        match found:
+        """Among those that the person may see; `is_forgiving` also offers similar names."""
+        ranked = await self._search(entity, words, actor)
+        match ranked:
             case ranking.OneMatch():
-                candidate = found.found
-                named = is_mentioned(words, text) or is_mentioned(candidate.title, text) or str(candidate.id) in extract_words(text)
+                candidate = ranked.found
+                is_named = is_mentioned(words, text) or is_mentioned(candidate.title, text) or str(candidate.id) in extract_words(text)
                 label = await self._naming.build_label(entity, candidate.item, actor.locale)
-                return Resolved(value=candidate.id, label=label, target=f"{entity}:{candidate.id}", named_by_person=named)
+                return Resolved(value=candidate.id, label=label, target=f"{entity}:{candidate.id}", named_by_person=is_named)
             case ranking.SeveralMatches():
-                options = await self._build_record_options(entity, found.candidates, actor)
+                options = await self._build_record_options(entity, ranked.candidates, actor)
                 return Ambiguous(ask=Notice(code=f"which-{entity}", args={"name": words}), options=options)
             case ranking.TooManyMatches():
-                notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
-                return Unresolved(notice=notice, detail=f"{found.count} records fit {words!r}: the person must be more precise")
+                notice = Notice(code="too-many-found", args={"name": words, "count": ranked.count})
+                return Unresolved(notice=notice, detail=f"{ranked.count} records fit {words!r}: the person must be more precise")
             case ranking.NoMatch() if is_forgiving and (near := await self._find_nearest_records(entity, words, actor)):
                 return build_guess("nearest-record", words, await self._build_record_options(entity, near, actor))
             case ranking.NoMatch():
                 notice = Notice(code="not-found", args={"name": words})
                 return Unresolved(notice=notice, detail=f"no {entity} that this person may see is called {words!r}")
             case _:
-                assert_never(found)
+                assert_never(ranked)
 
     async def find_named_records(self, titles: Mapping[str, str], text: str, actor: Actor) -> set[str]:
-        """Return the keys ("deal:481") of the records that the message `text` names by title, if no other record fits that title.
-
-        `titles` maps each record's key to its title.
-        """
-        found: set[str] = set()
+        """By title, if no other record fits it; `titles` are by key ("deal:481")."""
+        named_targets: set[str] = set()
         for target, title in list(titles.items())[:100]:
-            if len(found) < 3 and is_mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
+            if len(named_targets) < 3 and is_mentioned(title, text):  # noqa: PLR2004 - a request names a few records, not dozens
                 entity, _, number = target.rpartition(":")
                 known = entity in _RECORDS
                 answer = await self.find_record(entity, title, actor, text, is_forgiving=False) if known else None
                 if isinstance(answer, Resolved) and answer.value == int(number):
-                    found.add(target)
-        return found
+                    named_targets.add(target)
+        return named_targets
 
     async def _search(self, entity: str, words: str, actor: Actor) -> ranking.Match[JsonObject]:
         significant = sorted(extract_words(words), key=len, reverse=True)
@@ -169,18 +155,18 @@ class Lookup:
         if number.isdecimal():
             record = (await self._reads.load_records([(entity, int(number))]))[entity, int(number)]
             rows = [record] if record is not None and self._naming.is_visible(entity, record, actor) else []
-        found = self._find_match(entity, words, rows, actor)
+        ranked = self._find_match(entity, words, rows, actor)
         extra = self._naming.build_owner_filter(entity, actor)
         for start, field in () if rows else list_searches(entity, significant):
-            found = self._find_match(entity, words, await self._reads.search(entity, start, extra, field=field), actor)
-            if not isinstance(found, ranking.NoMatch):
+            ranked = self._find_match(entity, words, await self._reads.search(entity, start, extra, field=field), actor)
+            if not isinstance(ranked, ranking.NoMatch):
                 break
-        if isinstance(found, ranking.NoMatch) and extra and entity in _CUSTOMERS and significant:
-            found = self._find_match(entity, words, await self._find_customers(entity, words, actor), actor)
-        return found
+        if isinstance(ranked, ranking.NoMatch) and extra and entity in _CUSTOMERS and significant:
+            ranked = self._find_match(entity, words, await self._find_customers(entity, words, actor), actor)
+        return ranked
 
     async def _find_customers(self, entity: str, words: str, actor: Actor) -> list[JsonObject]:
-        """Return the contacts or companies of others with that name to which an open deal of the person is linked."""
+        """Of others, if an open deal of the person is linked to them."""
         significant = sorted(extract_words(words), key=len, reverse=True)
         for start, field in list_searches(entity, significant):
             rows = await self._reads.search(entity, start, {}, field=field)
@@ -188,20 +174,20 @@ class Lookup:
             if not numbers:
                 continue
             link = _CUSTOMERS[entity]
-            wanted = {**self._naming.build_owner_filter("deal", actor), "CLOSED": "N", f"@{link}": sorted(numbers)}
-            deals = await self._reads.load_rows("crm.deal.list", {"filter": wanted, "select": ["ID", "CLOSED", "ASSIGNED_BY_ID", link]})
+            conditions = {**self._naming.build_owner_filter("deal", actor), "CLOSED": "N", f"@{link}": sorted(numbers)}
+            deals = await self._reads.load_rows("crm.deal.list", {"filter": conditions, "select": ["ID", "CLOSED", "ASSIGNED_BY_ID", link]})
             linked = {
                 to_record_number(row.get(link)) for row in deals if row.get("CLOSED") == "N" and self._naming.is_visible("deal", row, actor)
             }
-            if found := [row for row in rows if to_record_number(row.get("ID")) in linked]:
-                return found
+            if customers := [row for row in rows if to_record_number(row.get("ID")) in linked]:
+                return customers
         return []
 
     def _find_match(self, entity: str, words: str, rows: Sequence[JsonObject], actor: Actor) -> ranking.Match[JsonObject]:
         return ranking.find_match(words, [self._naming.build_candidate(entity, row) for row in rows], me=actor.bitrix_user_id)
 
     async def _find_nearest_records(self, entity: str, words: str, actor: Actor) -> tuple[ranking.Candidate[JsonObject], ...]:
-        """Return visible records whose title is spelt almost like `words`, nearest first; none if the portal cannot search for them."""
+        """Almost the same spelling; none if the portal cannot search."""
         pieces = list_search_pieces(words)
         if not pieces:
             return ()
@@ -225,11 +211,7 @@ class Lookup:
         return Resolved(value=place.actor.bitrix_user_id, label=place.actor.name, named_by_person=True)
 
     def _resolve_current(self, place: ReferenceContext, field: str) -> Resolution:
-        """Resolve "@current": return the record that the conversation is about at present.
-
-        There may be one current record of each kind. `field` is the name of the field that holds the reference. If this name tells a kind
-        (CONTACT_ID: a contact), the current record of that kind is returned, otherwise that of the kind that the call is about.
-        """
+        """The record whose kind the field's name tells (CONTACT_ID), or the call."""
         if is_binding_field(field):
             return _resolve_current_tie(place)
         entity = _find_held_kind(field) or self._naming.find_entity(place.method, place.params)
@@ -240,15 +222,11 @@ class Lookup:
         return Resolved(value=number, target=f"{entity}:{number}", named_by_person=f"{entity}:{number}" in place.state.trusted)
 
     async def _resolve_sum(self, words: str, reference: str, place: ReferenceContext) -> Resolution:
-        """Resolve a sum of money to a number, or to "5000|USD" if the portal could otherwise read the number in another currency.
-
-        `reference` is the whole reference ("@sum:5 тыс"), `words` the part of it that names the sum. The call's parameters (in `place`)
-        tell which field holds the reference.
-        """
+        """ "5000|USD" if the portal could read a number in another currency."""
         method = self._reads.catalogue.find(place.method)
         currency = find_currency(words, place.actor)
         if not currency or method is None or method.reads_only:
-            return resolve_sum(words, place.actor, written=to_number)
+            return resolve_sum(words, place.actor, convert=to_number)
         book = await self._naming.load_currency_book()
         if book and currency not in book:
             notice = Notice(code="currency-not-here", args={"currency": currency, "known": ", ".join(sorted(book))})
@@ -259,12 +237,12 @@ class Lookup:
             if not is_base:
                 notice = Notice(code="field-no-currency", args={"named": currency})
                 return Unresolved(notice=notice, detail=f"{field} holds a number without a currency, and {currency} was named")
-            return resolve_sum(words, place.actor, written=to_number)
+            return resolve_sum(words, place.actor, convert=to_number)
         new = method.verb == "add" and to_field_key(field) == "opportunity" and not has_field(place.params, "currencyid")
-        return resolve_sum(words, place.actor, written=to_number if new and is_base else to_portal_money)
+        return resolve_sum(words, place.actor, convert=to_number if new and is_base else to_portal_money)
 
     async def _find_field_type(self, field: str, place: ReferenceContext) -> str:
-        """Return the portal's type of a custom field; "" for a standard field, whose type follows from its name."""
+        """ "" for a standard field, whose type follows from its name."""
         code = field.lstrip("<>=!@%")
         if not code.lower().startswith("uf"):
             return ""
@@ -272,16 +250,16 @@ class Lookup:
 
 
 def _resolve_reminder(words: str, place: ReferenceContext) -> Resolution:
-    """Resolve the number that STATE gives to a waiting reminder of the person, or words of its text, to its id."""
+    """By the number that STATE gives to it, or words of its text."""
     waits = list_waiting_reminders(place.state)
     if words.isascii() and words.isdecimal():
-        found = waits[int(words[:4]) - 1 : int(words[:4])] if int(words[:4]) else []
+        fitting = waits[int(words[:4]) - 1 : int(words[:4])] if int(words[:4]) else []
     else:
-        found = [(known, entry) for known, entry in waits if is_mentioned(words, entry.text)]
-    if len(found) == 1:
-        return Resolved(value=found[0][0], label=found[0][1].text, named_by_person=True)
-    if 1 < len(found) <= _MOST_REMINDERS:
-        options = tuple(Option(value=known, label=_label_reminder(entry, place.actor)) for known, entry in found)
+        fitting = [(known, entry) for known, entry in waits if is_mentioned(words, entry.text)]
+    if len(fitting) == 1:
+        return Resolved(value=fitting[0][0], label=fitting[0][1].text, named_by_person=True)
+    if 1 < len(fitting) <= _MOST_REMINDERS:
+        options = tuple(Option(value=known, label=_label_reminder(entry, place.actor)) for known, entry in fitting)
         return Ambiguous(ask=Notice(code="which-reminder"), options=options)
     known = "; ".join(f"@reminder:{number} {entry.text}" for number, (_, entry) in enumerate(waits[:_MOST_REMINDERS], start=1))
     return Unresolved(notice=Notice(code="reminder-gone"), detail=f"no reminder fits {words!r}; there wait: {known or 'none in this chat'}")
@@ -296,19 +274,18 @@ _MADE_TASK = re.compile(r"tasks\.task\.add task ([0-9]{1,10})", re.ASCII)
 
 
 def _find_made_task(done: Mapping[str, object]) -> int | None:
-    """Return the number of the task that an entry of what was done tells of; None if it is about something else."""
-    found = _MADE_TASK.fullmatch(str(done.get("description", "")))
-    return int(found[1]) if found is not None else None
+    match = _MADE_TASK.fullmatch(str(done.get("description", "")))
+    return int(match[1]) if match is not None else None
 
 
 def _find_held_kind(field: str) -> str:
-    """Return the kind of record whose id a field holds: "contact" for CONTACT_ID and contactId; "" if the field's name tells no kind."""
+    """CONTACT_ID and contactId: "contact"; "" if the name tells no kind."""
     kind = re.sub(r"_?ids?$", "", field, flags=re.IGNORECASE).lower()
     return kind if kind in CURRENT else ""
 
 
 def _resolve_current_tie(place: ReferenceContext) -> Resolution:
-    """Resolve "@current" where a task is tied to records: the record of any kind that the conversation is about, if it is only one."""
+    """The only current record of any kind to which a task can be tied."""
     tie_candidates = list_tie_candidates(place.state)
     if len(tie_candidates) != 1:
         detail = f"it is not clear which record is meant: {', '.join(tie_candidates) or 'none is current'}; write @shown:N or the name"
