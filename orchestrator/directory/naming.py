@@ -1,7 +1,4 @@
-"""Finds the names of portal objects (records, people, stages, fields) and the owners of records, and formats sums of money.
-
-`Naming` implements the protocol `Names` that the gate uses.
-"""
+"""Names of portal objects, and owners of records; it implements the gate's `Names`."""
 
 from collections.abc import Mapping, Sequence
 
@@ -33,25 +30,24 @@ _DONE_TASK = "5"
 _WORDS = load_lexicon("records")
 _FIXED_KINDS = {QUOTE: _WORDS.read_titles("fixed_kinds", "quote"), INVOICE: _WORDS.read_titles("fixed_kinds", "invoice")}
 _OWNERS = {3: "contact", 4: "company"}
-"""The kinds of records that have requisites, by the number of their type."""
+"""By type number, the kinds that have requisites."""
 _SMART = _WORDS.read_titles("smart_item")
 
 
 class Naming:
-    """Finds the names of portal objects; an object whose name is not known is shown by its number. The reads may raise BitrixError."""
+    """What has no known name is shown by its number. The reads may raise BitrixError."""
 
     def __init__(self, reads: PortalReader) -> None:
-        """Store the portal reader."""
         self._reads = reads
         self._reference = reads.reference
 
     async def find_user_name(self, user_id: int) -> str:
-        """Return the name of an employee («Анна Ковалёва»), or «№7» if it is not known."""
+        """«Анна Ковалёва», or «№7»."""
         user = await self._reference.find_user(user_id)
         return to_visible_line(user.full_name if user else "", limit=60) or f"№{user_id}"
 
     async def find_department_name(self, user: User) -> str:
-        """Return the name of the employee's first department, "" where the portal gives none."""
+        """The first department; "" where the portal gives none."""
         numbers = user.departments
         if not isinstance(numbers, list) or not numbers:
             return ""
@@ -62,28 +58,22 @@ class Naming:
         return to_visible_line(department.name, limit=60) if department else ""
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """Return the name of a stage («Договор»), or the stage's id if no name is known.
-
-        `category_id` is the funnel of the stage. It is ignored if the stage id contains the funnel ("C1:NEW" contains 1).
-        """
+        """The id if no name is known. `category_id` does not count if the id names a funnel ("C1:NEW")."""
         stage = await self._reference.find_stage(entity, stage_id, category_id)
         return to_visible_line(stage.name, limit=40) if stage else stage_id
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """Return the name of a funnel of deals, or of the smart process `entity` ("item:177"); «№10» if the name is not known."""
+        """Of deals or a smart process ("item:177"); «№10» if it is not known."""
         items = await self._reference.load_categories(entity, has=lambda items: any(item.id == category_id for item in items))
         return next((to_visible_line(item.name, limit=60) for item in items if item.id == category_id), f"№{category_id}")
 
     async def find_status_name(self, book: str, code: str) -> str:
-        """Return the name of an entry of the CRM status list `book`, or `code` if it is not known: «Звонок» for "CALL" in SOURCE."""
+        """«Звонок» for "CALL" in SOURCE; `code` if it is not known."""
         stages = await self._reference.load_status_entries(book, has=lambda stages: any(stage.id == code for stage in stages))
         return next((to_visible_line(stage.name, limit=60) for stage in stages if stage.id == code), code)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """Return the name of a kind of record that the text catalogues (bot/i18n) do not name; "" for deals and other common kinds.
-
-        Examples are «элемент смарт-процесса «Договоры»» for "item:177" and «счёт» for invoices.
-        """
+        """«счёт»; "" for deals and other kinds that bot/i18n names."""
         number = to_type_number(entity)
         if entity in _FIXED_KINDS or to_own_kind(entity) != entity or number is None or not entity.startswith("item:"):
             return _FIXED_KINDS.get(entity, {}).get(locale, "")
@@ -95,32 +85,26 @@ class Naming:
         return f"{_SMART[locale]} {quote(title, locale) if title else format_number(number, locale)}"
 
     async def find_title(self, entity: str, record_id: int) -> str:
-        """Return the title of a record (the name of an employee or contact), or «№481» if it is not known."""
+        """«№481» if it is not known."""
         if entity == "user":
             return await self.find_user_name(record_id)
         return (await self.find_titles([(entity, record_id)]))[entity, record_id]
 
     async def find_titles(self, targets: Sequence[tuple[str, int]]) -> Mapping[tuple[str, int], str]:
-        """Return the titles of several records by (kind, id), read fifty per request; «№481» for a record without a known title."""
+        """By (kind, id), fifty to a request; «№481» for no title."""
         records = await self._reads.load_records([(to_own_kind(entity), number) for entity, number in targets])
-        found: dict[tuple[str, int], str] = {}
+        titles: dict[tuple[str, int], str] = {}
         for entity, number in targets:
             record = records.get((to_own_kind(entity), number))
-            found[entity, number] = (self.extract_title(to_own_kind(entity), record) if record else "") or f"№{number}"
-        return found
+            titles[entity, number] = (self.extract_title(to_own_kind(entity), record) if record else "") or f"№{number}"
+        return titles
 
     async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
-        """Return the name of the thing with the id `number`, such as a requisite, read with the method `method`; "" if it has none.
-
-        Of `params`, those that the method knows are sent. May raise BitrixError.
-        """
+        """ "" if it has none. Only those of `params` are sent that the method knows. May raise BitrixError."""
         return await read_name(method, params, number, client=self._reads.client, catalogue=self._reads.catalogue, locale=locale)
 
     async def find_payee(self, requisite_id: int) -> str:
-        """Return whose details these are: the company or contact, the organisation in them and its tax number; "" if nothing is known.
-
-        May raise BitrixError.
-        """
+        """Company or contact, organisation and tax number. May raise BitrixError."""
         reads, place = self._reads, {"id": requisite_id}
         row = await read_part("crm.requisite.get", place, requisite_id, client=reads.client, catalogue=reads.catalogue) or {}
         kind, number = _OWNERS.get(to_number(row.get("ENTITY_TYPE_ID")), ""), to_number(row.get("ENTITY_ID"))
@@ -129,21 +113,18 @@ class Naming:
         return ", ".join({"".join(filter(str.isalnum, part)).casefold(): part for part in parts}.values())  # «ООО Вектор» = «ООО "Вектор"»
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """Return the address of a record's page on the portal; "" for kinds of records without a page.
-
-        `user` is the employee id that the address of a task contains.
-        """
+        """ "" for kinds without a page. The address of a task contains `user`."""
         return build_card_url(self._reads.client.base_url, to_own_kind(entity), record_id, user=user) if record_id > 0 else ""
 
     def extract_title(self, entity: str, record: JsonObject) -> str:
-        """Return the title of a record that was already read; for a contact or employee it is the full name."""
+        """For a contact or employee the full name."""
         row = RecordRow.model_validate(record)
         if entity == "requisite":
             return trim_text(", ".join(filter(None, (to_visible_line(row.name), *name_organisation(record)))), limit=80)
         return trim_text(to_visible_line(row.full_name if entity in {"contact", "user"} else row.title), limit=80)
 
     async def build_label(self, entity: str, row: JsonObject, locale: Locale) -> str:
-        """Return one line that describes the record in a list or on a button."""
+        """For a list or a button."""
         entity, record = to_own_kind(entity), RecordRow.model_validate(row)
         book = await self.load_currency_book() if record.opportunity is not None else NO_CURRENCY_BOOK
         match entity:
@@ -166,37 +147,31 @@ class Naming:
                 return f"{title} · {format_number(record.id, locale)}" if record.id else title
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return the portal's currencies by code, each with the way it is written; an empty book if the portal fails."""
+        """Empty if the portal fails."""
         try:
             return await self._reference.load_currency_book()
         except BitrixError:
             return NO_CURRENCY_BOOK
 
     async def format_money(self, amount: object, currency: str, locale: Locale) -> str:
-        """Format an exact sum of money as the portal does: «1 234 567,50 ₽».
-
-        An `amount` that is no number is returned as text. A currency that the portal does not have is written as its code.
-        """
-        found = parse_amount(amount)
-        if found is None:
+        """«1 234 567,50 ₽»; an `amount` that is no number stays."""
+        parsed_amount = parse_amount(amount)
+        if parsed_amount is None:
             return to_visible_line(str(amount))
-        return format_sum(found, to_visible_line(currency, limit=12) or None, locale=locale, book=await self.load_currency_book())
+        return format_sum(parsed_amount, to_visible_line(currency, limit=12) or None, locale=locale, book=await self.load_currency_book())
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """Return the portal's title of a field; "" if it has no title or the portal fails.
-
-        `name` is the field's name in either spelling of the portal, STAGE_ID or stageId.
-        """
+        """In either spelling of `name`; "" also if the portal fails."""
         field = await self.find_field(entity, name)
         return to_visible_line(field.title, limit=80) if field else ""
 
     async def find_field_type(self, entity: str, name: str) -> str:
-        """Return the portal's type of a field ("date", "money", "enumeration"); "" if it is not known."""
+        """ "date", "money", "enumeration"; "" if it is not known."""
         field = await self.find_field(entity, name)
         return field.type if field else ""
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
-        """Describe the value of a portal field, one text for each of several; None if it needs no words or is not known."""
+        """None if no words are needed or known."""
         field = await self.find_field(entity, name)
         if field is None:
             return None
@@ -207,7 +182,7 @@ class Naming:
             return None
 
     async def format_choice(self, entity: str, name: str, value: object) -> str:
-        """Return the names of the values chosen in a list field, separated by commas; "" for other fields and unknown values."""
+        """Of a list field, with commas; "" for other fields."""
         field = await self.find_field(entity, name)
         if field is None or field.type != "enumeration":
             return ""
@@ -215,14 +190,14 @@ class Naming:
         return ", ".join(to_visible_line(choice, limit=60) for item in chosen if (choice := field.choices.get(str(item))))
 
     async def load_portal_zone(self) -> str:
-        """Return the portal's time zone; the default zone if the portal fails."""
+        """The default if the portal fails."""
         try:
             return await self._reference.load_portal_zone()
         except BitrixError:
             return DEFAULT_ZONE
 
     async def find_zone(self, user_id: int | None) -> str:
-        """Return an employee's own time zone, or the portal's if they have none or the portal fails; never raises."""
+        """Else the portal's; never raises."""
         try:
             user = await self._reference.find_user(user_id) if user_id is not None else None
         except BitrixError:
@@ -230,7 +205,6 @@ class Naming:
         return user.time_zone if user and is_zone(user.time_zone) else await self.load_portal_zone()
 
     def build_candidate(self, entity: str, row: JsonObject) -> ranking.Candidate[JsonObject]:
-        """Build the candidate (id, title, owner, whether it is closed) for a record, which `ranking` compares with the person's words."""
         record = RecordRow.model_validate(row)
         return ranking.Candidate(
             id=record.id,
@@ -241,34 +215,33 @@ class Naming:
         )
 
     def find_owner(self, entity: str, row: JsonObject) -> int:
-        """Return the employee id of the person responsible for a record; 0 if the row names nobody."""
+        """0 if the row names nobody."""
         field = self._reads.catalogue.entities[entity.partition(":")[0]].owner_field
         return to_number(row.get(field) or row.get(names.to_universal(field, entity)))
 
     def is_visible(self, entity: str, row: JsonObject, actor: Actor) -> bool:
-        """Return whether `actor` may see the record."""
         allowed = _list_visible_users(actor)
         return allowed is None or self.find_owner(entity, row) in allowed
 
     def build_owner_filter(self, entity: str, actor: Actor) -> dict[str, object]:
-        """Return the portal's filter that limits a list to the records that `actor` may see; {} if `actor` may see all."""
+        """{} if the actor may see all."""
         allowed = _list_visible_users(actor)
         return {} if allowed is None else {self._reads.catalogue.entities[entity.partition(":")[0]].owner_field: sorted(allowed)}
 
     def find_entity(self, method: str, params: JsonObject) -> str:
-        """Return the kind of record that a call is about ("deal", "item:177"), "" for none."""
-        found = self._reads.catalogue.find(method)
-        if found is None:
+        """ "deal", "item:177"; "" for none."""
+        spec = self._reads.catalogue.find(method)
+        if spec is None:
             return ""
-        if found.entity == "item":
+        if spec.entity == "item":
             return _to_kind(params.get("entityTypeId"))
-        if found.target_entity.startswith("@"):
+        if spec.target_entity.startswith("@"):
             value: object = params
-            for part in found.target_entity[1:].split("."):
+            for part in spec.target_entity[1:].split("."):
                 value = value.get(part) if isinstance(value, Mapping) else None
             code = str(value or "").lower()
             return _to_kind(code.removeprefix("dynamic_")) or code
-        return found.target_entity or found.entity
+        return spec.target_entity or spec.entity
 
     async def _find_stage_of(self, entity: str, record: RecordRow) -> str | None:
         if not record.stage:
@@ -279,10 +252,7 @@ class Naming:
             return record.stage
 
     async def find_field(self, entity: str, name: str) -> Field | None:
-        """Return the description of a record's field; None if it is not known.
-
-        `name` is the field's name in either spelling of the portal, STAGE_ID or stageId.
-        """
+        """In either spelling; None if it is not known."""
         kind = to_own_kind(entity)
         try:
             fields = await self._reference.load_fields(kind, has=lambda fields: pick_field(fields, name, kind) is not None)
@@ -292,7 +262,7 @@ class Naming:
 
 
 def pick_field(fields: Mapping[str, Field], name: str, entity: str) -> Field | None:
-    """Return the field of that name in either spelling of the portal; None if there is none. `entity` is the kind of record."""
+    """In either spelling of the portal."""
     spellings = (name, names.to_classic(name, entity), names.to_universal(name, entity))
     field = next((fields[code] for code in spellings if code in fields), None)
     return field or next((field for field in fields.values() if field.upper_name in spellings), None)
@@ -304,7 +274,7 @@ def _to_kind(type_id: object) -> str:
 
 
 def _list_visible_users(actor: Actor) -> frozenset[int] | None:
-    """Return the employee ids of the people whose records `actor` may see; None means everybody."""
+    """None means everybody."""
     if actor.sees == "all":
         return None
     own = {actor.bitrix_user_id} if actor.bitrix_user_id is not None else set()

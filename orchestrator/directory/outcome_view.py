@@ -1,9 +1,7 @@
-"""Renders the outcomes of calls for the language model and for the person; code adds labels, links, counts and sums.
+"""Outcomes for the model and for the person.
 
-Prose (comments, descriptions, any text that is not a label such as a title or a name) is shown to the model only if the call asked for that
-field by name, since text that the model does not read cannot mislead it. After the model has read prose, the gate may ask the person to
-confirm the later changes of the turn. Reference data, such as the names of stages, is no prose: only administrators write it. Titles and
-names are labels, whatever they say: the gate asks about every value that repeats one.
+Prose (any text but titles and names) is shown to the model only where the call asked for the field: then the gate may ask about later
+changes. Reference data is no prose, only administrators write it.
 """
 
 import re
@@ -39,33 +37,30 @@ _REFERENCE = re.compile(
     r"|(?:[\w.]+\.)?userfield\.(?:list|get|getlist|types|gettypes)|userfieldconfig\.(?:list|get|gettypes)|department\.get",
     re.ASCII,
 )
-"""Matches methods that read what only administrators of the portal write: stages, funnels, smart processes, fields, options, currencies."""
+"""What only administrators write: stages, funnels, smart processes, fields, options, currencies."""
 _ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
 _ADDRESS = re.compile(
     rf"\+?[0-9][0-9 ().-]{{2,30}}(?:[0-9]|[0-9] ?(?:{load_lexicon('records').join_patterns('phone_extension')}) ?[0-9]{{1,8}})"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
 )
-"""Matches a phone number or an e-mail address; any other text in a field of phones or addresses counts as prose."""
+"""Any other text in a field of phones or addresses counts as prose."""
 _CHOSEN = re.compile(r"\[?'?[0-9]{1,15}'?(?:, '?[0-9]{1,15}'?)*\]?", re.ASCII)
-"""Matches the ids of the values chosen in a list field, one or several."""
+"""Ids of chosen list values."""
 _ID = re.compile(r"(?:[A-Z][A-Z0-9]{0,5}_)?[0-9]{1,15}", re.ASCII)
-"""Matches the id of a record, also with its kind as in D_481."""
+"""Also with its kind: D_481."""
 _PLAIN = re.compile(r"[-+\d.,:TZ ]{1,40}|[A-Z][A-Z0-9_:]{0,40}|[YN]|true|false|-?\d{1,15}(?:\.\d{1,6})?\|[A-Z]{3}|")
-"""Matches numbers, dates, codes and sums with their currency, which are no words of anybody."""
+"""Numbers, dates, codes and sums: no words of anybody."""
 
 
 async def render_outcome(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
-    """Return the view of a call's outcome for the model and the person; may raise BitrixError."""
+    """May raise BitrixError."""
     outcome_view = await _render_result(outcome, naming, actor)
     text = "; ".join(part for part in (outcome_view.text, outcome.detail) if part)
     return replace(outcome_view, text=text, prose=outcome_view.prose or outcome.foreign_text)
 
 
 async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> OutcomeView:
-    """Render the portal's answer: as records or employees if the call reads or writes these, otherwise as plain data.
-
-    Parts of a record (its products, its checklist) have ids as well, but they are rendered as plain data.
-    """
+    """Parts of a record (products, a checklist) are rendered as plain data."""
     if outcome.method in OWN_READS:
         return render_own_answer(outcome)
     rows = extract_rows(outcome.result)
@@ -81,7 +76,6 @@ async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
 
 
 def extract_rows(result: object) -> list[JsonObject]:
-    """Return the records in the portal's answer, which may be a list, a mapping that contains a list, or a single record."""
     if isinstance(result, Mapping):
         for key in ("items", "tasks"):
             if isinstance(result.get(key), list):
@@ -94,8 +88,8 @@ def extract_rows(result: object) -> list[JsonObject]:
 
 
 async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: Naming, actor: Actor) -> OutcomeView:
-    asked = frozenset(str(name).upper() for name in outcome.call.get("select") or () if isinstance(name, str))
-    shown: list[dict[str, object]] = []
+    selected = frozenset(str(name).upper() for name in outcome.call.get("select") or () if isinstance(name, str))
+    model_rows: list[dict[str, object]] = []
     table: list[Row] = []
     labels: list[str] = []
     titles: dict[str, str] = {}
@@ -107,38 +101,36 @@ async def _render_records(outcome: Outcome, rows: Sequence[JsonObject], naming: 
         url = naming.build_card_url(outcome.entity, number, user=actor.bitrix_user_id or 0)
         table.append(Row(label=label, url=url, target=target if number else ""))
         titles[target] = mask(naming.extract_title(outcome.entity, row))
-        if len(shown) < MODEL_ROWS:
-            fields, texts, with_prose = _select_fields(row, asked)
-            named = await _name_choices(outcome.entity, row, naming)
-            shown.append({"id": number, "label": label, **fields, **({"names": named} if named else {})})
-            texts.extend(named.values())
+        if len(model_rows) < MODEL_ROWS:
+            fields, texts, with_prose = _select_fields(row, selected)
+            choice_names = await _name_choices(outcome.entity, row, naming)
+            model_rows.append({"id": number, "label": label, **fields, **({"names": choice_names} if choice_names else {})})
+            texts.extend(choice_names.values())
             labels.extend([label, *texts])
             prose = prose or with_prose
     total, sums = _count_records(outcome, rows)
     sum_text = format_sums(sums, actor, await naming.load_currency_book()) if sums else ""
-    made = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
-    return OutcomeView(rows=tuple(shown), table=made, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles)
+    rendered = Table(rows=tuple(table), shown=len(table), total=total, sum_text=sum_text)
+    return OutcomeView(
+        rows=tuple(model_rows), table=rendered, total=total, sum_text=sum_text, labels=tuple(labels), prose=prose, titles=titles
+    )
 
 
 async def _render_users(rows: Sequence[JsonObject], naming: Naming, actor: Actor) -> OutcomeView:
-    shown = []
+    model_rows = []
     table = []
     for row in rows[:MODEL_ROWS]:
         number = RecordRow.model_validate(row).id
         label = await naming.build_label("user", row, actor.locale)
-        shown.append({"id": number, "label": label, "active": row.get("ACTIVE", row.get("active"))})
+        model_rows.append({"id": number, "label": label, "active": row.get("ACTIVE", row.get("active"))})
         table.append(Row(label=label, url=naming.build_card_url("user", number), target=f"user:{number}" if number else ""))
     labels = tuple(row.label for row in table)
-    made = Table(rows=tuple(table), shown=len(table), total=len(rows))
-    return OutcomeView(rows=tuple(shown), table=made, total=len(rows), labels=labels)
+    rendered = Table(rows=tuple(table), shown=len(table), total=len(rows))
+    return OutcomeView(rows=tuple(model_rows), table=rendered, total=len(rows), labels=labels)
 
 
-def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, object], list[str], bool]:
-    """Return three values: the fields of a record that the model sees, the names and contact data in them, and whether they contain prose.
-
-    Prose is free text such as a comment; it is included only from the fields in `asked` (names in capitals), for which the call asked by
-    name. Numbers, dates, codes, labels, phones and e-mails are always included.
-    """
+def _select_fields(row: JsonObject, selected: frozenset[str]) -> tuple[dict[str, object], list[str], bool]:
+    """The fields that the model sees, the names and contact data in them, and whether there is prose, only from `selected`."""
     fields: dict[str, object] = {}
     labels: list[str] = []
     prose = False
@@ -154,35 +146,32 @@ def _select_fields(row: JsonObject, asked: frozenset[str]) -> tuple[dict[str, ob
         elif isinstance(value, str) and (name in _LABELS or name in {"COMPANYTITLE", "LASTNAME"}):
             labels.append(trim_text(value, limit=MAX_LABEL))
             fields[key] = labels[-1]
-        elif name in asked:
+        elif name in selected:
             fields[key] = trim_text(str(value), limit=MAX_PROSE)
             prose = prose or not _is_plain(value)
     return fields, labels, prose
 
 
 def _is_plain(value: object) -> bool:
-    """Return whether the value of a field that is no name holds no words: it is a number, date, code or sum, or a list of ids."""
+    """A number, date, code or sum, or a list of ids."""
     if isinstance(value, list | tuple):
         return all(isinstance(item, str | int) and _ID.fullmatch(str(item)) is not None for item in value)
     return not isinstance(value, Mapping) and not has_prose(value)
 
 
 async def _name_choices(entity: str, row: JsonObject, naming: Naming) -> dict[str, str]:
-    """Return the names of the values chosen in the record's list fields: field → names, separated by commas.
-
-    An administrator of the portal defined these names, so they count as labels and not as prose.
-    """
-    found: dict[str, str] = {}
+    """Administrators defined them, so they are labels."""
+    words_by_field: dict[str, str] = {}
     for key, value in row.items():
         if key.lower().startswith("uf") and _CHOSEN.fullmatch(str(value)):
             words = await naming.format_choice(entity, key, value)
             if words:
-                found[key] = trim_text(mask(words), limit=MAX_LABEL)
-    return found
+                words_by_field[key] = trim_text(mask(words), limit=MAX_LABEL)
+    return words_by_field
 
 
 def _extract_addresses(value: object) -> list[str]:
-    """Return the phones and e-mail addresses in a field; an empty list if the field also holds any other text."""
+    """Empty if the field also holds other text."""
     elements = value if isinstance(value, list) else [value]
     values = [item.get("VALUE", item.get("value")) if isinstance(item, Mapping) else item for item in elements]
     known = [item for item in values if isinstance(item, str) and len(item) <= MAX_LABEL and _ADDRESS.fullmatch(item.strip())]
@@ -190,10 +179,7 @@ def _extract_addresses(value: object) -> list[str]:
 
 
 def _count_records(outcome: Outcome, rows: Sequence[JsonObject]) -> tuple[int, Mapping[str, Decimal]]:
-    """Return the number of records and the totals of their sums by currency.
-
-    The totals are {} if only a part of the records was read.
-    """
+    """The sums are {} if only a part was read."""
     if outcome.sums and outcome.total is not None:
         return outcome.total, {currency: Decimal(amount) for currency, amount in outcome.sums.items()}
     total = max(outcome.total or 0, len(rows))
@@ -210,35 +196,28 @@ def _sum_by_currency(rows: Sequence[JsonObject]) -> Mapping[str, Decimal]:
 
 
 def format_sums(sums: Mapping[str, Decimal], actor: Actor, book: CurrencyBook) -> str:
-    """Return the totals as text, one part for each currency: "12,4 млн ₽ + 3 000 $"; "" if `sums` is empty."""
+    """ "12,4 млн ₽ + 3 000 $"."""
     parts = [format_sum_short(amount, currency or None, locale=actor.locale, book=book) for currency, amount in sorted(sums.items())]
     return " + ".join(parts)
 
 
 def _render_other(outcome: Outcome) -> OutcomeView:
-    """Render an answer that is no list of records or employees as plain data, with secrets hidden.
-
-    Any text in what the model sees of it counts as prose. Of a batch these are only the states of the commands: whether an error in it
-    quotes somebody says `Outcome.foreign_text`.
-    """
+    """All text counts as prose; of a batch only the states of commands are shown."""
     if outcome.commands:
         lines = [f"{item.key} {item.method}: {item.status}{' ' + item.error if item.error else ''}" for item in outcome.commands]
         return OutcomeView(text="; ".join(lines))
     result = mask_value(outcome.result)
     rows = extract_rows(result)
     if rows:
-        shown = tuple({key: _shorten(value) for key, value in row.items()} for row in rows[:MODEL_ROWS])
-        return OutcomeView(rows=shown, total=max(outcome.total or 0, len(rows)), prose=has_prose(rows[:MODEL_ROWS]))
+        model_rows = tuple({key: _shorten(value) for key, value in row.items()} for row in rows[:MODEL_ROWS])
+        return OutcomeView(rows=model_rows, total=max(outcome.total or 0, len(rows)), prose=has_prose(rows[:MODEL_ROWS]))
     return OutcomeView(
         text=trim_text(str(result), limit=MAX_PROSE) if result not in (None, True, [], {}) else "ok", prose=has_prose(result)
     )
 
 
 def _render_reference(outcome: Outcome) -> OutcomeView:
-    """Render reference data of the portal as plain data, each text cut to the length of a label.
-
-    Only administrators of the portal write it, so it is no free text of customers: reading the names of stages does not taint a turn.
-    """
+    """Only administrators write it: it does not taint a turn."""
     result = _cut_texts(mask_value(outcome.result))
     rows = extract_rows(result)
     if rows:
@@ -255,17 +234,14 @@ def _cut_texts(value: object) -> object:
 
 
 def _shorten(value: object) -> object:
-    """Return the value, shortened so that it cannot fill the prompt.
-
-    A text, or the text form of a large list or mapping, is cut to `MAX_PROSE` characters.
-    """
+    """It cannot fill the prompt."""
     if isinstance(value, str):
         return trim_text(value, limit=MAX_PROSE)
     return value if len(str(value)) <= MAX_PROSE else trim_text(str(value), limit=MAX_PROSE)
 
 
 def has_prose(value: object) -> bool:
-    """Return whether any text in the value is more than a number, a date or a code."""
+    """More than a number, a date or a code."""
     if isinstance(value, Mapping):
         return any(has_prose(item) for item in value.values())
     if isinstance(value, (list, tuple)):

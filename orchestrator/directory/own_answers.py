@@ -1,4 +1,4 @@
-"""Renders the answers of the program's own reads, such as history.of, for the language model and for the person."""
+"""Answers of the program's own reads, such as history.of."""
 
 from typing import Final
 
@@ -10,15 +10,10 @@ from orchestrator.domain.own_reads import DOCUMENTS, HELP, NOT_SHOWN, DocumentAn
 from state.stored import JsonObject
 
 _SIGNS: Final = {"denied": "✖", "refused": "⚠️", "expired": "⌛", "superseded": "✖", "requested": "⏳", "approved": "⏳", "unknown": "❓"}
-"""The signs of changes that are not made for certain, by their status; the same as on the card of a plan."""
+"""As on the card of a plan."""
 
 
 def render_own_answer(outcome: Outcome) -> OutcomeView:
-    """Return the view of the answer.
-
-    What a method needs is text of the program. A history consists of labels; if it holds long texts, the outcome says so itself, and so it
-    does of documents.
-    """
     if not isinstance(outcome.result, dict):
         return OutcomeView()
     if outcome.method == HELP:
@@ -39,14 +34,13 @@ def render_own_answer(outcome: Outcome) -> OutcomeView:
 
 
 def _render_documents(document_answer: DocumentAnswer) -> OutcomeView:
-    """Return the answer with its passages, which the model reads and of which code shows the person the titles and the texts."""
     passages = tuple(Passage(title=mask(passage.title), text=mask(passage.text)) for passage in document_answer.passages)
     read = [f"{number}. {passage.title}\n{passage.text}" for number, passage in enumerate(passages, start=1)]
     return OutcomeView(text="\n\n".join([mask(document_answer.answer), *read]), passages=passages, prose=True)
 
 
 def _build_row(change: HistoryChange) -> JsonObject:
-    told = {
+    answer_row = {
         "when": change.when,
         "by": change.by or "somebody in the portal",
         "did": change.did,
@@ -55,17 +49,14 @@ def _build_row(change: HistoryChange) -> JsonObject:
         "status": change.status,
         "undone": change.undone,
     }
-    return {name: mask(value) if isinstance(value, str) else [mask(one) for one in value] for name, value in told.items() if value}
+    return {name: mask(value) if isinstance(value, str) else [mask(one) for one in value] for name, value in answer_row.items() if value}
 
 
 def _format_row(change: HistoryChange) -> str:
-    """Return the change in one line, as the person sees it in a list: «21.11 15:00 · Анна · Сумма: 10 ₽ → 20 ₽».
-
-    A sign stands before one that was not made, was taken back, or of which nobody knows whether it was made.
-    """
+    """«21.11 15:00 · Анна · Сумма: 10 ₽ → 20 ₽»; a sign stands before what is not certain."""
     sign = "↩" if change.undone else _SIGNS.get(change.status, "")
-    told = " · ".join(part for part in (change.when, change.by, "; ".join(map(_format_line, change.lines)).replace(NOT_SHOWN, "…")) if part)
-    return f"{sign} {told}" if sign else told
+    text = " · ".join(part for part in (change.when, change.by, "; ".join(map(_format_line, change.lines)).replace(NOT_SHOWN, "…")) if part)
+    return f"{sign} {text}" if sign else text
 
 
 def _format_line(line: HistoryLine) -> str:

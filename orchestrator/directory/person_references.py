@@ -1,4 +1,4 @@
-"""Resolves names of employees ("@user:Анна из отдела продаж") to their ids, by code and without guessing."""
+"""Resolves "@user:Анна из отдела продаж", without guessing."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -22,20 +22,19 @@ _DEPARTMENT_SUFFIX = re.compile(rf"(?<=\w)\s+(?:{load_lexicon('records').join_pa
 
 
 class PersonReferences:
-    """Resolves names of employees; its methods may raise BitrixError."""
+    """May raise BitrixError."""
 
     def __init__(self, reads: PortalReader, naming: Naming) -> None:
-        """Store the portal reader and the name finder."""
         self._catalogue = reads.catalogue
         self._reference = reads.reference
         self._naming = naming
 
     async def resolve_user(self, words: str, place: ReferenceContext) -> Resolution:
-        """Return the employee whom `words` name, with a department or without; of namesakes the person chooses."""
+        """Of namesakes the person chooses."""
         name, department = _split_department(words)
         inside = await self._find_departments(department) if department else None
 
-        wanted, me = name if inside is not None else words, place.actor.bitrix_user_id
+        query, me = name if inside is not None else words, place.actor.bitrix_user_id
 
         def list_candidates(users: Mapping[int, User]) -> list[ranking.Candidate[User]]:
             return [
@@ -45,22 +44,26 @@ class PersonReferences:
             ]
 
         def chosen(users: Mapping[int, User]) -> ranking.Match[User]:
-            return ranking.find_match(wanted, list_candidates(users), me=me)
+            return ranking.find_match(query, list_candidates(users), me=me)
 
         users = await self._reference.load_users(has=lambda users: not isinstance(chosen(users), ranking.NoMatch))
-        found = chosen(users)
-        near = ranking.find_nearest(wanted, list_candidates(users), me=me) if isinstance(found, ranking.NoMatch) else ()
-        if isinstance(found, ranking.OneMatch) and place.is_write(self._catalogue) and not await self._reference.is_active(found.found.id):
-            found = ranking.NoMatch()
-        match found:
+        ranked = chosen(users)
+        near = ranking.find_nearest(query, list_candidates(users), me=me) if isinstance(ranked, ranking.NoMatch) else ()
+        if (
+            isinstance(ranked, ranking.OneMatch)
+            and place.is_write(self._catalogue)
+            and not await self._reference.is_active(ranked.found.id)
+        ):
+            ranked = ranking.NoMatch()
+        match ranked:
             case ranking.OneMatch():
-                return Resolved(value=found.found.id, label=found.found.title, named_by_person=is_mentioned(words, place.text))
+                return Resolved(value=ranked.found.id, label=ranked.found.title, named_by_person=is_mentioned(words, place.text))
             case ranking.SeveralMatches():
-                options = await self._build_user_options(found.candidates, place.actor)
+                options = await self._build_user_options(ranked.candidates, place.actor)
                 return Ambiguous(ask=Notice(code="which-user", args={"name": words}), options=options)
             case ranking.TooManyMatches():
-                notice = Notice(code="too-many-found", args={"name": words, "count": found.count})
-                return Unresolved(notice=notice, detail=f"{found.count} employees fit {words!r}")
+                notice = Notice(code="too-many-found", args={"name": words, "count": ranked.count})
+                return Unresolved(notice=notice, detail=f"{ranked.count} employees fit {words!r}")
             case ranking.NoMatch() if near:
                 return build_guess("nearest-user", words, await self._build_user_options(near, place.actor))
             case ranking.NoMatch():
@@ -68,7 +71,7 @@ class PersonReferences:
                     notice=Notice(code="user-not-found", args={"name": words}), detail=f"no active employee is called {words!r}"
                 )
             case _:
-                assert_never(found)
+                assert_never(ranked)
 
     async def _build_user_options(self, candidates: Sequence[ranking.Candidate[User]], actor: Actor) -> tuple[Option, ...]:
         departments = [await self._naming.find_department_name(candidate.item) for candidate in candidates]
@@ -76,21 +79,21 @@ class PersonReferences:
         return tuple(Option(value=one.id, label=format_user_label(one.item, department=name, locale=actor.locale)) for one, name in pairs)
 
     async def _find_departments(self, words: str) -> frozenset[int] | None:
-        """Return the ids of the departments that `words` name (such as «Казани» in «Анна из Казани»); None if they name no department."""
+        """None if the words name no department."""
         try:
             departments = await self._reference.load_departments()
         except BitrixError:  # departments need a permission of their own: without it the words count as part of the name
             return None
-        found = frozenset(
+        numbers = frozenset(
             number for number, item in departments.items() if is_mentioned(item.name, words) or is_mentioned(words, item.name)
         )
-        return found or None
+        return numbers or None
 
 
 def _split_department(words: str) -> tuple[str, str]:
-    """Split «Анна из отдела продаж» into («Анна», «отдела продаж»)."""
-    found = _DEPARTMENT_SUFFIX.search(words)
-    return (words[: found.start()].strip(), found[1]) if found else (words, "")
+    """«Анна из отдела продаж» → («Анна», «отдела продаж»)."""
+    match = _DEPARTMENT_SUFFIX.search(words)
+    return (words[: match.start()].strip(), match[1]) if match else (words, "")
 
 
 def _parse_numbers(value: object) -> frozenset[int]:

@@ -1,9 +1,4 @@
-"""Writes the portal card: the portal's reference data as a text for the model's prompt, so that it need not ask for them.
-
-It lists funnels with their stages, statuses of leads, the company's own fields, smart processes, sources, catalogues, currencies and
-colleagues. The data come from the cache of `reference` and are as old as its rules allow: a card is kept until that cache would give
-something else. The same data give the same text, so providers can reuse what they have read of a prompt.
-"""
+"""The portal's reference data as a text for the prompt; the same data give the same text, which providers can reuse."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
@@ -25,21 +20,21 @@ from orchestrator.language.text import to_visible_line
 from state.clock import Clock
 
 ListReadable = Callable[[Actor], frozenset[str]]
-"""Returns those of `METHODS` with which a person may read."""
+"""Those of `METHODS` with which a person may read."""
 READ_TIMEOUT: Final = 5.0
-"""Seconds that a turn waits for the card; what has not come by then stands there as it was, or is said to be unknown."""
+"""Seconds; what comes later stays as it was, or is said to be unknown."""
 READ_PAUSE: Final = timedelta(minutes=1)
-"""How long a part of the card that came too late is not read again."""
+"""A part that came too late is not read again for so long."""
 _MOST_KEPT: Final = 16
-"""How many cards are kept: one for each set of methods that people may read with, of which there are few."""
+"""One for each set of readable methods."""
 MAX_NAME: Final = 60
 _LONGEST_READ: Final = 4 * MAX_NAME
 _FUNNELS, _STAGES, _FIELDS, _OPTIONS = 12, 25, 40, 15
 _TYPES, _SOURCES, _CATALOGS, _CURRENCIES, _COLLEAGUES = 30, 30, 10, 15, 60
-"""How many of each the card lists at most; it is some thousand characters long on an ordinary portal."""
+"""Some thousand characters on an ordinary portal."""
 MAX_PART: Final = 3_000
 MAX_LINE: Final = 1_000
-"""The most characters of a part, and of a funnel with its stages; a list of options may have half of it."""
+"""Characters of a part, and of a funnel with its stages."""
 _FIELD_KINDS: Final = ("deal", "lead", "contact", "company")
 _HEADING: Final = (
     "# Portal\n"
@@ -47,13 +42,11 @@ _HEADING: Final = (
     "Codes belong into calls; to people say the names."
 )
 _MARKS: Final = str.maketrans({"«": '"', "»": '"', "`": "'", "<": "‹", ">": "›"})
-"""Signs with which a name could leave its place in the card."""
+"""With these a name could leave its place in the card."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Part:
-    """A part of the card: its heading, the methods that read it, and how its lines are made of the data."""
-
     heading: str
     methods: tuple[str, ...]
     write: Callable[[Reference], Awaitable[list[str]]]
@@ -61,38 +54,31 @@ class _Part:
 
 @dataclass(frozen=True, kw_only=True)
 class _KeptCard:
-    """A card, and the reads of which it was made."""
-
     text: str
     reads: ReadLog
 
 
 class PortalCard:
-    """Writes the card for a person; keeps the last text of each part. Never fails because of the portal."""
+    """Keeps the last text of each part. Never fails because of the portal."""
 
     def __init__(self, reference: Reference, clock: Clock, list_readable: ListReadable) -> None:
-        """Keep the reader of reference data, the clock, and the function that says what a person may read; nothing is read yet."""
         self._reference = reference
         self._clock = clock
         self._list_readable = list_readable
         self._last: dict[str, str] = {}
         self._late: dict[str, datetime] = {}
         self._kept: dict[frozenset[str], _KeptCard] = {}
-        """By the methods with which its readers may read."""
 
     async def build(self, actor: Actor) -> str:
-        """Return the card for `actor`, without the parts that this person may not read.
-
-        A part that the portal does not give stands there as it was last read; if it never was, a line says that it is unknown.
-        """
+        """Without what the person may not read; a missing part stays as it was, or is said to be unknown."""
         readable = self._list_readable(actor)
-        kept = self._kept.get(readable)
-        if kept is not None and self._reference.is_current(kept.reads):
-            return kept.text
+        card = self._kept.get(readable)
+        if card is not None and self._reference.is_current(card.reads):
+            return card.text
         return await self._write(readable)
 
     async def _write(self, readable: frozenset[str]) -> str:
-        """Return a new card for people who may read with these methods, and keep it if no part of it is late."""
+        """Kept if no part is late."""
         parts = [part for part in _PARTS if readable.issuperset(part.methods)]
         log = ReadLog()
         reference = self._reference.log_reads(log)
@@ -107,7 +93,7 @@ class PortalCard:
         return text
 
     async def _wait(self, reads: Mapping[str, asyncio.Future[None]]) -> list[str]:
-        """Wait until the parts are read, or until the time is over; return those that are late, which then rest for a while."""
+        """Those that are late rest for a while."""
         try:
             _, pending = await asyncio.wait(reads.values(), timeout=READ_TIMEOUT)
         except BaseException:
@@ -140,8 +126,8 @@ async def _write_funnels(reference: Reference) -> list[str]:
 
 async def _write_entries(reference: Reference, *, book: str) -> list[str]:
     entries: Sequence[Stage] = await reference.load_status_entries(book)
-    named = [f"{_clean(stage.id)} {_quote(stage.name)}" for stage in entries[:_SOURCES]]
-    return _cut_line(named, len(entries), f'crm.status.list {{"filter": {{"ENTITY_ID": "{book}"}}}}')
+    labels = [f"{_clean(stage.id)} {_quote(stage.name)}" for stage in entries[:_SOURCES]]
+    return _cut_line(labels, len(entries), f'crm.status.list {{"filter": {{"ENTITY_ID": "{book}"}}}}')
 
 
 async def _write_fields(reference: Reference, *, kind: str) -> list[str]:
@@ -157,8 +143,10 @@ async def _write_types(reference: Reference) -> list[str]:
 
 async def _write_catalogs(reference: Reference) -> list[str]:
     catalogs: Sequence[ProductCatalog] = await reference.load_catalogs()
-    named = [f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in catalogs[:_CATALOGS]]
-    return _cut_line(named, len(catalogs), "catalog.catalog.list")
+    labels = [
+        f"{one.iblock} {_quote(one.name)}{f' (variations of {one.products})' if one.products else ''}" for one in catalogs[:_CATALOGS]
+    ]
+    return _cut_line(labels, len(catalogs), "catalog.catalog.list")
 
 
 async def _write_currencies(reference: Reference) -> list[str]:
@@ -170,10 +158,10 @@ async def _write_currencies(reference: Reference) -> list[str]:
 async def _write_colleagues(reference: Reference) -> list[str]:
     users: Mapping[int, User] = await reference.load_users()
     here = [users[number] for number in sorted(users) if is_employed(users[number])]
-    named = [
+    labels = [
         f"{user.id} {_quote(user.full_name)}{f' {_quote(user.work_position)}' if user.work_position else ''}" for user in here[:_COLLEAGUES]
     ]
-    return _cut_line(named, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
+    return _cut_line(labels, len(here), 'user.get {"FILTER": {"ACTIVE": true}}')
 
 
 _PARTS: Final = (
@@ -190,7 +178,6 @@ _PARTS: Final = (
     _Part(heading="Colleagues (employee id, name, position)", methods=("user.get",), write=_write_colleagues),
 )
 METHODS: Final = frozenset(method for part in _PARTS for method in part.methods)
-"""The methods of the portal that read what the card shows."""
 
 
 def _format_part(heading: str, lines: Sequence[str]) -> str:
@@ -206,39 +193,36 @@ def _join_stages(stages: Sequence[Stage]) -> str:
 
 
 def _format_field(field: Field) -> str:
-    """Return the line of one of the company's own fields: «- UF_CRM_PLACE «Площадка» enumeration, several: 79 «Север», 81 «Юг»»."""
+    """«- UF_CRM_PLACE «Площадка» enumeration, several: 79 «Север», 81 «Юг»»."""
     several = ", several" if field.multiple else ""
     options = [f"{_clean(number)} {_quote(name)}" for number, name in islice(field.choices.items(), _OPTIONS)]
-    listed = f": {_cut_list(options, len(field.choices), MAX_LINE // 2)}" if options else ""
-    return f"- {_clean(field.code)} {_quote(field.title)} {_clean(field.type)}{several}{listed}"
+    options_text = f": {_cut_list(options, len(field.choices), MAX_LINE // 2)}" if options else ""
+    return f"- {_clean(field.code)} {_quote(field.title)} {_clean(field.type)}{several}{options_text}"
 
 
 def _count_fitting(items: Sequence[str], size: int) -> int:
-    """Return how many of the items, from the first, are together at most `size` characters long; at least one."""
+    """At least one."""
     return max(1, sum(1 for used in accumulate(len(item) + 2 for item in items) if used <= size))
 
 
 def _cut_list(items: Sequence[str], total: int, size: int, what: str = "") -> str:
-    """Return the items that fit, with commas between them, and how many of all `total` are left out."""
     fits = _count_fitting(items, size)
     return ", ".join([*items[:fits], *([f"{total - fits} more{what}"] if total > fits else [])])
 
 
 def _cut(lines: Sequence[str], total: int, read: str) -> list[str]:
-    """Return the lines that fit, and one that says how many of all `total` are left out and how they are read."""
     fits = _count_fitting(lines, MAX_PART)
     return [*lines[:fits], *([f"- {total - fits} more; read with {read}"] if total > fits else [])] if lines else []
 
 
 def _cut_line(items: Sequence[str], total: int, read: str) -> list[str]:
-    """Return one line with the items that fit, and one that says how many of all `total` are left out and how they are read."""
     fits = _count_fitting(items, MAX_PART)
     more = [f"- {total - fits} more; read with {read}"] if total > fits else []
     return [f"- {', '.join(items[:fits])}", *more] if items else []
 
 
 def _quote(name: str) -> str:
-    """Return a name that people of the portal gave, in quotation marks that it cannot close itself."""
+    """In quotation marks that it cannot close itself."""
     return f"«{_clean(name)}»"
 
 

@@ -1,7 +1,4 @@
-"""Reads the portal for the program's own needs: records, lists and reference data (stages, employees, fields). Never writes.
-
-Records are read from the portal at every call. Reference data is cached, as the module `reference` describes.
-"""
+"""Reads records, lists and reference data. Only reference data is cached."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
@@ -22,51 +19,50 @@ from state.stored import JsonObject
 
 _CHUNK = 50
 _LONGEST_LIST = 500
-"""How many elements a list may have that is read as a whole, such as the product rows of a deal."""
+"""A list that is read as a whole, such as product rows."""
 Target = tuple[str, int]
 RecordOrError = JsonObject | BitrixError | None
-"""A record, None if it does not exist, or the error that prevented reading it."""
+"""None if it does not exist."""
 _MOST_NAMES = 3
 """First name, patronymic and last name."""
 
 
 class PortalReader:
-    """Reads records and reference data. Every method may raise BitrixError."""
+    """Every method may raise BitrixError."""
 
     def __init__(self, client: PortalCaller, catalogue: Catalogue, clock: Clock) -> None:
-        """Wrap `client` so that it can only read; nothing is read yet."""
         self.client = ReadOnlyClient(client, catalogue)
         self.catalogue = catalogue
         self.reference = Reference(self.client, clock)
 
     async def load_records(self, targets: Sequence[Target]) -> Mapping[Target, JsonObject | None]:
-        """Return the current data of each record in `targets`, given as (kind, id); None for a record that does not exist."""
-        wanted = list(dict.fromkeys(targets))
-        if len(wanted) == 1:
-            return {wanted[0]: await self._read_record(wanted[0])}
-        found: dict[Target, JsonObject | None] = {}
-        for start in range(0, len(wanted), _CHUNK):
-            for target, record in (await self._read_chunk(wanted[start : start + _CHUNK], Priority.INTERACTIVE)).items():
+        """By (kind, id); None if it does not exist."""
+        distinct_targets = list(dict.fromkeys(targets))
+        if len(distinct_targets) == 1:
+            return {distinct_targets[0]: await self._read_record(distinct_targets[0])}
+        records: dict[Target, JsonObject | None] = {}
+        for start in range(0, len(distinct_targets), _CHUNK):
+            for target, record in (await self._read_chunk(distinct_targets[start : start + _CHUNK], Priority.INTERACTIVE)).items():
                 if isinstance(record, BitrixError):
                     raise record
-                found[target] = record
-        return found
+                records[target] = record
+        return records
 
     async def load_each_record(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """Return for each record in `targets` its data, None if it does not exist, or the error that prevented reading it.
+        """Fifty at a time; what failed is read once more alone.
 
-        The records are read together, fifty at a time; one whose read failed is read once more, on its own. If the portal then refuses only
-        this record, the refusal is returned as its error. Any other failure of the second read raises BitrixError: no answer, or a refusal
-        because the bot lacks access or may not call the method. A request that could not be sent raises it too.
+        Only a refusal of this one record becomes its error; any other failure raises BitrixError.
         """
-        wanted = list(dict.fromkeys(targets))
-        found: dict[Target, RecordOrError] = {}
-        for start in range(0, len(wanted), _CHUNK):
-            chunk = wanted[start : start + _CHUNK]
-            read = await self._read_chunk_or_errors(chunk, priority) if len(wanted) > 1 else dict.fromkeys(chunk, OutcomeUnknown())
+        distinct_targets = list(dict.fromkeys(targets))
+        records: dict[Target, RecordOrError] = {}
+        for start in range(0, len(distinct_targets), _CHUNK):
+            chunk = distinct_targets[start : start + _CHUNK]
+            read = (
+                await self._read_chunk_or_errors(chunk, priority) if len(distinct_targets) > 1 else dict.fromkeys(chunk, OutcomeUnknown())
+            )
             for target, record in read.items():
-                found[target] = await self._read_alone(target, priority) if isinstance(record, BitrixError) else record
-        return found
+                records[target] = await self._read_alone(target, priority) if isinstance(record, BitrixError) else record
+        return records
 
     async def _read_chunk_or_errors(self, targets: Sequence[Target], priority: Priority) -> Mapping[Target, RecordOrError]:
         try:
@@ -86,63 +82,50 @@ class PortalReader:
                 raise
             return error
 
-    async def load_first_stages(self, wanted: Collection[str]) -> Mapping[str, str]:
-        """Return the id of the first stage of each funnel in `wanted`: {"deal:1": "C1:NEW"} for the funnel 1 of deals.
-
-        The stages are read from the portal at every call.
-        """
-        return await self.reference.load_first_stages(wanted)
+    async def load_first_stages(self, funnels: Collection[str]) -> Mapping[str, str]:
+        """{"deal:1": "C1:NEW"}, read at every call."""
+        return await self.reference.load_first_stages(funnels)
 
     async def search(self, entity: str, start: str, extra: JsonObject, *, field: str = "") -> list[JsonObject]:
-        """Return at most 500 records whose title (of contacts: last name) contains `start`; `extra` is added to the filter.
-
-        If `field` is given, such as NAME, that field must contain `start` instead. The caller decides which of the records fits best.
-        """
+        """At most 500 by title (of contacts: last name), or by `field`; `extra` joins the filter."""
         spec = self.catalogue.entities[entity]
         method, params = _build_search(entity, spec.list, start, extra, field)
         return (await read_first_rows(self.client, method, params, max_rows=500)).rows
 
     async def search_pieces(self, entity: str, pieces: Sequence[str], extra: JsonObject) -> list[JsonObject]:
-        """Return the records whose title contains any of `pieces`: for each piece the newest fifty, all read in one request.
-
-        `extra` is added to the filter. A piece whose search failed is left out.
-        """
+        """The newest fifty for each piece, in one request; a failed search is left out."""
         spec = self.catalogue.entities[entity]
-        found = (_build_search(entity, spec.list, piece, extra) for piece in pieces)
+        searches = (_build_search(entity, spec.list, piece, extra) for piece in pieces)
         commands = [
             Command(key=f"s{number}", method=method, params={**params, "order": {"ID": "DESC"}})
-            for number, (method, params) in enumerate(found)
+            for number, (method, params) in enumerate(searches)
         ]
         answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
         return [row for outcome in read_answer(commands, answer) if outcome.status == "success" for row in extract_rows(outcome.result)]
 
     async def load_rows(self, method: str, params: JsonObject, *, limit: int = 500) -> list[JsonObject]:
-        """Return the rows that the list method `method` gives for `params`, at most `limit`."""
         return (await read_first_rows(self.client, method, params, max_rows=limit)).rows
 
     async def load_lists(self, reads: Sequence[tuple[str, JsonObject]]) -> list[list[object]]:
-        """Return the whole list that each of `reads` (method, params) names, in their order.
-
-        Raises BitrixError if one of them cannot be read, or is too long to be read as a whole.
-        """
-        found: list[list[object]] = []
+        """Raises BitrixError if one cannot be read or is too long."""
+        lists: list[list[object]] = []
         for start in range(0, len(reads), _CHUNK):
-            found += await self._load_chunk(reads[start : start + _CHUNK])
-        return found
+            lists += await self._load_chunk(reads[start : start + _CHUNK])
+        return lists
 
     async def _load_chunk(self, reads: Sequence[tuple[str, JsonObject]]) -> list[list[object]]:
         if len(reads) == 1:
             return [await self._load_whole_list(*reads[0])]
         commands = [Command(key=f"l{number}", method=method, params=dict(params)) for number, (method, params) in enumerate(reads)]
         answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True)
-        found: list[list[object]] = []
+        lists: list[list[object]] = []
         for read, outcome in zip(reads, read_answer(commands, answer), strict=True):
             if outcome.status == "error":
                 raise Refused(outcome.error, outcome.description, 400)
             if outcome.status != "success":
                 raise OutcomeUnknown(f"{read[0]} is not in the answer")
-            found.append(to_storable(extract_rows(outcome.result)) if outcome.next is None else await self._load_whole_list(*read))
-        return found
+            lists.append(to_storable(extract_rows(outcome.result)) if outcome.next is None else await self._load_whole_list(*read))
+        return lists
 
     async def _load_whole_list(self, method: str, params: JsonObject) -> list[object]:
         read = await read_first_rows(self.client, method, params, max_rows=_LONGEST_LIST)
@@ -152,17 +135,16 @@ class PortalReader:
         return list(to_storable(read.rows))
 
     async def load_part(self, method: str, params: JsonObject, number: int) -> JsonObject | None:
-        """Return the row with the id `number` that the reading `method` gives for `params`; None if there is none or no such method."""
+        """None if there is no such row or method."""
         row = await read_part(method, params, number, client=self.client, catalogue=self.catalogue)
         return None if row is None else to_storable(row)
 
     async def find_own_user(self) -> int:
-        """Return the id of the employee in whose name the portal is called; 0 if the portal does not say."""
-        found = (await self.client.call("profile", {}, repeatable=True)).result
-        return RecordRow.model_validate(found).id if isinstance(found, Mapping) else 0
+        """0 if the portal does not say."""
+        profile = (await self.client.call("profile", {}, repeatable=True)).result
+        return RecordRow.model_validate(profile).id if isinstance(profile, Mapping) else 0
 
     def discard_for_call(self, method: str) -> None:
-        """Mark as outdated the cached reference data that a call of `method` may have changed, even if the call failed."""
         self.reference.discard_for_call(method)
 
     async def _read_record(self, target: Target, priority: Priority = Priority.INTERACTIVE) -> JsonObject | None:
@@ -176,29 +158,28 @@ class PortalReader:
         return _unwrap(answer.result, spec, target[1])
 
     def _build_read(self, target: Target) -> tuple[Entity, dict[str, object]]:
-        """Return the catalogue's description of the record's kind, and the parameters of the call that reads the record."""
         kind, _, type_id = target[0].partition(":")
         spec = self.catalogue.entities[kind]
         return spec, {spec.id_param: target[1], **({"entityTypeId": int(type_id)} if type_id else {})}
 
     async def _read_chunk(self, targets: Sequence[Target], priority: Priority) -> dict[Target, RecordOrError]:
-        """Read at most fifty records in one batch; return the record or the error of each. Raises BitrixError if the whole batch failed."""
+        """Raises BitrixError if the whole batch failed."""
         commands = []
         for number, target in enumerate(targets):
             spec, params = self._build_read(target)
             commands.append(Command(key=f"r{number}", method=spec.get, params=params))
         answer = await self.client.call("batch", {"halt": 0, "cmd": build_cmd(commands)}, repeatable=True, priority=priority)
-        found: dict[Target, RecordOrError] = {}
+        records: dict[Target, RecordOrError] = {}
         for target, outcome in zip(targets, read_answer(commands, answer), strict=True):
             if outcome.status == "success":
-                found[target] = _unwrap(outcome.result, self._build_read(target)[0], target[1])
+                records[target] = _unwrap(outcome.result, self._build_read(target)[0], target[1])
                 continue
             refusal = Refused(outcome.error, outcome.description, 400)
             if outcome.status != "error" or not _is_missing(refusal):
-                found[target] = OutcomeUnknown(f"{target[0]} {target[1]} could not be read: {outcome.description or outcome.status}")
+                records[target] = OutcomeUnknown(f"{target[0]} {target[1]} could not be read: {outcome.description or outcome.status}")
             else:
-                found[target] = None
-        return found
+                records[target] = None
+        return records
 
 
 def _build_search(entity: str, method: str, start: str, extra: JsonObject, field: str = "") -> tuple[str, dict[str, object]]:
@@ -213,12 +194,7 @@ def _build_search(entity: str, method: str, start: str, extra: JsonObject, field
 
 
 def _unwrap(result: object, kind: Entity, number: int) -> JsonObject | None:
-    """Return the record with the id `number` in the portal's answer; None if there is none.
-
-    The record is under the kind's `result_key` in the answer, or is the answer itself if that is "". A kind without a method for one record
-    (users) is read with the method for its list, so its record is the row with that id. For a missing task the portal reports success with
-    `[]`.
-    """
+    """For a missing task the portal reports success with `[]`."""
     if kind.result_key and isinstance(result, Mapping):
         result = result.get(kind.result_key)
     if isinstance(result, list) and kind.get == kind.list:
@@ -227,7 +203,7 @@ def _unwrap(result: object, kind: Entity, number: int) -> JsonObject | None:
 
 
 def _is_of_one_record(error: Refused) -> bool:
-    """Return whether the portal refused only this record, and not the bot's access or the method that reads it."""
+    """And not the bot's access or the method."""
     return error.status in {400, 404} and error.code.upper() not in ACCESS_OR_METHOD_CODES
 
 
@@ -236,11 +212,7 @@ def _is_missing(error: Refused) -> bool:
 
 
 def list_searches(entity: str, words: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the searches that may find a record by its name, as (beginning of a word, field to search in; "" is the title).
-
-    The caller tries them until one finds the record. For a contact, each of the first `words` is looked for as the last name and as the
-    first name. For other records only the first of `words` is looked for, which should be the longest.
-    """
+    """(beginning of a word, field, "" for the title), to be tried until one finds. The longest word comes first."""
     is_contact = entity == "contact"
     for field in ("LAST_NAME", "NAME") if is_contact else ("",):
         for word in words[:_MOST_NAMES] if is_contact else words[:1]:

@@ -1,4 +1,4 @@
-"""Reads what is no record of the CRM, such as a calendar event or a file, and its name, with the method that reads it."""
+"""What is no CRM record, such as a calendar event, and its name."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -27,25 +27,18 @@ _TITLES: Final = (
     "FIELD_NAME",
     "DEAL_ID",
 )
-"""The fields that may hold a name, the best one first."""
+"""The best name first."""
 _KEYS: Final = frozenset(name.replace("_", "").lower() for name in _TITLES)
 
 
 async def read_name(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue, locale: Locale) -> str:
-    """Return the name of the thing with the id `number` that the reading method `method` finds; "" if there is none.
-
-    It is also "" if the catalogue does not list `method` as one that only reads. Of `params`, those that the method knows are sent. If it
-    answers with several rows, the one with the id `number` counts. May raise BitrixError.
-    """
+    """ "" also if `method` does not only read. Only those of `params` are sent that it knows. May raise BitrixError."""
     rows = await _read_rows(method, params, number, client, catalogue)
     return next((name for row in rows if (name := _extract_name(row, locale))), "")
 
 
 async def read_part(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue) -> JsonObject | None:
-    """Return the row with the id `number` in what the reading `method` returns, as `read_name` reads it; None if there is no such row.
-
-    May raise BitrixError.
-    """
+    """None if there is no such row. May raise BitrixError."""
     rows = await _read_rows(method, params, number, client, catalogue)
     return next((row for row in rows if to_number(row.get("ID") or row.get("id")) == number), None)
 
@@ -61,18 +54,14 @@ async def _read_rows(method: str, params: JsonObject, number: int, client: Porta
 
 
 def _pick_params(row: Method, params: JsonObject, number: int) -> dict[str, object]:
-    """Return those of `params` that the method needs, in the spelling of the method: what it requires, and the id.
-
-    Other parameters of a call may be new values under the name of a condition, such as the new name of a department.
-    """
-    given = {name.lower(): value for name, value in params.items() if value not in (None, "")}
+    """What the method requires, and the id. Others may be new values: the new name of a department."""
+    params_by_name = {name.lower(): value for name, value in params.items() if value not in (None, "")}
     needed = [path for path in (*row.required, *row.target) if "." not in path]
-    ids = [path for path in row.params if path.lower().endswith("id") and to_number(given.get(path.lower())) == number]
-    return {name: given[name.lower()] for name in dict.fromkeys((*needed, *ids)) if name.lower() in given}
+    ids = [path for path in row.params if path.lower().endswith("id") and to_number(params_by_name.get(path.lower())) == number]
+    return {name: params_by_name[name.lower()] for name in dict.fromkeys((*needed, *ids)) if name.lower() in params_by_name}
 
 
 def _list_rows(result: object, number: int) -> Iterator[JsonObject]:
-    """Yield the rows in the answer that may be the thing with the id `number`: of several rows only those with this id."""
     if isinstance(result, list):
         for row in result:
             if isinstance(row, Mapping) and number in {to_number(row.get("ID")), to_number(row.get("id"))}:
@@ -86,9 +75,9 @@ def _list_rows(result: object, number: int) -> Iterator[JsonObject]:
 
 
 def _extract_name(row: JsonObject, locale: Locale) -> str:
-    found = {key: value for name, value in row.items() if (key := name.replace("_", "").lower()) in _KEYS}
+    values_by_key = {key: value for name, value in row.items() if (key := name.replace("_", "").lower()) in _KEYS}
     for title in _TITLES:
-        value = found.get(title.replace("_", "").lower())
+        value = values_by_key.get(title.replace("_", "").lower())
         if isinstance(value, Mapping):
             value = value.get(locale) or next(iter(value.values()), "")
         text = trim_text(to_visible_line(value), limit=_NAME) if isinstance(value, str) and not value.isdecimal() else ""
@@ -99,7 +88,7 @@ def _extract_name(row: JsonObject, locale: Locale) -> str:
 
 
 def _format_paid_sum(row: JsonObject, locale: Locale) -> str:
-    """Return the sum of a payment with its currency; "" if the row does not have both."""
+    """ "" if the row lacks one of both."""
     amount, currency = parse_amount(row.get("sum")), row.get("currency")
     return (
         format_sum(amount, to_visible_line(currency, limit=12), locale=locale, book=NO_CURRENCY_BOOK)

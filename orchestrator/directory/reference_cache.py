@@ -1,8 +1,7 @@
-"""Caches reads of the portal, and limits how long a read may take and how soon a failed read is repeated.
+"""Caches reads.
 
-There are three ways to read. `load`, for display, returns an old value while the portal fails. `load_matching`, for a search, reads again
-once if the cached value lacks the item. `load_fresh`, for checking a write, returns a value that was read after the call began, or raises
-the portal's error. For each key only one read runs at a time.
+`load` returns an old value while the portal fails, `load_matching` reads again if the item is missing, `load_fresh` reads now or raises.
+One read at a time for each key.
 """
 
 import asyncio
@@ -19,13 +18,13 @@ Key = tuple[str, ...]
 Read = Callable[[], Awaitable[T]]
 
 MAX_KEYS: Final = 500
-"""The most keys cached at once: there are few kinds of data, but requests from outside may name any funnel or employee."""
+"""Requests from outside may name any funnel or employee."""
 FAILURE_PAUSE: Final = timedelta(seconds=30)
-"""How long a failed read is not repeated while an older value can be shown."""
+"""While an older value can be shown."""
 FIRST_FAILURE_PAUSE: Final = timedelta(seconds=5)
-"""How long a failed read is not repeated while no value can be shown: a table of a hundred rows must not wait for a hundred failures."""
+"""Without a value: a table of a hundred rows must not wait for a hundred failures."""
 MISS_RETRY_AGE: Final = timedelta(seconds=10)
-"""If the cached value lacks an item, it is read again only if it is older than this."""
+"""A value that lacks an item is read again only if it is older."""
 
 
 @dataclass
@@ -43,20 +42,19 @@ class _Entry:
 
 
 class ReadLog:
-    """What was loaded for one text, so that its writer can tell whether the same loads would give the same now (`ReadCache.is_current`)."""
+    """What was loaded for one text: would the same loads give the same now?"""
 
     def __init__(self) -> None:
-        """Begin with no loads."""
         self._loads: list[tuple[Key, _Entry, int]] = []
         self._until = _NEVER_OVER
 
     def add(self, key: Key, entry: _Entry, until: datetime) -> None:
-        """Note a load of `key`, which gave what `entry` has, and would ask the portal again from `until` on."""
+        """It would ask the portal again from `until` on."""
         self._loads.append((key, entry, entry.changes))
         self._until = min(self._until, until)
 
     def is_current(self, entries: Mapping[Key, _Entry], now: datetime) -> bool:
-        """Return whether all loads would give the same from these entries now, and would not ask the portal."""
+        """And would not ask the portal."""
         if now >= self._until:
             return False
         for key, entry, changes in self._loads:  # noqa: SIM110 - a generator takes twice as long, and each prompt asks this
@@ -70,19 +68,13 @@ _OVER: Final = datetime.min.replace(tzinfo=UTC)
 
 
 class ReadCache:
-    """A cache of what was read from the portal, by key; a key is a tuple such as ("fields", "deal")."""
-
     def __init__(self, clock: Clock) -> None:
-        """Start with an empty cache."""
         self._clock = clock
         self._entries: dict[Key, _Entry] = {}
         self._reads = 0
 
     async def load(self, key: Key, read: Read[T], *, life: timedelta) -> T:
-        """Return a value that is at most `life` old, calling `read` if necessary.
-
-        While the portal fails, the result is the last value read. Raises BitrixError if there is none.
-        """
+        """At most `life` old; while the portal fails, the last value. Raises BitrixError if there is none."""
         entry = self._get_entry(key)
         if not self._is_younger(entry, life):
             async with entry.lock:
@@ -91,32 +83,23 @@ class ReadCache:
         return cast("T", entry.value)
 
     async def load_matching(self, key: Key, read: Read[T], has: Callable[[T], bool], *, life: timedelta) -> T:
-        """Return the value as `load` does, but read it again once if `has` returns False for it.
-
-        `has` says whether the value contains the item that the caller looks for, which may be newer than the cached value.
-        """
+        """Read again once if `has` is False for the value."""
         value = await self.load(key, read, life=life)
         if has(value):
             return value
         return await self.load(key, read, life=min(life, MISS_RETRY_AGE))
 
     async def load_fresh(self, key: Key, read: Read[T]) -> T:
-        """Return a value that was read after this call began. Raises BitrixError if the read fails, even if an older value is cached.
-
-        Callers that wait at the same time share one read.
-        """
-        asked = self._reads
+        """Read after this call began; callers that wait together share one read. Raises BitrixError."""
+        reads_before = self._reads
         entry = self._get_entry(key)
         async with entry.lock:
-            if entry.began <= asked or entry.read_at is None:
+            if entry.began <= reads_before or entry.read_at is None:
                 await self._read(entry, read)
             return cast("T", entry.value)
 
     def discard(self, *prefix: str) -> None:
-        """Mark every key that begins with `prefix` as outdated.
-
-        The next `load` reads its value again, and returns the old one only while the portal fails.
-        """
+        """`load` returns the old value only while the portal fails."""
         for key, entry in self._entries.items():
             if key[: len(prefix)] == prefix:
                 entry.read_at = entry.failed_at = entry.failure = None
@@ -124,16 +107,15 @@ class ReadCache:
                 entry.changes += 1
 
     def note(self, key: Key, log: ReadLog, *, life: timedelta) -> None:
-        """Add to `log` what a `load` of `key` with this `life` has just given, also if it has raised."""
+        """Also if the load has raised."""
         entry = self._entries.get(key) or _Entry()
         log.add(key, entry, self._find_end(entry, life))
 
     def is_current(self, log: ReadLog) -> bool:
-        """Return whether what `log` has would be loaded just so now, without asking the portal."""
+        """Without asking the portal."""
         return log.is_current(self._entries, self._clock.now())
 
     def clear(self) -> None:
-        """Remove all values from the cache."""
         self._entries.clear()
 
     def _get_entry(self, key: Key) -> _Entry:
@@ -160,11 +142,7 @@ class ReadCache:
         entry.read_at = self._clock.now() if entry.forgotten == forgotten else None
 
     async def _read_or_keep(self, entry: _Entry, read: Read[object], life: timedelta) -> None:
-        """Read the value of `entry` from the portal; if the read fails, keep the old value, or raise the error if there is none.
-
-        After a failure, the portal is not asked again for a while: for the time `life` if it refused the read, after any other failure for
-        5 seconds (30 seconds if there is an old value).
-        """
+        """After a failure the portal rests: for `life` if it refused, else 5 seconds, or 30 with an old value."""
         if self._is_resting(entry, life):
             if not entry.known and entry.failure is not None:
                 raise entry.failure.with_traceback(None)
@@ -180,7 +158,7 @@ class ReadCache:
         return entry.failed_at is not None and self._clock.now() - entry.failed_at < _find_pause(entry, life)
 
     def _find_end(self, entry: _Entry, life: timedelta) -> datetime:
-        """Return the moment from which `load` asks the portal for this value again."""
+        """When `load` asks the portal again."""
         young = entry.read_at + life if entry.read_at is not None else _OVER
         return max(young, entry.failed_at + _find_pause(entry, life)) if entry.failed_at is not None else young
 
@@ -193,34 +171,26 @@ def _find_pause(entry: _Entry, life: timedelta) -> timedelta:
 
 R = TypeVar("R")
 READ_TIMEOUTS: Final[Mapping[str, float]] = {"fields": 4.0, "stages": 4.0, "categories": 4.0, "user": 4.0}
-"""By kind of data, the timeout in seconds for reads that a write is checked against; the client alone would wait for minutes."""
+"""Seconds, for reads that a write is checked against; the client alone would wait for minutes."""
 DEFAULT_READ_TIMEOUT: Final = 20.0
-"""Timeout in seconds for other reads: the list of employees takes three requests."""
+"""Seconds; the list of employees takes three requests."""
 TIMEOUT_PAUSE: Final = timedelta(seconds=60)
-"""How long a read that timed out is not retried, so that not every call waits for the timeout."""
+"""Not every call must wait for the timeout."""
 
 
 class ReadTimedOut(OutcomeUnknown):
-    """The portal did not answer a read in time, or a read of the same kind of data timed out within the last minute.
-
-    The error tells the caller that the data is not known now and that waiting would not help.
-    """
+    """The portal did not answer a read in time, or a read of the same kind of data timed out within the last minute."""
 
 
 class ReadTimeouts:
-    """Sets a timeout for reads; after a timeout, it rejects further reads of the same kind of data for a minute."""
+    """After a timeout, reads of the same kind are rejected for a minute."""
 
     def __init__(self, clock: Clock) -> None:
-        """Start without any timeouts."""
         self._clock = clock
         self._hung: dict[tuple[str, ...], datetime] = {}
 
     def wrap(self, key: tuple[str, ...], read: Callable[[], Awaitable[R]]) -> Callable[[], Awaitable[R]]:
-        """Return a function that calls `read` with a timeout, and raises ReadTimedOut when the time is over.
-
-        After a timeout, the function raises ReadTimedOut at once, without reading, until the pause for this kind of data is over. The kind
-        follows from `key`, the key of the data in the cache.
-        """
+        """Raises ReadTimedOut, during the pause at once."""
         # Fifty funnels or employees of one batch must not time out one after the other.
         method = (key[0], key[1].partition(":")[0]) if key[0] == "fields" else key[:1]
 

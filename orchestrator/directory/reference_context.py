@@ -1,4 +1,4 @@
-"""The context in which a reference of the model stands: its call and the conversation."""
+"""The call and the conversation in which a reference stands."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,6 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class ReferenceContext:
-    """The context of a reference: the call that contains it, and the conversation.
-
-    `method` and `params` are the call's. `actor` is the person who speaks, `state` the session's state, `text` the person's message.
-    """
-
     method: str
     params: JsonObject
     actor: Actor
@@ -22,6 +17,6 @@ class ReferenceContext:
     text: str
 
     def is_write(self, catalogue: Catalogue) -> bool:
-        """Return whether the call may change something in the portal; if so, its names are checked against fresh data, not the cache."""
+        """Names are then checked against fresh data, not the cache."""
         method = catalogue.find(self.method)
         return method is None or not method.reads_only

@@ -1,5 +1,3 @@
-"""Defines the portal's reference data as parsed objects: stages, funnels, departments, fields, smart processes."""
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Final
@@ -20,10 +18,7 @@ INVOICE: Final = "item:31"
 
 
 def _parse_choices(items: object) -> dict[str, str]:
-    """Return the values of a list field, id → name ("79" → «Элемент списка»).
-
-    The portal gives them as a list of {ID, VALUE}, or as a mapping in the answer of tasks.task.getFields.
-    """
+    """By id: name ("79" → «Элемент списка»), from {ID, VALUE} or a mapping."""
     if isinstance(items, Mapping):
         return {str(key): str(value) for key, value in items.items() if isinstance(value, str | int)}
     return {str(item.get("ID")): str(item.get("VALUE")) for item in items if isinstance(item, Mapping)} if isinstance(items, list) else {}
@@ -36,32 +31,25 @@ _Settings = Annotated[JsonObject, BeforeValidator(lambda value: value if isinsta
 
 
 class ReferenceRow(View):
-    """Base class of one parsed row of reference data.
-
-    The fields can be given by the portal's names (STATUS_ID), as in the portal's answers, or by the names of the class (`id`), as in code.
-    """
+    """By the portal's names (STATUS_ID) or those of the class."""
 
     model_config = ConfigDict(validate_by_name=True)
 
 
 class Stage(ReferenceRow):
-    """A stage of a funnel, a status of leads, or an entry of another CRM status list."""
-
     id: Text = pydantic.Field(validation_alias="STATUS_ID")
     name: Text = pydantic.Field(validation_alias="NAME")
     sort: Number = pydantic.Field(0, validation_alias="SORT")
 
 
 class Category(ReferenceRow):
-    """A funnel of deals, of a smart process or of invoices."""
-
     id: int
     name: Text
     default: _YesNo = pydantic.Field(False, validation_alias="isDefault")
 
 
 class Department(ReferenceRow):
-    """A department. `parent` is the id of the department above it, `head` the employee id of its head; 0 means none."""
+    """0: no `parent`, no `head`."""
 
     id: Number = pydantic.Field(0, validation_alias="ID")
     name: Text = pydantic.Field("", validation_alias="NAME")
@@ -70,14 +58,14 @@ class Department(ReferenceRow):
 
 
 class SmartType(ReferenceRow):
-    """A smart process (a kind of record that the company defined): its number, 177 in "item:177", and its title."""
+    """A kind of record that the company defined: 177 in "item:177"."""
 
     id: int = pydantic.Field(validation_alias="entityTypeId")
     title: Text = ""
 
 
 class ProductCatalog(ReferenceRow):
-    """A catalogue of products. Methods about products name it by `iblock`; a catalogue of variations also names the one of its products."""
+    """A catalogue of variations also names the one of its products."""
 
     iblock: Number = pydantic.Field(0, validation_alias="iblockId")
     name: Text = ""
@@ -85,7 +73,7 @@ class ProductCatalog(ReferenceRow):
 
 
 class Field(ReferenceRow):
-    """The description of a field of a record. `title` is "" if the portal gives the field no title other than its code."""
+    """`title` is "" if there is only the code."""
 
     code: str
     title: str
@@ -96,25 +84,22 @@ class Field(ReferenceRow):
     read_only: _Flag = pydantic.Field(False, validation_alias="isReadOnly")
     immutable: _Flag = pydantic.Field(False, validation_alias="isImmutable")
     upper_name: Text = pydantic.Field("", validation_alias="upperName")
-    """The field's name in the classic methods (STAGE_ID); "" unless crm.item.fields gives it."""
+    """As classic methods have it (STAGE_ID); "" unless crm.item.fields gives it."""
     status_entity_id: Text = pydantic.Field("", validation_alias="statusType")
-    """The status list (SOURCE, DEAL_STAGE) that a field of the type crm_status takes its values from; "" for other types."""
+    """SOURCE, DEAL_STAGE; "" for other types than crm_status."""
     choices: _Choices = pydantic.Field({}, validation_alias=AliasChoices("items", "values"))
-    """The values of a list field: id → name."""
+    """Of a list field: id → name."""
     settings: _Settings = pydantic.Field({})
 
 
 def to_own_kind(entity: str) -> str:
-    """Return the short name of a kind of record: "deal" for "item:2".
-
-    Only leads, deals, contacts and companies have a short name. Other kinds are returned unchanged.
-    """
+    """ "deal" for "item:2"; kinds without a short name stay."""
     family, _, number = entity.partition(":")
     return _OWN_KINDS.get(number, entity) if family == "item" else entity
 
 
 def to_type_number(entity: str) -> int | None:
-    """Return the portal's number (entityTypeId) of a kind of record: 2 for "deal", 177 for "item:177"; None if it has none."""
+    """entityTypeId: 2 for "deal", 177 for "item:177"."""
     family, _, number = entity.partition(":")
     if family == "item" and number.isascii() and number.isdecimal():
         return int(number)
@@ -122,7 +107,7 @@ def to_type_number(entity: str) -> int | None:
 
 
 def find_stage_entity_id(entity: str, category: int) -> str:
-    """Return the ENTITY_ID under which the portal lists a funnel's stages ("DEAL_STAGE_1"); "" for kinds without stages."""
+    """ "DEAL_STAGE_1"; "" for kinds without stages."""
     kind = to_own_kind(entity)
     match kind:
         case "lead":
@@ -138,15 +123,12 @@ def find_stage_entity_id(entity: str, category: int) -> str:
 
 
 def parse_funnel(stage_id: str) -> int | None:
-    """Return the id of the funnel in a stage id (1 in "C1:NEW", 10 in "DT177_10:NEW"); None if the stage id contains none."""
-    found = _STAGE_FUNNEL.match(stage_id)
-    return int(found[1]) if found else None
+    """1 in "C1:NEW", 10 in "DT177_10:NEW"."""
+    match = _STAGE_FUNNEL.match(stage_id)
+    return int(match[1]) if match else None
 
 
 def has_funnels(entity: str) -> bool:
-    """Return whether this kind of record has funnels whose ids need not begin at 0, as smart processes and invoices have.
-
-    For deals the result is False, since their default funnel always has the id 0.
-    """
+    """False for deals, whose default funnel always has the id 0."""
     kind = to_own_kind(entity)
     return kind.startswith("item:") and kind != QUOTE

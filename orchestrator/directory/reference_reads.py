@@ -1,4 +1,4 @@
-"""Reads each kind of reference data from the portal and parses it, one function per kind. Reads only, caches nothing."""
+"""Reads and parses each kind of reference data; caches nothing."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,102 +26,85 @@ MOST_USERS: Final = 5000
 _MOST_ROWS: Final = 500
 _PAGE: Final = 50
 _MAX_PASSES: Final = 3
-"""The most times that the list of employees is read; after the last time, everybody seen at any time is kept."""
+"""After the last pass everybody seen is kept."""
 _BY_ID: Final = {"sort": "ID", "order": "ASC"}
-"""Sorted by id, a new employee comes last, so nobody else moves to another page of the list."""
+"""Then a new employee comes last, and nobody moves to another page."""
 
 
 async def read_users(client: PortalCaller) -> Mapping[int, User]:
-    """Return the first 5,000 employees by id, including those who have left the company; normally three requests.
-
-    The portal gives the list in pages by offset. If an employee disappears from the list between two pages, all later ones move up and one
-    of them is missed; the list is then read again.
-    """
-    found: dict[int, User] = {}
+    """The first 5,000. If somebody leaves between two pages, others are missed, and the list is read again."""
+    users: dict[int, User] = {}
     for _ in range(_MAX_PASSES):
         rows, totals = await _read_employee_pass(client)
         now = {user.id: user for user in _build_rows(User, rows)}
         whole = totals == sorted(totals) and len(now) >= min(totals[-1], MOST_USERS)
-        if whole or now.keys() == found.keys():  # or the total includes employees that the portal does not return
-            found = now
+        if whole or now.keys() == users.keys():  # or the total includes employees that the portal does not return
+            users = now
             break
-        found |= now
-    return dict(sorted(found.items())[:MOST_USERS])
+        users |= now
+    return dict(sorted(users.items())[:MOST_USERS])
 
 
 async def read_user(client: PortalCaller, user_id: int) -> User | None:
-    """Return the current data of one employee, None for an unknown id."""
+    """None for an unknown id."""
     answer = await client.call("user.get", {"FILTER": {"ID": user_id}}, repeatable=True)
     return next((user for user in _build_rows(User, _extract_rows(answer.result)) if user.id == user_id), None)
 
 
 async def read_departments(client: PortalCaller) -> Mapping[int, Department]:
-    """Return the departments by id."""
     rows = (await read_first_rows(client, "department.get", {"sort": "ID", "order": "ASC"}, max_rows=_MOST_ROWS)).rows
     return {item.id: item for item in _build_rows(Department, rows) if item.id}
 
 
 async def read_categories(client: PortalCaller, entity: str) -> Sequence[Category]:
-    """Return the funnels of a kind of record, in the portal's order."""
+    """In the portal's order."""
     rows = (await read_first_rows(client, "crm.category.list", {"entityTypeId": to_type_number(entity)}, max_rows=_MOST_ROWS)).rows
     return tuple(_build_rows(Category, rows))
 
 
 async def read_stages(client: PortalCaller, book: str) -> Sequence[Stage]:
-    """Return the entries of the CRM status list `book` in the portal's order; empty for a list that does not exist."""
+    """In the portal's order; empty if there is no such list."""
     params = {"filter": {"ENTITY_ID": book}, "order": {"SORT": "ASC"}}
     rows = (await read_first_rows(client, "crm.status.list", params, max_rows=_MOST_ROWS)).rows
     return sorted((stage for stage in _build_rows(Stage, rows) if stage.id), key=lambda stage: stage.sort)
 
 
 async def read_currencies(client: PortalCaller) -> Mapping[str, CurrencyStyle]:
-    """Return the portal's currencies by code, each with the way it is written in the portal's language."""
     rows = (await read_first_rows(client, "crm.currency.list", {}, max_rows=_MOST_ROWS)).rows
     return {str(row["CURRENCY"]): parse_currency_style(row) for row in rows if isinstance(row, Mapping) and row.get("CURRENCY")}
 
 
 async def read_types(client: PortalCaller) -> Mapping[int, SmartType]:
-    """Return the smart processes by their number, the portal's entityTypeId.
-
-    The user in whose name the bot calls the portal must be a CRM administrator.
-    """
+    """By entityTypeId. The bot's user must be a CRM administrator."""
     rows = (await read_first_rows(client, "crm.type.list", {}, max_rows=_MOST_ROWS)).rows
     return {item.id: item for item in _build_rows(SmartType, rows)}
 
 
 async def read_catalogs(client: PortalCaller) -> Sequence[ProductCatalog]:
-    """Return the catalogues of products, in the order of their numbers."""
     rows = (await read_first_rows(client, "catalog.catalog.list", {}, max_rows=_MOST_ROWS)).rows
     return sorted(_build_rows(ProductCatalog, rows), key=lambda item: item.iblock)
 
 
 async def read_fields(client: PortalCaller, entity: str) -> Mapping[str, Field]:
-    """Return the fields of a kind of record by code; empty for kinds without a list of fields.
-
-    The codes are spelled as in the methods of that kind: STAGE_ID for "deal" (crm.deal.*), stageId for "item:2" (deals in crm.item.*).
-    """
+    """By code: STAGE_ID for "deal", stageId for "item:2"."""
     family = entity.partition(":")[0]
     if family == "item":
         answer = await client.call("crm.item.fields", {"entityTypeId": to_type_number(entity)}, repeatable=True)
-        found = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
+        rows_by_code = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
     elif family == "task":
         answer = await client.call("tasks.task.getFields", {}, repeatable=True)
-        found = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
+        rows_by_code = answer.result.get("fields") if isinstance(answer.result, Mapping) else None
     elif to_type_number(to_own_kind(entity)) is not None:
-        found = (await client.call(f"crm.{entity}.fields", {}, repeatable=True)).result
+        rows_by_code = (await client.call(f"crm.{entity}.fields", {}, repeatable=True)).result
     else:
         return {}
-    if not isinstance(found, Mapping):
+    if not isinstance(rows_by_code, Mapping):
         raise Unreadable("the portal's list of fields is no map", transient=False)
-    return {str(code): _build_field(str(code), row) for code, row in found.items() if isinstance(row, Mapping)}
+    return {str(code): _build_field(str(code), row) for code, row in rows_by_code.items() if isinstance(row, Mapping)}
 
 
 async def read_zone(client: PortalCaller) -> str:
-    """Return the name of the portal's time zone.
-
-    The portal tells only the offset of its clock, and the zone of the user in whose name the bot calls it. That user's zone is returned if
-    it has this offset now; otherwise a zone that has the offset all year.
-    """
+    """The user's zone if it has the offset of the portal's clock, else one that has it all year."""
     moment = datetime.fromisoformat(str((await client.call("server.time", {}, repeatable=True)).result))
     profile = (await client.call("profile", {}, repeatable=True)).result
     own = RecordRow.model_validate(profile).time_zone if isinstance(profile, Mapping) else ""
@@ -131,10 +114,7 @@ async def read_zone(client: PortalCaller) -> str:
 
 
 async def _read_employee_pass(client: PortalCaller) -> tuple[list[JsonObject], list[int]]:
-    """Read the list of employees once; return its rows, and the total number of employees that each page reported.
-
-    Employees who were added during the read are included. The total of the first page is 0 if the portal reports none.
-    """
+    """The rows, and the total that each page reported (0 for none on the first)."""
     first = await client.call("user.get", _BY_ID, repeatable=True)
     rows, totals, at = _extract_rows(first.result), [first.total or 0], first.next
     while at is not None and at < MOST_USERS:
@@ -164,10 +144,7 @@ def _extract_rows(result: object) -> list[JsonObject]:
 
 
 def _build_rows(kind: type[_Row], rows: Sequence[object]) -> list[_Row]:
-    """Return the rows as objects, without those that lack what names them: one broken row must not stop all work.
-
-    Raises Unreadable if all of them do.
-    """
+    """Without broken rows, which must not stop all work. Raises Unreadable if all are broken."""
     built: list[_Row] = []
     for row in rows:
         try:
@@ -181,10 +158,7 @@ def _build_rows(kind: type[_Row], rows: Sequence[object]) -> list[_Row]:
 
 
 def _build_field(code: str, row: JsonObject) -> Field:
-    """Build the description of a field from the portal's row.
-
-    The title is the label of the field in the form, since for a custom field the classic methods give only the code as `title`.
-    """
+    """For a custom field `title` is only the code, so the label of the form counts."""
     field = Field.model_validate({**row, "code": code, "title": ""})
     labels = (row.get(name) for name in ("formLabel", "listLabel", "title", "filterLabel"))
     return field.model_copy(

@@ -1,7 +1,4 @@
-"""Parses the portal's rows of records and employees into typed objects.
-
-The portal spells a field in the classic way (TITLE, STAGE_ID) or in the new way (title, stageId), depending on the method.
-"""
+"""Rows of records, spelled classic (TITLE) or new (title)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final
@@ -15,25 +12,25 @@ from state.stored import JsonObject
 
 
 def to_number(value: object) -> int:
-    """Return a number that the portal writes as a number or as digits in a string; 0 for any other value."""
+    """0 for anything but digits."""
     text = str(value if value is not None else "")
     return int(text) if text.isascii() and text.isdecimal() else 0
 
 
 def name_organisation(row: JsonObject) -> list[str]:
-    """Return the name and the tax number in details of a company (requisites), whose own title is mostly the same for all companies."""
-    found = (row.get("RQ_COMPANY_NAME") or row.get("RQ_NAME"), row.get("RQ_INN"))
-    return [trim_text(to_visible_line(value), limit=_ORGANISATION) for value in found if value and isinstance(value, str)]
+    """A requisite's own title is mostly the same for all companies."""
+    texts = (row.get("RQ_COMPANY_NAME") or row.get("RQ_NAME"), row.get("RQ_INN"))
+    return [trim_text(to_visible_line(value), limit=_ORGANISATION) for value in texts if value and isinstance(value, str)]
 
 
 _ORGANISATION: Final = 60
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None or value is False else str(value))]
-"""The portal's value as a string; "" for None and False, with which the portal says that there is none."""
+""""" for None and False, with which the portal says that there is none."""
 Number = Annotated[int, BeforeValidator(to_number)]
 
 
 class RecordRow(View):
-    """The fields of a record or employee that labels and checks use; a field that the row lacks is "", 0 or None."""
+    """A missing field is "", 0 or None."""
 
     model_config = ConfigDict(
         alias_generator=AliasGenerator(validation_alias=lambda name: AliasChoices(name.upper(), to_camel(name))), validate_by_name=True
@@ -42,10 +39,7 @@ class RecordRow(View):
     @model_validator(mode="before")
     @classmethod
     def _drop_blanks(cls, row: object) -> object:
-        """Remove the blank fields from a row.
-
-        A row may have a field in both spellings, one of them blank; the other one then counts.
-        """
+        """A row may have both spellings of a field, one of them blank."""
         return {name: value for name, value in row.items() if value is not None and value != ""} if isinstance(row, Mapping) else row
 
     id: Number = 0
@@ -66,12 +60,11 @@ class RecordRow(View):
 
     @property
     def full_name(self) -> str:
-        """The first and the last name of a person."""
         return f"{self.name} {self.last_name}".strip()
 
 
 class User(RecordRow):
-    """The fields of an employee that are cached: no phone, no address, nothing of unlimited size."""
+    """No phone, no address, nothing of unlimited size."""
 
     id: int = Field(validation_alias="ID")
     active: object = None

@@ -1,8 +1,4 @@
-"""Resolves references to rows of the list that a person saw last ("@shown:3") to the ids of their records, and never guesses.
-
-The person named the record only if their own message names that row. Otherwise the reference still has its meaning, but the gate asks
-about a change of the record, since text of others may have made the model write it.
-"""
+"""Resolves "@shown:3" to a row of the list shown last. The person named it only if their own message does."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +17,7 @@ from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 _OF_CALL: Final = frozenset({"", "id", "ownerid", "entityid"})
-"""The normalized names of fields that hold the id of the record which the call is about."""
+"""Normalized fields with the id of the call's own record."""
 _KINDS: Final = ("deal", "lead", "contact", "company", "task", "quote")
 _PERSON: Final = re.compile(r"assignedby|responsible|created?by|modifyby|movedby|observers?|accomplices|auditors|author|user", re.ASCII)
 _IDS: Final = re.compile(r"ids?$", re.ASCII)
@@ -30,8 +26,6 @@ _OPERATORS: Final = "<>=!@%*?~"
 
 @dataclass(frozen=True, slots=True)
 class ShownPlace:
-    """The call that contains the reference, the state of the session, and the person's message `text`."""
-
     method: str
     params: JsonObject
     state: SessionState
@@ -39,35 +33,37 @@ class ShownPlace:
 
 
 def resolve_shown(words: str, reference: str, place: ShownPlace, naming: Naming) -> Resolution:
-    """Return the id of the record in the row whose number is `words`; Unresolved if there is no such row or its record does not fit."""
-    shown = place.state.numbered_list
-    if shown is None or not shown.rows:
+    """Unresolved if there is no such row or its record does not fit."""
+    numbered_list = place.state.numbered_list
+    if numbered_list is None or not numbered_list.rows:
         return Unresolved(notice=Notice(code="no-list-shown"), detail="no list was shown in this conversation; name the record")
     number = int(words) if words.isascii() and words.isdecimal() and len(words) <= _LONGEST else 0
-    count = shown.first + len(shown.rows) - 1
-    if not shown.first <= number <= count:
+    count = numbered_list.first + len(numbered_list.rows) - 1
+    if not numbered_list.first <= number <= count:
         notice = Notice(code="no-such-row", args={"number": words[:20], "count": count})
-        return Unresolved(notice=notice, detail=f"the list shown last has the rows {shown.first} to {count}, and no row {words[:20]!r}")
-    row = shown.rows[number - shown.first]
+        return Unresolved(
+            notice=notice, detail=f"the list shown last has the rows {numbered_list.first} to {count}, and no row {words[:20]!r}"
+        )
+    row = numbered_list.rows[number - numbered_list.first]
     if not row.record:
         return Unresolved(notice=Notice(code="row-no-record", args={"number": number}), detail=f"row {number} stands for no record")
     kind, record_id = parse_target(row.record)
     fields = set(_list_fields(reference, place.params))
     ties = {field for field in fields if is_binding_field(field)} if kind in LETTERS else set()
-    wanted = {_find_kind(field, place, naming) for field in fields - ties}
-    if wanted - {_to_one_kind(kind)}:
-        needs = ", ".join(sorted(one or "an unknown kind of record" for one in wanted))
+    needed_kinds = {_find_kind(field, place, naming) for field in fields - ties}
+    if needed_kinds - {_to_one_kind(kind)}:
+        needs = ", ".join(sorted(one or "an unknown kind of record" for one in needed_kinds))
         notice = Notice(code="row-other-kind", args={"number": number, "label": row.label})
         return Unresolved(notice=notice, detail=f"row {number} of the list shown last is {row.record}, and here {needs} is needed")
-    named = names_row(place.text, number, rows=count, is_known=row.record in place.state.trusted)
-    return Resolved(value=record_id, label=row.label, target=row.record, named_by_person=named)
+    is_named = names_row(place.text, number, rows=count, is_known=row.record in place.state.trusted)
+    return Resolved(value=record_id, label=row.label, target=row.record, named_by_person=is_named)
 
 
 _LONGEST: Final = 3
 
 
 def _list_fields(reference: str, value: object, name: str = "") -> Iterator[str]:
-    """Yield the names of all fields that hold `reference`, at any depth of a call's parameters `value`."""
+    """At any depth."""
     if value == reference:
         yield name
     elif isinstance(value, Mapping):
@@ -79,7 +75,7 @@ def _list_fields(reference: str, value: object, name: str = "") -> Iterator[str]
 
 
 def _find_kind(field: str, place: ShownPlace, naming: Naming) -> str:
-    """Return the kind of record whose id the field holds: that of its name, or that of the call; "" if neither is known."""
+    """By its name, or that of the call; "" if neither is known."""
     key = to_field_key(field.lstrip(_OPERATORS))
     if key in _OF_CALL:
         return _to_one_kind(naming.find_entity(place.method, place.params))
