@@ -1,5 +1,3 @@
-"""Recognizes the cron lines that people write most, such as "every weekday at 9:00", so that they can be told in words. Pure."""
-
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
@@ -11,7 +9,6 @@ from orchestrator.domain.cron_lines import CronLine
 
 ShapeKind = Literal["daily", "workdays", "weekly", "monthly", "month_end", "hours", "minutes"]
 MOST_TIMES: Final = 4
-"""How many times of a day, and how many days of a month, a sentence names; a line with more has no shape."""
 WORKDAYS: Final = (1, 2, 3, 4, 5)
 _SOME_MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _HOURS: Final = 24
@@ -23,22 +20,16 @@ _WEEK: Final = frozenset(range(1, 8))
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CronShape:
-    """What a cron line says. `hours` and `minutes` repeat each `every` hours or minutes, the others come at `times` of their days."""
-
     kind: ShapeKind
     times: tuple[tuple[int, int], ...] = ()
-    """The times of a day as (hour, minute), in order."""
     weekdays: tuple[int, ...] = ()
-    """Of a weekly line its days, Monday is 1 and Sunday 7."""
     days: tuple[int, ...] = ()
-    """Of a monthly line its days of the month."""
     every: int = 0
     minute: int = 0
-    """Of a line that repeats each so many hours: the minute of the hour."""
 
 
 def find_shape(line: CronLine) -> CronShape | None:
-    """Return what the line says, None for a line that no short sentence tells."""
+    """None for a line that no short sentence tells."""
     read = CronSim(line.text, _SOME_MOMENT)
     if set(read.months) != _MONTHS:
         return None
@@ -57,7 +48,6 @@ def find_shape(line: CronLine) -> CronShape | None:
 
 
 def _find_repetition(hours: list[int], minutes: list[int]) -> CronShape | None:
-    """Return the shape of a line that is due at equal distances from midnight on."""
     step = _MINUTES // len(minutes)
     if len(hours) == _HOURS and len(minutes) > 1:
         return CronShape(kind="minutes", every=step) if minutes == list(range(0, _MINUTES, step)) else None

@@ -1,44 +1,32 @@
-"""The path of a file inside the one folder that effects may touch, such as "отчёты/июль.txt", checked before anything opens it.
-
-A path has one spelling: parts joined with "/", in Unicode form NFC. Everything else that some system reads as a way out of the folder, as a
-device or as a second name of the same file is refused with its own reason, and nothing is corrected silently.
-"""
+"""Paths inside the one folder that effects may touch. A path has one spelling; any other is refused, and nothing is corrected."""
 
 import re
 import unicodedata
 from typing import Final
 
 MAX_PATH: Final = 500
-"""Maximum number of characters of a path."""
 MAX_PART: Final = 200
-"""Maximum number of bytes of one name in UTF-8; file systems allow 255, of which some are left to suffixes of other programs."""
+"""UTF-8 bytes; file systems allow 255, of which some are left to suffixes."""
 MAX_DEPTH: Final = 12
 _FOREIGN: Final = frozenset('<>"|?*')
-"""Characters of names that Windows does not take, so that a folder of a network share stays readable there."""
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|clock\$|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?", re.IGNORECASE)
 _MARKS: Final = frozenset({"Mn", "Mc", "Me"})
-"""Unicode categories of signs that are drawn with the character before them."""
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-"""Unicode categories of characters that nobody sees on a card, such as NUL and the signs that reverse the direction of writing."""
+"""Nobody sees them on a card, such as NUL and the signs of writing direction."""
 _BLANK: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
-"""Letters and marks that nobody sees either: fillers, and the signs that choose between forms of the character before them."""
 _SLASH_LIKE: Final = frozenset("\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9\ua789\u2236")
-"""Characters that people read as a slash, a backslash or a colon; a name with one looks like a path that it is not."""
 _SHORT: Final = re.compile(r"[^.]{1,6}~[0-9]{1,4}(\.[^.]{0,3})?", re.ASCII)
-"""The short names under which a folder of Windows also has its files: notewi~1.txt."""
+"""Second names on Windows: notewi~1.txt."""
 
 
 class PathRefused(ValueError):
-    """Raised for a text that is no path inside the folder. `code` is the reason, the code of a message; the text is English."""
-
     def __init__(self, code: str, detail: str) -> None:
-        """Set the reason and an English sentence."""
         super().__init__(detail)
         self.code = code
 
 
 def parse_path(text: str) -> tuple[str, ...]:
-    """Return the parts of a path to a file; raise PathRefused for anything that is not one."""
+    """Raises PathRefused."""
     parts = parse_folder(text)
     if not parts:
         raise PathRefused("gate-file-path-empty", "name a file, such as reports/july.txt")
@@ -46,7 +34,7 @@ def parse_path(text: str) -> tuple[str, ...]:
 
 
 def parse_folder(text: str) -> tuple[str, ...]:
-    """Return the parts of a path to a folder, none for the folder itself (""); raise PathRefused for anything that is not one."""
+    """() for the folder itself (""). Raises PathRefused."""
     if len(text) > MAX_PATH:
         raise PathRefused("gate-file-path-long", f"a path has at most {MAX_PATH} characters")
     path = unicodedata.normalize("NFC", text)
@@ -66,17 +54,17 @@ def parse_folder(text: str) -> tuple[str, ...]:
 
 
 def format_path(text: str) -> str:
-    """Return the one spelling of a path; raise PathRefused as `parse_path` does."""
+    """Raises PathRefused."""
     return "/".join(parse_path(text))
 
 
 def format_folder(text: str) -> str:
-    """Return the one spelling of a path to a folder; raise PathRefused as `parse_folder` does."""
+    """Raises PathRefused."""
     return "/".join(parse_folder(text))
 
 
 def may_name(part: str) -> bool:
-    """Return whether a name that was found in the folder can be used in a path, in this spelling."""
+    """A name that was found can be used, in this spelling."""
     try:
         return parse_path(part) == (part,)
     except PathRefused:
@@ -84,12 +72,12 @@ def may_name(part: str) -> bool:
 
 
 def to_comparable(name: str) -> str:
-    """Return a form of a name that is equal for names which some system takes for the same: in case, width and composition."""
+    """Equal for names that some system takes for the same."""
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
 
 
 def _check_part(part: str) -> None:
-    """Raise PathRefused unless `part` names something in its folder, on every system and in every reading of its characters."""
+    """Raises PathRefused."""
     plain = unicodedata.normalize("NFKC", part)  # the full-width and small forms of dots and slashes become the usual ones
     if not part:
         raise PathRefused("gate-file-path-odd", "the path has an empty part: a slash at its end, or two in a row")

@@ -1,7 +1,6 @@
-"""Reads the addresses of http effects, and the list of hosts in the policy that they may go to; the secrets that go with them. Pure.
+"""Addresses of http effects, and hosts of the policy.
 
-An address that two programs could read differently is refused: what is shown on the card, compared with the policy and connected to must be
-the same host.
+What two programs could read differently is refused: card, policy and connection must mean the same host.
 """
 
 import ipaddress
@@ -25,67 +24,55 @@ _ADDRESS: Final = re.compile(r"(https?)://([^/?#]*)(/[^?#]*)?(?:\?([^#]*))?", re
 _LABEL: Final = re.compile(r"(?!-)[a-z0-9_-]{1,63}(?<!-)", re.ASCII)
 _NUMERIC: Final = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 _PLAIN: Final = re.compile(r"[A-Za-z0-9\-._~!$&'()*+,;=:@%/?]*", re.ASCII)
-"""What may stand in a path or query (RFC 3986)."""
 _SEPARATORS: Final = re.compile(r"[/\\]")
 _OVERLONG: Final = re.compile(r"%(?:c0|e0%80)%[89a-f][0-9a-f]", re.ASCII | re.IGNORECASE)
-"""Signs of ASCII in more bytes than they need, which old servers read as dots and slashes."""
+"""Signs of ASCII in too many bytes, which old servers read as dots and slashes."""
 _DECODINGS: Final = 3
-"""How often %XX is read anew: a server and what stands before it may each do so once, and each then reads `..` in its own place."""
 _ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
 
 
 class OddAddress(ValueError):
-    """The text is no address of the one form that is accepted; the message says what is wrong with it, in English."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Site:
-    """Where an address leads: the scheme, the host in small letters, and the port."""
-
     scheme: str
     host: str
     port: int
 
     @property
     def address(self) -> IpAddress | None:
-        """The host as an IP address; None if it is a name."""
         return _read_ip(self.host)
 
     def __str__(self) -> str:
-        """Return the beginning of its addresses, without the usual port: https://api.example.com."""
+        """Without the usual port: https://api.example.com."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{self.scheme}://{host}" + ("" if self.port == PORTS[self.scheme] else f":{self.port}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Address:
-    """An address in its only form."""
-
     site: Site
     path: str
     query: str
 
     def __str__(self) -> str:
-        """Return the whole address as it is shown and sent."""
         return f"{self.site}{self.path}" + (f"?{self.query}" if self.query else "")
 
 
 def parse_address(text: object) -> Address:
-    """Return the address that `text` writes. Raises OddAddress for anything that can be read in two ways.
-
-    Refused are names before the host, fragments, spaces and other signs, backslashes, IP addresses that are not written in full, host names
-    with other letters than those of ASCII, and paths with `.` and `..`.
-    """
+    """Raises OddAddress for anything that can be read in two ways."""
     if not isinstance(text, str) or len(text) > LONGEST:
         raise OddAddress(f"an address is a text of up to {LONGEST} characters")
     if "#" in text:
         raise OddAddress("an address has no part after #")
     if not text.isprintable() or "\\" in text or " " in text:
         raise OddAddress("an address has no spaces, backslashes or invisible signs")
-    found = _ADDRESS.fullmatch(text)
-    if found is None:
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
         raise OddAddress("an address begins with https:// and a host")
-    scheme, authority, path, query = found.groups()
+    scheme, authority, path, query = match.groups()
     return Address(site=_parse_site(scheme.lower(), authority), path=_parse_path(path or "/"), query=_escape(query or ""))
 
 
@@ -132,48 +119,44 @@ def _check_name(host: str) -> None:
 
 def _read_ip(host: str) -> IpAddress | None:
     try:
-        found = ipaddress.ip_address(host)
+        address = ipaddress.ip_address(host)
     except ValueError:
         return None
-    return None if isinstance(found, ipaddress.IPv6Address) and found.scope_id else found
+    return None if isinstance(address, ipaddress.IPv6Address) and address.scope_id else address
 
 
 def _parse_path(path: str) -> str:
-    written = _escape(path)
-    read = written
+    escaped = _escape(path)
+    read = escaped
     for _ in range(_DECODINGS):
         read = unquote(read, errors="replace")
     read = unicodedata.normalize("NFKC", read)
-    if _OVERLONG.search(written) or any(part.partition(";")[0].strip() in {".", ".."} for part in _SEPARATORS.split(read)):
+    if _OVERLONG.search(escaped) or any(part.partition(";")[0].strip() in {".", ".."} for part in _SEPARATORS.split(read)):
         raise OddAddress("a path has no . or .. in it, however they are written")
     if any(unicodedata.category(char) == "Cc" for char in read):
         raise OddAddress("a path has no invisible signs, however they are written")
-    return written
+    return escaped
 
 
 def _escape(text: str) -> str:
-    """Return the text with letters that are not ASCII written as %XX. Raises OddAddress for signs that must be escaped by the author."""
     try:
-        written = "".join(char if char.isascii() else quote(char) for char in text)
+        escaped = "".join(char if char.isascii() else quote(char) for char in text)
     except UnicodeEncodeError:
         raise OddAddress("an address holds half of a character") from None
-    if _PLAIN.fullmatch(written) is None or _ESCAPE.search(written):
+    if _PLAIN.fullmatch(escaped) is None or _ESCAPE.search(escaped):
         raise OddAddress('signs such as < > " ` { } | ^ % are written as %XX in an address')
-    return written
+    return escaped
 
 
 class OddSite(ValueError):
-    """An entry in the policy's list of hosts cannot be read."""
+    pass
 
 
 def parse_listed_site(text: str) -> Site:
-    """Return the site that an entry of the policy names: `api.example.com` (https, its usual port), `http://127.0.0.1:8080`.
-
-    Raises OddSite.
-    """
-    written = text.strip()
+    """`api.example.com` (https, its usual port), `http://127.0.0.1:8080`. Raises OddSite."""
+    address_text = text.strip()
     try:
-        address = parse_address(written if "://" in written else f"https://{written}")
+        address = parse_address(address_text if "://" in address_text else f"https://{address_text}")
     except OddAddress as error:
         raise OddSite(f"{text!r} is no host: {error}") from None
     if address.path != "/" or address.query:
@@ -181,9 +164,9 @@ def parse_listed_site(text: str) -> Site:
     return address.site
 
 
-def is_listed(site: Site, listed: Iterable[str]) -> bool:
-    """Return whether the policy's list has exactly this scheme, host and port; subdomains are hosts of their own."""
-    return any(site == parse_listed_site(entry) for entry in listed)
+def is_listed(site: Site, entries: Iterable[str]) -> bool:
+    """Exactly this scheme, host and port; subdomains are hosts of their own."""
+    return any(site == parse_listed_site(entry) for entry in entries)
 
 
 _CLOSED: Final = tuple(
@@ -201,13 +184,13 @@ _CLOSED: Final = tuple(
         ),
     )
 )
-"""Networks that Python's list counts as global, and in which no host lies that a definition has reason to call."""
+"""Python counts them as global, but no host lies there that a definition has reason to call."""
 _UNICAST: Final = ipaddress.ip_network("2000::/3")
-"""The only part of IPv6 in which hosts of the internet lie; most networks that carry IPv4 addresses inside lie outside of it."""
+"""The only part of IPv6 with hosts of the internet."""
 
 
 def is_public(address: IpAddress) -> bool:
-    """Return whether an address lies in the public internet. IPv6 addresses that carry an IPv4 address inside do not count."""
+    """Not if it carries an IPv4 address inside."""
     if any(address in network for network in _CLOSED):
         return False
     if isinstance(address, ipaddress.IPv4Address):
@@ -223,18 +206,15 @@ _OPENABLE: Final = tuple(
     )
 )
 _METADATA: Final = tuple(map(ipaddress.ip_network, ("100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::/32", "fd20:ce::/32")))
-"""Where clouds give the keys of their machines to whoever asks; each has several addresses there."""
+"""Where clouds give the keys of their machines to whoever asks."""
 
 
 def may_be_opened(address: IpAddress) -> bool:
-    """Return whether the policy may open an address that is not public: those of private networks and of this machine, nothing else."""
+    """Of private networks and of this machine, nothing else."""
     return any(address in network for network in _OPENABLE) and not any(address in network for network in _METADATA)
 
 
 class HttpCredential(Frozen):
-    """A secret that may be sent to one host: the header that carries it, and its value."""
-
     host: str
-    """The host as in the policy's list: `api.example.com`."""
     header: str = "Authorization"
     value: SecretStr

@@ -1,5 +1,3 @@
-"""Finds the name that a misspelt one was probably meant to be."""
-
 import difflib
 import heapq
 from collections.abc import Collection, Iterable
@@ -7,20 +5,15 @@ from itertools import islice
 from typing import Final
 
 _LIKE: Final = 0.6
-"""The least likeness, from 0 to 1, with which a name is suggested."""
 _LONGEST: Final = 100
 _MOST: Final = 2000
-"""How many known names are looked at: a document may hold any number of them."""
 _SEPARATORS: Final = str.maketrans("", "", "-_ .")
 _COMPARED: Final = 40
-"""Of how many of these the likeness is computed, which is slow: of those that share the most pairs of letters with the wrong one."""
+"""Likeness is slow, so only the names that share most pairs of letters."""
 
 
 def suggest_name(wrong: str, known: Iterable[str]) -> str:
-    """Return the one of the known names that `wrong` was probably meant to be, "" if none is near.
-
-    A name that differs only in case, hyphens, underscores and spaces comes first.
-    """
+    """ "" if none is near. Case, hyphens and spaces count least."""
     if not wrong or len(wrong) > _LONGEST:
         return ""
     names = list(islice((name for name in known if 0 < len(name) <= _LONGEST and name != wrong), _MOST))

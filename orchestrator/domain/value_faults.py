@@ -1,4 +1,4 @@
-"""Says in plain words what is needed in place of a value that pydantic refuses. It never quotes the value, which may be a secret."""
+"""What is needed where pydantic refuses a value; never quotes it, it may be secret."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -63,7 +63,6 @@ _LENGTHS: Final = {"too_short": "{min_length} {unit} or more are needed", "too_l
 
 
 def describe_fault(fault: Mapping[str, Any]) -> str:
-    """Return what is needed in place of a value, for an error of pydantic; a validator of ours has said it itself."""
     kind, context = str(fault["type"]), fault.get("ctx") or {}
     if isinstance(cause := context.get("error"), Exception):
         return str(cause)
@@ -72,29 +71,27 @@ def describe_fault(fault: Mapping[str, Any]) -> str:
     return _SENTENCES.get(kind, "a value of another form is needed").format_map(context)
 
 
-def describe_faults(error: ValidationError, written: object) -> str:
-    """Return in one line what is wrong with the content of a file, `written`, with the place of each value in it."""
+def describe_faults(error: ValidationError, content: object) -> str:
     places: dict[str, list[str]] = {}
     for fault in error.errors(include_url=False):
-        place = _find_place(fault["loc"], written, is_missing=fault["type"] == "missing")
+        place = _find_place(fault["loc"], content, is_missing=fault["type"] == "missing")
         places.setdefault(place or "the file", []).append(describe_fault(fault))
     return "; ".join(f"{place}: {', or '.join(dict.fromkeys(needs))}" for place, needs in places.items())
 
 
-def _find_place(loc: Sequence[int | str], written: object, *, is_missing: bool) -> str:
-    """Return the path of keys to a value, without the names that pydantic gives to the alternatives of a type."""
+def _find_place(loc: Sequence[int | str], content: object, *, is_missing: bool) -> str:
     path: list[str] = []
     for part in loc:
-        inner = _list_values(written)
+        inner = _list_values(content)
         if part in inner:
-            written = inner[part]
+            content = inner[part]
         elif not (is_missing and part is loc[-1]):
             continue
         path.append(str(part))
     return ".".join(path)
 
 
-def _list_values(written: object) -> Mapping[Any, object]:
-    if isinstance(written, Mapping):
-        return written
-    return dict(enumerate(written)) if isinstance(written, list | tuple) else {}
+def _list_values(content: object) -> Mapping[Any, object]:
+    if isinstance(content, Mapping):
+        return content
+    return dict(enumerate(content)) if isinstance(content, list | tuple) else {}
