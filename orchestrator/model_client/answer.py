@@ -1,4 +1,4 @@
-"""Reads an answer of the Chat Completions API, streamed or whole. Accepts only an answer that the model has finished."""
+"""Reads an answer of the Chat Completions API, streamed or whole; accepts only a finished one."""
 
 import json
 from collections.abc import Mapping
@@ -17,10 +17,9 @@ from state.stored import JsonObject
 
 MAX_CHARACTERS = 200_000
 FINISHED = frozenset({"stop", "eos", "end_turn", "complete", "completed", "stop_sequence", "eos_token"})
-"""Finish reasons by which compatible servers report a natural end, in small letters. Any other means that the answer is incomplete."""
+"""Natural ends, in small letters. Any other reason means that the answer is incomplete."""
 
 FINISHED_WITH_CALL = frozenset({"tool_calls", "function_call", "tool_use", "tool_call"})
-"""Finish reasons by which servers say that the model wants a tool to be called."""
 _SAME_REASON = {
     "max_tokens": "length",
     "max_output_tokens": "length",
@@ -30,11 +29,10 @@ _SAME_REASON = {
     "prohibited_content": "content_filter",
     "recitation": "content_filter",
 }
-"""What services of other families call the reasons that are known here."""
 _NO_REASON = frozenset({"", "null", "none"})
-"""What services write in place of a reason while the answer goes on, and in an event behind the last one."""
+"""In place of a reason while the answer goes on, and behind the last event."""
 _THINKING = frozenset({"thinking", "reasoning", "redacted_thinking", "reasoning_content"})
-"""The types of parts of a content that are no part of the answer."""
+"""Parts of a content that are no answer."""
 
 _ONLY_THOUGHT = "The model used its whole answer for thinking: raise max_tokens, or lower reasoning_effort."
 _CUT = {
@@ -51,7 +49,6 @@ _Count = Annotated[int, BeforeValidator(lambda value: value if type(value) is in
 
 
 def _read_reason(reason: object) -> str | None:
-    """Return a finish reason in the words that are known here; None if it says nothing."""
     word = to_storable_text(reason).strip().lower() if isinstance(reason, str) else ""
     return _SAME_REASON.get(word, word) if word not in _NO_REASON else None
 
@@ -60,18 +57,18 @@ _Text = Annotated[str | None, BeforeValidator(lambda value: to_storable_text(val
 
 
 class Usage(View):
-    """The tokens that an answer cost; a count is 0 if the service does not report it."""
+    """0 if the service does not report it."""
 
     prompt_tokens: _Count = 0
     completion_tokens: _Count = 0
 
 
 _BROKE = frozenset({"error", "insufficient_system_resource"})
-"""Finish reasons by which GigaChat, OpenRouter and DeepSeek say that they failed in the middle of an answer."""
+"""GigaChat, OpenRouter and DeepSeek failed in the middle of an answer."""
 
 
 class _Event(View):
-    """The JSON data of one event of a streamed answer; a whole answer that is not streamed has the same form."""
+    """A whole answer that is not streamed has the same form."""
 
     model: _Text = None
     usage: Annotated[Usage | None, BeforeValidator(lambda value: value if isinstance(value, dict) else None)] = None
@@ -96,13 +93,10 @@ class _Message(View):
 
 
 class AnswerReader:
-    """Collects one answer from the events of its stream. Raises `ModelClientError` on malformed data.
-
-    An answer that is not streamed counts as a single event.
-    """
+    """Raises `ModelClientError` on malformed data. An answer that is not streamed is a single event."""
 
     def __init__(self, scrub: Scrub) -> None:
-        """Create a reader for one answer; `scrub` masks the API key in the service's error messages."""
+        """`scrub` masks the API key in the service's error messages."""
         self._scrub = scrub
         self._pieces: list[str] = []
         self._size = 0
@@ -111,34 +105,31 @@ class AnswerReader:
         self._usage = Usage()
         self._finish_reason = ""
         self._is_empty = False
-        """Whether something has arrived, and no choice in it."""
+        """Something has arrived, and no choice in it."""
         self._thought = False
-        """Whether the model has sent thinking in a field of its own, which is not read."""
+        """Thinking came in a field of its own, which is not read."""
         self._calls = CallCollector()
         self._state = ""
-        """What GigaChat wants back with its call."""
+        """GigaChat wants it back with its call."""
 
     @property
     def has_text(self) -> bool:
-        """Whether any text of the answer, or any part of a tool call, has arrived."""
         return self._size > 0 or bool(self._calls)
 
     @property
     def is_finished(self) -> bool:
-        """Whether the model has finished its answer by itself. Only the event with the token counts may still be missing."""
+        """Only the event with the token counts may still be missing."""
         return self._finish_reason in FINISHED or (self._finish_reason in FINISHED_WITH_CALL and bool(self._calls))
 
     def end(self) -> None:
-        """Note that the service itself has said that nothing more comes: some leave it at that, and give no reason."""
+        """Some services say only that nothing more comes, and give no reason."""
         if not self._finish_reason and self.has_text:
             self._finish_reason = "tool_calls" if self._calls else "stop"
 
     def take(self, data: str) -> str:
-        """Take the JSON data of one event and return the text that it adds to the answer, "" if none."""
         return self.take_object(load_object(data))
 
     def take_object(self, loaded: JsonObject) -> str:
-        """Take what one event holds and return the text that it adds to the answer, "" if none."""
         if error := find_reported_error(loaded):
             raise build_reported_error(error, self._scrub)
         event = _Event.model_validate(loaded)
@@ -149,13 +140,12 @@ class AnswerReader:
         return self._take_choice(choice)
 
     def end_body(self) -> None:
-        """Note that a body came to its end, which is finished, also if it does not say so. Raises MalformedAnswer if it has no message."""
+        """A body is finished, also if it does not say so. Raises MalformedAnswer if it has no message."""
         if not self._finish_reason and not self._is_empty and not self.has_text:
             raise MalformedAnswer("The model service sent a choice without a message.")
         self.end()
 
     def finish(self, seconds: float) -> ModelAnswer:
-        """Return the whole answer, which took `seconds`; raise `ModelClientError` if it is empty or the model did not finish it."""
         if self._is_empty:
             raise MalformedAnswer("The model service sent an answer without a choice.")
         if self._half or not self._finish_reason:
@@ -172,7 +162,6 @@ class AnswerReader:
         return self.build_answer(seconds)
 
     def build_answer(self, seconds: float) -> ModelAnswer:
-        """Return what has come of the answer, whether it can be used or not."""
         calls = self._calls.finish()
         return ModelAnswer(
             text="".join(self._pieces),
@@ -201,7 +190,6 @@ class AnswerReader:
         return self._keep(self._join_parts(message.content))
 
     def _join_parts(self, content: object) -> str:
-        """Return the text of a content, which may be a list of parts; thinking among them is left out."""
         if isinstance(content, str):
             return content
         texts: list[str] = []
@@ -216,10 +204,7 @@ class AnswerReader:
         return "".join(texts)
 
     def _keep(self, content: str) -> str:
-        """Store the new text and return it without half a character at its end.
-
-        The service may split a character; its first half is kept until the other half arrives. NUL, which no journal takes, is replaced.
-        """
+        """Without half a character at its end, which waits for the other half. NUL, which no journal takes, is replaced."""
         content = self._half + content
         self._half = content[-1:] if "\ud800" <= content[-1:] <= "\udbff" else ""
         whole = content.removesuffix(self._half) if self._half else content
@@ -236,7 +221,6 @@ class AnswerReader:
 
 
 def read_whole(body: JsonObject, seconds: float) -> ModelAnswer:
-    """Return the answer in the body of a request that was not streamed, which took `seconds`. Raises ModelClientError."""
     reader = AnswerReader(str)
     try:
         reader.take_object(body)
@@ -248,7 +232,6 @@ def read_whole(body: JsonObject, seconds: float) -> ModelAnswer:
 
 
 def decode(body: bytes) -> str:
-    """Return the text of `body`; raise `ModelClientError` if it is not UTF-8."""
     try:
         return body.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -256,7 +239,6 @@ def decode(body: bytes) -> str:
 
 
 def load_object(text: str | bytes) -> dict[str, object]:
-    """Return the JSON object in `text`; raise `MalformedAnswer` on anything else."""
     try:
         value = json.loads(text)
     except (ValueError, RecursionError):
@@ -267,17 +249,12 @@ def load_object(text: str | bytes) -> dict[str, object]:
 
 
 def read_usage(body: Mapping[str, object]) -> Usage:
-    """Return the tokens that a body, or a part of one, says it cost; 0 for what it does not say."""
     usage = body.get("usage")
     return Usage.model_validate(usage) if isinstance(usage, dict) else Usage()
 
 
 def _find_first_choice(choices: object) -> _Choice:
-    """Return the first of the alternative answers ("choices") in an event, which has the index 0, or none.
-
-    Return an empty one for an event without choices, such as the one that reports the token usage. Raises `ModelClientError` for malformed
-    choices.
-    """
+    """Empty for an event without choices, such as that of the token usage. Raises `ModelClientError`."""
     if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
         raise MalformedAnswer("The model service sent choices that are no choices.")
     return next((choice for choice in map(_Choice.model_validate, choices) if choice.index in (0, None, "0")), _Choice())

@@ -1,7 +1,4 @@
-"""The client of an OpenAI-compatible language model. Raises `ModelClientError` and no other error of its own.
-
-It checks that an answer is complete and well formed. The caller must check the content of the answer.
-"""
+"""The client of an OpenAI-compatible model: answers are complete and well formed; the caller checks their content."""
 
 import asyncio
 import json
@@ -39,7 +36,6 @@ OnDelta = Callable[[str], Awaitable[None]]
 
 MAX_BODY = 8_000_000
 KEEPALIVE_SECONDS = 30.0
-"""Seconds after which an idle connection is closed."""
 CHAT = "/chat/completions"
 EMBEDDINGS = "/embeddings"
 _OK = 200
@@ -50,7 +46,7 @@ _SHUT = frozenset({301, 302, 303, 307, 308, 401, 402, 403, 429})
 _NO_LIST = frozenset({404, 405})
 _BROKEN = 500
 _DRAIN = 0.25
-"""Seconds to wait for the end of a finished stream, so that its connection can be reused for the next call."""
+"""Seconds to wait for the end of a finished stream, so that its connection can be reused."""
 _DONE = "[DONE]"
 _WIRE_ERRORS = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
@@ -58,8 +54,6 @@ _log = logging.getLogger(__name__)
 
 
 class ModelClient:
-    """Sends requests to one model service over persistent connections; close it with `aclose`."""
-
     def __init__(
         self,
         settings: ModelSettings,
@@ -70,11 +64,7 @@ class ModelClient:
         auth: Auth | None = None,
         verify: ssl.SSLContext | bool = True,
     ) -> None:
-        """Prepare the connections; tests replace `transport` and `sleep`. `auth` makes the headers; by default the key is sent.
-
-        `verify` is how TLS knows the service, for a client without a `transport` of its own. `heard` is called after each request: with the
-        error if the service cannot be reached or refuses all requests, otherwise with None.
-        """
+        """`heard` gets the error if the service cannot be reached or refuses all requests, otherwise None."""
         for name in ("httpx", "httpcore"):  # their request lines contain the address, which may contain a password
             logging.getLogger(name).setLevel(logging.WARNING)
         self.settings = settings
@@ -92,15 +82,11 @@ class ModelClient:
         )
 
     async def aclose(self) -> None:
-        """Close the connections; never fails."""
         await self._auth.aclose()
         await self._http.aclose()
 
     async def probe(self) -> ModelClientError | None:
-        """Return why the service cannot be used, None if it answers and accepts the key; `heard` (of the constructor) gets the same.
-
-        The check requests the list of models, which costs nothing; the list is not read. A token that is refused is renewed once.
-        """
+        """None if the service answers and accepts the key. Costs nothing; a refused token is renewed once."""
         failure: ModelClientError | None = None
         try:
             async with asyncio.timeout(_PROBE):
@@ -119,10 +105,7 @@ class ModelClient:
         return failure
 
     async def list_models(self) -> frozenset[str]:
-        """Return the names of the models that the service says it has, empty if it lists none; this costs nothing.
-
-        Raises Unreachable, KeyRefused, and ModelClientError if it answers with something else.
-        """
+        """Empty if it lists none. Costs nothing. Raises Unreachable, KeyRefused, ModelClientError."""
         refused: dict[str, str] | None = None
         while True:
             headers = await self._build_headers()
@@ -139,31 +122,29 @@ class ModelClient:
             refused = headers
 
     async def _probe_once(self) -> int:
-        """Return the status with which the service answers; of a refused token that could be renewed it is 401, of a refused key 403."""
+        """401 for a refused token that could be renewed, 403 for a refused key."""
         headers = await self._build_headers()
         async with self._http.stream("GET", self.settings.base_url.rstrip("/") + "/models", headers=headers) as response:
             status = response.status_code
         return status if status != _UNAUTHORIZED or await self._auth.renew(headers) else _FORBIDDEN
 
     async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Request one completion without streaming and return its JSON body unchanged (S001-8…10, S004-16).
+        """The JSON body unchanged (S001-8…10, S004-16). Raises `ModelClientError`.
 
-        Raises `ModelClientError` if the service returns no completion. The caller must check why the answer ended: "length" is an error for
-        a long answer, but expected for a classification that asks for a single token. `verbose` logs request and response at debug level.
+        The caller checks why the answer ended: "length" is expected where a single token is asked for.
         """
         return await self._post(CHAT, self._prepare(payload, {"stream": False}), "chat completions" if verbose else "")
 
     async def post_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Request vectors and return the JSON body unchanged (S001-13…18); otherwise as `post_chat_completions`."""
-        given = payload.get("input")
-        if not given:
+        """As `post_chat_completions`, for vectors (S001-13…18)."""
+        texts = payload.get("input")
+        if not texts:
             raise RejectedRequest("The request for embeddings has no input.")
-        for text in [given] if isinstance(given, str) else given if isinstance(given, list) else []:
+        for text in [texts] if isinstance(texts, str) else texts if isinstance(texts, list) else []:
             self._check_length("A text", text)
         return await self._post(EMBEDDINGS, _dump(payload), "embeddings" if verbose else "")
 
     async def _post(self, path: str, request: bytes, logged_as: str) -> dict[str, object]:
-        """Return the body of the answer. If `logged_as` is not empty, log the request and the answer under this name."""
         if logged_as:
             _log.debug("%s request: %s", logged_as, self._mask(request), extra={"action": "model_request"})
         async with self._deadline():
@@ -174,10 +155,10 @@ class ModelClient:
         return body
 
     async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Request a streamed answer, pass its text to `on_delta` as it arrives, and return the finished answer (S004-16, S004-20, S004-21).
+        """Pass the text to `on_delta`, and return the finished answer (S004-16, S004-20, S004-21).
 
-        Raises `ModelClientError` for an answer that is cut off, empty, refused, late or missing. Once text has been passed to `on_delta`,
-        the request is not repeated, because that text cannot be taken back. Exceptions of `on_delta` propagate.
+        Raises `ModelClientError`. Text that was passed on cannot be taken back, so the request is not repeated then. Exceptions of
+        `on_delta` propagate.
         """
         usage = {"stream_options": {"include_usage": True}} if self.settings.reports_usage else {}
         request = self._prepare(payload, {"stream": True, **usage})
@@ -196,7 +177,7 @@ class ModelClient:
         return _dump({**payload, "model": payload.get("model") or self.settings.default_model, **extra})
 
     def _check_length(self, what: str, text: object) -> None:
-        """Raise RejectedRequest for a text that is too long: it is neither sent nor cut, for nobody would know what is missing (S001-4)."""
+        """A text that is too long is neither sent nor cut: nobody would know what is missing (S001-4)."""
         limit = self.settings.message_limit
         if isinstance(text, str) and len(text) > limit:
             raise RejectedRequest(f"{what} for the model has {len(text)} characters, and at most {limit} are sent (MODEL_MESSAGE_LIMIT).")
@@ -210,7 +191,7 @@ class ModelClient:
         return build_retry_policy(attempts=settings.max_attempts, deadline=settings.total_deadline, sleep=self._sleep)
 
     async def _ask_once(self, request: bytes, path: str) -> dict[str, object]:
-        """Return the body of one attempt, which may take `request_timeout` seconds (S001-5)."""
+        """In `request_timeout` seconds (S001-5)."""
         within = self.settings.request_timeout
         watch = asyncio.timeout(within)
         try:
@@ -235,7 +216,6 @@ class ModelClient:
             raise
 
     async def _read_answer(self, reader: AnswerReader, request: bytes, on_delta: OnDelta | None) -> None:
-        """Give all events of one attempt to `reader`, and the pieces of text to `on_delta`."""
         handed_out, over = False, False
         async with aclosing(self._stream_events(request)) as events:
             while not over:
@@ -263,10 +243,7 @@ class ModelClient:
                     await anext(events, None)
 
     async def _receive_next(self, events: AsyncGenerator[Sequence[str]], *, patient: bool) -> Sequence[str] | None:
-        """Return the data of the next events that arrive; None at the end of the stream.
-
-        If nothing arrives for `settings.silence` seconds, raise `ModelClientError`; with `patient`, there is no such limit.
-        """
+        """None at the end. After `settings.silence` seconds raises `ModelClientError`, unless `patient`."""
         watch = asyncio.timeout(None if patient else self.settings.silence)
         try:
             async with watch:
@@ -277,10 +254,7 @@ class ModelClient:
             raise ProviderUnavailable("The model fell silent in the middle of its answer.") from None
 
     async def _stream_events(self, request: bytes) -> AsyncGenerator[Sequence[str]]:
-        """Yield the data of the events of an answer; each item is a list with events that arrived together.
-
-        If the server does not support streaming, it sends one JSON object, which is yielded as one event; nothing comes after it.
-        """
+        """A server without streaming sends one JSON object, yielded as one event."""
         decoder = SseDecoder()
         async with aclosing(self._stream_body(request)) as chunks:
             head = b""
@@ -299,10 +273,7 @@ class ModelClient:
             yield decoder.close()
 
     async def _stream_body(self, request: bytes, path: str = CHAT, *, may_renew: bool = True) -> AsyncGenerator[bytes]:
-        """Yield the body of a successful answer in chunks; raises `ModelClientError` for network errors and any other status.
-
-        If the service does not accept the token (401), the request is repeated once with a new one.
-        """
+        """Raises `ModelClientError`. A token that is not accepted (401) is renewed once."""
         if self._http.is_closed:
             raise ModelClientError("The model client is closed.")
         refused = False
@@ -335,14 +306,12 @@ class ModelClient:
                     yield chunk
 
     def _find_url(self, path: str) -> httpx.URL:
-        """Return the address of `path`, which is parsed once. Raises httpx.InvalidURL."""
-        found = self._urls.get(path)
-        if found is None:
-            found = self._urls[path] = httpx.URL(self.settings.base_url.rstrip("/") + path)
-        return found
+        url = self._urls.get(path)
+        if url is None:
+            url = self._urls[path] = httpx.URL(self.settings.base_url.rstrip("/") + path)
+        return url
 
     async def _check_answer(self, response: httpx.Response) -> None:
-        """Raise the error of an answer that has another status than 200 or is compressed."""
         check_encoding(response)
         if response.status_code != _OK:
             body = b"".join([chunk async for chunk in _read_limited(response, MAX_BODY)])
@@ -361,10 +330,10 @@ class ModelClient:
 
     def _mask(self, text: bytes) -> str:
         secret = self.settings.api_key.get_secret_value().strip() if self.settings.api_key else ""
-        shown = text.decode()
+        masked = text.decode()
         for hidden in filter(None, (secret, *self._auth.list_tokens())):
-            shown = shown.replace(hidden, "***")
-        return shown
+            masked = masked.replace(hidden, "***")
+        return masked
 
 
 def _dump(request: JsonObject) -> bytes:
@@ -380,7 +349,6 @@ def _read_model_names(body: JsonObject) -> frozenset[str]:
 
 
 def _is_shut(status: int) -> bool:
-    """Return whether this HTTP status means that the service refuses every request at present, not only the one that got this answer."""
     return status in _SHUT or status >= _BROKEN
 
 

@@ -1,7 +1,4 @@
-"""What OpenAI-compatible services want differently from each other, and the options of one provider's requests.
-
-A service is known by the host of its address. docs/models.md says the same for people, with the reasons.
-"""
+"""What OpenAI-compatible services want differently, known by the host. docs/models.md has the reasons."""
 
 import re
 from collections.abc import Mapping
@@ -15,20 +12,16 @@ from state.stored import JsonObject
 Option = Literal["temperature", "top_p", "max_tokens", "stop", "seed", "reasoning_effort"]
 LengthField = Literal["max_tokens", "max_completion_tokens"]
 Fit = Literal["split", "narrow", "keep"]
-"""What is done with a tool whose schema is wider than the service takes."""
 EffortField = Literal["reasoning_effort", "reasoning"]
 OPTIONS: Final[frozenset[str]] = frozenset(get_args(Option))
 _LEAST_TEMPERATURE: Final = 0.001
-"""GigaChat answers 422 to the temperature 0: only numbers above it are taken."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """How one service wants its requests.
+    """`paths`: those its address must have.
 
-    `paths` are those that its address must have, empty if it may have any. `length_field` is the field that limits an answer, `effort` the
-    one that says how long to think; `reasoning` is an object with an effort. `efforts` are the values it takes. Models whose names match
-    `fixed` refuse the options `refused`. `model_form` is what the names of its models look like, `names` the expression for it.
+    `length_field` limits an answer, `effort` is the field for thinking. Models that match `fixed` refuse the options `refused`.
     """
 
     name: str
@@ -41,20 +34,16 @@ class Dialect:
     names: re.Pattern[str] | None = None
     model_form: str = ""
     lists_openly: bool = False
-    """Whether it lists its models to everybody, so that the list says nothing about the key."""
     above_zero: bool = False
-    """Whether the temperature 0 is refused; the least one above it is then sent."""
     portion: int = 64
-    """How many texts one request for vectors has: services limit the number, and the client the length of an answer."""
+    """Texts in one request for vectors: services limit the number."""
     question: tuple[str, str] = ("", "")
-    """What the names of models for vectors of passages contain, and what those of the same model for questions have in its place."""
+    """What names of models for passages contain, and those for questions in its place."""
 
     def find_refused(self, model: str) -> frozenset[Option]:
-        """Return the options that this model of the service refuses."""
         return self.refused if self.fixed is not None and self.fixed.match(model) else frozenset()
 
     def find_question_model(self, model: str) -> str:
-        """Return the name of the model for vectors of questions that belongs to this one for passages, which may be the same."""
         return model.replace(*self.question) if self.question[0] else model
 
 
@@ -99,7 +88,6 @@ _HOSTS: Final[Mapping[str, Dialect]] = {
 
 
 def find_dialect(address: str) -> Dialect:
-    """Return what is known of the service at an address; OTHER for one that nothing is known of."""
     parts = urlsplit(address)
     host = (parts.hostname or "").rstrip(".")
     for known, dialect in _HOSTS.items():
@@ -110,11 +98,7 @@ def find_dialect(address: str) -> Dialect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """How the requests of one provider are made, unless a request says otherwise for itself.
-
-    `extra` stands in each request for a chat, under what the program itself puts there. `omit` are the options that are never sent; None
-    leaves it to what is known of the service and the model.
-    """
+    """`extra` stands under what the program writes. `omit` are options never sent; None: as the service and the model are known."""
 
     dialect: Dialect = OTHER
     temperature: float | None = None
@@ -124,17 +108,14 @@ class Tuning:
     omit: frozenset[Option] | None = None
     length_field: LengthField | None = None
     question_model: str = ""
-    """The model for vectors of questions, "" if it is told by that for passages."""
     portion: int | None = None
-    """How many texts one request for vectors has; None leaves it to what is known of the service."""
 
     def list_omitted(self, model: str) -> frozenset[Option]:
-        """Return the options that are not sent to this model."""
         return self.dialect.find_refused(model) if self.omit is None else self.omit
 
     def build_fields(self, options: ModelOptions, model: str) -> dict[str, Any]:
-        """Return the fields of a request to `model`: the provider's own, those of `options` over them, without those that are omitted."""
-        told: dict[Option, Any] = {
+        """The provider's own, under those of `options`."""
+        values_by_option: dict[Option, Any] = {
             "temperature": self._raise_zero(_choose(options.temperature, self.temperature)),
             "max_tokens": _choose(options.max_tokens, self.max_tokens),
             "reasoning_effort": _choose(options.reasoning_effort, self.reasoning_effort),
@@ -143,7 +124,7 @@ class Tuning:
             "seed": options.seed,
         }
         omitted = self.list_omitted(model)
-        fields = {self._name_field(name): value for name, value in told.items() if value is not None and name not in omitted}
+        fields = {self._name_field(name): value for name, value in values_by_option.items() if value is not None and name not in omitted}
         if "reasoning" in fields:
             fields["reasoning"] = {"effort": fields["reasoning"]}
         return merge_extra(self.extra, fields)
@@ -158,7 +139,7 @@ class Tuning:
 
 
 def merge_extra(extra: JsonObject, fields: JsonObject) -> dict[str, Any]:
-    """Return the extra body with these fields over it; where both have an object, its fields are merged in the same way."""
+    """`fields` over `extra`, at every depth."""
     merged: dict[str, Any] = dict(extra)
     for name, value in fields.items():
         below = merged.get(name)

@@ -1,7 +1,6 @@
-"""Checks the extra fields that an administrator adds to the requests of a provider (`extra_body`).
+"""Checks `extra_body`.
 
-They may tune how a model answers. They may not replace what the program says in a request, let the model read texts that the gate knows
-nothing of, or carry keys.
+It may tune answers, but not replace what the program says, bring in texts that the gate does not know, or carry keys.
 """
 
 import json
@@ -14,10 +13,9 @@ from orchestrator.documents.reading import read_document
 from state.stored import JsonObject
 
 LONGEST: Final = 10_000
-"""How many characters of JSON an extra body may have."""
+"""Characters of JSON."""
 _DEEPEST: Final = 20
 _SHORTEST_SECRET: Final = 6
-"""Shorter secrets, which test installations have, would be found in harmless words."""
 _WHOLE_REQUEST: Final = "the program writes it itself"
 _OWN: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -32,14 +30,13 @@ _OWN: Final[Mapping[str, str]] = {
     ),
     **dict.fromkeys(("headers", "extra_headers", "extra_body", "extra_query"), "it is no field of a request"),
 }
-"""The fields that an extra body may not have, and why."""
 _HIDDEN: Final = "a key or another secret; keys are sent in the header only, see `key`"
 _KEY_NAME: Final = re.compile(r"api[-_]?key|authori[sz]ation|password|secret|credential|access[-_]?token", re.IGNORECASE)
 _KEY_LIKE: Final = re.compile(r"\bsk-[\w-]{8,}|\b(?:Bearer|Basic|Api-Key)\s+\S{4,}", re.IGNORECASE)
 
 
 def parse_extra_body(text: str) -> JsonObject:
-    """Return the object in a text of JSON. Raises ValueError that says what is wrong, and never quotes the text."""
+    """Raises ValueError that never quotes the text."""
     text = text.strip()
     if text[:1] == text[-1:] == "'":  # some readers of .env leave the quotation marks of the shell
         text = text[1:-1]
@@ -52,7 +49,7 @@ def parse_extra_body(text: str) -> JsonObject:
 
 
 def find_extra_fault(extra: JsonObject, secrets: Iterable[str] = ()) -> str:
-    """Return what is wrong with an extra body, "" if nothing is. It never quotes a value. `secrets` are those of the installation."""
+    """Empty if nothing is wrong; never quotes a value."""
     for name in extra:
         # Some services (Ollama) do not tell capital letters from small ones, nor letters that Unicode folds into them.
         if reason := _OWN.get(str(name).strip().casefold()):
@@ -79,7 +76,7 @@ def _holds_secret(text: str, secrets: Sequence[str]) -> bool:
 
 
 def _walk(value: object, depth: int, place: str = "") -> Iterator[tuple[str, str]]:
-    """Yield (the path of a name or a text, the text). Raises ValueError if the value is nested too deeply or is no JSON."""
+    """(path, text). Raises ValueError if it is too deep or no JSON."""
     if depth > _DEEPEST:
         raise ValueError(place)
     if isinstance(value, Mapping):

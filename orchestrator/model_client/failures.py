@@ -1,8 +1,4 @@
-"""Converts failures of the model service into ModelClientError, and defines when a request is repeated.
-
-No error message contains the key or an address. A request is repeated only after a temporary failure (TryAgainError), and only before the
-deadline.
-"""
+"""Failures of the model service as ModelClientError, without key or address, and when a request is repeated."""
 
 import json
 import re
@@ -36,19 +32,19 @@ _BUSY = frozenset(
     {"server_error", "rate_limit_error", "rate_limit_exceeded", "overloaded_error", "service_unavailable"}
     | {str(status) for status in (_TOO_MANY, *range(500, 600))}
 )
-"""The codes and types by which services say in an answer what a status would say."""
+"""What a status would say, in an answer."""
 _FAULTS_OF_CERTIFICATES = {9: "is not valid yet", 10: "has expired", 62: "is for another host", 64: "is for another address"}
-"""What is wrong with a certificate, by OpenSSL's numbers; the others come from an authority that is not trusted."""
+"""By OpenSSL's numbers; others come from an authority that is not trusted."""
 _NO_SUCH_ADDRESS = "check the base address, which for most services ends in /v1."
 PLAIN = {"Accept-Encoding": "identity"}
-"""The header that asks for an answer without compression: a small compressed one can fill the memory before its size is known."""
+"""A small compressed answer can fill the memory before its size is known."""
 
 
 class RejectedRequest(ModelClientError):
     """The request cannot be sent, or the service does not accept it: nothing is wrong with the service."""
 
     def __init__(self, reason: str | None = None, *, status: int = 0) -> None:
-        """Create the error; `status` is that of the service's answer, 0 for a request that was not sent."""
+        """`status` is 0 for a request that was not sent."""
         super().__init__(reason)
         self.status = status
 
@@ -65,17 +61,13 @@ class TryAgainError(ProviderUnavailable):
     """A temporary failure of the model service: the same request may succeed later."""
 
     def __init__(self, reason: str, *, after: float | None = None) -> None:
-        """Create the error; `after` is how many seconds the service asked to wait, None if it did not say."""
+        """`after`: seconds that the service asked to wait."""
         super().__init__(reason)
         self.after = after
 
 
 def build_scrubber(key: SecretStr | None, list_tokens: Callable[[], Iterable[str]] = tuple) -> Scrub:
-    """Return a function that masks the key, everything that looks like a key, and addresses in a text, and truncates a long text.
-
-    What it returns can be stored and is one line.
-    `list_tokens` returns the secrets that the client got in exchange for its key, as they are at present.
-    """
+    """Masks the key, what looks like a key, and addresses; one short line that can be stored."""
     secret = key.get_secret_value().strip() if key else ""
 
     def scrub(text: str) -> str:
@@ -88,10 +80,7 @@ def build_scrubber(key: SecretStr | None, list_tokens: Callable[[], Iterable[str
 
 
 def find_reported_error(body: Mapping[str, object]) -> object:
-    """Return the error that a service reports in an answer with status 200, None if the answer is none.
-
-    Some services (older vLLM, GigaChat) write its fields at the top, in place of an object `error`.
-    """
+    """In an answer with status 200. Older vLLM and GigaChat write its fields at the top."""
     if body.get("error"):
         return body["error"]
     is_bare = isinstance(body.get("message"), str) and not body.keys() & {"choices", "data", "usage"}
@@ -99,22 +88,16 @@ def find_reported_error(body: Mapping[str, object]) -> object:
 
 
 def build_reported_error(error: object, scrub: Scrub) -> ModelClientError:
-    """Return the exception for an `error` object that the service sent in a stream or in an answer with status 200.
-
-    It is a `TryAgainError` if the object says that the service is busy, as a status would.
-    """
+    """A `TryAgainError` if the service is busy."""
     reason = f"The model service reports an error: {_format_error(error, scrub)}."
     fields: dict[str, object] = error if isinstance(error, dict) else {}
-    told = [fields.get(name) for name in ("code", "status", "type")]
-    words = {str(one) for one in told if isinstance(one, int | str)}
+    codes = [fields.get(name) for name in ("code", "status", "type")]
+    words = {str(one) for one in codes if isinstance(one, int | str)}
     return TryAgainError(reason) if words & _BUSY and not words & _NEVER_HELPS else ModelClientError(reason)
 
 
 def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub, key_name: str = "OPENAI_API_KEY") -> ModelClientError:
-    """Return the exception for an answer with a status other than 200; it is a `TryAgainError` if another attempt may help.
-
-    `key_name` is the setting that holds the service's key.
-    """
+    """A `TryAgainError` if another attempt may help. `key_name` is the setting of the key."""
     if response.status_code in _KEY_REFUSED:  # the body is not used: some services quote the key, even in part
         return KeyRefused(f"The model service answers {response.status_code}: check {key_name}.")
     if response.is_redirect:  # it is not followed: it may lead to an address inside the company's network
@@ -133,10 +116,7 @@ def build_status_failure(response: httpx.Response, body: bytes, scrub: Scrub, ke
 
 
 def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamError) -> ModelClientError:
-    """Return the exception that replaces an httpx exception: a `TryAgainError` if the connection failed.
-
-    The text of the httpx exception is left out, because it may quote the request.
-    """
+    """Without the text of httpx, which may quote the request."""
     match error:
         case httpx.ConnectError() if (refused := _find_certificate_error(error)) is not None:
             fault = _FAULTS_OF_CERTIFICATES.get(refused.verify_code, "comes from an authority that this machine does not trust")
@@ -152,13 +132,13 @@ def build_wire_failure(error: httpx.HTTPError | httpx.InvalidURL | httpx.StreamE
 
 
 def check_encoding(response: httpx.Response) -> None:
-    """Raise ProviderUnavailable for a compressed answer: none was asked for."""
+    """Raises ProviderUnavailable: no compression was asked for."""
     if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         raise ProviderUnavailable("The model service sends a compressed answer, although it was asked not to.")
 
 
 def _find_certificate_error(error: BaseException) -> ssl.SSLCertVerificationError | None:
-    """Return the error of TLS behind this one, None if the certificate is not the reason."""
+    """None if the certificate is not the reason."""
     cause: BaseException | None = error
     while cause is not None and not isinstance(cause, ssl.SSLCertVerificationError):
         cause = cause.__cause__ or cause.__context__
@@ -166,7 +146,6 @@ def _find_certificate_error(error: BaseException) -> ssl.SSLCertVerificationErro
 
 
 def _parse_error(body: bytes) -> object:
-    """Return what the body of an answer says of an error: an object, or the text of the body if it is no JSON object."""
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
@@ -177,18 +156,15 @@ def _parse_error(body: bytes) -> object:
 
 
 def _format_error(error: object, scrub: Scrub) -> str:
-    """Return the service's error message with secrets masked, "no explanation" if there is none."""
+    """Masked; "no explanation" if there is none."""
     fields: dict[str, object] = error if isinstance(error, dict) else {"message": error}
-    told = [fields.get(name) for name in ("code", "type", "message")]
-    parts = [str(part) for part in told if isinstance(part, str | int) and part != ""]
+    texts = [fields.get(name) for name in ("code", "type", "message")]
+    parts = [str(part) for part in texts if isinstance(part, str | int) and part != ""]
     return scrub(", ".join(dict.fromkeys(parts))).rstrip(".") or "no explanation"
 
 
 def _parse_retry_after(headers: httpx.Headers) -> float | None:
-    """Return how many seconds the Retry-After header asks to wait (RFC 9110, 10.2.3), None without a valid one.
-
-    A date in it is compared with the service's own Date header.
-    """
+    """Seconds (RFC 9110, 10.2.3); a date is compared with the service's own. None without a valid one."""
     value = headers.get("retry-after", "").strip()
     if re.fullmatch(r"[0-9]{1,15}(?:\.[0-9]{1,3})?", value):
         return float(value)
@@ -206,11 +182,7 @@ _LONGEST_PAUSE = 8.0
 
 
 def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> AsyncRetrying:
-    """Return the policy by which a request is repeated after a `TryAgainError`.
-
-    It makes at most `attempts` attempts. It also gives up if the pause before the next attempt would end later than `deadline` seconds
-    after the first attempt began. When it gives up, the last error is raised.
-    """
+    """Gives up if the next attempt would begin after `deadline` seconds; then the last error is raised."""
     return AsyncRetrying(
         sleep=sleep,
         stop=stop_after_attempt(attempts) | stop_before_delay(deadline),
@@ -221,10 +193,7 @@ def build_retry_policy(*, attempts: int, deadline: float, sleep: Sleep) -> Async
 
 
 def _calculate_pause(state: RetryCallState) -> float:
-    """Return how many seconds to wait before the next attempt.
-
-    That is what the service asked for; otherwise a pause that doubles with each attempt, up to a maximum.
-    """
+    """As the service asked, else doubling up to a maximum."""
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, TryAgainError) and error.after is not None:
         return error.after

@@ -1,7 +1,4 @@
-"""The access token of GigaChat: got for credentials, renewed in the background before it ends, never shown in a text.
-
-It is renewed by a timer and not only with a call, so that the first calls after an hour of silence find a token that is good.
-"""
+"""The access token of GigaChat. A timer renews it, so that the first calls after an hour of silence find a good one."""
 
 import asyncio
 import json
@@ -24,14 +21,12 @@ from orchestrator.model_client.failures import PLAIN, build_scrubber, build_stat
 from orchestrator.model_client.settings import is_loopback
 
 RENEW_BEFORE: Final = 120.0
-"""Seconds before the end of a token at which the next one is fetched in the background; of a short-lived one half of its life."""
+"""Seconds; of a short-lived token half of its life."""
 TOKEN_WITHIN: Final = 15.0
-"""Seconds that fetching a token may take."""
 LONGEST_LIFE: Final = 24 * 3600.0
 SHORTEST_LIFE: Final = 60.0
-"""A token is used for so many seconds at least, whatever it says: the clocks of this machine and of the service may differ."""
+"""Clocks may differ."""
 RETRY_PAUSE: Final = 5.0
-"""Seconds between two attempts to renew a token that is still valid."""
 MAX_TOKEN_ANSWER: Final = 65_536
 _OK: Final = 200
 _KEY_NAME: Final = "GIGACHAT_CREDENTIALS"
@@ -43,17 +38,11 @@ log = logging.getLogger(__name__)
 class _Token:
     value: str
     ends_at: float
-    """When it ends, by the monotonic clock."""
     renew_at: float
-    """When the next one is fetched; of a token with a short life after half of it."""
 
 
 class GigaChatToken:
-    """Makes the header of each request to GigaChat (`Auth` of the model client).
-
-    Calls that need a token at the same time share one request for it. Once there is a token, no call waits for the next one, unless the
-    service refuses the present one or gives none.
-    """
+    """`Auth` of GigaChat. Concurrent calls share one request for a token; no call waits for the next one while one is good."""
 
     def __init__(
         self,
@@ -66,24 +55,22 @@ class GigaChatToken:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
     ) -> None:
-        """Keep the address and the credentials; nothing is fetched yet. Tests replace `transport` and the clocks."""
         self._url, self._credentials, self._scope = auth_url, credentials, scope
         self._clock, self._wall = clock, wall
         self._http = httpx.AsyncClient(transport=transport, verify=verify, timeout=TOKEN_WITHIN, trust_env=not is_loopback(auth_url))
         self._token: _Token | None = None
         self._given: deque[str] = deque(maxlen=3)
-        """The last tokens: answers to calls that were made with an earlier one may still quote it."""
+        """Answers to earlier calls may still quote them."""
         self._fetching: asyncio.Task[_Token] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._next_try = float("-inf")
         self._scrub = build_scrubber(credentials)
 
     def list_tokens(self) -> Sequence[str]:
-        """Return the last tokens, so that they can be masked."""
         return tuple(self._given)
 
     async def build_headers(self) -> dict[str, str]:
-        """Return the header with the token. Raises ModelClientError if there is none and none can be got."""
+        """Raises ModelClientError if no token can be got."""
         token = self._token
         now = self._clock()
         if token is None or token.ends_at <= now:
@@ -93,7 +80,6 @@ class GigaChatToken:
         return {"Authorization": f"Bearer {token.value}"}
 
     async def renew(self, refused: Mapping[str, str]) -> bool:
-        """Fetch a new token unless another call has done so since `refused` was built; return whether there is another one."""
         token = self._token
         if token is not None and refused.get("Authorization") == f"Bearer {token.value}":
             self._token = None
@@ -101,7 +87,7 @@ class GigaChatToken:
         return token is None or refused.get("Authorization") != f"Bearer {token.value}"
 
     async def aclose(self) -> None:
-        """Stop fetching and close the connections; never fails."""
+        """Never fails."""
         if self._fetching is not None:
             self._fetching.cancel()
             await asyncio.wait([self._fetching])
@@ -118,7 +104,6 @@ class GigaChatToken:
             raise
 
     def _start_fetching(self) -> "asyncio.Task[_Token]":
-        """Return the request for a token that is under way, after starting one if there is none."""
         if self._fetching is None:
             self._fetching = asyncio.ensure_future(self._fetch())
             self._fetching.add_done_callback(self._take)
@@ -142,7 +127,6 @@ class GigaChatToken:
         log.warning("no new token for GigaChat: %s", reason, extra={"action": "model_token_failed"})
 
     def _set_timer(self, seconds: float | None) -> None:
-        """Fetch the next token after so many seconds; None for not by itself."""
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_later(seconds, self._start_fetching) if seconds is not None else None
@@ -187,7 +171,7 @@ class GigaChatToken:
         return _Token(value, ends_at=now + life, renew_at=now + life - min(RENEW_BEFORE, life / 2))
 
     def _read_life(self, ends: object) -> float:
-        """Return for how many seconds to use a token that says when it ends: in milliseconds since 1970, or in seconds if only they fit."""
+        """Seconds; `ends` is in milliseconds since 1970, or in seconds if only they fit."""
         try:
             moment = float(ends) if isinstance(ends, int | float | str) and not isinstance(ends, bool) else math.nan
         except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""The two functions of seed 001 over the client of a service, and a client whose requests are all made by them (S001-7 … 18)."""
+"""The two functions of seed 001, and a client that uses them (S001-7 … 18)."""
 
 import asyncio
 import logging
@@ -16,39 +16,31 @@ log = logging.getLogger(__name__)
 
 
 class Failed(dict[str, Any]):
-    """The answer {"error": text} in place of a body, with the error that it tells of."""
+    """{"error": text}, and the error that it tells of."""
 
     def __init__(self, error: ModelClientError) -> None:
-        """Tell of this error."""
         super().__init__(error=error.reason)
         self.cause = error
 
 
 class PlainCalls:
-    """Asks models with payloads in the form of the API, which go to the service as they are."""
+    """Payloads go to the service as they are."""
 
     def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "") -> None:
-        """Ask by this client; the names are those of the models for payloads that name none."""
+        """The names are for payloads without a model."""
         self._client, self._model, self._embedding_model = client, model, embedding_model
 
     async def post_chat_completions(self, payload: JsonObject, verbose: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - the seed's words
-        """Return the standard body of /chat/completions, or {"error": text} if the request failed; never raises.
-
-        `payload` has `messages` and any other parameters; without `model` the default model is asked. With `verbose`, payload and response
-        are logged at debug level. The stack trace of an error is logged at the level critical.
-        """
+        """The standard body, or {"error": text}; never raises. `verbose` logs both at debug level."""
 
         async def ask() -> dict[str, Any]:
-            named = {"model": self._model} if self._model and not payload.get("model") else {}
-            return await self._client.post_chat_completions({**payload, **named}, verbose=verbose)
+            model_field = {"model": self._model} if self._model and not payload.get("model") else {}
+            return await self._client.post_chat_completions({**payload, **model_field}, verbose=verbose)
 
         return await _catch("chat completions", ask)
 
     async def post_embeddings(self, payload: JsonObject, verbose: bool = False) -> dict[str, Any]:  # noqa: FBT001, FBT002 - the seed's words
-        """Return the standard body of /embeddings, or {"error": text} if the request failed; never raises.
-
-        `payload` has `input`; without `model` the default embedding model is asked. `verbose` is as for `post_chat_completions`.
-        """
+        """The standard body, or {"error": text}; never raises."""
 
         async def ask() -> dict[str, Any]:
             model = payload.get("model") or self._embedding_model
@@ -60,14 +52,12 @@ class PlainCalls:
 
 
 class PlainClient:
-    """Makes each request to a service by the two functions, so that the log has what they log; an answer comes in one piece."""
+    """So that the log has what the two functions log; an answer comes in one piece."""
 
     def __init__(self, client: WireClient, *, verbose: bool = False) -> None:
-        """Ask by this client. `verbose` is for both functions."""
         self._calls, self._verbose = PlainCalls(client), verbose
 
     async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer. Raises ModelClientError."""
         clock = asyncio.get_running_loop().time
         begun = clock()
         body = await self.post_chat_completions(payload)
@@ -77,11 +67,9 @@ class PlainClient:
         return answer
 
     async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Return the body of an answer. Raises ModelClientError."""
         return _require(await self._calls.post_chat_completions(payload, verbose or self._verbose))
 
     async def post_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Return the body of an answer with vectors. Raises ModelClientError."""
         return _require(await self._calls.post_embeddings(payload, verbose or self._verbose))
 
 

@@ -1,7 +1,4 @@
-"""Translates between the port to models and the requests of one provider: OpenAI-compatible services and GigaChat.
-
-The rest of the client is shared: both speak of chat completions, streams and embeddings in the same way.
-"""
+"""Translates between the port to models and one provider's requests."""
 
 import json
 import math
@@ -29,38 +26,28 @@ from orchestrator.model_client.wide_schemas import fit_tool, join_arguments, spl
 from state.stored import JsonObject
 
 _TOO_MANY_TEXTS: Final = frozenset({400, 413, 422})
-"""With what services answer a request for vectors that has more texts than they take at once."""
 _UNKNOWN: Final[frozenset[Option]] = frozenset({"stop", "seed"})
-"""The options that GigaChat does not know."""
 _ONLY_JSON: Final = "Answer with one JSON object and nothing else."
 
 
 class WireClient(Protocol):
-    """The requests of a client of one service; `ModelClient` implements them."""
+    async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer: ...
 
-    async def stream_chat(self, payload: JsonObject, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer to a streamed request."""
+    async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]: ...
 
-    async def post_chat_completions(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Return the body of an answer that is not streamed."""
-
-    async def post_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]:
-        """Return the body of an answer with vectors."""
+    async def post_embeddings(self, payload: JsonObject, *, verbose: bool = False) -> dict[str, object]: ...
 
 
 class OpenAiProvider:
-    """An OpenAI-compatible service behind the port."""
-
     def __init__(self, client: WireClient, *, model: str = "", embedding_model: str = "", tuning: Tuning | None = None) -> None:
-        """Use this client; `model` and `embedding_model` are the names for requests that name none, `tuning` says how requests are made."""
+        """`model` and `embedding_model` are for requests that name none."""
         self.client, self.model, self.embedding_model, self.tuning = client, model, embedding_model, tuning or Tuning()
         self._portion = self.tuning.portion or self.tuning.dialect.portion
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer. A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered at all.
+        """A call of a tool that was not offered has a `problem`; UnusableAnswer if none was offered.
 
-        Thinking that a model writes in front of its answer is cut off, except for people: their engine reads the whole answer and decides
-        by all of it what is thinking.
+        Thinking in front is cut off, except for people: their engine decides what it is.
         """
         if request.role == "agent":
             answer = await self.client.stream_chat(self._build_payload(request), on_delta)
@@ -72,10 +59,7 @@ class OpenAiProvider:
         return replace(answer, calls=tuple(_check_name(call, request.tools) for call in answer.calls)) if answer.calls else answer
 
     async def _ask_briefly(self, request: ModelRequest, on_delta: OnDelta | None) -> ModelAnswer:
-        """Return the answer; one that ends at its limit too, if the request allows that.
-
-        A model that thinks first may not get to its first word within the limit, and is then asked again without one.
-        """
+        """Cut at its limit if the request allows. A model that thinks first may need to be asked without a limit."""
         try:
             return await self.client.stream_chat(self._build_payload(request), on_delta)
         except UnusableAnswer as error:
@@ -88,10 +72,7 @@ class OpenAiProvider:
         return await self.client.stream_chat(self._build_payload(unlimited), on_delta)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
-        """Return the vectors in the order of the texts. Where a service takes fewer texts at once than were sent, half as many are.
-
-        That is kept once all texts have vectors: a text that it refuses by itself says nothing about their number.
-        """
+        """In order. If a service refuses so many texts, half as many are sent, and that is kept."""
         model = self._choose_vector_model(request)
         vectors: list[Sequence[float]] = []
         tokens, portion = 0, self._portion
@@ -112,7 +93,7 @@ class OpenAiProvider:
         return EmbedAnswer(vectors=vectors, tokens=tokens, model=model)
 
     def _choose_vector_model(self, request: EmbedRequest) -> str:
-        """Return the model that is asked: for questions the one that belongs to the model whose vectors of passages are kept."""
+        """For questions the counterpart of the model for passages."""
         model = request.model or self.find_embedding_model()
         if request.purpose == "passage":
             return model
@@ -120,7 +101,6 @@ class OpenAiProvider:
         return own or self.tuning.dialect.find_question_model(model)
 
     def find_embedding_model(self) -> str:
-        """Return the name of the model that makes vectors. Raises RejectedRequest if the settings name none."""
         if not self.embedding_model:
             raise RejectedRequest("There is no embedding model: set DEFAULT_EMBEDDING_MODEL.")
         return self.embedding_model
@@ -134,13 +114,12 @@ class OpenAiProvider:
         return payload
 
     def _build_options(self, request: ModelRequest) -> dict[str, Any]:
-        """Return the fields of a request that say how to answer, with the model if the request names one; the client knows the other."""
         own = request.options.model
         return {**self.tuning.build_fields(request.options, own or self.model), **({"model": own} if own else {})}
 
 
 class GigaChatProvider(OpenAiProvider):
-    """GigaChat behind the port: `functions` in place of `tools`, and arguments that are objects. It knows no `stop` and no `seed`."""
+    """`functions` in place of `tools`, arguments as objects, no `stop`, no `seed`."""
 
     def __init__(
         self,
@@ -151,13 +130,12 @@ class GigaChatProvider(OpenAiProvider):
         tuning: Tuning | None = None,
         wide_schemas: Fit = "split",
     ) -> None:
-        """Use this client; `wide_schemas` says what is done with tools of more than eight parameters."""
-        told = replace(tuning or Tuning(dialect=GIGACHAT), omit=(tuning.omit if tuning and tuning.omit else frozenset()) | _UNKNOWN)
-        super().__init__(client, model=model, embedding_model=embedding_model, tuning=told)
+        """`wide_schemas`: tools of more than eight parameters."""
+        own_tuning = replace(tuning or Tuning(dialect=GIGACHAT), omit=(tuning.omit if tuning and tuning.omit else frozenset()) | _UNKNOWN)
+        super().__init__(client, model=model, embedding_model=embedding_model, tuning=own_tuning)
         self._fit = wide_schemas
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None) -> ModelAnswer:
-        """Return the answer, with the arguments of tool calls as the tools declare them."""
         answer = await super().chat(request, on_delta)
         if not answer.calls:
             return answer
@@ -175,7 +153,7 @@ class GigaChatProvider(OpenAiProvider):
 
 
 def _drop_state(message: JsonObject) -> JsonObject:
-    """Return a message without what another service wanted back with its calls: strict ones refuse a field that they do not know."""
+    """Strict services refuse a field that they do not know."""
     calls = message.get("tool_calls")
     if not isinstance(calls, list) or not any("state" in call for call in calls):
         return message
@@ -183,7 +161,7 @@ def _drop_state(message: JsonObject) -> JsonObject:
 
 
 def _check_name(call: ToolCall, tools: Sequence[ModelTool]) -> ToolCall:
-    """Return the call, with a problem if no tool of its name was offered."""
+    """With a problem if the tool was not offered."""
     if call.problem or any(tool.name == call.name for tool in tools):
         return call
     return replace(call, problem="no tool of this name was offered")
@@ -194,35 +172,30 @@ def _describe_tool(tool: ModelTool) -> JsonObject:
 
 
 def _to_gigachat_messages(messages: Sequence[JsonObject], tools: Sequence[ModelTool], fit: Fit) -> list[dict[str, Any]]:
-    """Return the conversation in the form of GigaChat.
-
-    It has one system message, at the beginning. A message has one call, with the state that came with it, and its result with the role
-    "function" comes right after it. Of calls that have no results in the conversation only the first is told, and none if another of the
-    same message has one.
-    """
-    made: list[dict[str, Any]] = []
+    """One system message, one call a message with its result right after. Of calls without results only the first is told."""
+    gigachat_messages: list[dict[str, Any]] = []
     at = 0
     while at < len(messages):
         message, calls = messages[at], messages[at].get("tool_calls")
         at += 1
         if not isinstance(calls, list) or not calls:
             is_result = message.get("role") == "tool"  # of no call that is known
-            made.append(_to_gigachat_result(message, str(message.get("name") or "")) if is_result else dict(message))
+            gigachat_messages.append(_to_gigachat_result(message, str(message.get("name") or "")) if is_result else dict(message))
             continue
         by_id = {str(one.get("id") or f"call-{place}"): one for place, one in enumerate(calls, start=1)}
         answered: list[tuple[JsonObject, JsonObject | None]] = []
         while at < len(messages) and messages[at].get("role") == "tool" and str(messages[at].get("tool_call_id")) in by_id:
             answered.append((by_id[str(messages[at].get("tool_call_id"))], messages[at]))
             at += 1
-        said = message.get("content") or ""
+        text = message.get("content") or ""
         for call, result in answered or [(calls[0], None)]:
             gigachat_call = _to_gigachat_call(call, tools, fit)
             state = {"functions_state_id": call["state"]} if call.get("state") else {}
-            made.append({"role": "assistant", "content": said, "function_call": gigachat_call, **state})
-            made += [_to_gigachat_result(result, gigachat_call["name"])] if result is not None else []
-            said = ""
-    instructions = [str(one.get("content") or "") for one in made if one.get("role") == "system"]
-    others = [one for one in made if one.get("role") != "system"]
+            gigachat_messages.append({"role": "assistant", "content": text, "function_call": gigachat_call, **state})
+            gigachat_messages += [_to_gigachat_result(result, gigachat_call["name"])] if result is not None else []
+            text = ""
+    instructions = [str(one.get("content") or "") for one in gigachat_messages if one.get("role") == "system"]
+    others = [one for one in gigachat_messages if one.get("role") != "system"]
     return [{"role": "system", "content": "\n\n".join(filter(None, instructions))}, *others] if instructions else others
 
 
@@ -231,7 +204,6 @@ def _to_gigachat_result(message: JsonObject, name: str) -> dict[str, Any]:
 
 
 def _to_gigachat_call(call: JsonObject, tools: Sequence[ModelTool], fit: Fit) -> dict[str, Any]:
-    """Return an earlier call with its arguments as an object, in the form in which the tool is offered now."""
     function = call.get("function", {})
     arguments, name = function.get("arguments"), str(function.get("name", ""))
     try:
@@ -251,7 +223,7 @@ def _to_json_text(content: object) -> str:
 
 
 def _add_instruction(messages: Sequence[JsonObject], instruction: str) -> list[dict[str, Any]]:
-    """Return the messages with the instruction at the end of the first one, which for GigaChat is the only place of a system message."""
+    """The first message is the only place of a system message."""
     first = dict(messages[0]) if messages else {}
     if first.get("role") == "system":
         return [{**first, "content": f"{first.get('content', '')}\n\n{instruction}"}, *map(dict, messages[1:])]
@@ -259,7 +231,7 @@ def _add_instruction(messages: Sequence[JsonObject], instruction: str) -> list[d
 
 
 def _read_vectors(body: JsonObject, count: int) -> list[list[float]]:
-    """Return the vectors in the order of the texts. Raises ModelClientError if a vector is no vector, or if their order is not certain."""
+    """In order. Raises ModelClientError if it is not certain."""
     rows = body.get("data")
     if not isinstance(rows, list) or len(rows) != count or not all(isinstance(row, Mapping) for row in rows):
         raise ModelClientError(f"The model service sent other than {count} vectors.")
@@ -283,7 +255,6 @@ def _read_vector(row: object) -> list[float]:
 
 
 def _count_tokens(body: JsonObject, texts: Sequence[str]) -> int:
-    """Return how many tokens the vectors cost, as the service says of all or, like GigaChat, of each; else an estimate."""
     rows: list[JsonObject] = body["data"]
     tokens = read_usage(body).prompt_tokens or sum(read_usage(row).prompt_tokens for row in rows)
     return tokens or sum(map(estimate_text, texts))

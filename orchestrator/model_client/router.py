@@ -1,4 +1,4 @@
-"""Chooses the provider for each request: by role or service, with a bound on calls at once, a circuit breaker and a chain of fallbacks."""
+"""Chooses the provider by role or service, with bounds, breakers and fallbacks."""
 
 import asyncio
 import logging
@@ -28,10 +28,9 @@ from orchestrator.model_client.settings import PARALLEL
 
 T = TypeVar("T")
 WAIT_FOR_PLACE: Final = 60.0
-"""Seconds that a call waits until the provider has a place for it."""
 Observed = Literal["answered", "failed", "skipped"]
 Observe = Callable[[str, Observed, float], None]
-"""Called after each call of a provider with its name, how it ended and how many seconds it took."""
+"""The provider's name, how the call ended, seconds."""
 
 log = logging.getLogger(__name__)
 
@@ -42,8 +41,6 @@ class NoPlace(ModelClientError):
 
 @dataclass(kw_only=True)
 class Route:
-    """One provider as the router uses it."""
-
     name: str
     provider: OpenAiProvider
     parallel: int = PARALLEL
@@ -51,13 +48,10 @@ class Route:
     places: asyncio.Semaphore = field(init=False)
 
     def __post_init__(self) -> None:
-        """Create the places for calls at once."""
         self.places = asyncio.Semaphore(self.parallel)
 
 
 class ModelRouter:
-    """Implements the port `Models` over the providers of this installation."""
-
     def __init__(
         self,
         routes: Sequence[Route],
@@ -66,20 +60,16 @@ class ModelRouter:
         *,
         observe: Observe = lambda *_: None,
     ) -> None:
-        """Use these providers. `roles` and `services` name the chain of providers of each; a role without one uses all in order."""
+        """`roles` and `services` name chains; a role without one uses all in order."""
         self.routes = {route.name: route for route in routes}
         self._roles, self._services, self.observe = dict(roles), dict(services or {}), observe
 
     @classmethod
     def from_client(cls, client: WireClient, *, name: str = "openai", model: str = "", embedding_model: str = "") -> "ModelRouter":
-        """Return a router with a single OpenAI-compatible provider that serves all roles."""
         return cls([Route(name=name, provider=OpenAiProvider(client, model=model, embedding_model=embedding_model))], {})
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None, *, on_restart: OnRestart | None = None) -> ModelAnswer:
-        """Return the answer of the first provider of the chain that gives one.
-
-        Once text was passed to `on_delta`, another provider is asked only if `on_restart` can take it back, which is called before.
-        """
+        """Once text was passed on, another provider is asked only if `on_restart` can take it back."""
         hidden = hide_installed(request.messages)
         request = request if hidden is request.messages else replace(request, messages=hidden)
         handed_out = False
@@ -109,29 +99,23 @@ class ModelRouter:
         return self._complete_answer(answer, request, route, tuple(failed))
 
     def _complete_answer(self, answer: ModelAnswer, request: ModelRequest, route: Route, failed: tuple[str, ...]) -> ModelAnswer:
-        """Return the answer with its provider, with those that `failed` before, and with what the provider did not say of it.
-
-        Budgets count by model and by tokens.
-        """
+        """Budgets count by model and by tokens."""
         model = answer.model or request.options.model or route.provider.model or route.name
         return replace(request.count_missing(answer), model=model, provider=route.name, failed_before=failed)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
-        """Return the vectors of the first provider of the chain that gives them."""
         if not request.texts:
             return EmbedAnswer(vectors=())
         request = replace(request, texts=hide_installed(request.texts))
         answer, route, failed = await self._ask_chain(
-            self.find_chain(request.role, request.service), lambda one: one.provider.embed(request)
+            self.find_chain(request.role, request.service), lambda candidate: candidate.provider.embed(request)
         )
         return replace(answer, provider=route.name, failed_before=tuple(failed))
 
     def find_model_name(self, request: ModelRequest) -> str:
-        """Return the name of the model that is asked first for this request, "" if it is not known."""
         return request.options.model or self.find_chain(request.role, request.service)[0].provider.model
 
     def find_chain(self, role: Role, service: str = "") -> list[Route]:
-        """Return the providers for a service or, if the settings do not name it, for the role; the first is asked first."""
         names = self._services.get(service) or self._roles.get(role) or tuple(self.routes)
         return [self.routes[name] for name in names]
 
@@ -143,7 +127,7 @@ class ModelRouter:
         *,
         within: float | None = None,
     ) -> tuple[T, Route, list[str]]:
-        """Return (answer, the provider that gave it, the names of those that failed before it); all have `within` seconds together."""
+        """All have `within` seconds together."""
         failures: dict[str, ModelClientError] = {}
         until = time.monotonic() + within if within is not None else None
         for number, route in enumerate(chain):
@@ -165,7 +149,6 @@ class ModelRouter:
         raise ProviderUnavailable("No provider answered. " + " ".join(f"{name}: {failure.reason}" for name, failure in failures.items()))
 
     async def _ask_in_time(self, route: Route, ask: Callable[[Route], Awaitable[T]], seconds: float | None) -> T:
-        """Return what the provider answers. Raises ModelClientError, also after so many seconds."""
         if seconds is None:
             return await self._ask_route(route, ask)
         watch = asyncio.timeout(seconds)
@@ -207,7 +190,6 @@ class ModelRouter:
         return answer
 
     def _skip(self, route: Route) -> ProviderUnavailable:
-        """Count a call that is not made, and return the error that says why."""
         self._tell(route, "skipped", 0.0)
         return ProviderUnavailable("The model service failed several times in a row and is left alone for a while.")
 

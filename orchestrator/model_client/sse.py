@@ -1,7 +1,4 @@
-"""Decodes a stream of server-sent events that arrives in chunks of bytes; a chunk may begin and end anywhere in an event.
-
-The module does not depend on the contents of the events.
-"""
+"""Decodes server-sent events from chunks that may end anywhere."""
 
 import codecs
 import re
@@ -14,27 +11,20 @@ _LINE_END = re.compile(r"\r\n|\n|\r(?=.)", re.DOTALL)
 
 
 class SseDecoder:
-    """Converts chunks of an event stream into the `data` of its events; other fields and comments are skipped.
-
-    Raises `ModelClientError` on bytes that are not UTF-8 and on a line longer than `MAX_LINE` (WHATWG HTML, 9.2.6).
-    """
+    """Raises `ModelClientError` on bytes that are not UTF-8 and lines over `MAX_LINE` (WHATWG HTML, 9.2.6)."""
 
     def __init__(self) -> None:
-        """Create a decoder for one stream."""
         self._utf8 = codecs.getincrementaldecoder("utf-8")()
         self._line = ""
         self._data: list[str] = []
         self._begun = False
 
     def feed(self, chunk: bytes) -> list[str]:
-        """Take the next chunk and return the data of the events that it completes, empty if there are none."""
+        """The data of the events that the chunk completes."""
         return self._take(self._decode(chunk, final=False))
 
     def close(self) -> list[str]:
-        """Return the data of the last event; an empty list if there is none.
-
-        Many servers end the stream without the blank line that should follow the last event.
-        """
+        """Many servers leave out the blank line behind the last event."""
         return self._take(self._decode(b"", final=True) + "\n\n")
 
     def _decode(self, chunk: bytes, *, final: bool) -> str:

@@ -1,7 +1,4 @@
-"""Cuts off the thinking that some models write into their answer, in front of what they have to say: <think>…</think>.
-
-Services with a parser for it send it in a field of its own, `reasoning_content` or `reasoning`, which is not read at all.
-"""
+"""Cuts off <think>…</think> in front of an answer. Services that send thinking in a field of its own are not concerned."""
 
 import re
 from dataclasses import replace
@@ -16,10 +13,7 @@ _NO_ANSWER: Final = "The model only thought and wrote no answer: raise max_token
 
 
 def drop_thinking(answer: ModelAnswer) -> ModelAnswer:
-    """Return the answer without the thinking at its beginning. Raises UnusableAnswer if there is nothing else.
-
-    Some chat templates put the opening tag into the prompt, so that only the closing one comes.
-    """
+    """Raises UnusableAnswer if nothing else is left. Some templates give only the closing tag."""
     text = answer.text
     begun, closed = _OPENED.match(text), _CLOSED.search(text)
     if begun is None and (closed is None or "<think" in text[: closed.start()].lower()):
@@ -31,19 +25,14 @@ def drop_thinking(answer: ModelAnswer) -> ModelAnswer:
 
 
 class ThinkingFilter:
-    """Passes the pieces of a streamed answer on, without the thinking at its beginning.
-
-    If only a closing tag comes, the pieces before it have been passed on; the finished answer does not have them.
-    """
+    """If only a closing tag comes, what was before it has been passed on."""
 
     def __init__(self, on_delta: OnDelta) -> None:
-        """Pass the pieces to `on_delta`."""
         self._on_delta = on_delta
         self._held = ""
         self._over = False
 
     async def take(self, piece: str) -> None:
-        """Take the next piece; what may still be thinking is held."""
         if not self._over:
             self._held += piece
             piece = self._release()
@@ -51,7 +40,7 @@ class ThinkingFilter:
             await self._on_delta(piece)
 
     def _release(self) -> str:
-        """Return what is certainly answer of the text that is held, "" if nothing is yet."""
+        """Empty if nothing is certainly answer yet."""
         if _OPENED.match(self._held) is not None:
             closed = _CLOSED.search(self._held)
             if closed is None or closed.end() == len(self._held):  # blanks may follow it

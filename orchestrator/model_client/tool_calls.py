@@ -1,7 +1,6 @@
-"""Reads the tool calls in an answer of the model, whole or in the pieces of a stream.
+"""Reads tool calls, whole or in pieces.
 
-OpenAI sends `tool_calls` whose arguments are JSON text, in pieces. GigaChat sends one `function_call` whose arguments are an object.
-Compatible services leave out the places or the ids of calls, or give all calls one place. A call never gets the arguments of another.
+Services leave out places or ids, or give all calls one place; a call never gets another's arguments.
 """
 
 import json
@@ -14,7 +13,6 @@ from state.canonical import NotCanonical, dumps, to_storable_text
 
 MAX_CALLS: Final = 128
 MAX_ARGUMENTS: Final = 200_000
-"""How many characters the arguments of all calls of an answer may have together."""
 _LONGEST_NAME: Final = 200
 
 
@@ -25,18 +23,13 @@ class _PartialCall:
     name: str = ""
     pieces: list[str] = field(default_factory=list)
     whole: str = ""
-    """The arguments as JSON text, if they came as an object."""
     problem: str = ""
 
 
 class CallCollector:
-    """Collects the tool calls of one answer.
-
-    Raises MalformedAnswer for calls that have no form, UnusableAnswer for too many calls or endless arguments, which the model made.
-    """
+    """Raises MalformedAnswer for what is no call, UnusableAnswer for too many or endless ones."""
 
     def __init__(self) -> None:
-        """Start without calls."""
         self._calls: list[_PartialCall] = []
         self._size = 0
 
@@ -44,10 +37,7 @@ class CallCollector:
         return bool(self._calls)
 
     def take(self, tool_calls: object, function_call: object) -> None:
-        """Take what a message, or a piece of one, says about calls in either form; None says nothing.
-
-        Some services send each call in both forms; the older form then says nothing new.
-        """
+        """Either form; the older one says nothing new beside the other."""
         if tool_calls is None or tool_calls == []:
             if isinstance(function_call, Mapping):
                 self._add(self._find(0, 0, "", function_call), "", function_call)
@@ -63,7 +53,7 @@ class CallCollector:
             self._add(self._find(index, position, call_id, function), call_id, function)
 
     def finish(self) -> tuple[ToolCall, ...]:
-        """Return the calls in order, each with an id of its own. What is wrong with the arguments of a call is its `problem`."""
+        """In order, with ids of their own; wrong arguments are a `problem`."""
         ids: set[str] = set()
         tool_calls: list[ToolCall] = []
         for number, call in enumerate(sorted(self._calls, key=lambda call: call.index), start=1):
@@ -75,10 +65,7 @@ class CallCollector:
         return tuple(tool_calls)
 
     def _find(self, index: int | None, position: int, call_id: str, function: Mapping[str, Any]) -> _PartialCall:
-        """Return the call to which this part belongs. `position` is its place in the list, which counts if the service gives no `index`.
-
-        Another id begins another call also in the same place; without a place and an id another name does.
-        """
+        """`position` counts without an `index`. Another id begins another call in the same place; without both, another name does."""
         name = _read_text(function, "name")
         if index is not None:
             current = _find_last(self._calls, lambda call: call.index == index)
@@ -119,7 +106,6 @@ class CallCollector:
 
 
 def _read_place(tool_call: Mapping[str, Any]) -> object:
-    """Return the place of a call, which some services write as a text."""
     index = tool_call.get("index")
     return int(index) if isinstance(index, str) and index.isdecimal() and len(index) <= len(str(MAX_CALLS)) else index
 
@@ -129,7 +115,6 @@ def _find_last(calls: Sequence[_PartialCall], fits: Callable[[_PartialCall], boo
 
 
 def _read_text(part: Mapping[str, Any], name: str) -> str:
-    """Return a short text of a call so that it can be stored, "" if there is none."""
     value = part.get(name)
     return to_storable_text(value)[:_LONGEST_NAME] if isinstance(value, str) else ""
 
@@ -146,7 +131,7 @@ def _build_call(call_id: str, partial: _PartialCall) -> ToolCall:
 
 
 def _parse_arguments(text: str) -> tuple[Mapping[str, Any], str]:
-    """Return (the arguments, what is wrong with them); a call without any arguments has none and is right."""
+    """(the arguments, what is wrong with them)."""
     if not text.strip():
         return {}, ""
     try:
@@ -168,9 +153,9 @@ def _refuse_constant(name: str) -> None:
 
 
 def _build_object(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object with these names and values. Raises ValueError if a name stands in it twice: nobody knows which value is meant."""
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    """Raises ValueError for a name that stands twice."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         twice = next(name for name, _ in pairs if sum(name == other for other, _ in pairs) > 1)
         raise ValueError(f"{twice!r} stands twice in one object")
-    return made
+    return fields

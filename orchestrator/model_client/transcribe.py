@@ -1,7 +1,4 @@
-"""Transcribes speech with an OpenAI-compatible service. Raises `ModelClientError` and no other error of its own.
-
-Recordings are not stored.
-"""
+"""Transcribes speech; recordings are not stored."""
 
 import asyncio
 import json
@@ -24,15 +21,12 @@ from orchestrator.model_client.settings import ModelSettings
 from state.trace import build_trace_headers
 
 WITHIN: Final = 60.0
-"""Seconds that the transcription of one recording may take, with all attempts."""
 MAX_ANSWER: Final = 1_000_000
 _OK: Final = 200
 _WIRE_ERRORS: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError)
 
 
 class Transcriber:
-    """Sends recordings to one service over persistent connections; close it with `aclose`."""
-
     def __init__(
         self,
         settings: ModelSettings,
@@ -41,7 +35,6 @@ class Transcriber:
         transport: httpx.AsyncBaseTransport | None = None,
         sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """Prepare the connections; `settings` hold the service's address and key. Tests replace `transport` and `sleep`."""
         self._settings = settings
         self._model = model
         self._sleep = sleep
@@ -53,14 +46,11 @@ class Transcriber:
         )
 
     async def aclose(self) -> None:
-        """Close the connections; never fails."""
+        """Never fails."""
         await self._http.aclose()
 
     async def transcribe(self, recording: bytes, *, language: str) -> str:
-        """Return the spoken words of an Ogg Opus recording as text; "" if nothing was said (POST /audio/transcriptions).
-
-        Raises `ModelClientError` for an answer that is malformed, refused, late or missing.
-        """
+        """Ogg Opus; "" if nothing was said. Raises `ModelClientError`."""
         policy = build_retry_policy(attempts=self._settings.max_attempts, deadline=WITHIN, sleep=self._sleep)
         try:
             async with asyncio.timeout(WITHIN) as scope:
@@ -94,10 +84,7 @@ class Transcriber:
 
 
 def _parse_words(content: bytes) -> str:
-    """Return the transcribed text in the body of an answer.
-
-    Raises TryAgainError if the body is not JSON (for example a proxy's error page), and ModelClientError if it has no text.
-    """
+    """Raises TryAgainError for no JSON (a proxy's page), ModelClientError without a text."""
     try:
         answer = json.loads(content)
     except (ValueError, RecursionError):

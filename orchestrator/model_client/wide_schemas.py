@@ -1,8 +1,6 @@
-"""Fits the parameters of tools to models that lose arguments of wide schemas, as GigaChat does with more than about eight properties.
+"""Fits tools to models that lose arguments of wide schemas, as GigaChat does beyond eight properties.
 
-`split` moves the properties of every wide object, at whatever depth, into nested objects of at most eight, and puts the arguments of a call
-together again, so no argument is lost; conditions that name moved properties are left out. `narrow` keeps the required properties and the
-first others.
+`split` nests them in objects of eight and joins the arguments of a call again; `narrow` keeps the required and first others.
 """
 
 import re
@@ -16,20 +14,16 @@ from orchestrator.model_client.failures import RejectedRequest
 from state.stored import JsonObject
 
 WIDEST: Final = 8
-"""How many properties an object may have."""
 MOST: Final = WIDEST**3
-"""How many properties of one object are split at most."""
 _PART: Final = "part_"
 _OF_NAMES: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _OF_MANY: Final = ("prefixItems", "anyOf", "oneOf", "allOf")
 _OF_ONE: Final = ("items", "additionalProperties", "additionalItems", "not", "if", "then", "else", "contains", "unevaluatedItems")
 _ALTERNATIVES: Final = ("anyOf", "oneOf", "allOf", "then", "else")
 _KEPT: Final = frozenset({"type", "title", "description", "$defs", "definitions", "$ref", "$schema", "$id", "$comment", "nullable"})
-"""The keywords that stay at an object whose properties were moved; `additionalProperties` and alternatives are looked at."""
 _MERGED: Final = frozenset({"type", "title", "description", "properties", "required", "$comment"})
-"""The keywords of a part of `allOf` that can be merged into the object."""
+"""Of a part of `allOf`."""
 _STAYING_REF: Final = re.compile(r"#(?:/(?:\$defs|definitions)/[^/]+)?")
-"""References that lead to the same place in the changed schema."""
 Schema = JsonObject
 Call = Callable[[Any], Any]
 
@@ -40,8 +34,6 @@ class _NotJoined(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Level:
-    """The named properties of one object, with those of `allOf` if they can be merged into it."""
-
     schema: Schema
     properties: JsonObject
     required: Sequence[str]
@@ -49,15 +41,12 @@ class _Level:
 
 
 def fit_tool(tool: ModelTool, fit: Fit) -> ModelTool:
-    """Return the tool with parameters whose objects have at most `WIDEST` properties. Raises RejectedRequest if that cannot be done."""
+    """Raises RejectedRequest."""
     return tool if fit == "keep" else replace(tool, parameters=_build_fitter(tool, fit).fitted)
 
 
 def join_arguments(call: ToolCall, tools: Sequence[ModelTool], fit: Fit) -> ToolCall:
-    """Return the call with the arguments as its tool declares them, after the model was shown the tool as `fit_tool` gives it.
-
-    An argument that stands in two parts, or a part that is no object, is a problem of the call.
-    """
+    """The inverse of `fit_tool`. What stands in two parts, or a part that is no object, is a problem."""
     tool = next((model_tool for model_tool in tools if model_tool.name == call.name), None)
     if fit != "split" or call.problem or tool is None:
         return call
@@ -68,7 +57,6 @@ def join_arguments(call: ToolCall, tools: Sequence[ModelTool], fit: Fit) -> Tool
 
 
 def split_arguments(name: str, arguments: object, tools: Sequence[ModelTool], fit: Fit) -> Any:
-    """Return arguments of an earlier call in the form in which the model is shown the tool now."""
     tool = next((model_tool for model_tool in tools if model_tool.name == name), None)
     return arguments if fit != "split" or tool is None else _build_fitter(tool, fit).split(arguments, [tool.parameters])
 
@@ -81,8 +69,6 @@ def _build_fitter(tool: ModelTool, fit: Fit) -> "_Fitter":
 
 
 class _Fitter:
-    """Changes the schema of one tool; `fitted` is the result."""
-
     def __init__(self, tool: ModelTool, fit: Fit) -> None:
         self._tool, self._root, self._narrows = tool.name, tool.parameters, fit == "narrow"
         self._part = _PART
@@ -90,10 +76,10 @@ class _Fitter:
             self._part += "_"
         self._parts = 0
         self._done: dict[int, Any] = {}
-        """The changed schemas by the identity of the original ones, which live as long as the tool; None while one is being changed."""
+        """By identity of the originals; None while one is being changed."""
         self._is_wide = any(len(self._read_level(schema).properties) > WIDEST for schema in _list_schemas(self._root))
         self._paths: dict[int, dict[str, tuple[str, ...]]] = {}
-        """Where the properties of each split object are: name → the parts that lead to it."""
+        """Name → the parts that lead to it, by split object."""
         self.fitted: dict[str, Any] = self._fit(self._root)
 
     def _fit(self, schema: object) -> Any:
@@ -105,61 +91,61 @@ class _Fitter:
             return self._done[id(schema)]
         self._done[id(schema)] = None
         level = self._read_level(schema)
-        made = _change_children(schema, self._fit)
+        fitted = _change_children(schema, self._fit)
         if self._is_wide and (target := self._resolve(schema.get("$ref"))) is not None and not _STAYING_REF.fullmatch(schema["$ref"]):
-            made = {**self._fit(target), **{name: value for name, value in made.items() if name != "$ref"}}
-        elif made.get("type") == "object" and "properties" not in made:
-            made["properties"] = {}  # GigaChat refuses an object that declares none
+            fitted = {**self._fit(target), **{name: value for name, value in fitted.items() if name != "$ref"}}
+        elif fitted.get("type") == "object" and "properties" not in fitted:
+            fitted["properties"] = {}  # GigaChat refuses an object that declares none
         if len(level.properties) > WIDEST:
-            made = self._narrow(level, made) if self._narrows else self._split_level(level, made)
-        self._done[id(schema)] = made
-        return made
+            fitted = self._narrow(level, fitted) if self._narrows else self._split_level(level, fitted)
+        self._done[id(schema)] = fitted
+        return fitted
 
     def _read_level(self, schema: Schema) -> _Level:
         properties = dict(_read_mapping(schema, "properties"))
         required = [*_read_names(schema)]
         merged: dict[str, Any] = {}
-        for one in schema.get("allOf") or () if isinstance(schema.get("allOf"), list) else ():
+        for part in schema.get("allOf") or () if isinstance(schema.get("allOf"), list) else ():
             if (
-                not isinstance(one, Mapping)
-                or not one.keys() <= _MERGED
-                or _read_mapping(one, "properties").keys() & (properties | merged).keys()
+                not isinstance(part, Mapping)
+                or not part.keys() <= _MERGED
+                or _read_mapping(part, "properties").keys() & (properties | merged).keys()
             ):
                 return _Level(schema, properties, [name for name in required if name in properties])
-            merged |= _read_mapping(one, "properties")
-            required += _read_names(one)
+            merged |= _read_mapping(part, "properties")
+            required += _read_names(part)
         whole = properties | merged
         return _Level(schema, whole, [name for name in dict.fromkeys(required) if name in whole], has_merged=bool(merged))
 
-    def _narrow(self, level: _Level, made: dict[str, Any]) -> dict[str, Any]:
+    def _narrow(self, level: _Level, fitted: dict[str, Any]) -> dict[str, Any]:
         if len(level.required) > WIDEST:
             raise RejectedRequest(
                 f"The tool {self._tool} has {len(level.required)} required parameters, and the provider takes {WIDEST}: "
                 "use wide_schemas: split."
             )
         others = [name for name in level.properties if name not in level.required][: WIDEST - len(level.required)]
-        kept = {name: self._fit(one) for name, one in level.properties.items() if name in level.required or name in others}
-        whole = {name: value for name, value in made.items() if name != "allOf" or not level.has_merged}
-        return {**whole, "properties": kept, "required": list(level.required)}
+        properties = {name: self._fit(one) for name, one in level.properties.items() if name in level.required or name in others}
+        whole = {name: value for name, value in fitted.items() if name != "allOf" or not level.has_merged}
+        return {**whole, "properties": properties, "required": list(level.required)}
 
-    def _split_level(self, level: _Level, made: dict[str, Any]) -> dict[str, Any]:
+    def _split_level(self, level: _Level, fitted: dict[str, Any]) -> dict[str, Any]:
         names = [*level.required, *(name for name in level.properties if name not in level.required)]
         if len(names) > MOST:
             raise RejectedRequest(f"The tool {self._tool} has {len(names)} parameters in one object, and at most {MOST} can be split.")
         paths: dict[str, tuple[str, ...]] = {}
         packed = self._pack(names, level, paths, ())
         self._paths[id(level.schema)] = paths
-        kept = {name: value for name, value in made.items() if name in _KEPT}
-        if made.get("additionalProperties") in (True, False):
-            kept["additionalProperties"] = made["additionalProperties"]
+        remaining = {name: value for name, value in fitted.items() if name in _KEPT}
+        if fitted.get("additionalProperties") in (True, False):
+            remaining["additionalProperties"] = fitted["additionalProperties"]
         for keyword in ("anyOf", "oneOf", *(() if level.has_merged else ("allOf",))):
-            branches = [_clean_branch(one, level.properties.keys()) for one in made.get(keyword) or ()]
+            branches = [_clean_branch(one, level.properties.keys()) for one in fitted.get(keyword) or ()]
             if branches and all(branches):
-                kept[keyword] = branches
-        return {**kept, "properties": packed["properties"], "required": packed["required"]}
+                remaining[keyword] = branches
+        return {**remaining, "properties": packed["properties"], "required": packed["required"]}
 
     def _pack(self, names: Sequence[str], level: _Level, paths: dict[str, tuple[str, ...]], at: tuple[str, ...]) -> dict[str, Any]:
-        """Return an object with these properties, in parts if they are too many; `at` are the parts in which it is itself."""
+        """In parts if they are too many; `at` is where the object stands."""
         if len(names) <= WIDEST:
             paths |= dict.fromkeys(names, at)
             properties = {name: self._fit(level.properties[name]) for name in names}
@@ -175,7 +161,7 @@ class _Fitter:
         return {"type": "object", "properties": parts, "required": [name for name, part in parts.items() if part["required"]]}
 
     def join(self, value: object, schemas: Sequence[Any]) -> Any:
-        """Return the value at this place of the arguments with all parts put together. Raises _NotJoined."""
+        """Raises _NotJoined."""
         levels = [level for schema in schemas for level in self._list_levels(schema, set())]
         if isinstance(value, Mapping):
             whole = self._merge(value) if any(id(level.schema) in self._paths for level in levels) else value
@@ -198,14 +184,14 @@ class _Fitter:
         return whole
 
     def split(self, value: object, schemas: Sequence[Any]) -> Any:
-        """Return the value at this place of the arguments with the properties of split objects in their parts."""
+        """The inverse of `join`."""
         levels = [level for schema in schemas for level in self._list_levels(schema, set())]
         if isinstance(value, list):
             return [self.split(item, _find_items(levels, place)) for place, item in enumerate(value)]
         if not isinstance(value, Mapping):
             return value
         known = [self._paths[id(level.schema)] for level in levels if id(level.schema) in self._paths]
-        paths = max(known, key=lambda one: len(one.keys() & value.keys()), default={})
+        paths = max(known, key=lambda mapping: len(mapping.keys() & value.keys()), default={})
         whole: dict[str, Any] = {}
         for name, item in value.items():
             place = whole
@@ -215,94 +201,88 @@ class _Fitter:
         return whole
 
     def _list_levels(self, schema: object, seen: set[int]) -> Iterator[_Level]:
-        """Yield the objects that a value at the place of this schema may be, with those of references and alternatives."""
         if not isinstance(schema, Mapping) or id(schema) in seen:
             return
         seen.add(id(schema))
         yield self._read_level(schema)
         yield from self._list_levels(self._resolve(schema.get("$ref")), seen)
         for keyword in _ALTERNATIVES:
-            found = schema.get(keyword)
-            for one in found if isinstance(found, list) else [found]:
-                yield from self._list_levels(one, seen)
+            alternatives = schema.get(keyword)
+            for alternative in alternatives if isinstance(alternatives, list) else [alternatives]:
+                yield from self._list_levels(alternative, seen)
 
     def _resolve(self, reference: object) -> Schema | None:
-        """Return the schema to which a reference within the tool leads, None for any other."""
-        found: object = self._root
+        """None outside of the tool."""
+        node: object = self._root
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
             return None
         for part in reference.split("/")[1:]:
             name = part.replace("~1", "/").replace("~0", "~")
-            if isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-                found = found[int(name)]
+            if isinstance(node, list) and name.isdecimal() and int(name) < len(node):
+                node = node[int(name)]
             else:
-                found = found.get(name) if isinstance(found, Mapping) else None
-        return found if isinstance(found, Mapping) else None
+                node = node.get(name) if isinstance(node, Mapping) else None
+        return node if isinstance(node, Mapping) else None
 
 
 def _change_children(schema: Schema, change: Call) -> dict[str, Any]:
-    """Return the schema with each schema directly below it changed."""
-    made = dict(schema)
+    changed = dict(schema)
     for keyword in _OF_NAMES:
-        if isinstance(made.get(keyword), Mapping):
-            made[keyword] = {name: change(one) for name, one in made[keyword].items()}
+        if isinstance(changed.get(keyword), Mapping):
+            changed[keyword] = {name: change(one) for name, one in changed[keyword].items()}
     for keyword in (*_OF_MANY, *_OF_ONE):
-        if isinstance(made.get(keyword), list):
-            made[keyword] = [change(one) for one in made[keyword]]
-        elif isinstance(made.get(keyword), Mapping):
-            made[keyword] = change(made[keyword])
-    return made
+        if isinstance(changed.get(keyword), list):
+            changed[keyword] = [change(one) for one in changed[keyword]]
+        elif isinstance(changed.get(keyword), Mapping):
+            changed[keyword] = change(changed[keyword])
+    return changed
 
 
 def _list_schemas(schema: object) -> list[Schema]:
-    """Return all schemas with keywords in a schema, itself included."""
     schemas: list[Schema] = []
 
-    def visit(one: object) -> Any:
-        if isinstance(one, Mapping):
-            schemas.append(one)
-            _change_children(one, visit)
-        return one
+    def visit(node: object) -> Any:
+        if isinstance(node, Mapping):
+            schemas.append(node)
+            _change_children(node, visit)
+        return node
 
     visit(schema)
     return schemas
 
 
 def _clean_branch(branch: object, moved: Container[str]) -> dict[str, Any]:
-    """Return an alternative of an object without what it says of properties that were moved; {} if it says nothing else of any."""
     if not isinstance(branch, Mapping):
         return {}
     own = {name: one for name, one in _read_mapping(branch, "properties").items() if name not in moved}
-    kept = {name: value for name, value in branch.items() if name in _KEPT}
+    remaining = {name: value for name, value in branch.items() if name in _KEPT}
     if own:
-        kept |= {"properties": own, "required": [name for name in _read_names(branch) if name in own]}
-    return kept if own or "$ref" in kept else {}
+        remaining |= {"properties": own, "required": [name for name in _read_names(branch) if name in own]}
+    return remaining if own or "$ref" in remaining else {}
 
 
 def _read_mapping(schema: Schema, keyword: str) -> JsonObject:
-    found = schema.get(keyword)
-    return found if isinstance(found, Mapping) else {}
+    content = schema.get(keyword)
+    return content if isinstance(content, Mapping) else {}
 
 
 def _read_names(schema: Schema) -> list[str]:
-    found = schema.get("required")
-    return [one for one in found if isinstance(one, str)] if isinstance(found, list | tuple) else []
+    names = schema.get("required")
+    return [one for one in names if isinstance(one, str)] if isinstance(names, list | tuple) else []
 
 
 def _find_children(levels: Sequence[_Level], name: str) -> list[Any]:
-    """Return the schemas of the property of this name in all objects that a value may be."""
-    named = [level.properties[name] for level in levels if name in level.properties]
-    return named or [level.schema["additionalProperties"] for level in levels if "additionalProperties" in level.schema]
+    property_schemas = [level.properties[name] for level in levels if name in level.properties]
+    return property_schemas or [level.schema["additionalProperties"] for level in levels if "additionalProperties" in level.schema]
 
 
 def _find_items(levels: Sequence[_Level], place: int) -> list[Any]:
-    """Return the schemas of the item in this place in all lists that a value may be."""
-    found: list[Any] = []
+    schemas: list[Any] = []
     for level in levels:
         for keyword in ("prefixItems", "items"):
             items = level.schema.get(keyword)
             if isinstance(items, list):
-                found += items[place : place + 1]
+                schemas += items[place : place + 1]
             elif items is not None:
-                found.append(items)
-    return found
+                schemas.append(items)
+    return schemas
