@@ -1,4 +1,4 @@
-"""Asks the document service for a person, with the role by which it opens folders (S001-58, S001-64)."""
+"""Asks the document service for a person, with the role that opens folders (S001-58, S001-64)."""
 
 from typing import Final
 
@@ -12,12 +12,10 @@ from state.stored import JsonObject
 
 SERVICE: Final = "rag"
 MOST_TEXT: Final = 2_000
-"""The most characters of a passage that are taken over."""
+"""Characters taken over of a passage."""
 
 
 class _Found(BaseModel):
-    """A good answer of POST /search."""
-
     answer: str
     chunk_title_list: list[str]
     chunk_texts: list[str]
@@ -26,24 +24,23 @@ class _Found(BaseModel):
 
 
 class DocumentClient:
-    """Asks the service what the company's documents say. It is told who asks only if it believes that; else it opens public folders."""
+    """Who asks is told only if the service believes it; else public folders answer."""
 
     def __init__(self, services: ServiceClients, *, top_k: int) -> None:
-        """Ask through these clients for `top_k` passages."""
         self._services, self._top_k = services, top_k
 
     async def ask(self, question: str, *, person: str, role: str, top_k: int | None = None) -> DocumentAnswer:
-        """Return what the documents say that people with this role may read, by `top_k` passages if it is given. Raises ServiceFailed."""
-        asked: JsonObject = {"question": question, "top_k": top_k or self._top_k}
+        """What people with this role may read. Raises ServiceFailed."""
+        payload: JsonObject = {"question": question, "top_k": top_k or self._top_k}
         if SERVICE in self._services.believed:
-            asked = {**asked, "roles": [role] if role else [], "asked_by": person}
-        body = to_storable(await self._services.post(SERVICE, "/search", asked))
+            payload = {**payload, "roles": [role] if role else [], "asked_by": person}
+        body = to_storable(await self._services.post(SERVICE, "/search", payload))
         if "error" in body:
             raise ServiceFailed(str(body["error"]))
         try:
-            found = _Found.model_validate(body)
+            reply = _Found.model_validate(body)
         except ValidationError:  # its text quotes the answer
             raise ServiceFailed("the answer has another form") from None
-        pairs = zip(found.chunk_title_list, found.chunk_texts, strict=False)
+        pairs = zip(reply.chunk_title_list, reply.chunk_texts, strict=False)
         passages = [DocumentPassage(title=title, text=text[:MOST_TEXT]) for title, text in pairs if title or text]
-        return DocumentAnswer(answer=found.answer, passages=passages, answered_by=found.answered_by, model=found.model)
+        return DocumentAnswer(answer=reply.answer, passages=passages, answered_by=reply.answered_by, model=reply.model)

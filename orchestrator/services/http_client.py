@@ -1,4 +1,4 @@
-"""Makes requests to the services beside the program (documents, haiku), in this process or at an address (S001-58, S001-68, X5)."""
+"""Requests to the services beside the program, in this process or at an address (S001-58, S001-68, X5)."""
 
 import asyncio
 import json
@@ -18,28 +18,27 @@ from state.trace import build_trace_headers
 HEALTH_SECONDS: Final = 5.0
 POST_SECONDS: Final = 10.0
 LARGEST: Final = 2_000_000
-"""The most bytes that an answer may have."""
+"""Bytes."""
 _QUOTED: Final = 300
 
 
 class ServiceClients:
-    """The services by name, each with a client that knows its address. The owner of the clients closes them."""
+    """By name. The owner of the clients closes them."""
 
     def __init__(self, clients: Mapping[str, httpx.AsyncClient], *, believed: frozenset[str] = frozenset()) -> None:
-        """Use these clients; a service without one counts as not reachable. `believed` are the services that believe who asks."""
+        """A service without a client is not reachable; `believed` believe who asks."""
         self._clients = dict(clients)
         self.believed = believed
 
     async def check_health(self, service: str) -> JsonObject:
-        """Return the body of GET /health. Raises ServiceFailed."""
+        """Raises ServiceFailed."""
         return await self._request(service, "GET", "/health", None, HEALTH_SECONDS)
 
     async def post(self, service: str, path: str, body: JsonObject) -> JsonObject:
-        """Return the body of the answer to a POST. Raises ServiceFailed, also for every status other than 2xx."""
+        """Raises ServiceFailed, also for every status other than 2xx."""
         return await self._request(service, "POST", path, body, POST_SECONDS)
 
     async def aclose(self) -> None:
-        """Close the clients."""
         for client in self._clients.values():
             await client.aclose()
 
@@ -63,7 +62,7 @@ class ServiceClients:
 
 
 def _name_cause(error: Exception) -> str:
-    """Return what went wrong, without the text of the error itself, which may quote an address with a password."""
+    """Without the text of the error, which may quote an address with a password."""
     innermost: BaseException = error
     while (deeper := innermost.__cause__ or innermost.__context__) is not None:
         innermost = deeper
@@ -88,12 +87,12 @@ async def _read_limited(response: httpx.Response) -> bytes:
 
 def _parse_object(content: bytes) -> JsonObject:
     try:
-        found = json.loads(content, parse_constant=_refuse_constant)
+        parsed = json.loads(content, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         raise ServiceFailed("the answer is not JSON") from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise ServiceFailed("the answer is not a JSON object")
-    return found
+    return parsed
 
 
 def _refuse_constant(name: str) -> None:

@@ -1,7 +1,4 @@
-"""The haiku service: a model writes the poem, code counts its syllables and words (S001-68 … 74, X7).
-
-GET /health and POST /generate_haiku {theme}. Every failure is an object with the field `error`.
-"""
+"""A model writes the poem, code counts its syllables and words (S001-68 … 74, X7). Every failure is an object with `error`."""
 
 import json
 import logging
@@ -19,16 +16,14 @@ from state.canonical import to_storable_text
 
 TEMPERATURE: Final = 0.5
 SECONDS: Final = 8.0
-"""How long all providers of the model have together: who asks waits ten seconds, and a provider that hangs leaves the next its time."""
+"""For all providers together: who asks waits ten seconds."""
 LARGEST: Final = 65_536
-"""The most bytes that a request may have."""
 _PROMPT: Final = load_lexicon("haiku").read_text("prompt")
 
 log = logging.getLogger(__name__)
 
 
 def build_app(models: Models) -> FastAPI:
-    """Return the service over these models."""
     app = FastAPI(title="Haiku", openapi_url=None, docs_url=None, redoc_url=None)
 
     @app.middleware("http")
@@ -60,7 +55,7 @@ def build_app(models: Models) -> FastAPI:
 
 
 async def write_haiku(models: Models, theme: str) -> str:
-    """Return a haiku about the theme, one line of it on each line. Raises ModelClientError, and OverBudget if the models count."""
+    """One line on each line. Raises ModelClientError, and OverBudget if the models count."""
     messages = ({"role": "system", "content": _PROMPT}, {"role": "user", "content": theme})
     options = ModelOptions(temperature=TEMPERATURE)
     answer = await models.chat(ModelRequest(messages=messages, role="tool", options=options, within=SECONDS))

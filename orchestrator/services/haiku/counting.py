@@ -1,4 +1,4 @@
-"""Counts the syllables and words of a poem by rule, in Russian and English (S001-X7). Pure."""
+"""Counts syllables and words by rule (S001-X7)."""
 
 import re
 import unicodedata
@@ -8,44 +8,37 @@ from typing import Final, NamedTuple
 from orchestrator.language.lexicon import load_lexicon
 
 _VOWELS: Final = frozenset(load_lexicon("syllables").read_text("vowels"))
-"""The vowels of Russian: each is a syllable."""
+"""Russian: each is a syllable."""
 _ENGLISH: Final = re.compile(r"[aeiouy]+")
 _SILENT_END: Final = re.compile(r"[^aeiouyl]es?$|[^aeiouytd]ed$")
-"""An "e" at the end of an English word that is not spoken, alone or before "s" or "d".
-
-So in "stone", "stones" and "called", but not in "little" and "wanted".
-"""
+"""Not spoken in "stone", "stones" and "called", but in "little" and "wanted"."""
 _SPOKEN_END: Final = re.compile(r"(?:[sxz]|ch|sh|[cg])es$")
-"""Endings whose "e" is spoken all the same: "roses", "branches", "places"."""
+"""Spoken all the same: "roses", "branches", "places"."""
 _TOKEN: Final = re.compile(r"\S+")
 _LETTERS: Final = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 
 class Counts(NamedTuple):
-    """How many syllables each line has, and how many words all lines have together."""
-
     syllables_per_line: list[int]
     total_words: int
 
 
 def count_poem(text: str) -> Counts:
-    """Return the counts of a poem; blank lines are skipped."""
     lines = [line for line in text.splitlines() if line.strip()]
     return Counts([count_line(line) for line in lines], sum(len(find_words(line)) for line in lines))
 
 
 def count_line(line: str) -> int:
-    """Return how many syllables the words of a line have."""
     return sum(count_syllables(part) for word in find_words(line) for part in _LETTERS.findall(word))
 
 
 def find_words(line: str) -> Sequence[str]:
-    """Return the words of a line: what stands between spaces and has a letter."""
+    """What stands between spaces and has a letter."""
     return [token for token in _TOKEN.findall(line) if any(map(str.isalpha, token))]
 
 
 def count_syllables(word: str) -> int:
-    """Return how many syllables a word has: its Russian vowels, and the groups of English vowels without a silent "e" at the end."""
+    """Russian vowels, and groups of English vowels without a silent "e"."""
     folded = unicodedata.normalize("NFC", "".join(sign for sign in unicodedata.normalize("NFC", word.casefold()) if sign != "\u0301"))
     russian = sum(sign in _VOWELS for sign in folded)
     plain = "".join(sign for sign in unicodedata.normalize("NFD", folded) if not unicodedata.combining(sign))

@@ -1,7 +1,4 @@
-"""Who may read which folder of the documents: `access.yaml` in the folder itself, with the roles of each folder that is not public.
-
-What the file does not say clearly is closed: an entry with wrong roles closes its folder, a file that cannot be read closes everything.
-"""
+"""`access.yaml`: the roles that may read a folder. What it does not say clearly is closed, and if it cannot be read, everything."""
 
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +12,6 @@ from orchestrator.services.rag.index.port import PUBLIC
 
 FILE_NAMES: Final = ("access.yaml", "access.yml")
 CLOSED: Final = "-"
-"""The access class of documents that nobody may read."""
 EVERYBODY: Final = "everybody"
 ROLES: Final = frozenset({"manager", "lead", "admin"})
 LARGEST: Final = 200_000
@@ -26,24 +22,20 @@ AccessCode = Literal["unreadable", "bad_roles", "bad_folder", "missing_folder", 
 
 @dataclass(frozen=True, slots=True)
 class AccessProblem:
-    """What is wrong with the file: a code, whose sentence stands in data/language/documents.yaml, and the words that fill it."""
-
     code: AccessCode
     details: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """The rules of one `access.yaml`."""
-
     classes: Mapping[str, str] = field(default_factory=dict)
-    """The access class of each folder that the file names, by `fold_name` of its path; "" is the whole."""
+    """By `fold_name` of the path; "" is the whole."""
     is_closed: bool = False
-    """Whether everything is closed because the file cannot be understood."""
+    """The file cannot be understood."""
     problems: Sequence[AccessProblem] = ()
 
     def find_class(self, path: str) -> str:
-        """Return the access class of the document with this path, which the nearest folder that the file names decides."""
+        """The nearest named folder decides."""
         if self.is_closed:
             return CLOSED
         parts = fold_name(path).split("/")[:-1]
@@ -54,22 +46,18 @@ class Access:
         return PUBLIC
 
     def find_missing(self, folders: AbstractSet[str]) -> list[AccessProblem]:
-        """Return a problem for each folder of the file that is not among `folders`, which are as `fold_name` writes them."""
         return [AccessProblem("missing_folder", {"folder": name}) for name in self.classes if name and name not in folders]
 
 
 def fold_name(path: str) -> str:
-    """Return the path of a folder or document as it is compared: composed letters, small ones."""
     return unicodedata.normalize("NFC", path).casefold()
 
 
 def close_everything(reason: str) -> Access:
-    """Return the rules that close all documents."""
     return Access(is_closed=True, problems=(AccessProblem("unreadable", {"reason": reason}),))
 
 
 def parse_access(data: bytes) -> Access:
-    """Return the rules in the bytes of the file."""
     if len(data) > LARGEST:
         return close_everything(f"more than {LARGEST} bytes")
     if not data.strip():  # a program that saves a file empties it first, and a full disk leaves it so
@@ -91,18 +79,18 @@ def _build_access(content: Mapping[object, object]) -> Access:
         folder = _find_folder(key)
         if folder is None:
             return Access(is_closed=True, problems=(AccessProblem("bad_folder", {"folder": str(key)[:100]}),))
-        found = _find_class(value)
-        if found is None or classes.get(folder, found) != found:
+        access_class = _find_class(value)
+        if access_class is None or classes.get(folder, access_class) != access_class:
             problems.append(AccessProblem("bad_roles", {"folder": folder or "."}))
-            found = CLOSED
-        roles = set(found.split(",")) - ROLES - {PUBLIC, CLOSED}
+            access_class = CLOSED
+        roles = set(access_class.split(",")) - ROLES - {PUBLIC, CLOSED}
         problems.extend(AccessProblem("unknown_role", {"role": role, "folder": folder or "."}) for role in sorted(roles))
-        classes[folder] = found
+        classes[folder] = access_class
     return Access(classes, problems=tuple(problems))
 
 
 def _find_folder(key: object) -> str | None:
-    """Return the folder that a key names, as it is compared; None if it is none inside of the documents."""
+    """As it is compared; None if it is none inside of the documents."""
     if not isinstance(key, str) or not key.strip():
         return None
     if key.strip() in _WHOLE:
@@ -114,7 +102,7 @@ def _find_folder(key: object) -> str | None:
 
 
 def _find_class(value: object) -> str | None:
-    """Return the access class of a list of roles, None if it is no such list."""
+    """None if it is no list of roles."""
     if value == EVERYBODY:
         return PUBLIC
     if not isinstance(value, list) or not all(isinstance(one, str) and one.strip() for one in value):
@@ -128,6 +116,6 @@ def _find_class(value: object) -> str | None:
 
 
 def select_classes(classes: Iterable[str], roles: Iterable[str]) -> frozenset[str]:
-    """Return those of the access classes that somebody with these roles may read."""
+    """What somebody with these roles may read."""
     owned = set(roles)
     return frozenset(class_ for class_ in classes if class_ == PUBLIC or (class_ != CLOSED and owned & set(class_.split(","))))

@@ -1,4 +1,4 @@
-"""Makes the answer to a question from the passages that were found: by a model that has nothing else, or the passages themselves."""
+"""The answer from the passages found: by a model that has nothing else, or the passages themselves."""
 
 import asyncio
 import hashlib
@@ -18,7 +18,7 @@ from orchestrator.services.rag.wording import find_locale, say
 
 AnsweredBy = Literal["model", "passages", "nothing"]
 FindModels = Callable[[str], Models]
-"""Returns the models that answer for the person with that name, "" if nobody is named: an embedding program counts their cost to them."""
+"""By the person's name, "" for nobody: the cost is counted to them."""
 _PROMPT: Final = Path(__file__).resolve().parents[3] / "data" / "rag" / "answer.md"
 _NOTHING: Final = "NOT_IN_DOCUMENTS"
 _CITATION: Final = re.compile(r"\s*\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
@@ -38,14 +38,14 @@ class WrittenAnswer:
     answered_by: AnsweredBy
     model: str = ""
     plain: str = ""
-    """The answer for those who show the passages beside it: without the titles that it cites, and without passages."""
+    """Without cited titles and passages, which stand beside it."""
 
 
 class AnswerWriter:
-    """Answers questions. Answers of models are remembered by question, passages and model."""
+    """Answers of models are remembered by question, passages and model."""
 
     def __init__(self, find_models: FindModels | None, seconds: float = 7.0) -> None:
-        """Ask the role `tool` of these models, for at most so many seconds; None: there is no model. Raises SettingsError."""
+        """None: there is no model. Raises SettingsError."""
         self._find_models, self._seconds = find_models, seconds
         self._remembered: OrderedDict[str, WrittenAnswer] = OrderedDict()
         try:
@@ -54,7 +54,7 @@ class AnswerWriter:
             raise SettingsError(f"{_PROMPT.name} is missing; copy the data folder of this version") from None
 
     async def write(self, question: str, hits: Sequence[Hit], asked_by: str, *, is_fitting: bool) -> WrittenAnswer:
-        """Return the answer to `question` from the passages; `is_fitting` says whether they may be shown as the answer without a model."""
+        """`is_fitting`: the passages may be shown as the answer."""
         if not hits:
             return self._write_nothing(question)
         if self._find_models is not None:
@@ -68,7 +68,7 @@ class AnswerWriter:
         return WrittenAnswer(text=say("nothing", find_locale(question)), answered_by="nothing", model=model)
 
     async def _ask(self, question: str, hits: Sequence[Hit], models: Models) -> WrittenAnswer | None:
-        """Return the model's answer, None if it fails or takes too long."""
+        """None if the model fails or takes too long."""
         request = ModelRequest(
             messages=self._build_messages(question, hits), role="tool", options=_OPTIONS, prose=True, within=self._seconds
         )
@@ -83,12 +83,12 @@ class AnswerWriter:
             reason = str(error) or "too slow"
             log.warning("documents: no answer of a model (%s); the passages are shown", reason, extra={"action": "documents_no_answer"})
             return None
-        written = self._read_answer(question, hits, answer.text, answer.model)
-        if written is not None:
-            self._remembered[key] = written
+        written_answer = self._read_answer(question, hits, answer.text, answer.model)
+        if written_answer is not None:
+            self._remembered[key] = written_answer
             if len(self._remembered) > _MOST_REMEMBERED:
                 self._remembered.popitem(last=False)
-        return written
+        return written_answer
 
     def _build_messages(self, question: str, hits: Sequence[Hit]) -> list[dict[str, str]]:
         marker = secrets.token_hex(6)
@@ -102,7 +102,7 @@ class AnswerWriter:
         ]
 
     def _read_answer(self, question: str, hits: Sequence[Hit], text: str, model: str) -> WrittenAnswer | None:
-        """Return the model's text with the titles that it cites in place of their numbers; None for an empty text."""
+        """Cited titles stand for numbers; None for an empty text."""
         if _NOTHING in text:
             return self._write_nothing(question, model)
         numbers = [int(one) for found in _CITATION.findall(text) for one in found.split(",")]
@@ -122,7 +122,7 @@ def _write_passages(question: str, hits: Sequence[Hit]) -> WrittenAnswer:
 
 
 def _defuse(text: str) -> str:
-    """Return `text` without marks that could pass for the end of a fence."""
+    """Without marks that could end a fence."""
     return _CONTROL.sub("", text).replace("<<<", "‹‹‹").replace(">>>", "›››")
 
 

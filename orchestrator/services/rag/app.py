@@ -1,4 +1,4 @@
-"""The HTTP interface of the document service: GET /health, POST /search, GET /documents. `EmbeddedRag` uses it without a port."""
+"""GET /health, POST /search, GET /documents; `EmbeddedRag` uses them without a port."""
 
 import hmac
 import logging
@@ -26,7 +26,7 @@ _Role = Annotated[str, Field(min_length=1, max_length=100)]
 
 
 class SearchRequest(BaseModel, frozen=True):
-    """The body of POST /search. Roles and the name of who asks count only with the service's token."""
+    """Roles and names count only with the service's token."""
 
     question: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=LONGEST_QUESTION)]
     top_k: int | None = Field(None, ge=-1_000_000, le=1_000_000)
@@ -35,22 +35,16 @@ class SearchRequest(BaseModel, frozen=True):
 
 
 class Refusal(Exception):
-    """The request is answered with this status and sentence."""
-
     def __init__(self, status: int, error: str) -> None:
-        """Store both."""
         super().__init__(error)
         self.status, self.error = status, error
 
 
 class _Endpoints:
-    """The endpoints of one service."""
-
     def __init__(self, service: RagService, token: SecretStr | None) -> None:
         self._service, self._token = service, token
 
     async def check_health(self, _: Request) -> JSONResponse:
-        """Return 200 with the number of passages, or 503 until the documents have been read once."""
         overview = await self._service.describe()
         if overview.status == "not_ready":
             return JSONResponse({"status": "not_ready"}, 503)
@@ -58,11 +52,10 @@ class _Endpoints:
         return JSONResponse({"status": "ok", **counts})
 
     async def search(self, request: Request) -> JSONResponse:
-        """Answer a question."""
         is_trusted = self._check_token(request)
         body = await _read_body(request)
         try:
-            found = await self._service.search(
+            answer = await self._service.search(
                 body.question, body.top_k, body.roles if is_trusted else (), body.asked_by if is_trusted else ""
             )
         except NotReady:
@@ -72,15 +65,15 @@ class _Endpoints:
             raise Refusal(500, "Search failed") from None
         return JSONResponse(
             {
-                "question": found.question,
-                "top_k": found.top_k,
-                "answer": found.answer,
-                "chunk_title_list": list(found.titles),
-                "chunk_texts": list(found.texts),
-                "document_names": list(found.names),
-                "plain_answer": found.plain_answer,
-                "answered_by": found.answered_by,
-                "model": found.model,
+                "question": answer.question,
+                "top_k": answer.top_k,
+                "answer": answer.answer,
+                "chunk_title_list": list(answer.titles),
+                "chunk_texts": list(answer.texts),
+                "document_names": list(answer.names),
+                "plain_answer": answer.plain_answer,
+                "answered_by": answer.answered_by,
+                "model": answer.model,
             }
         )
 
@@ -105,18 +98,18 @@ class _Endpoints:
         )
 
     def _check_token(self, request: Request) -> bool:
-        """Return whether the request has the token, False if it has none. Raises Refusal for another one."""
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
+        """False without a token. Raises Refusal for another one."""
+        scheme, _, sent_token = request.headers.get("authorization", "").partition(" ")
         if not scheme:
             return False
         known = self._token.get_secret_value() if self._token is not None else ""
-        if not known or scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), known.encode()):
+        if not known or scheme.lower() != "bearer" or not hmac.compare_digest(sent_token.strip().encode(), known.encode()):
             raise Refusal(401, "Unauthorized")
         return True
 
 
 async def _read_body(request: Request) -> SearchRequest:
-    """Return the body. Raises Refusal."""
+    """Raises Refusal."""
     body = bytearray()
     try:
         async for part in request.stream():
@@ -148,7 +141,7 @@ async def _answer_unavailable(_: Request, __: Exception) -> JSONResponse:
 
 
 def build_app(service: RagService, token: SecretStr | None = None) -> Starlette:
-    """Return the application that serves a started service. Without a token nobody can ask for other documents than the public ones."""
+    """Without a token only public documents can be asked for."""
     endpoints = _Endpoints(service, token)
     return Starlette(
         routes=[

@@ -1,4 +1,4 @@
-"""Builds the document service, and runs it inside of another program. The one entry for programs that run or embed it."""
+"""The one entry for programs that run or embed the document service."""
 
 import hashlib
 import os
@@ -26,7 +26,7 @@ _BASE_URL: Final = "http://documents.internal"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddedRag:
-    """A running service. A client with this transport and address talks to it as to one elsewhere; the token lets it name roles."""
+    """To be asked like a service elsewhere; the token lets a client name roles."""
 
     service: RagService
     transport: httpx.AsyncBaseTransport
@@ -35,7 +35,6 @@ class EmbeddedRag:
 
     @property
     def shelf(self) -> DocumentShelf:
-        """What adds documents to its folder and removes them."""
         return FolderShelf(self.service)
 
 
@@ -49,16 +48,16 @@ def build_rag_service(
     top_k: int = DEFAULT_TOP_K,
     limits: ParseLimits | None = None,
 ) -> RagService:
-    """Return the service for the documents in `folder`; it starts when it is entered. Raises IndexUnavailable and SettingsError.
+    """It starts when entered.
 
-    Each folder has an index of its own: a file in `state_dir`, or a schema if `database_url` is one of PostgreSQL.
+    Each folder has an index of its own: a file, or a schema of PostgreSQL. Raises IndexUnavailable and SettingsError.
     """
     index = open_index(folder, state_dir, database_url)
     return RagService(library=Library(folder, index, limits), find_models=find_models, embedding=embedding, default_top_k=top_k)
 
 
 def open_index(folder: Path, state_dir: Path, database_url: SecretStr | None) -> DocumentIndex:
-    """Return the index of a folder. Raises IndexUnavailable."""
+    """Raises IndexUnavailable."""
     key = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()[:12]
     url = database_url.get_secret_value() if database_url is not None else ""
     if url.startswith("postgresql"):
@@ -69,7 +68,6 @@ def open_index(folder: Path, state_dir: Path, database_url: SecretStr | None) ->
 
 
 def connect_embedded(service: RagService) -> EmbeddedRag:
-    """Return what a client in this process needs to ask a started service."""
     token = SecretStr(secrets.token_urlsafe(24))
     transport = httpx.ASGITransport(app=build_app(service, token), raise_app_exceptions=False)
     return EmbeddedRag(service=service, transport=transport, token=token)

@@ -1,4 +1,4 @@
-"""The types that the parts of the document service exchange: what a reader finds, what is indexed, and why a document is not read."""
+"""What the parts of the document service exchange."""
 
 import re
 import unicodedata
@@ -37,25 +37,23 @@ _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn"})
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of a document in reading order. A row is one line of a table, written as a sentence with the names of its columns."""
+    """A row is one line of a table as a sentence with its columns' names."""
 
     kind: BlockKind
     text: str
     level: int = 1
-    """The level of a heading: 1 is the highest."""
+    """1 is the highest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """What a reader finds in a file. The title is "" if the file itself gives none."""
-
     title: str
     blocks: tuple[Block, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A part of a document that is found and shown as one. The title names the document and the headings above the passage."""
+    """The title names the document and the headings above."""
 
     title: str
     text: str
@@ -63,7 +61,7 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a document is not read: a code, whose sentence stands in data/language/documents.yaml, and the words that fill it."""
+    """`code` has its sentence in data/language/documents.yaml."""
 
     code: ProblemCode
     details: Mapping[str, str] = field(default_factory=dict)
@@ -73,13 +71,12 @@ class UnreadableDocument(SdelkaError):
     """A document cannot be read."""
 
     def __init__(self, code: ProblemCode, **details: str) -> None:
-        """Store the problem; `details` fill its sentence."""
         super().__init__(code)
         self.problem = Problem(code, details)
 
 
 def clean_text(text: str) -> str:
-    """Return `text` as one line: control, invisible and unassigned characters removed, blanks joined."""
+    """One line, without hidden characters."""
     joined = _BLANKS.sub(" ", text)
     if joined.isprintable():
         return joined.strip()
@@ -87,6 +84,6 @@ def clean_text(text: str) -> str:
 
 
 def clean_title(text: str, longest: int = LARGEST_PART) -> str:
-    """Return `text` as a title: one line without control characters, cut to `longest` characters with an ellipsis."""
+    """One line, cut with an ellipsis."""
     cleaned = clean_text(text[: longest * 4])
     return cleaned if len(cleaned) <= longest else cleaned[: longest - 1].rstrip() + "…"

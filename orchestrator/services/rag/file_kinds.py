@@ -1,4 +1,4 @@
-"""Recognises what a file is from its first bytes and its parts, and refuses one whose name says something else."""
+"""What a file is by its first bytes; a name that says otherwise is refused."""
 
 import zipfile
 from pathlib import PurePath
@@ -25,17 +25,14 @@ _MOST_UNPACKED: Final = 300_000_000
 _MOST_PARTS: Final = 20_000
 _LARGEST_RATIO: Final = 150
 _RATIO_FROM: Final = 5_000_000
-"""Bytes of an unpacked part below which its ratio of compression does not count: tables of zeros compress well."""
+"""Bytes below which the ratio does not count: tables of zeros compress well."""
 _OLE: Final = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED: Final = "EncryptedPackage".encode("utf-16-le")
 _HTML_BEGINNINGS: Final = ("<!doctype html", "<html", "<head", "<body")
 
 
 def find_kind(file: BinaryIO, name: str) -> FileKind:
-    """Return what the open file is. Raises UnreadableDocument for what is not read or what its name belies.
-
-    A file of text without an extension that is known is read as Markdown: plain text is Markdown too.
-    """
+    """Raises UnreadableDocument. Text without a known extension is Markdown."""
     expected = _EXTENSIONS.get(PurePath(name).suffix.lower())
     file_kind = _recognize(file)
     file.seek(0)
@@ -88,12 +85,12 @@ def _recognize_archive(file: BinaryIO) -> FileKind:
         return "docx"
     if any(name.startswith("xl/workbook") for name in names):
         return "xlsx"
-    found = "slides" if "ppt/presentation.xml" in names else "open_document" if "mimetype" in names else "archive"
-    raise UnreadableDocument("unsupported", found=found)
+    file_type = "slides" if "ppt/presentation.xml" in names else "open_document" if "mimetype" in names else "archive"
+    raise UnreadableDocument("unsupported", found=file_type)
 
 
 def check_unpacked_size(parts: list[zipfile.ZipInfo]) -> None:
-    """Raise UnreadableDocument if the parts of an archive unpack to too much; a part never gives more bytes than it declares."""
+    """Raises UnreadableDocument if they unpack to too much; a part never gives more than it declares."""
     unpacked = sum(part.file_size for part in parts)
     is_bomb = any(part.file_size > _RATIO_FROM and part.file_size > _LARGEST_RATIO * max(part.compress_size, 1) for part in parts)
     if is_bomb or unpacked > _MOST_UNPACKED or len(parts) > _MOST_PARTS:

@@ -1,4 +1,4 @@
-"""Looks through the folder of documents: which files there are, what can be said of them without reading them, and the access file."""
+"""Which files the folder of documents has, without reading them, and the access file."""
 
 import os
 import re
@@ -21,7 +21,7 @@ _DEEPEST: Final = 32
 _IGNORED: Final = ("~$", ".", "Thumbs.db", "desktop.ini")
 _PART: Final = re.compile(rb"\.sdelka-[0-9a-f]{16}\.part")
 PART_SECONDS: Final = 900
-"""How old a file of `name_part` is that nobody writes any more, in seconds."""
+"""Seconds after which nobody writes such a file any more."""
 
 
 class FolderUnavailable(SdelkaError):
@@ -30,24 +30,23 @@ class FolderUnavailable(SdelkaError):
 
 @dataclass(slots=True)
 class Listing:
-    """What was found in the folder: files by path, and the folders, as `fold_name` writes them."""
+    """Folders as `fold_name` writes them."""
 
     files: dict[str, FileRecord] = field(default_factory=dict)
     folders: set[str] = field(default_factory=set)
     written: dict[str, str] = field(default_factory=dict)
-    """Each of these folders as it is written on the disk."""
+    """As it is written on the disk."""
     access_files: list[bytes] = field(default_factory=list)
     parts: list[bytes] = field(default_factory=list)
-    """Files of `name_part`, by path."""
+    """Of `name_part`."""
 
     def add_problem(self, path: bytes, problem: Problem) -> None:
-        """Add a file or folder that is not read."""
         record = build_record(path, 0, 0, problem)
         self.files[record.path] = record
 
 
 def scan_folder(root: Path) -> Listing:
-    """Return the files of the folder and its folders. Links are not followed, and named. Raises FolderUnavailable."""
+    """Links are named and not followed. Raises FolderUnavailable."""
     listing = Listing()
     base = os.fsencode(root)
     waiting: list[tuple[bytes, int]] = [(b"", 0)]
@@ -75,46 +74,45 @@ def scan_folder(root: Path) -> Listing:
 
 def _add_entry(entry: "os.DirEntry[bytes]", path: bytes, listing: Listing, waiting: list[tuple[bytes, int]], depth: int) -> None:
     try:
-        found = entry.stat(follow_symlinks=False)
+        entry_stat = entry.stat(follow_symlinks=False)
     except OSError:
         return
-    if stat.S_ISDIR(found.st_mode):
+    if stat.S_ISDIR(entry_stat.st_mode):
         if depth >= _DEEPEST:
             listing.add_problem(path, Problem("too_deep"))
             return
         listing.folders.add(fold_name(os.fsdecode(path)))
         listing.written[fold_name(os.fsdecode(path))] = os.fsdecode(path)
         waiting.append((path, depth + 1))
-    elif stat.S_ISREG(found.st_mode):
-        record = build_record(path, found.st_size, found.st_mtime_ns)
+    elif stat.S_ISREG(entry_stat.st_mode):
+        record = build_record(path, entry_stat.st_size, entry_stat.st_mtime_ns)
         listing.files[record.path] = record
     else:
-        listing.add_problem(path, Problem("link" if stat.S_ISLNK(found.st_mode) else "special"))
+        listing.add_problem(path, Problem("link" if stat.S_ISLNK(entry_stat.st_mode) else "special"))
 
 
 def name_part() -> str:
-    """Return a new name for a document that is still written; no name of another program looks like it."""
+    """No name of another program looks like it."""
     return f".sdelka-{secrets.token_hex(8)}.part"
 
 
 def remove_old_parts(root: Path, listing: Listing) -> None:
-    """Remove what a process left that was killed while it wrote a document. What cannot be removed stays."""
+    """Left by a process killed while writing. What cannot be removed stays."""
     for path in listing.parts:
         with suppress(OSError):
             whole = os.path.join(os.fsencode(root), path)
-            found = os.stat(whole, follow_symlinks=False)
-            if stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > PART_SECONDS:
+            file_stat = os.stat(whole, follow_symlinks=False)
+            if stat.S_ISREG(file_stat.st_mode) and time.time() - file_stat.st_mtime > PART_SECONDS:
                 os.unlink(whole)
 
 
 def find_access_faults(root: Path, listing: Listing) -> Sequence[AccessProblem]:
-    """Return what is wrong with the access file of the folder."""
     access = read_access(root, listing)
     return (*access.problems, *access.find_missing(listing.folders))
 
 
 def build_record(path: bytes, size: int, mtime_ns: int, problem: Problem | None = None) -> FileRecord:
-    """Return the record of the file at `path` inside of the folder. Bytes of a name that are no text are written as hexadecimal digits."""
+    """Bytes that are no text become hexadecimal digits."""
     try:
         text = path.decode("utf-8")
     except UnicodeDecodeError:
@@ -124,20 +122,20 @@ def build_record(path: bytes, size: int, mtime_ns: int, problem: Problem | None 
 
 
 def find_bytes(path: str) -> bytes:
-    """Return the path on the disk of a record's path."""
+    """The path on the disk."""
     text, mark, digits = path.rpartition("?")
     if mark and text and len(digits) % 2 == 0:
         try:
-            found = bytes.fromhex(digits)
+            name_bytes = bytes.fromhex(digits)
         except ValueError:
             return path.encode()
-        if found.decode("utf-8", "backslashreplace") == text:
-            return found
+        if name_bytes.decode("utf-8", "backslashreplace") == text:
+            return name_bytes
     return path.encode()
 
 
 def read_access(root: Path, listing: Listing) -> Access:
-    """Return the rules of the folder's access file; without one everything is public."""
+    """Without a file everything is public."""
     if not listing.access_files:
         return Access()
     if len(listing.access_files) > 1:

@@ -1,4 +1,4 @@
-"""Keeps the index like the folder of documents: finds what changed, has it read by the worker process, and stores it in small batches."""
+"""Keeps the index like the folder: the worker reads what changed, and it is stored in small batches."""
 
 import logging
 import os
@@ -23,17 +23,15 @@ from orchestrator.services.rag.wording import describe_access, describe_problem
 _BATCH_PASSAGES: Final = 2_000
 _BATCH_SECONDS: Final = 5.0
 _AHEAD: Final = 4
-"""Documents whose passages are held while others are stored."""
+"""Documents held while others are stored."""
 _RETRIED: Final = frozenset({"not_allowed", "gone"})
-"""Problems that may pass without a change of the file."""
+"""They may pass without a change of the file."""
 
 log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refreshed:
-    """What a refresh did."""
-
     files: int
     read: int = 0
     removed: int = 0
@@ -49,15 +47,13 @@ class _Batch:
     since: float = field(default_factory=time.monotonic)
 
     def is_full(self) -> bool:
-        """Whether it is time to store it."""
         return self.passages >= _BATCH_PASSAGES or time.monotonic() - self.since > _BATCH_SECONDS
 
 
 class Library:
-    """The folder of documents and its index. `refresh` blocks; one thread calls it at a time."""
+    """`refresh` blocks; one thread calls it at a time."""
 
     def __init__(self, root: Path, index: DocumentIndex, limits: ParseLimits | None = None) -> None:
-        """Keep the index like the folder `root`."""
         self.root, self.index = root.resolve(), index
         self.access_problems: Sequence[AccessProblem] = ()
         self._parser = ParserProcess(limits)
@@ -66,7 +62,7 @@ class Library:
         self._had_access_file = False
 
     def refresh(self) -> Refreshed:
-        """Bring the index up to date; without the right to update it do nothing. Raises FolderUnavailable and IndexUnavailable."""
+        """Nothing without the right to update. Raises FolderUnavailable and IndexUnavailable."""
         if not self.index.claim_updates():
             return Refreshed(files=0)
         changed, refreshed = self.apply_listing()
@@ -77,21 +73,21 @@ class Library:
         return replace(refreshed, read=len(changed))
 
     def apply_listing(self) -> tuple[list[FileRecord], Refreshed]:
-        """Store what the folder tells without reading documents: who may read what, and which are gone. Return those to read."""
+        """Without reading documents: who may read what, and which are gone. Returns those to read."""
         known, listing = self.index.load_files(), scan_folder(self.root)
         remove_old_parts(self.root, listing)
         access = self._find_access(listing)
-        found = {path: replace(file, access=access.find_class(path)) for path, file in listing.files.items()}
-        removed = [path for path in known if path not in found]
-        changed = [file for path, file in found.items() if file.problem is None and _is_changed(file, known.get(path))]
-        updated = list(self._find_updates(found, known))
+        files = {path: replace(file, access=access.find_class(path)) for path, file in listing.files.items()}
+        removed = [path for path in known if path not in files]
+        changed = [file for path, file in files.items() if file.problem is None and _is_changed(file, known.get(path))]
+        updated = list(self._find_updates(files, known))
         emptied = [StoredDocument(file, ()) for file in updated if file.problem is not None and file.problem != _find_problem(known, file)]
         file_records = [file for file in updated if file.problem is None or file.problem == _find_problem(known, file)]
         self.index.apply(IndexChanges(removed=removed, updated=file_records, stored=emptied))
-        return changed, Refreshed(files=len(found), removed=len(removed))
+        return changed, Refreshed(files=len(files), removed=len(removed))
 
     def _find_access(self, listing: Listing) -> Access:
-        """Return the rules of now. An access file that vanished counts once more: programs replace a file by removing it first."""
+        """A file that vanished counts once more: programs replace a file by removing it first."""
         access = read_access(self.root, listing)
         if not listing.access_files and self._had_access_file and self._access is not None:
             access = self._access
@@ -103,9 +99,9 @@ class Library:
         self._access, self.access_problems = access, problems
         return access
 
-    def _find_updates(self, found: Mapping[str, FileRecord], known: Mapping[str, FileRecord]) -> Iterator[FileRecord]:
-        """Return the records that change although the document is not read again."""
-        for path, file in found.items():
+    def _find_updates(self, files: Mapping[str, FileRecord], known: Mapping[str, FileRecord]) -> Iterator[FileRecord]:
+        """Without the document being read again."""
+        for path, file in files.items():
             before = known.get(path)
             if file.problem is not None:
                 if before is None or (before.problem, before.access) != (file.problem, file.access):
@@ -126,10 +122,7 @@ class Library:
         yield batch
 
     def _parse_ahead(self, changed: Sequence[FileRecord], known: Mapping[str, FileRecord]) -> Iterator[tuple[FileRecord, ParseReply]]:
-        """Return each file with what the worker says of it; the worker reads a few files ahead while passages are stored.
-
-        A file that changes meanwhile is left for the next refresh.
-        """
+        """Reads a few files ahead; one that changes meanwhile is left for the next refresh."""
         with ThreadPoolExecutor(1, thread_name_prefix="documents") as pool:
             ahead: deque[tuple[FileRecord, Future[ParseReply | None]]] = deque()
             waiting = iter(changed)
@@ -144,7 +137,7 @@ class Library:
                     yield file, reply
 
     def _parse_file(self, file: FileRecord, known: FileRecord | None) -> ParseReply | None:
-        """Return what the worker says of a file, None if it changed meanwhile or the library ends."""
+        """None if it changed meanwhile or the library ends."""
         if self._stopping.is_set():
             return None
         path = os.path.join(os.fsencode(self.root), find_bytes(file.path))
@@ -153,7 +146,6 @@ class Library:
 
     @staticmethod
     def _add_reply(file: FileRecord, known: FileRecord | None, reply: ParseReply, batch: _Batch) -> None:
-        """Add what the worker says of a file to the batch."""
         if reply.problem is None and not reply.passages:
             batch.updated.append(replace(file, digest=reply.digest))
             return
@@ -169,26 +161,24 @@ class Library:
     @staticmethod
     def _has_changed(path: bytes, file: FileRecord) -> bool:
         try:
-            found = os.stat(path, follow_symlinks=False)
+            file_stat = os.stat(path, follow_symlinks=False)
         except OSError:
             return False
-        return (found.st_size, found.st_mtime_ns) != (file.size, file.mtime_ns)
+        return (file_stat.st_size, file_stat.st_mtime_ns) != (file.size, file.mtime_ns)
 
     def list_problems(self) -> list[FileRecord]:
-        """Return the documents that could not be read, by name."""
         return sorted((file for file in self.index.load_files().values() if file.problem is not None), key=lambda file: file.name)
 
     def stop(self) -> None:
-        """End a refresh that goes on in another thread, soon."""
         self._stopping.set()
         self._parser.interrupt()
 
     def close_reader(self) -> None:
-        """End the worker process; no refresh may go on."""
+        """No refresh may go on."""
         self._parser.close()
 
     def close(self) -> None:
-        """End the worker process and close the index; no refresh may go on."""
+        """No refresh may go on."""
         self.close_reader()
         self.index.close()
 

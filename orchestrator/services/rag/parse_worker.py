@@ -1,7 +1,6 @@
-"""The process that reads documents: `python -m orchestrator.services.rag.parse_worker`. It has no secrets, few rights and little memory.
+"""Reads documents in a process without secrets, with few rights and little memory: a bad document harms nobody else.
 
-Each line on its input is a `ParseOrder`, each line of its output a `ParseReply`; both are JSON. What a document does to this process harms
-nobody else: it cannot write files, and the system ends it when it takes too much time of the processor.
+Lines of JSON: `ParseOrder` in, `ParseReply` out.
 """
 
 import contextlib
@@ -27,18 +26,18 @@ _MOST_FILES: Final = 64
 
 
 class ParseOrder(BaseModel, frozen=True):
-    """A document to read. The path is in hexadecimal digits, as names of files need not be text."""
+    """In hexadecimal digits: names need not be text."""
 
     path: str
     known_digest: str = ""
-    """The digest of the content that is indexed: the same content is not read again."""
+    """The same content is not read again."""
     cpu_seconds: float
     memory: int
     largest: int
 
 
 class ParseReply(BaseModel, frozen=True):
-    """What became of it: passages as (title, text), a problem, or neither if the content is the known one."""
+    """(title, text); neither passages nor problem if the content is known."""
 
     digest: str = ""
     passages: tuple[tuple[str, str], ...] = ()
@@ -46,7 +45,7 @@ class ParseReply(BaseModel, frozen=True):
 
 
 def read_document(path: bytes, *, known_digest: str = "", largest: int) -> ParseReply:
-    """Read the file at `path` and cut it into passages; a problem becomes part of the reply."""
+    """A problem becomes part of the reply."""
     digest = ""
     try:
         with _open_file(path, largest) as file:
@@ -67,7 +66,7 @@ def read_document(path: bytes, *, known_digest: str = "", largest: int) -> Parse
 
 
 def _open_file(path: bytes, largest: int) -> BufferedReader:
-    """Open an ordinary file. Raises UnreadableDocument for a link, a device and what cannot be opened; it waits for no pipe."""
+    """Raises UnreadableDocument; waits for no pipe."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -77,19 +76,19 @@ def _open_file(path: bytes, largest: int) -> BufferedReader:
     except OSError:
         raise UnreadableDocument("link" if os.path.islink(path) else "broken") from None
     file = os.fdopen(descriptor, "rb")
-    found = os.fstat(descriptor)
-    if stat.S_ISREG(found.st_mode) and 0 < found.st_size <= largest:
+    file_stat = os.fstat(descriptor)
+    if stat.S_ISREG(file_stat.st_mode) and 0 < file_stat.st_size <= largest:
         return file
     file.close()
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(file_stat.st_mode):
         raise UnreadableDocument("special")
-    if not found.st_size:
+    if not file_stat.st_size:
         raise UnreadableDocument("empty")
-    raise UnreadableDocument("too_large", size=str(math.ceil(found.st_size / 1e6)), limit=str(largest // 1_000_000))
+    raise UnreadableDocument("too_large", size=str(math.ceil(file_stat.st_size / 1e6)), limit=str(largest // 1_000_000))
 
 
 def _read_kind(kind: FileKind, file: BinaryIO) -> Document:
-    """Return what the reader of that kind finds; only its libraries are imported."""
+    """Imports only that reader's libraries."""
     if kind in {"pdf", "docx", "xlsx"}:
         from orchestrator.services.rag.readers.office import read_docx, read_pdf, read_xlsx  # noqa: PLC0415 - see above
 
@@ -110,7 +109,6 @@ def _load_text_reader(kind: FileKind) -> Callable[[bytes], Document]:
 
 
 def serve(orders: BinaryIO, replies: BinaryIO) -> None:
-    """Answer each order with a reply until the input ends."""
     for line in orders:
         try:
             order = ParseOrder.model_validate_json(line)
@@ -123,7 +121,7 @@ def serve(orders: BinaryIO, replies: BinaryIO) -> None:
 
 
 def _limit(order: ParseOrder) -> None:
-    """Let the next document have so much time of the processor and memory; the system ends the process that takes more time."""
+    """The system ends the process if it takes more time."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = math.ceil(used.ru_utime + used.ru_stime + order.cpu_seconds)
     for limit, soft in ((resource.RLIMIT_CPU, allowed), (resource.RLIMIT_AS, order.memory)):
@@ -133,7 +131,7 @@ def _limit(order: ParseOrder) -> None:
 
 
 def main() -> None:
-    """Serve on the standard streams. Nothing else may write to the output: libraries' own words go nowhere."""
+    """Nothing else may write to the output."""
     replies = os.fdopen(os.dup(1), "wb")
     with open(os.devnull, "wb") as nowhere:
         os.dup2(nowhere.fileno(), 1)

@@ -1,4 +1,4 @@
-"""Hands documents to a worker process and ends it when a document takes too long; the next document gets a new one."""
+"""A worker that takes too long is ended; the next document gets a new one."""
 
 import os
 import signal
@@ -19,31 +19,30 @@ _ROOT: Final = str(Path(__file__).resolve().parents[3])
 _WORKER: Final = "orchestrator.services.rag.parse_worker"
 _LONGEST_REPLY: Final = 64_000_000
 _PASSED_ON: Final = ("PATH", "LANG", "LC_ALL", "SYSTEMROOT", "PYTHONDONTWRITEBYTECODE")
-"""The variables that the worker gets: none of them holds a secret."""
+"""None holds a secret."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParseLimits:
-    """What the reading of one document may take."""
+    """For one document."""
 
     seconds: float = 60.0
     cpu_seconds: float = 45.0
     memory: int = 1_500_000_000
-    """Bytes of the worker's address space."""
+    """Bytes of address space."""
     largest: int = 50_000_000
-    """Bytes of a file."""
+    """Bytes."""
 
 
 class ParserProcess:
-    """A worker process that reads documents one after another; it is started when first needed. One thread uses it at a time."""
+    """Started when needed. One thread uses it at a time."""
 
     def __init__(self, limits: ParseLimits | None = None) -> None:
-        """Use these limits for each document."""
         self._limits = limits or ParseLimits()
         self._process: subprocess.Popen[bytes] | None = None
 
     def parse(self, path: bytes, known_digest: str = "") -> ParseReply:
-        """Return what the worker says of the file at `path`; its death is a problem of the document."""
+        """The worker's death is a problem of the document."""
         limits = self._limits
         order = ParseOrder(
             path=path.hex(), known_digest=known_digest, cpu_seconds=limits.cpu_seconds, memory=limits.memory, largest=limits.largest
@@ -64,7 +63,7 @@ class ParserProcess:
         return ParseReply(problem=Problem("too_slow" if is_slow else "crashed"))
 
     def _exchange(self, process: subprocess.Popen[bytes], order: ParseOrder) -> ParseReply | None:
-        """Send the order and return the reply, None if the worker died or says something else."""
+        """None if the worker died or says something else."""
         assert process.stdin is not None  # noqa: S101 - both are pipes
         assert process.stdout is not None  # noqa: S101 - see above
         try:
@@ -107,11 +106,10 @@ class ParserProcess:
             process.wait()
 
     def interrupt(self) -> None:
-        """End the worker while another thread waits for it; that thread then gets a reply with a problem."""
+        """The thread that waits gets a reply with a problem."""
         process = self._process
         if process is not None:
             process.kill()
 
     def close(self) -> None:
-        """End the worker."""
         self._stop_process()

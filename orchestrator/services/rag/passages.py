@@ -1,4 +1,4 @@
-"""Cuts a document into passages: along its headings, then along its sentences and rows of tables, none longer than a bound."""
+"""Cuts documents along headings, sentences and rows, none longer than a bound."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -9,7 +9,7 @@ from orchestrator.services.rag.document import LARGEST_TITLE, Block, Document, P
 from orchestrator.services.rag.sentences import split_long, split_sentences
 
 LONGEST: Final = 800
-"""Characters of a passage."""
+"""Characters."""
 MOST_PASSAGES: Final = 20_000
 MOST_CHARACTERS: Final = 8_000_000
 _SEPARATOR: Final = " › "
@@ -17,31 +17,26 @@ _SEPARATOR: Final = " › "
 
 @dataclass(slots=True)
 class _Section:
-    """The text under one path of headings while it is collected."""
-
     path: tuple[str, ...]
     pieces: list[str] = field(default_factory=list)
 
 
 def cut_passages(document: Document, name: str) -> list[Passage]:
-    """Return the passages of a document; `name` is its title if it has none of its own.
-
-    Raises UnreadableDocument if there is no text, or too much of it.
-    """
+    """`name` is the title if there is no other. Raises UnreadableDocument without text or with too much."""
     title = clean_title(document.title) or clean_title(name)
-    found: list[tuple[str, str]] = []
+    titled_texts: list[tuple[str, str]] = []
     characters = 0
     for section in _iterate_sections(document.blocks):
         parts = [title, *(part for part in section.path if part != title)]
         label = clean_title(_SEPARATOR.join(parts), LARGEST_TITLE)
         for text in _pack_pieces(section.pieces):
-            found.append((label, text))
+            titled_texts.append((label, text))
             characters += len(text)
-            if len(found) > MOST_PASSAGES or characters > MOST_CHARACTERS:
+            if len(titled_texts) > MOST_PASSAGES or characters > MOST_CHARACTERS:
                 raise UnreadableDocument("too_long")
-    if not found:
+    if not titled_texts:
         raise UnreadableDocument("no_text")
-    return list(_number_titles(found))
+    return list(_number_titles(titled_texts))
 
 
 def _iterate_sections(blocks: Iterable[Block]) -> Iterator[_Section]:
@@ -61,7 +56,7 @@ def _iterate_sections(blocks: Iterable[Block]) -> Iterator[_Section]:
 
 
 def _pack_pieces(pieces: Iterable[str]) -> Iterator[str]:
-    """Join sentences to texts that are as long as the bound allows."""
+    """As long as the bound allows."""
     text = ""
     for piece in pieces:
         for part in split_long(piece, LONGEST) if len(piece) > LONGEST else (piece,):
@@ -78,6 +73,6 @@ def _number_titles(found: list[tuple[str, str]]) -> Iterator[Passage]:
     """Return the passages; those that share a title get a number in it."""
     counts = Counter(title for title, _ in found)
     seen: Counter[str] = Counter()
-    for title, text in found:
+    for title, text in titled_texts:
         seen[title] += 1
         yield Passage(f"{title} ({seen[title]})" if counts[title] > 1 else title, text)

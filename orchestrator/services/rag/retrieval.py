@@ -1,4 +1,4 @@
-"""Finds the passages for a question: by words, by vectors where there are some, and both joined by their ranks."""
+"""By words and by vectors, joined by their ranks."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -11,39 +11,38 @@ from orchestrator.services.rag.vectors import PassageEmbedder
 
 _CANDIDATES: Final = 40
 _RANK_OFFSET: Final = 60
-"""The constant of reciprocal rank fusion: how little the first places differ."""
+"""Of reciprocal rank fusion: how little the first places differ."""
 LEAST_COVERAGE: Final = 0.33
-"""The part of the question's weight that a passage must have, below which words alone do not make it an answer."""
+"""Below this part of the question's weight words alone make no answer."""
 LEAST_SIMILARITY: Final = 0.6
-"""The cosine below which vectors alone do not make a passage an answer."""
+"""Below this cosine vectors alone make no answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieval:
-    """The best passages, best first, and whether any of them fits the question so well that it may be shown as its answer."""
+    """`is_fitting`: one may be shown as the answer."""
 
     hits: Sequence[Hit]
     is_fitting: bool
 
 
 class Retriever:
-    """Searches one index. `embedder` is None where there are no vectors."""
+    """`embedder` is None without vectors."""
 
     def __init__(self, index: DocumentIndex, embedder: PassageEmbedder | None = None) -> None:
-        """Search this index."""
         self._index, self._embedder = index, embedder
 
     async def retrieve(self, question: str, access: AbstractSet[str] | None, limit: int) -> Retrieval:
-        """Return the best `limit` passages of the classes that may be seen. Raises IndexUnavailable."""
+        """Raises IndexUnavailable."""
         by_words = await asyncio.to_thread(self.search_words, question, access, limit)
         return await self.add_nearest(by_words, question, access, limit)
 
     def search_words(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
-        """Return the passages that fit by words, as many as joining them with others needs; it blocks."""
+        """As many as joining needs; blocks."""
         return self._index.search(question, access, limit if self._embedder is None else max(_CANDIDATES, limit))
 
     async def add_nearest(self, by_words: Sequence[Hit], question: str, access: AbstractSet[str] | None, limit: int) -> Retrieval:
-        """Return the best `limit` of the passages found by words and, where there are vectors, by meaning. Raises IndexUnavailable."""
+        """By words and by meaning. Raises IndexUnavailable."""
         if self._embedder is None:
             return Retrieval(by_words, _is_fitting(by_words))
         nearest = await self._embedder.find_nearest(question, access, max(_CANDIDATES, limit))
@@ -60,12 +59,12 @@ class Retriever:
 
 
 def fuse_ranks(rankings: Sequence[Sequence[int]]) -> list[int]:
-    """Return the members of the rankings by reciprocal rank fusion, best first; among equals the earlier ranking counts."""
+    """Among equals the earlier ranking counts."""
     scores: dict[int, float] = {}
     for ranking in rankings:
-        for rank, one in enumerate(ranking, 1):
-            scores[one] = scores.get(one, 0.0) + 1 / (_RANK_OFFSET + rank)
-    return sorted(scores, key=lambda one: -scores[one])
+        for rank, member in enumerate(ranking, 1):
+            scores[member] = scores.get(member, 0.0) + 1 / (_RANK_OFFSET + rank)
+    return sorted(scores, key=lambda member: -scores[member])
 
 
 def _is_fitting(hits: Sequence[Hit]) -> bool:

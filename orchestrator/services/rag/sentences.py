@@ -1,4 +1,4 @@
-"""Splits text into sentences. The point of an abbreviation («т.е.», «ст. 5», «500 руб.») and that of an initial ends none."""
+"""Points of abbreviations («ст. 5») and initials end no sentence."""
 
 import re
 from functools import cache
@@ -18,20 +18,19 @@ def _load_abbreviations() -> tuple[frozenset[str], frozenset[str]]:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of `text`, which is one paragraph, without blanks at their ends."""
-    found: list[str] = []
+    sentences: list[str] = []
     start = 0
     for match in _END.finditer(text):
         if match[1] == "." and not _is_end(text, start, match.start(1), match.end()):
             continue
-        found.append(text[start : match.end()].strip())
+        sentences.append(text[start : match.end()].strip())
         start = match.end()
-    found.append(text[start:].strip())
-    return [sentence for sentence in found if sentence]
+    sentences.append(text[start:].strip())
+    return [sentence for sentence in sentences if sentence]
 
 
 def _is_end(text: str, start: int, point: int, after: int) -> bool:
-    """Return whether the point at `point` ends a sentence that begins at `start`; the next word begins at `after`."""
+    """`point` and `after` (the next word) are places."""
     following = text[after : after + 1]
     if following.islower():
         return False
@@ -49,7 +48,7 @@ def _is_end(text: str, start: int, point: int, after: int) -> bool:
 
 
 def split_long(sentence: str, longest: int) -> list[str]:
-    """Return `sentence` in pieces of at most `longest` characters, cut at a semicolon, comma or blank where there is one."""
+    """At a semicolon, comma or blank where there is one."""
     pieces: list[str] = []
     rest = sentence
     while len(rest) > longest:

@@ -1,8 +1,4 @@
-"""Adds documents to the folder of a document service and removes them, for a person who does that by chat.
-
-A new file is written under a name that the service leaves out, made durable, and then given its own name, without overwriting another
-one. No link is followed: each folder on the way is opened from the one before it.
-"""
+"""A new file is written under a hidden name, made durable, then renamed without overwriting; no link is followed."""
 
 import asyncio
 import errno
@@ -25,51 +21,43 @@ from orchestrator.services.rag.wording import describe_problem
 
 T = TypeVar("T")
 PATIENCE: Final = 20.0
-"""Seconds to wait for a document to be read before it is told that it will be."""
+"""Seconds, before it is told that the document will be read."""
 _LOCALES: Final = ("ru", "en")
 _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK, errno.EXDEV, errno.EINVAL})
-"""What file systems answer that give a file one name only, such as exFAT and some network shares."""
+"""File systems that give a file one name only, such as exFAT."""
 
 
 class FolderShelf:
-    """The folder of a document service; implements `DocumentShelf`."""
+    """Implements `DocumentShelf`."""
 
     def __init__(self, service: RagService, *, patience: float = PATIENCE) -> None:
-        """Change the folder of this service."""
         self._service, self._patience = service, patience
         self._root = service.library.root
         self._changing = threading.Lock()
-        """Held while a document is stored or removed: of two that change the same one, the second must see the first."""
+        """Of two changes of one document, the second must see the first."""
 
     async def list_documents(self) -> Sequence[ShelfDocument]:
-        """Return all documents, by path."""
         return await self._call(self._list_documents)
 
     async def find_folder(self, name: str) -> str | None:
-        """Return the path of the folder that `name` means, without regard to case; None if there is none."""
         listing = await self._call(lambda: scan_folder(self._root))
         return listing.written.get(fold_name(name.strip().strip("/")))
 
     async def find_document(self, path: str) -> ShelfDocument | None:
-        """Return the document at this path, also if its name is written in other letters of the same kind; None if there is none."""
-        wanted = fold_name(path)
-        return next((document for document in await self.list_documents() if fold_name(document.path) == wanted), None)
+        folded_path = fold_name(path)
+        return next((document for document in await self.list_documents() if fold_name(document.path) == folded_path), None)
 
     async def find_readers(self, path: str) -> frozenset[str] | None:
-        """Return the roles that may read a document at this path, None for everybody."""
         access = await self._call(lambda: read_access(self._root, scan_folder(self._root)))
         return _to_readers(access.find_class(path))
 
     async def add_document(self, path: str, content: bytes, *, replaces: str = "") -> AddResult:
-        """Store a document. One that is there is replaced only if `replaces` is its stamp. Equal content changes nothing."""
         return await self._call(lambda: self._add(path, content, replaces))
 
     async def remove_document(self, path: str, *, stamp: str) -> RemoveResult:
-        """Remove the document if this is its stamp."""
         return await self._call(lambda: self._remove(path, stamp))
 
     async def wait_until_read(self, path: str) -> ShelfDocument | None:
-        """Let the document be read, and return it as it is then; after a while also if it is still waiting."""
         with suppress(TimeoutError, SdelkaError):  # another process may update the index, or it cannot be used now
             async with asyncio.timeout(self._patience):
                 await self._service.refresh()
@@ -101,21 +89,21 @@ class FolderShelf:
                 return "changed" if replaces else "exists"
             if not replaces and _is_taken(folder, name):
                 return "exists"
-            made = name_part()
+            part_name = name_part()
             try:
-                _write(folder, made, content)
+                _write(folder, part_name, content)
                 if replaces and _find_stamp(folder, name) != replaces:  # somebody else changed it while the new one was written
                     return "changed"
                 if replaces:
-                    os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+                    os.replace(part_name, name, src_dir_fd=folder, dst_dir_fd=folder)
                 else:
-                    _move_without_overwriting(folder, made, name)
+                    _move_without_overwriting(folder, part_name, name)
                 _sync_folder(folder)
             except FileExistsError:
                 return "exists"
             finally:
                 with suppress(OSError):  # what stays is removed later
-                    os.unlink(made, dir_fd=folder)
+                    os.unlink(part_name, dir_fd=folder)
         return "replaced" if replaces else "added"
 
     def _remove(self, path: str, stamp: str) -> RemoveResult:
@@ -157,14 +145,14 @@ def _format_stamp(size: int, mtime_ns: int) -> str:
 
 
 def _check_name(name: str, *, is_top: bool) -> None:
-    """Raise ShelfFailed for a name that no document has: the rules of access stand in such a file, and must not change by chat."""
+    """Raises ShelfFailed for no document, such as the access file."""
     if name.startswith((".", "~$")) or (is_top and fold_name(name) in FILE_NAMES):
         raise ShelfFailed(f"{name} is no document")
 
 
 @contextmanager
 def _open_folder(root: Path, folders: Sequence[str]) -> Iterator[int]:
-    """Open a folder below the root, each from the one before it, so that no link leads elsewhere. Raises OSError."""
+    """Each folder from the one before it, so that no link leads elsewhere. Raises OSError."""
     opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for name in folders:
@@ -178,7 +166,7 @@ def _open_folder(root: Path, folders: Sequence[str]) -> Iterator[int]:
 
 @contextmanager
 def _lock_folder(root: Path) -> Iterator[None]:
-    """Keep the other processes out that change this folder. Not every network share has locks; there the stamps must do."""
+    """Not every network share has locks; there the stamps must do."""
     opened = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
     try:
         with suppress(OSError):
@@ -189,26 +177,26 @@ def _lock_folder(root: Path) -> Iterator[None]:
 
 
 def _sync_folder(folder: int) -> None:
-    """Make new names durable where that is possible. The change is made already, so an error must not be told as if it were not."""
+    """The change is made already, so an error must not be told."""
     with suppress(OSError):
         os.fsync(folder)
 
 
 def _is_taken(folder: int, name: str) -> bool:
-    """Return whether the folder has this name in other letters of the same kind: some systems take both for one file."""
-    wanted = fold_name(name)
-    return any(fold_name(one) == wanted for one in os.listdir(folder))
+    """Some systems take such names for one file."""
+    folded_name = fold_name(name)
+    return any(fold_name(one) == folded_name for one in os.listdir(folder))
 
 
 def _find_stamp(folder: int, name: str) -> str:
-    """Return the stamp of a file, "" if there is none. Raises ShelfFailed for what is no file."""
+    """Empty if there is none. Raises ShelfFailed for what is no file."""
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        file_stat = os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:
         return ""
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(file_stat.st_mode):
         raise ShelfFailed(f"{name} is no file")
-    return _format_stamp(found.st_size, found.st_mtime_ns)
+    return _format_stamp(file_stat.st_size, file_stat.st_mtime_ns)
 
 
 def _read(folder: int, name: str, most: int) -> bytes:
@@ -224,27 +212,27 @@ def _write(folder: int, name: str, content: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _move_without_overwriting(folder: int, made: str, name: str) -> None:
-    """Give the file its name. Raises FileExistsError if another one has it. Renaming would overwrite that one."""
+def _move_without_overwriting(folder: int, part_name: str, name: str) -> None:
+    """Raises FileExistsError; renaming would overwrite."""
     try:
-        os.link(made, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
+        os.link(part_name, name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=False)
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        _replace_placeholder(folder, made, name)
+        _replace_placeholder(folder, part_name, name)
 
 
-def _replace_placeholder(folder: int, made: str, name: str) -> None:
-    """Give the file its name where a file has one name only: an empty file takes the name, which fails if there is one, and is replaced.
+def _replace_placeholder(folder: int, part_name: str, name: str) -> None:
+    """An empty file takes the name and is replaced.
 
-    A process that is killed in between leaves the empty file, which is listed as such.
+    A process killed in between leaves the empty file.
     """
     with os.fdopen(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o640, dir_fd=folder), "wb") as placeholder:
         ours = os.fstat(placeholder.fileno())
     if not _is_empty(folder, name, ours.st_ino):
         raise FileExistsError
     try:
-        os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.replace(part_name, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         if _is_empty(folder, name, ours.st_ino):
             os.unlink(name, dir_fd=folder)
@@ -252,6 +240,6 @@ def _replace_placeholder(folder: int, made: str, name: str) -> None:
 
 
 def _is_empty(folder: int, name: str, number: int) -> bool:
-    """Return whether the name still is that of this file, and nobody has written into it."""
-    found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-    return (found.st_ino, found.st_size) == (number, 0)
+    """Nobody has written into it."""
+    file_stat = os.stat(name, dir_fd=folder, follow_symlinks=False)
+    return (file_stat.st_ino, file_stat.st_size) == (number, 0)

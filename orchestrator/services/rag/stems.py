@@ -1,4 +1,4 @@
-"""Turns text into the terms that are indexed and asked for: Russian and English stems, whole numbers, codes in one spelling."""
+"""Terms: Russian and English stems, numbers, codes in one spelling."""
 
 import re
 from functools import cache
@@ -16,7 +16,7 @@ _DIGIT: Final = re.compile(r"\d")
 _NOT_PLAIN: Final = re.compile(r"[\W_]+")
 _LONGEST: Final = 40
 MOST_ASKED: Final = 60
-"""How many different words of a question are read: for each the index is asked how frequent it is."""
+"""For each the index is asked how frequent it is."""
 _MOST_REMEMBERED: Final = 200_000
 
 _stemmed: dict[str, str] = {}
@@ -29,18 +29,18 @@ def _load_stemmers() -> tuple[snowballstemmer.RussianStemmer, snowballstemmer.En
 
 @cache
 def _load_lookalikes() -> dict[int, str]:
-    """Return the letters of codes that look alike in both alphabets: people write either without knowing."""
+    """People write either without knowing."""
     return {ord(letter): latin for letter, latin in load_lexicon("documents").read_table("lookalikes").items()}
 
 
 @cache
 def load_stop_words() -> frozenset[str]:
-    """Return the words that say nothing about what a question is about."""
+    """They say nothing of a question's subject."""
     return frozenset(load_lexicon("documents").read_words("stop_words"))
 
 
 def find_terms(text: str) -> list[str]:
-    """Return the terms of a text in its order."""
+    """In order."""
     plain = _normalize(text)
     known = _stemmed.get
     terms = [known(word) or stem_word(word) for word in _WORD.findall(plain)]
@@ -50,12 +50,12 @@ def find_terms(text: str) -> list[str]:
 
 
 def find_name_words(name: str) -> str:
-    """Return the words of a file's name and of its folders, by which people look for it too: its title may say the same in others."""
+    """Also of its folders: people look for a file by them."""
     return name.rpartition(".")[0].replace("/", " ") if "." in name.rpartition("/")[2] else name.replace("/", " ")
 
 
 def find_question_terms(question: str) -> list[str]:
-    """Return the first different terms of a question without the words that say nothing, unless it has only such words."""
+    """Without words that say nothing, unless there are no others."""
     plain = _normalize(question)
     words = _WORD.findall(plain)
     stop = load_stop_words()
@@ -64,30 +64,30 @@ def find_question_terms(question: str) -> list[str]:
 
 
 def list_words(text: str) -> list[str]:
-    """Return the words of a text as they are written, and its codes, for an index that makes stems itself."""
+    """As written, and codes, for an index that makes stems itself."""
     plain = _normalize(text)
     return [*(stem_word(word) if word[0].isdigit() else word for word in _WORD.findall(plain)), *_find_codes(plain)]
 
 
 def list_question_words(question: str) -> list[str]:
-    """Return the different words of a question as they are written, without those that say nothing, unless it has only such words."""
+    """As written, without words that say nothing, unless there are no others."""
     words, stop = list_words(question), load_stop_words()
     return list(dict.fromkeys([word for word in words if word not in stop] or words))[:MOST_ASKED]
 
 
 def _normalize(text: str) -> str:
     lowered = text.lower().replace(YO, PLAIN_YE)
-    return _GROUPED.sub(lambda found: _NOT_PLAIN.sub("", found[0]), lowered) if _DIGIT.search(lowered) else lowered
+    return _GROUPED.sub(lambda match: _NOT_PLAIN.sub("", match[0]), lowered) if _DIGIT.search(lowered) else lowered
 
 
 def _find_codes(plain: str) -> list[str]:
-    """Return the codes of a normalized text, such as that of an article, without the signs in them: letters and digits together."""
+    """Letters and digits together, such as an article's."""
     codes = (_NOT_PLAIN.sub("", found) for found in _CODE.findall(plain))
     return [code.translate(_load_lookalikes())[:_LONGEST] for code in codes if not code.isdigit() and not code.isalpha()]
 
 
 def stem_word(word: str) -> str:
-    """Return the stem of a word in small letters; a number stays as it is, with a point for its decimals."""
+    """A number stays, with a point for its decimals."""
     known = _stemmed.get(word)
     if known is not None:
         return known

@@ -1,4 +1,4 @@
-"""Vectors of passages by the role `embedding`: made in small batches for what has none yet, and compared with that of a question."""
+"""Vectors by the role `embedding`, made in small batches."""
 
 import asyncio
 import logging
@@ -25,45 +25,44 @@ log = logging.getLogger(__name__)
 
 
 class PassageEmbedder:
-    """Makes the vectors of passages and finds the nearest ones. A provider that fails is left alone for a while; words are enough then."""
+    """A provider that fails rests; words are enough then."""
 
     def __init__(self, index: DocumentIndex, models: Models, model: str) -> None:
-        """Ask the role `embedding` of `models` for vectors by the model of that name."""
         self._index, self._models, self._model = index, models, model
         self._loaded: tuple[int, PassageVectors] | None = None
         self._pause = 0.0
         self._resume_at = 0.0
 
     async def update(self) -> int:
-        """Make the vectors that are missing and return how many; a failure ends it for now and is only logged."""
-        made = 0
-        told = time.monotonic()
+        """Returns how many were made; a failure is only logged."""
+        count = 0
+        told_at = time.monotonic()
         while time.monotonic() >= self._resume_at:
             missing = await asyncio.to_thread(self._index.list_texts_without_vectors, self._model, _STORED_TOGETHER)
             vectors = await self._embed_all(list(missing.items()))
             if vectors:
                 await asyncio.to_thread(self._index.store_vectors, self._model, vectors)
-                made += len(vectors)
+                count += len(vectors)
             if len(vectors) < len(missing) or not missing:
                 break
-            if time.monotonic() - told > _PROGRESS_SECONDS:
-                told = time.monotonic()
-                log.info("documents: vectors of %d passages made", made, extra={"action": "documents_vectors"})
-        return made
+            if time.monotonic() - told_at > _PROGRESS_SECONDS:
+                told_at = time.monotonic()
+                log.info("documents: vectors of %d passages made", count, extra={"action": "documents_vectors"})
+        return count
 
     async def _embed_all(self, texts: Sequence[tuple[str, str]]) -> dict[str, Vectors]:
-        """Return the vectors by the hash of their text, until the provider fails."""
-        made: dict[str, Vectors] = {}
+        """By hash, until the provider fails."""
+        vectors_by_hash: dict[str, Vectors] = {}
         for start in range(0, len(texts), BATCH):
             batch = texts[start : start + BATCH]
             vectors = await self._embed([text for _, text in batch])
             if vectors is None:
                 break
-            made.update(zip((key for key, _ in batch), vectors, strict=True))
-        return made
+            vectors_by_hash.update(zip((key for key, _ in batch), vectors, strict=True))
+        return vectors_by_hash
 
     async def _embed(self, texts: Sequence[str], purpose: Purpose = "passage") -> list[Vectors] | None:
-        """Return the vectors of the texts, None if the provider fails or answers something else."""
+        """None if the provider fails or answers something else."""
         try:
             answer = await self._models.embed(EmbedRequest(texts=texts, purpose=purpose, model=self._model))
             vectors = [np.asarray(vector, dtype=np.float32) for vector in answer.vectors]
@@ -79,11 +78,11 @@ class PassageEmbedder:
     def _rest(self, reason: str) -> None:
         self._pause = min(max(_FIRST_PAUSE, self._pause * 2), _LONGEST_PAUSE)
         self._resume_at = time.monotonic() + self._pause
-        told = "documents: no vectors (%s); words are searched alone, next attempt in %.0f s"
-        log.warning(told, reason, self._pause, extra={"action": "documents_no_vectors"})
+        message = "documents: no vectors (%s); words are searched alone, next attempt in %.0f s"
+        log.warning(message, reason, self._pause, extra={"action": "documents_no_vectors"})
 
     async def find_nearest(self, question: str, access: AbstractSet[str] | None, limit: int) -> list[tuple[int, float]]:
-        """Return (passage, cosine) of the nearest passages that may be seen, nearest first; none if vectors cannot be had."""
+        """(passage, cosine), nearest first; none if vectors cannot be had."""
         if time.monotonic() < self._resume_at:
             return []
         try:
@@ -91,18 +90,18 @@ class PassageEmbedder:
             if not len(vectors.ids):
                 return []
             async with asyncio.timeout(_QUESTION_SECONDS):
-                asked = await self._embed([question], "question")
+                question_vectors = await self._embed([question], "question")
         except TimeoutError:
             self._rest("no answer within two seconds")
             return []
         except IndexUnavailable:
             return []
-        if not asked or asked[0].size != vectors.matrix.shape[1]:
+        if not question_vectors or question_vectors[0].size != vectors.matrix.shape[1]:
             return []
-        return await asyncio.to_thread(_rank, vectors, asked[0], access, limit)
+        return await asyncio.to_thread(_rank, vectors, question_vectors[0], access, limit)
 
     def _load(self) -> PassageVectors:
-        """Return the vectors of all passages; they are read again only when the index has changed."""
+        """Read again only when the index has changed."""
         revision = self._index.find_revision()
         if self._loaded is None or self._loaded[0] != revision:
             self._loaded = (revision, self._index.load_vectors(self._model))

@@ -1,4 +1,4 @@
-"""What both implementations of the index share: how problems, texts and vectors are stored."""
+"""How both indexes store problems, texts and vectors."""
 
 import hashlib
 from collections.abc import Iterable, Sequence
@@ -15,17 +15,16 @@ _PROBLEM: Final = TypeAdapter(Problem)
 
 
 def write_problem(problem: Problem | None) -> tuple[str, str]:
-    """Return (code, details as JSON) of a problem."""
+    """(code, details as JSON)."""
     return ("", "") if problem is None else (problem.code, orjson.dumps(dict(problem.details)).decode())
 
 
 def read_problem(code: str, details: str) -> Problem | None:
-    """Return the problem that `write_problem` wrote."""
     return _PROBLEM.validate_python({"code": code, "details": orjson.loads(details or "{}")}) if code else None
 
 
 LOAD_FILES: Final = "SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents"
-"""The query whose rows `read_files` reads."""
+"""For `read_files`."""
 
 
 def read_files(rows: Iterable[Sequence[Any]]) -> dict[str, FileRecord]:
@@ -39,18 +38,18 @@ def read_files(rows: Iterable[Sequence[Any]]) -> dict[str, FileRecord]:
 
 
 def hash_passage(passage: Passage) -> str:
-    """Return the hash of what is embedded of a passage."""
     return hashlib.sha256(build_embedded_text(passage.title, passage.text).encode("utf-8", "replace")).hexdigest()
 
 
 def build_embedded_text(title: str, text: str) -> str:
-    """Return the text of a passage whose vector is made."""
     return f"{title}\n{text}"
 
 
 def build_vectors(rows: Sequence[tuple[int, str, Vectors]]) -> PassageVectors:
-    """Return the vectors of rows (id, access, vector) with the length 1; those of another size than the first are left out."""
-    kept = [row for row in rows if len(row[2]) == len(rows[0][2])]
-    matrix = np.stack([row[2] for row in kept]).astype(np.float32) if kept else np.zeros((0, 1), dtype=np.float32)
+    """Of length 1; vectors of another size than the first are left out."""
+    same_size = [row for row in rows if len(row[2]) == len(rows[0][2])]
+    matrix = np.stack([row[2] for row in same_size]).astype(np.float32) if same_size else np.zeros((0, 1), dtype=np.float32)
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
-    return PassageVectors(np.array([row[0] for row in kept], dtype=np.int64), [row[1] for row in kept], matrix / np.maximum(norms, 1e-12))
+    return PassageVectors(
+        np.array([row[0] for row in same_size], dtype=np.int64), [row[1] for row in same_size], matrix / np.maximum(norms, 1e-12)
+    )

@@ -1,5 +1,3 @@
-"""The port to the index of documents, which SQLite and PostgreSQL implement, and the types that it takes and gives."""
-
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -12,9 +10,9 @@ from orchestrator.domain.errors import SdelkaError
 from orchestrator.services.rag.document import Passage, Problem
 
 FORMAT: Final = 3
-"""The version of what is stored; an index of another version is built anew. Raise it when terms or passages are made or kept otherwise."""
+"""An index of another version is built anew. Raise it when terms or passages change."""
 PUBLIC: Final = ""
-"""The access class of documents that everybody may read."""
+"""Everybody may read them."""
 Vectors = NDArray[np.float32]
 
 
@@ -24,7 +22,7 @@ class IndexUnavailable(SdelkaError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileRecord:
-    """What the index knows of a file. `path` is its key, `name` what people read."""
+    """`path` is its key, `name` what people read."""
 
     path: str
     name: str
@@ -32,52 +30,44 @@ class FileRecord:
     mtime_ns: int
     digest: str = ""
     access: str = PUBLIC
-    """The class of those who may read it, see `access.py`."""
+    """See `access.py`."""
     problem: Problem | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class StoredDocument:
-    """A file with its passages, which replace those that are indexed."""
-
     file: FileRecord
     passages: Sequence[Passage]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexChanges:
-    """Changes that become visible together."""
-
     removed: Sequence[str] = ()
-    """Paths of files that are gone."""
+    """Files that are gone."""
     updated: Sequence[FileRecord] = ()
-    """Files whose passages stay as they are."""
+    """Their passages stay."""
     stored: Sequence[StoredDocument] = ()
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changes."""
         return not (self.removed or self.updated or self.stored)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A passage that was found."""
-
     passage_id: int
     name: str
-    """The name of its document's file."""
     title: str
     text: str
     coverage: float = 0.0
-    """How much of what the question says stands in the passage, 0 to 1; rare words count more."""
+    """0 to 1; rare words count more."""
     similarity: float = 0.0
-    """The cosine of the vectors of question and passage, 0 if vectors were not compared."""
+    """0 if vectors were not compared."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassageVectors:
-    """The vectors of passages, a row each, in the order of `ids`; `access` are the classes of their documents."""
+    """In the order of `ids`."""
 
     ids: NDArray[np.int64]
     access: Sequence[str]
@@ -85,46 +75,39 @@ class PassageVectors:
 
 
 class DocumentIndex(Protocol):
-    """Stores passages and finds them. Methods block and may be called by several threads; they raise IndexUnavailable."""
+    """Methods block, may be called by several threads, and raise IndexUnavailable."""
 
-    def load_files(self) -> Mapping[str, FileRecord]:
-        """Return what is known of all files, by path."""
+    def load_files(self) -> Mapping[str, FileRecord]: ...
 
     def apply(self, changes: IndexChanges) -> None:
-        """Store the changes in one transaction."""
+        """In one transaction."""
 
-    def mark_complete(self) -> None:
-        """Remember that all documents of the folder have been read once."""
+    def mark_complete(self) -> None: ...
 
-    def is_complete(self) -> bool:
-        """Return whether all documents have been read once."""
+    def is_complete(self) -> bool: ...
 
-    def count_passages(self) -> int:
-        """Return how many passages there are."""
+    def count_passages(self) -> int: ...
 
     def find_revision(self) -> int:
-        """Return a number that grows with each change of passages or of who may read them."""
+        """Grows with each change."""
 
     def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
-        """Return the passages that fit the words of the question best, best first.
-
-        `access` are the classes of documents that may be seen; None means all documents.
-        """
+        """Best first. `access`: classes that may be seen; None means all."""
 
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
-        """Return the passages with these ids; those that are gone or of a class that may not be seen are left out."""
+        """Without those that are gone or may not be seen."""
 
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
-        """Return texts whose vectors by that model are not stored, by the hash of the text."""
+        """By hash of the text."""
 
     def store_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
-        """Store vectors by the hash of their text, and forget those of texts and models that are no longer used."""
+        """Forgets those that are no longer used."""
 
     def load_vectors(self, model: str) -> PassageVectors:
-        """Return the vectors of all passages that have one by that model."""
+        """Of all passages that have one."""
 
     def claim_updates(self) -> bool:
-        """Return whether this process is the one that updates the index; it stays so until it ends."""
+        """It stays so until the process ends."""
 
     def close(self) -> None:
-        """Close the index."""
+        """Another process may update then."""

@@ -1,7 +1,4 @@
-"""The index of documents in PostgreSQL: its own full-text search with Russian and English stems, in a schema of its own.
-
-PostgreSQL's rank knows no rarity of words, so it is taken for each word alone and weighed by how rare the word is.
-"""
+"""PostgreSQL's own search in a schema of its own. Its rank knows no rarity of words, so each word is weighed by it."""
 
 import threading
 import zlib
@@ -38,7 +35,7 @@ from orchestrator.services.rag.stems import find_name_words, list_question_words
 _Connection = psycopg.Connection[tuple[Any, ...]]
 _LOCK: Final = 0x5DE1_0000_0000
 _READING_MS: Final = 8_000
-"""How long a query may take: nobody waits longer for an answer, and meanwhile all others wait."""
+"""Nobody waits longer, and all others wait meanwhile."""
 _WRITING_MS: Final = 80_000
 _TABLES: Final = (
     """CREATE TABLE documents (id bigserial PRIMARY KEY, path text NOT NULL UNIQUE, name text NOT NULL, size bigint NOT NULL,
@@ -66,14 +63,14 @@ _FIND: Final = """SELECT p.id, d.name, p.title, p.text FROM
     (SELECT id, ({ranks}) / (1 + ln(length(terms))) AS rank FROM passages
       WHERE terms @@ %s::tsquery AND {access} ORDER BY rank DESC, id LIMIT %s) best
     JOIN passages p USING (id) JOIN documents d ON d.id = p.document_id ORDER BY best.rank DESC, p.id"""
-"""Joins the few passages that fit best; joining all of them takes a third of the time of ranking them."""
+"""Only the best passages are joined: joining all takes a third of the time of ranking them."""
 
 
 class PostgresIndex:
-    """Implements `DocumentIndex` in a schema of a PostgreSQL database. A schema of another version is built anew."""
+    """A schema of another version is built anew."""
 
     def __init__(self, url: str, schema: str) -> None:
-        """Open or create the schema; raises IndexUnavailable. `url` is SQLAlchemy's or the driver's own."""
+        """`url` is SQLAlchemy's or the driver's. Raises IndexUnavailable."""
         self._url = url.replace("postgresql+psycopg://", "postgresql://", 1)
         self._schema = schema
         self._writing, self._reading = threading.Lock(), threading.Lock()
@@ -92,7 +89,7 @@ class PostgresIndex:
 
     @contextmanager
     def _read(self) -> Iterator[_Connection]:
-        """Lend a connection on which all statements see the same state."""
+        """All statements see the same state."""
         with self._reading:
             try:
                 if self._reader is None or self._reader.closed:
@@ -105,7 +102,7 @@ class PostgresIndex:
 
     @contextmanager
     def _write(self) -> Iterator[_Connection]:
-        """Lend the writing connection in a transaction."""
+        """In a transaction."""
         with self._writing:
             try:
                 if self._writer is None or self._writer.closed:
@@ -116,13 +113,11 @@ class PostgresIndex:
                 raise IndexUnavailable(f"the index cannot be written: {type(error).__name__}") from None
 
     def load_files(self) -> Mapping[str, FileRecord]:
-        """Return what is known of all files, by path."""
         with self._read() as connection:
             rows = connection.execute(LOAD_FILES).fetchall()
         return read_files(rows)
 
     def apply(self, changes: IndexChanges) -> None:
-        """Store the changes in one transaction."""
         if changes.is_empty:
             return
         with self._write() as connection:
@@ -134,16 +129,13 @@ class PostgresIndex:
             _grow_revision(connection)
 
     def mark_complete(self) -> None:
-        """Remember that all documents have been read once."""
         with self._write() as connection:
             connection.execute("UPDATE facts SET value = 1 WHERE name = 'complete'")
 
     def is_complete(self) -> bool:
-        """Return whether all documents have been read once."""
         return bool(self._find_fact("complete"))
 
     def find_revision(self) -> int:
-        """Return a number that grows with each change."""
         return self._find_fact("revision")
 
     def _find_fact(self, name: str) -> int:
@@ -151,12 +143,10 @@ class PostgresIndex:
             return _find_number(connection, "SELECT value FROM facts WHERE name = %s", name)
 
     def count_passages(self) -> int:
-        """Return how many passages there are."""
         with self._read() as connection:
             return _find_number(connection, "SELECT count(*) FROM passages")
 
     def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
-        """Return the passages that fit best, best first."""
         with self._read() as connection:
             wording = self._find_wording(connection, question)
             if not wording.terms:
@@ -176,7 +166,6 @@ class PostgresIndex:
         return wording.choose_best(hits, limit)
 
     def _find_wording(self, connection: _Connection, question: str) -> Wording:
-        """Return the terms of a question; how many passages have a term is remembered until the index changes."""
         revision = _find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
         if self._counts[0] != revision:
             self._counts = (revision, {}, _find_number(connection, "SELECT count(*) FROM passages"))
@@ -190,21 +179,18 @@ class PostgresIndex:
         return Wording(terms, total, known)
 
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
-        """Return the passages with these ids that may be seen."""
         query = f"SELECT {_HIT} WHERE p.id = ANY(%s) AND (%s OR d.access = ANY(%s))"
         with self._read() as connection:
             rows = connection.execute(query.encode(), (list(ids), access is None, sorted(access or ()))).fetchall()
         return {row[0]: Hit(passage_id=row[0], name=row[1], title=row[2], text=row[3]) for row in rows}
 
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
-        """Return texts whose vectors by that model are not stored, by hash."""
         query = """SELECT DISTINCT ON (p.hash) p.hash, p.title, p.text FROM passages p
           LEFT JOIN vectors v ON v.model = %s AND v.hash = p.hash WHERE v.hash IS NULL LIMIT %s"""
         with self._read() as connection:
             return {row[0]: build_embedded_text(row[1], row[2]) for row in connection.execute(query, (model, limit))}
 
     def store_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
-        """Store vectors by hash, and forget those that are no longer used."""
         rows = [(model, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
         with self._write() as connection:
             connection.cursor().executemany(
@@ -214,7 +200,6 @@ class PostgresIndex:
             _grow_revision(connection)
 
     def load_vectors(self, model: str) -> PassageVectors:
-        """Return the vectors of all passages that have one by that model."""
         query = """SELECT p.id, d.access, v.vector FROM vectors v JOIN passages p ON p.hash = v.hash
           JOIN documents d ON d.id = p.document_id WHERE v.model = %s ORDER BY p.id"""
         with self._read() as connection:
@@ -222,7 +207,6 @@ class PostgresIndex:
         return build_vectors([(row[0], row[1], np.frombuffer(row[2], dtype="<f4")) for row in rows])
 
     def claim_updates(self) -> bool:
-        """Return whether this process updates the index; the right lasts as long as its connection."""
         with self._write() as connection:
             if not self._is_claimed:
                 key = _LOCK + zlib.crc32(self._schema.encode())
@@ -230,7 +214,7 @@ class PostgresIndex:
             return self._is_claimed
 
     def close(self) -> None:
-        """Close the connections and let another process update."""
+        """Lets another process update."""
         with self._writing, self._reading:
             for connection in (self._writer, self._reader):
                 if connection is not None:
@@ -242,12 +226,11 @@ class PostgresIndex:
 
 
 def _quote(term: str) -> str:
-    """Return a term as a word of a `tsquery`."""
     return "'" + term.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
 def _build_match(terms: Sequence[str], prefixes: Sequence[str]) -> str:
-    """Return the `tsquery` that finds passages with any of the terms, or with one that begins like one of the prefixes; "" is none."""
+    """An empty text finds nothing."""
     return " | ".join([*map(_quote, terms), *(f"{_quote(prefix)}:*" for prefix in prefixes if prefix)])
 
 
@@ -257,11 +240,11 @@ def _find_number(connection: _Connection, query: str, *values: str | int) -> int
 
 
 def _create_schema(connection: _Connection, schema: str) -> None:
-    """Create the schema and its tables, unless they are there in the present version."""
+    """Unless they are there in the present version."""
     name = sql.Identifier(schema)
     connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-    found = "SELECT count(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = 'facts'"
-    if _find_number(connection, found, schema):
+    query = "SELECT count(*) FROM information_schema.tables WHERE table_schema = %s AND table_name = 'facts'"
+    if _find_number(connection, query, schema):
         if _find_number(connection, "SELECT value FROM facts WHERE name = 'format'") == FORMAT:
             return
         connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(name))
@@ -276,7 +259,6 @@ def _grow_revision(connection: _Connection) -> None:
 
 
 def _store_file(connection: _Connection, file: FileRecord) -> int:
-    """Store what is known of a file and return the id of its row."""
     values = (file.path, file.name, file.size, file.mtime_ns, file.digest, file.access, *write_problem(file.problem))
     return _find_number(connection, _STORE_FILE, *values)
 

@@ -1,4 +1,4 @@
-"""The index of documents in an SQLite file: passages as they are, and their stems in its full-text index, ranked by BM25."""
+"""SQLite's full-text index of stems, ranked by BM25."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
@@ -49,22 +49,20 @@ CROSS JOIN documents ON documents.id = passages.document_id WHERE terms MATCH ?{
 
 
 class SqliteIndex:
-    """Implements `DocumentIndex` on a file of its own. A file of another version, or a damaged one, is built anew."""
+    """A file of another version, or a damaged one, is built anew."""
 
     def __init__(self, path: Path) -> None:
-        """Open or create the file; raises IndexUnavailable."""
+        """Raises IndexUnavailable."""
         self._file = IndexFile(path, _SCHEMA)
         self._read, self._write = self._file.read, self._file.write
         self._counts: tuple[int, dict[str, int], int] = (0, {}, 0)
 
     def load_files(self) -> Mapping[str, FileRecord]:
-        """Return what is known of all files, by path."""
         with self._read() as connection:
             rows = connection.execute(LOAD_FILES).fetchall()
         return read_files(rows)
 
     def apply(self, changes: IndexChanges) -> None:
-        """Store the changes in one transaction."""
         if changes.is_empty:
             return
         with self._write() as connection:
@@ -78,17 +76,15 @@ class SqliteIndex:
             connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'revision'")
 
     def mark_complete(self) -> None:
-        """Remember that all documents have been read once, and put the full-text index into its fastest form."""
+        """Also puts the full-text index into its fastest form."""
         with self._write() as connection:
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
             connection.execute("UPDATE facts SET value = 1 WHERE name = 'complete'")
 
     def is_complete(self) -> bool:
-        """Return whether all documents have been read once."""
         return bool(self._find_fact("complete"))
 
     def find_revision(self) -> int:
-        """Return a number that grows with each change."""
         return self._find_fact("revision")
 
     def _find_fact(self, name: str) -> int:
@@ -96,12 +92,10 @@ class SqliteIndex:
             return find_number(connection, "SELECT value FROM facts WHERE name = ?", name)
 
     def count_passages(self) -> int:
-        """Return how many passages there are."""
         with self._read() as connection:
             return find_number(connection, "SELECT count(*) FROM passages")
 
     def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
-        """Return the passages that fit best by BM25, best first."""
         with self._read() as connection:
             wording = self._find_wording(connection, question)
             if not wording.terms:
@@ -114,7 +108,6 @@ class SqliteIndex:
         return wording.choose_best(hits, limit)
 
     def _find_wording(self, connection: sqlite3.Connection, question: str) -> Wording:
-        """Return the words of a question; how many passages have a word is remembered until the index changes."""
         revision = find_number(connection, "SELECT value FROM facts WHERE name = 'revision'")
         if self._counts[0] != revision:
             self._counts = (revision, {}, find_number(connection, "SELECT count(*) FROM passages"))
@@ -127,7 +120,6 @@ class SqliteIndex:
         return Wording(terms, total, known)
 
     def load_hits(self, ids: Sequence[int], access: AbstractSet[str] | None) -> Mapping[int, Hit]:
-        """Return the passages with these ids that may be seen."""
         query = "SELECT p.id, d.name, p.title, p.text, d.access FROM passages p JOIN documents d ON d.id = p.document_id WHERE p.id = ?"
         with self._read() as connection:
             rows = [row for one in ids for row in connection.execute(query, (one,))]
@@ -136,14 +128,12 @@ class SqliteIndex:
         }
 
     def list_texts_without_vectors(self, model: str, limit: int) -> Mapping[str, str]:
-        """Return texts whose vectors by that model are not stored, by hash."""
         query = """SELECT DISTINCT p.hash, p.title, p.text FROM passages p LEFT JOIN vectors v ON v.model = ? AND v.hash = p.hash
           WHERE v.hash IS NULL LIMIT ?"""
         with self._read() as connection:
             return {row[0]: build_embedded_text(row[1], row[2]) for row in connection.execute(query, (model, limit))}
 
     def store_vectors(self, model: str, vectors: Mapping[str, Vectors]) -> None:
-        """Store vectors by hash, and forget those that are no longer used."""
         with self._write() as connection:
             rows = [(model, key, vector.astype("<f4").tobytes()) for key, vector in vectors.items()]
             connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
@@ -151,7 +141,6 @@ class SqliteIndex:
             connection.execute("UPDATE facts SET value = value + 1 WHERE name = 'revision'")
 
     def load_vectors(self, model: str) -> PassageVectors:
-        """Return the vectors of all passages that have one by that model."""
         query = """SELECT p.id, d.access, v.vector FROM vectors v JOIN passages p ON p.hash = v.hash
           JOIN documents d ON d.id = p.document_id
           WHERE v.model = ? ORDER BY p.id"""
@@ -160,16 +149,14 @@ class SqliteIndex:
         return build_vectors([(row[0], row[1], np.frombuffer(row[2], dtype="<f4")) for row in rows])
 
     def claim_updates(self) -> bool:
-        """Return whether this process updates the index."""
         return self._file.claim()
 
     def close(self) -> None:
-        """Close the connections and let another process update."""
         self._file.close()
 
 
 def build_match(terms: Sequence[str], prefixes: Sequence[str] = ()) -> str:
-    """Return the full-text expression that finds passages with any of the terms, or with one that begins like one of the prefixes."""
+    """Any of the terms, or one that begins like a prefix."""
     return " OR ".join([*(f'"{term}"' for term in terms), *(f'"{prefix}"*' for prefix in prefixes)])
 
 
@@ -180,7 +167,6 @@ def _remove_passages(connection: sqlite3.Connection, path: str) -> None:
 
 
 def _store_file(connection: sqlite3.Connection, file: FileRecord) -> int:
-    """Store what is known of a file and return the id of its row."""
     values = (file.path, file.name, file.size, file.mtime_ns, file.digest, file.access, *write_problem(file.problem))
     row = connection.execute(
         """INSERT INTO documents (path, name, size, mtime_ns, digest, access, problem, details) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
@@ -205,13 +191,10 @@ def _store_document(connection: sqlite3.Connection, stored: StoredDocument) -> N
 
 
 def _iterate_terms(passages: Sequence[tuple[int, Passage]], name: str) -> Iterator[tuple[int, str, str]]:
-    """Return the rows of the full-text index: each passage is found by its title, the words `name` of the file's name, and its text.
-
-    The terms of a title are made once for all passages that have it.
-    """
-    made: dict[str, str] = {}
+    """By title, file name and text; the terms of a title are made once."""
+    title_terms: dict[str, str] = {}
     for number, passage in passages:
-        title = made.get(passage.title)
+        title = title_terms.get(passage.title)
         if title is None:
-            title = made[passage.title] = " ".join(dict.fromkeys(find_terms(f"{passage.title} {name}")))
+            title = title_terms[passage.title] = " ".join(dict.fromkeys(find_terms(f"{passage.title} {name}")))
         yield number, title, " ".join(find_terms(passage.text))

@@ -1,8 +1,4 @@
-"""The SQLite file of the index of documents: its connections, who may update it, and what becomes of a file that is damaged.
-
-Nothing in it is lost for ever: everything comes from the documents. So a file of another version, or one that SQLite finds damaged, is
-replaced by an empty one, which the process that updates the index then fills.
-"""
+"""The file of the index. Everything comes from the documents, so one of another version or damaged is replaced by an empty one."""
 
 import queue
 import sqlite3
@@ -19,21 +15,19 @@ from orchestrator.services.rag.index.port import FORMAT, IndexUnavailable
 _READERS: Final = 4
 _BUSY_MS: Final = 10_000
 _DAMAGED: Final = frozenset({11, 26})
-"""The codes of SQLite for a file that is corrupt, and for one that is no database."""
+"""SQLite's codes for corrupt, and for no database."""
 
 
 class IndexFile:
-    """One file, a connection that writes, and several that read."""
-
     def __init__(self, path: Path, schema: str) -> None:
-        """Open or create the file with the tables of `schema`; raises IndexUnavailable."""
+        """Raises IndexUnavailable."""
         self._path, self._schema = path, schema
         self._lock = FileLock(path.with_suffix(".lock"), thread_local=False)
         self._writing = threading.RLock()
         self._is_closed = self._is_damaged = False
         self._readers: queue.LifoQueue[tuple[int, sqlite3.Connection]] = queue.LifoQueue()
         self._number = 0
-        """Which file this is: it grows when the file is replaced, and readers of an earlier one are opened anew."""
+        """Grows when the file is replaced; readers of an earlier one are opened anew."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._writer = _open_file(path, schema)
@@ -44,7 +38,7 @@ class IndexFile:
 
     @contextmanager
     def read(self) -> Iterator[sqlite3.Connection]:
-        """Lend a connection on which all statements see the same state. Raises IndexUnavailable."""
+        """All statements see the same state. Raises IndexUnavailable."""
         self._replace_damaged()
         number, connection = self._readers.get()
         try:
@@ -64,7 +58,7 @@ class IndexFile:
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
-        """Lend the writing connection in a transaction. Raises IndexUnavailable."""
+        """In a transaction. Raises IndexUnavailable."""
         self._replace_damaged()
         with self._writing:
             try:
@@ -80,7 +74,7 @@ class IndexFile:
                         self._writer.rollback()
 
     def claim(self) -> bool:
-        """Return whether this process updates the index; it stays so until it ends."""
+        """It stays so until the process ends."""
         try:
             self._lock.acquire(timeout=0)
         except (Timeout, OSError):
@@ -88,7 +82,6 @@ class IndexFile:
         return True
 
     def close(self) -> None:
-        """Close the connections and let another process update."""
         with self._writing:
             if self._is_closed:
                 return
@@ -99,12 +92,12 @@ class IndexFile:
         self._lock.release(force=True)
 
     def _note_damage(self, error: sqlite3.Error) -> None:
-        """Remember that the file is damaged, if this process is the one that may replace it."""
+        """Only if this process may replace it."""
         if is_damage(error) and self._lock.is_locked:
             self._is_damaged = True
 
     def _replace_damaged(self) -> None:
-        """Put an empty file in the place of a damaged one. Raises IndexUnavailable."""
+        """Raises IndexUnavailable."""
         if not self._is_damaged:
             return
         with self._writing:
@@ -122,13 +115,12 @@ class IndexFile:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Return whether an error says that the file itself is damaged."""
     code = getattr(error, "sqlite_errorcode", None)
     return isinstance(code, int) and code & 0xFF in _DAMAGED
 
 
 def find_number(connection: sqlite3.Connection, query: str, *values: str | int) -> int:
-    """Return the number that a query gives, 0 for none."""
+    """0 for none."""
     rows = connection.execute(query, values).fetchall()
     return int(rows[0][0]) if rows else 0
 
@@ -146,7 +138,7 @@ def _connect_reader(path: Path) -> sqlite3.Connection:
 
 
 def _open_file(path: Path, schema: str) -> sqlite3.Connection:
-    """Return a connection to a file of the present version; another file in its place is removed, and so is a damaged one."""
+    """Another version and a damaged file are removed."""
     with FileLock(path.with_suffix(".opening")):
         try:
             return _prepare(path, schema)

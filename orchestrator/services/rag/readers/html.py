@@ -1,4 +1,4 @@
-"""Reads HTML pages: headings, paragraphs and tables; what a browser does not show is left out."""
+"""Without what a browser does not show."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -41,8 +41,6 @@ _CELLS: Final = frozenset({"td", "th"})
 
 @dataclass(slots=True)
 class _Page:
-    """The page while it is walked: text of the present block, cells of the present row, names of the present table's columns."""
-
     text: list[str] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
     header: list[str] = field(default_factory=list)
@@ -51,7 +49,7 @@ class _Page:
 
 
 def read_html(data: bytes) -> Document:
-    """Return the document in the bytes of a page. Raises UnreadableDocument."""
+    """Raises UnreadableDocument."""
     try:
         root = document_fromstring(data, parser=_build_parser(data))
     except (etree.LxmlError, ValueError, AssertionError):
@@ -67,7 +65,7 @@ def read_html(data: bytes) -> Document:
 
 
 def _build_parser(data: bytes) -> HTMLParser:
-    """Return a parser that fetches nothing; it believes what the page says of its encoding, else ours."""
+    """It fetches nothing, and believes the page's encoding, else ours."""
     declared = b"charset" in data[:2000].lower() or data.startswith((b"\xff\xfe", b"\xfe\xff", b"\xef\xbb\xbf"))
     try:
         data.decode("utf-8")

@@ -1,4 +1,4 @@
-"""Reads Markdown: headings, paragraphs, items of lists, tables row by row. Raw HTML in it is left out, its text stays."""
+"""Raw HTML is left out, its text stays."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -20,26 +20,21 @@ _PARSER: Final = MarkdownIt("commonmark", {"maxNesting": 30}).enable("table")
 
 @dataclass(slots=True)
 class _Table:
-    """A table while its cells are read."""
-
     header: list[str] = field(default_factory=list)
     row: list[str] = field(default_factory=list)
     in_head: bool = False
 
 
 def read_markdown(data: bytes) -> Document:
-    """Return the document in the bytes of a Markdown file; its title is the front matter's, its first heading or its first line.
-
-    Raises UnreadableDocument if the bytes are no text.
-    """
+    """Title: front matter, first heading or first line. Raises UnreadableDocument."""
     text = decode_text(data)
     if text is None:
         raise UnreadableDocument("unsupported", found="binary")
     front = _FRONT_MATTER.match(text)
-    named = _FRONT_TITLE.search(front[1]) if front else None
+    front_title = _FRONT_TITLE.search(front[1]) if front else None
     blocks = tuple(_iterate_blocks(_PARSER.parse(text[front.end() :] if front else text)))
-    title = named[1] if named else next((block.text for block in blocks[:1]), "")
-    if not named and blocks and blocks[0].kind == "heading":
+    title = front_title[1] if front_title else next((block.text for block in blocks[:1]), "")
+    if not front_title and blocks and blocks[0].kind == "heading":
         blocks = blocks[1:]
     return Document(title, blocks)
 
@@ -78,7 +73,7 @@ def _read_table_token(token: Token, table: _Table) -> Iterator[Block]:
 
 
 def _join_inline(token: Token) -> str:
-    """Return the text of inline content without its marks: links by their text, pictures by their description."""
+    """Links by their text, pictures by their description."""
     parts: list[str] = []
     for child in token.children or ():
         if child.type in {"softbreak", "hardbreak"}:

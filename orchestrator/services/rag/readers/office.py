@@ -1,5 +1,3 @@
-"""Reads PDF, DOCX and XLSX files."""
-
 import logging
 import warnings
 import zipfile
@@ -19,7 +17,7 @@ _MOST_CELLS: Final = 2_000_000
 
 
 def read_docx(file: BinaryIO) -> Document:
-    """Return the document in a Word file: headings by their styles, paragraphs and tables. Raises UnreadableDocument."""
+    """Headings by their styles. Raises UnreadableDocument."""
     import docx  # noqa: PLC0415 - each reader's library is imported in the worker that needs it
     from docx.table import Table  # noqa: PLC0415 - see above
 
@@ -61,7 +59,7 @@ def _read_word_table(rows: Sequence[Sequence[str]]) -> Iterator[Block]:
 
 
 def read_xlsx(file: BinaryIO) -> Document:
-    """Return the document in an Excel file: each sheet under a heading, each row as a sentence. Raises UnreadableDocument."""
+    """Each sheet under a heading, each row a sentence. Raises UnreadableDocument."""
     import openpyxl  # noqa: PLC0415 - see read_docx
 
     with warnings.catch_warnings():
@@ -91,7 +89,7 @@ def _read_sheet(values: Iterator[Sequence[object]]) -> Iterator[Block]:
 
 
 def _count_cells(values: Iterator[Sequence[object]]) -> Iterator[Sequence[object]]:
-    """Pass the rows on; raise UnreadableDocument when there are too many cells."""
+    """Raises UnreadableDocument for too many cells."""
     cells = 0
     for row in values:
         cells += max(len(row), 1)
@@ -101,7 +99,7 @@ def _count_cells(values: Iterator[Sequence[object]]) -> Iterator[Sequence[object
 
 
 def _write_cell(value: object) -> str:
-    """Return the value of a cell as a person would write it."""
+    """As a person would write it."""
     if value is None:
         return ""
     if isinstance(value, float):
@@ -114,7 +112,7 @@ def _write_cell(value: object) -> str:
 
 
 def read_pdf(file: BinaryIO) -> Document:
-    """Return the document in a PDF file; a scan has no text and is refused with that reason. Raises UnreadableDocument."""
+    """A scan has no text and is refused. Raises UnreadableDocument."""
     import pypdf  # noqa: PLC0415 - see read_docx
     from pypdf.errors import DependencyError, PyPdfError  # noqa: PLC0415 - see above
 
@@ -137,9 +135,9 @@ def read_pdf(file: BinaryIO) -> Document:
     return _choose_title(clean_text(title or ""), Document("", tuple(blocks)))
 
 
-def _choose_title(told: str, document: Document) -> Document:
-    """Return the document with the title of its properties, or else its first heading or line; programs often leave a file's name there."""
+def _choose_title(properties_title: str, document: Document) -> Document:
+    """Programs often leave a file's name in the properties: then the first heading or line."""
     first = document.blocks[0]
-    if told and "." not in told[-6:] and not told.lower().startswith(("microsoft", "untitled")):
-        return Document(told, document.blocks)
+    if properties_title and "." not in properties_title[-6:] and not properties_title.lower().startswith(("microsoft", "untitled")):
+        return Document(properties_title, document.blocks)
     return Document(first.text[:120], document.blocks[1:] if first.kind == "heading" else document.blocks)

@@ -1,4 +1,4 @@
-"""Reads plain text in the encodings that Russian offices use, and finds the headings in it."""
+"""In the encodings of Russian offices."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _SENTENCE_ENDS: Final = (".", ";", ":", ",", "!", "?")
 
 
 def read_text(data: bytes) -> Document:
-    """Return the document in the bytes of a text file. Raises UnreadableDocument if they are no text."""
+    """Raises UnreadableDocument."""
     text = decode_text(data)
     if text is None:
         raise UnreadableDocument("unsupported", found="binary")
@@ -30,7 +30,7 @@ def read_text(data: bytes) -> Document:
 
 
 def decode_text(data: bytes, *, is_part: bool = False) -> str | None:
-    """Return the text in `data`, None if it is no text; `is_part` says that the last character may be cut."""
+    """None if it is no text; with `is_part` the last character may be cut."""
     for mark, encoding in _MARKS:
         if data.startswith(mark):
             return data[: len(data) // 2 * 2 if encoding == "utf-16" else None].decode(encoding, "replace")
@@ -47,7 +47,7 @@ def decode_text(data: bytes, *, is_part: bool = False) -> str | None:
 
 
 def _find_wide(data: bytes) -> str:
-    """Return the name of UTF-16 without a mark, "" if the bytes are not that."""
+    """UTF-16 without a mark, else ""."""
     sample = data[:2000]
     if len(sample) < 4:  # noqa: PLR2004 - two characters
         return ""
@@ -58,13 +58,13 @@ def _find_wide(data: bytes) -> str:
 
 
 def _guess_cyrillic(data: bytes) -> str:
-    """Return the one-byte encoding in which the text looks most like Russian: small letters inside of words, large ones at most first."""
+    """Small letters inside of words, large ones at most first."""
     sample = data[:_SAMPLE]
     return max(("cp1251", "koi8-r", "cp866"), key=lambda encoding: _score_russian(sample.decode(encoding, "replace")))
 
 
 def _score_russian(text: str) -> float:
-    """Return how much a text looks like Russian: small and frequent letters speak for it, large ones and rare signs against it."""
+    """Large letters and rare signs speak against it."""
     codes = [ord(sign) for sign in text]
     small = sum(code in _SMALL for code in codes)
     large = sum(code in _LARGE for code in codes)
@@ -75,7 +75,7 @@ def _score_russian(text: str) -> float:
 
 
 def _check_controls(text: str) -> str | None:
-    """Return the text, None if it has so many control characters that it must be something else."""
+    """None with too many control characters."""
     sample = text[:_SAMPLE]
     controls = sum(sign < " " and sign not in _ALLOWED_CONTROL for sign in sample)
     return text if controls <= _MOST_CONTROL * len(sample) else None
@@ -87,7 +87,7 @@ def _compile_named_heading() -> re.Pattern[str]:
 
 
 def find_blocks(text: str) -> Iterator[Block]:
-    """Return the headings and paragraphs of plain text. Lines of a paragraph are joined; a blank line, heading or item begins another."""
+    """A blank line, heading or item begins another paragraph."""
     paragraph: list[str] = []
     for line in (*text.splitlines(), ""):
         stripped = line.strip().strip("\x1a")
@@ -102,7 +102,7 @@ def find_blocks(text: str) -> Iterator[Block]:
 
 
 def find_heading_level(line: str) -> int:
-    """Return the level of a line that looks like a heading, 0 for any other line."""
+    """0 for no heading."""
     if not _SHORTEST_HEADING <= len(line) <= _LONGEST_HEADING or line.endswith(_SENTENCE_ENDS):
         return 0
     if _compile_named_heading().match(line):
@@ -118,7 +118,7 @@ def _begins_item(line: str) -> bool:
 
 
 def _split_title(blocks: list[Block]) -> tuple[str, tuple[Block, ...]]:
-    """Return (title, blocks): the first line is the title if it is a heading or short, and stays in the text if it is a sentence."""
+    """A first line that is a sentence stays in the text."""
     if not blocks:
         return "", ()
     first, rest = blocks[0], tuple(blocks[1:])
