@@ -1,13 +1,13 @@
-"""A picture of something that goes from step to step: boxes with words, arrows with reasons; and its text for Mermaid. Pure."""
+"""Boxes with words, arrows with reasons; and the text for Mermaid."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 Shape = Literal["step", "question", "choice", "end", "effect", "failure", "store"]
-"""What a box is; a failure is an end that nobody wants, a store keeps what steps leave for others."""
+"""A failure is an end that nobody wants, a store keeps what steps leave for others."""
 Way = Literal["usual", "failure", "data"]
-"""Why something follows: in the usual course, after a failure; or not at all, since data alone goes this way."""
+"""With "data" nothing follows, data alone goes this way."""
 _FORMS: Final[Mapping[Shape, tuple[str, str]]] = {
     "step": ("[", "]"),
     "question": ("[/", "/]"),
@@ -19,36 +19,32 @@ _FORMS: Final[Mapping[Shape, tuple[str, str]]] = {
 }
 _LINKS: Final[Mapping[Way, str]] = {"usual": "-->", "failure": "-.->", "data": "-->"}
 _STYLES: Final[Mapping[Way, str]] = {"failure": "stroke:#b5452f", "data": "stroke:#3b8347,stroke-width:1px"}
-"""How arrows are coloured that are not the usual ones."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """One step, or what stands beside the steps."""
-
     title: str
-    """Its name."""
     text: str
     """What it says or does, cut."""
     shape: Shape
     key: str = ""
-    """The id of the step that it stands for; "" for what stands beside the steps, and for a step without an id."""
+    """The id of its step; "" for what stands beside the steps."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Arrow:
-    """One way from a step to another, by their places in the list."""
+    """By places in the list."""
 
     source: int
     target: int
     label: str = ""
-    """When it is taken; "" for the usual way."""
+    """Empty for the usual way."""
     way: Way = "usual"
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What is to be seen at a box beside its words: a word of the program, and the name of a style, of Latin letters."""
+    """`style` is a name of Latin letters."""
 
     style: str
     word: str
@@ -56,8 +52,6 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chart:
-    """Something to look at."""
-
     title: str
     boxes: Sequence[Box]
     arrows: Sequence[Arrow]
@@ -67,16 +61,13 @@ NO_MARKS: Final[Mapping[int, Mark]] = {}
 
 
 def cut_text(text: str, most: int) -> str:
-    """Return an author's text on one line, without signs that cannot be printed, and of at most so many signs."""
+    """One line, printable, at most `most` signs."""
     plain = " ".join("".join(sign if sign.isprintable() else " " for sign in text[: most * 4]).split())
     return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
 def write_mermaid(chart: Chart, marks: Mapping[int, Mark] = NO_MARKS) -> str:
-    """Return the chart as a flowchart for Mermaid, as GitHub and many editors show it. Text of the author cannot end its quotes.
-
-    `marks` are those of boxes, by their places: the word stands below the others, the style is a class of the node.
-    """
+    """Text of the author cannot end its quotes. `marks` are by the places of boxes."""
     lines = ["flowchart TD"]
     for number, box in enumerate(chart.boxes):
         begin, end = _FORMS[box.shape]
@@ -94,5 +85,5 @@ def write_mermaid(chart: Chart, marks: Mapping[int, Mark] = NO_MARKS) -> str:
 
 
 def escape_label(text: str) -> str:
-    """Return a text as Mermaid takes it inside of quotes: what could mean anything there is written by its number."""
+    """What could mean anything inside of quotes is written by its number."""
     return "".join(sign if sign.isalnum() or sign in " .,:;!?·…-_/()=+%" else f"#{ord(sign)};" for sign in text)

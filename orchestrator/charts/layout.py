@@ -1,7 +1,6 @@
-"""Where the boxes of a chart stand: in layers from top to bottom, so that most arrows lead downwards. Pure.
+"""Layers from top to bottom, so that most arrows lead downwards.
 
-The usual way in four steps: find the arrows that lead back, put each box one layer below the lowest that leads to it, order each layer by
-the middle of its neighbours, and move the boxes towards these as far as their layer has room.
+Find arrows that lead back, put each box below the lowest that leads to it, order layers by the middle of neighbours, and move boxes there.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,26 +19,26 @@ _ASIDE: Final = 70.0
 _SWEEPS: Final = 8
 MOST_BOXES: Final = 2000
 MOST_POINTS: Final = 50_000
-"""How many boxes and bends of arrows a chart may have: a larger one nobody can read."""
+"""Boxes and bends; a larger chart nobody can read."""
 
 
 class ChartTooLarge(ValueError):
-    """The chart has more boxes or longer arrows than can be drawn; the text says so."""
+    """More boxes or longer arrows than can be drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The way of one arrow: the points that it passes, from the box that it leaves to the one that it reaches."""
+    """From the box that it leaves to the one that it reaches."""
 
     arrow: Arrow
     points: Sequence[tuple[float, float]]
     is_back: bool
-    """Whether it leads upwards; then it runs beside the boxes."""
+    """Upwards, beside the boxes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """Where everything stands; x and y are the middle of a box."""
+    """x and y are the middle of a box."""
 
     places: Sequence[tuple[float, float]]
     routes: Sequence[Route]
@@ -48,7 +47,7 @@ class Layout:
 
 
 def arrange(chart: Chart) -> Layout:
-    """Return where the boxes stand and the arrows run. Raises ChartTooLarge."""
+    """Raises ChartTooLarge."""
     count = len(chart.boxes)
     if count > MOST_BOXES:
         raise ChartTooLarge(f"the picture has {count} steps, and more than {MOST_BOXES} cannot be drawn")
@@ -73,7 +72,7 @@ def arrange(chart: Chart) -> Layout:
 
 
 def _lead_back(arrow: Arrow, places: Sequence[tuple[float, float]], lane: float) -> Route:
-    """Return the way of an arrow that leads upwards: out below, up beside all boxes, and in from above."""
+    """Out below, up beside all boxes, in from above."""
     (x1, y1), (x2, y2) = places[arrow.source], places[arrow.target]
     out, into, half, gap = x1 + _ASIDE, x2 + _ASIDE, BOX_HEIGHT / 2, (_LAYER - BOX_HEIGHT) / 4
     turn, end = y1 + half + gap, y2 - half - gap
@@ -81,7 +80,7 @@ def _lead_back(arrow: Arrow, places: Sequence[tuple[float, float]], lane: float)
 
 
 def _find_back_arrows(count: int, arrows: Sequence[Arrow]) -> set[int]:
-    """Return the numbers of the arrows that lead to a box from which a walk from the first box has come."""
+    """They lead to a box from which a walk from the first has come."""
     leaving: list[list[int]] = [[] for _ in range(count)]
     for number, arrow in enumerate(arrows):
         leaving[arrow.source].append(number)
@@ -106,7 +105,7 @@ def _find_back_arrows(count: int, arrows: Sequence[Arrow]) -> set[int]:
 
 
 def _find_layers(count: int, arrows: Sequence[Arrow]) -> list[int]:
-    """Return the layer of each box: one below the lowest of those that lead to it."""
+    """One below the lowest of those that lead to it."""
     leaving: list[list[int]] = [[] for _ in range(count)]
     open_ways = [0] * count
     for arrow in arrows:
@@ -125,7 +124,7 @@ def _find_layers(count: int, arrows: Sequence[Arrow]) -> list[int]:
 
 
 class _Grid:
-    """The boxes, and the bends by which long arrows pass the layers between their ends."""
+    """With the bends of long arrows."""
 
     def __init__(self, layers_of: Sequence[int]) -> None:
         self.layer_of = list(layers_of)
@@ -138,7 +137,7 @@ class _Grid:
         return BOX_WIDTH if node < self._boxes else _BEND_WIDTH
 
     def add_chain(self, arrow: Arrow) -> Sequence[int]:
-        """Return the nodes that the arrow passes: both boxes, and a bend in each layer between them."""
+        """Both boxes, and a bend in each layer between."""
         chain = [arrow.source]
         for layer in range(self.layer_of[arrow.source] + 1, self.layer_of[arrow.target]):
             self.layer_of.append(layer)
@@ -154,7 +153,7 @@ class _Grid:
         return chain
 
     def order(self) -> None:
-        """Order each layer by the middle of its neighbours, downwards and upwards in turn."""
+        """By the middle of neighbours, downwards and upwards in turn."""
         self._layers = [[] for _ in range(max(self.layer_of, default=-1) + 1)]
         for node in range(len(self.layer_of)):
             self._layers[self.layer_of[node]].append(node)
@@ -168,7 +167,6 @@ class _Grid:
                     at[node] = float(place)
 
     def place(self) -> list[float]:
-        """Return x of each node."""
         xs = [0.0] * len(self.layer_of)
         for layer in self._layers:
             self._spread(layer, [0.0] * len(layer), xs)
@@ -182,16 +180,16 @@ class _Grid:
     def _walk(self, *, upwards: bool) -> Iterator[list[int]]:
         return reversed(self._layers) if upwards else iter(self._layers)
 
-    def _spread(self, layer: Sequence[int], wanted: Sequence[float], xs: list[float]) -> None:
-        """Put the nodes of a layer as near to where they want to be as their order and widths allow: between both extremes."""
+    def _spread(self, layer: Sequence[int], targets: Sequence[float], xs: list[float]) -> None:
+        """As near to `targets` as order and widths allow: between both extremes."""
         steps = [(self.get_width(a) + self.get_width(b)) / 2 + _GAP for a, b in pairwise(layer)]
-        pushed, pulled = list(wanted), list(wanted)
+        pushed, pulled = list(targets), list(targets)
         for place, step in enumerate(steps):
             pushed[place + 1] = max(pushed[place + 1], pushed[place] + step)
         for place, step in reversed(list(enumerate(steps))):
             pulled[place] = min(pulled[place], pulled[place + 1] - step)
-        for node, one, other in zip(layer, pushed, pulled, strict=True):
-            xs[node] = (one + other) / 2
+        for node, pushed_x, other in zip(layer, pushed, pulled, strict=True):
+            xs[node] = (pushed_x + other) / 2
 
 
 def _find_middle(values: Sequence[float], otherwise: float) -> float:

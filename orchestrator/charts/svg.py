@@ -1,4 +1,4 @@
-"""Draws a chart as SVG, without a browser, a network or a font of its own. Text of authors is escaped."""
+"""SVG without a browser, a network or a font. Text of authors is escaped."""
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
@@ -19,7 +19,7 @@ _FILLS: Final[Mapping[Shape, tuple[str, str]]] = {
     "failure": ("#fde8e4", "#b5452f"),
     "store": ("#eef7f1", "#3b8347"),
 }
-"""Fill and border by shape."""
+"""By shape."""
 _STYLE: Final = (
     "text{font-family:system-ui,'Segoe UI',Roboto,'DejaVu Sans',sans-serif;fill:#1d252c}"
     ".t{font-size:12px;font-weight:600}.w{font-size:11.5px}.l{font-size:11px;fill:#44505b;paint-order:stroke;stroke:#fff;stroke-width:4px}"
@@ -35,7 +35,7 @@ _ARROWHEADS: Final = "".join(
 
 
 def write_svg(chart: Chart) -> str:
-    """Return the chart as an SVG document. Raises ChartTooLarge."""
+    """Raises ChartTooLarge."""
     layout = arrange(chart)
     width, height = layout.width + 2 * _MARGIN, layout.height + 2 * _MARGIN + _TITLE + 12
     parts = [
@@ -80,12 +80,12 @@ def _draw_route(route: Route) -> str:
 
 def _draw_line(route: Route, way: str) -> str:
     classes = [*(["b"] if route.is_back else []), *([route.arrow.way] if route.arrow.way != "usual" else [])]
-    given = f' class="{" ".join(classes)}"' if classes else ""
-    return f'<path{given} d="{way}" marker-end="url(#{route.arrow.way})"/>'
+    class_attribute = f' class="{" ".join(classes)}"' if classes else ""
+    return f'<path{class_attribute} d="{way}" marker-end="url(#{route.arrow.way})"/>'
 
 
 def _leave_boxes(points: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-    """Return the points of a way from the lower edge of the first box to the upper edge of the last; between them it runs straight down."""
+    """From the lower edge to the upper edge; between them straight down."""
     half = BOX_HEIGHT / 2
     (x1, y1), *between, (x2, y2) = points
     bends = [(x, y + side) for x, y in between for side in (-half, half)]
@@ -93,7 +93,7 @@ def _leave_boxes(points: Sequence[tuple[float, float]]) -> list[tuple[float, flo
 
 
 def _draw_label(route: Route) -> str:
-    """Draw when the way is taken, near its beginning, where ways from one box have parted."""
+    """Near the beginning of the way, where ways from one box have parted."""
     if route.is_back:
         x, y = route.points[1]
         return f'<text class="l" x="{x + 6:.1f}" y="{y - 4:.1f}">{escape(route.arrow.label)}</text>'

@@ -1,4 +1,4 @@
-"""Changes one place of a JSON document and leaves everything else as it is. Every function returns a new document."""
+"""Changes one place of a JSON document; every function returns a new document."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -7,30 +7,30 @@ from orchestrator.domain.finding import Path
 
 
 class PlaceGone(LookupError):
-    """Raised for a place in a list that the document does not have: somebody has changed it since."""
+    """The document has no such place in a list: somebody has changed it since."""
 
 
 class Absent:
-    """The type of `ABSENT`."""
+    pass
 
 
 ABSENT: Final = Absent()
-"""What stands where a document has nothing, which is not the same as null."""
+"""Nothing, which is not the same as null."""
 
 
 def find_value(document: object, path: Path) -> object:
-    """Return what stands at a place, ABSENT if nothing does."""
-    found = document
+    """ABSENT if nothing stands there."""
+    node = document
     for part in path:
-        has_key = isinstance(found, Mapping) and isinstance(part, str) and part in found
-        if not has_key and not (isinstance(found, list) and isinstance(part, int) and 0 <= part < len(found)):
+        has_key = isinstance(node, Mapping) and isinstance(part, str) and part in node
+        if not has_key and not (isinstance(node, list) and isinstance(part, int) and 0 <= part < len(node)):
             return ABSENT
-        found = found[part]  # type: ignore[index]  # one of both, as was looked at
-    return found
+        node = node[part]  # type: ignore[index]  # one of both, as was looked at
+    return node
 
 
 def set_value(document: object, path: Path, value: object) -> object:
-    """Return the document with `value` at a place; objects on the way that are not there are made. Raises PlaceGone."""
+    """Makes objects on the way. Raises PlaceGone."""
     if not path:
         return value
     part, rest = path[0], path[1:]
@@ -43,10 +43,7 @@ def set_value(document: object, path: Path, value: object) -> object:
 
 
 def remove_value(document: object, path: Path, *, keep: int = 0) -> object:
-    """Return the document without what stands at a place, and without the objects on the way that this leaves empty.
-
-    Of these the outer ones stay that are reached by at most `keep` parts of the path.
-    """
+    """Also removes objects that become empty, but for those reached by at most `keep` parts of the path."""
     if find_value(document, path) is ABSENT:
         return document
     for end in range(len(path) - 1, keep, -1):
@@ -64,26 +61,26 @@ def _remove_one(document: object, path: Path) -> object:
 
 
 def insert_item(document: object, path: Path, index: int, value: object) -> object:
-    """Return the document with a further element in the list at a place, which is made if there is none."""
+    """Makes the list if there is none."""
     present = find_value(document, path)
     items = present if isinstance(present, list) else []
     return set_value(document, path, [*items[:index], value, *items[index:]])
 
 
 def remove_item(document: object, path: Path, index: int) -> object:
-    """Return the document without one element of the list at a place. Raises PlaceGone."""
+    """Raises PlaceGone."""
     items = _take_list(find_value(document, path), index)
     return set_value(document, path, [*items[:index], *items[index + 1 :]])
 
 
 def move_item(document: object, path: Path, index: int, to: int) -> object:
-    """Return the document with one element of the list at a place moved to another index. Raises PlaceGone."""
+    """Raises PlaceGone."""
     items = list(_take_list(find_value(document, path), index))
     items.insert(to, items.pop(index))
     return set_value(document, path, items)
 
 
-def _take_list(given: object, index: int) -> Sequence[object]:
-    if not isinstance(given, list) or not 0 <= index < len(given):
+def _take_list(elements: object, index: int) -> Sequence[object]:
+    if not isinstance(elements, list) or not 0 <= index < len(elements):
         raise PlaceGone(index)
-    return given
+    return elements

@@ -1,4 +1,4 @@
-"""A document as it was read: its data, and where in the text each key and value of it stands."""
+"""A document as it was read, with the places of its keys and values."""
 
 import re
 from bisect import bisect_right
@@ -11,18 +11,18 @@ _ESCAPED: Final = {
     '"': re.compile(r"\\(?:x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)"),
     "'": re.compile("''"),
 }
-"""How a sign inside of quotes is written that is written as several."""
+"""How several written signs inside of quotes stand for one."""
 _INDENT: Final = re.compile(" *")
 _BLOCKS: Final = frozenset("|>")
 NO_PLACE: Final = (0, 0)
-"""Line and column of what stands in no text."""
+"""Of what stands in no text."""
 
 
 class LineIndex:
-    """Translates offsets of a text into lines and columns, which both count from 1."""
+    """Lines and columns count from 1."""
 
     def __init__(self, text: str) -> None:
-        """Find the beginnings of the lines; `text` ends its lines with LF alone."""
+        """`text` ends its lines with LF alone."""
         self._text, self._starts = text, [0]
         at = text.find("\n")
         while at >= 0:
@@ -30,15 +30,13 @@ class LineIndex:
             at = text.find("\n", at + 1)
 
     def locate(self, offset: int) -> tuple[int, int]:
-        """Return (line, column) of an offset."""
         line = bisect_right(self._starts, offset)
         return line, offset - self._starts[line - 1] + 1
 
     def locate_inside(self, offset: int, line: int, column: int) -> tuple[int, int]:
-        """Return (line, column) of a place inside of the text value that is written at `offset`: in its own line and column, from 1.
+        """`line` and `column` are inside of the value at `offset`; quotes and escapes count as written.
 
-        Quotes and escapes before the place are counted as they are written. In a value that is folded over several lines it is the line
-        alone that is right, for one of several lines in quotes its beginning.
+        In a folded value only the line is right, in quotes over several lines the beginning.
         """
         sign = self._text[offset : offset + 1]
         begun, first = self.locate(offset)
@@ -50,18 +48,18 @@ class LineIndex:
             return begun, first
         at = offset + (sign in _ESCAPED)
         for _ in range(column - 1):
-            found = _ESCAPED[sign].match(self._text, at) if sign in _ESCAPED else None
-            at = found.end() if found else at + 1
+            match = _ESCAPED[sign].match(self._text, at) if sign in _ESCAPED else None
+            at = match.end() if match else at + 1
         return begun, first + at - offset
 
     def find_start(self, line: int) -> int:
-        """Return the offset at which a line begins; of the last line if there is no such line."""
+        """Of the last line if there is no such line."""
         return self._starts[min(line, len(self._starts)) - 1]
 
 
 @dataclass(slots=True)
 class Spot:
-    """Where one value stands: the offset of its key (its own for elements of a list), its own offset, and the spots of its parts."""
+    """`key` is the value's own offset in a list."""
 
     key: int
     value: int
@@ -70,7 +68,7 @@ class Spot:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """JSON data (objects, lists, texts, finite numbers, true, false, null) with the places of its parts in the text."""
+    """With the places of its parts in the text."""
 
     data: Any
     format: DocumentFormat = "json"
@@ -79,14 +77,11 @@ class Document:
 
     @classmethod
     def from_data(cls, data: Any) -> "Document":
-        """Return a document of data that came without a text, such as a stored definition; its places are (0, 0)."""
+        """Without a text, such as a stored definition; its places are (0, 0)."""
         return cls(data=data)
 
     def find_position(self, path: Iterable[str | int], *, of_value: bool = False) -> tuple[int, int]:
-        """Return (line, column) of what is at `path`: of its key, of an element of a list, or of the value with `of_value`.
-
-        For a path that is not in the document, return the place of the nearest part above it, where the key is missing.
-        """
+        """Of the key, or with `of_value` of the value; for a missing path, the nearest part above."""
         if self.spots is None or self.lines is None:
             return NO_PLACE
         spot, is_found = self.spots, True
@@ -99,7 +94,7 @@ class Document:
         return self.lines.locate(spot.value if of_value and is_found else spot.key)
 
     def find_inside(self, path: Iterable[str | int], line: int, column: int) -> tuple[int, int]:
-        """Return (line, column) in the document of a place inside of the text at `path`, which is given by its own line and column."""
+        """`line` and `column` are inside of the text at `path`."""
         spot = self.spots
         for part in path:
             spot = spot.parts.get(part) if spot is not None else None
@@ -108,8 +103,8 @@ class Document:
         return self.lines.locate_inside(spot.value, max(line, 1), max(column, 1))
 
     def find_step(self, path: Iterable[str | int]) -> str:
-        """Return the id of the innermost object on `path` that has one as a text, "" if none has; of tuums of workflows `tuumId`."""
-        found, part = "", self.data
+        """The innermost `id` (`tuumId` in workflows) on the path; "" if there is none."""
+        step_id, part = "", self.data
         for key in path:
             if isinstance(part, dict) and isinstance(key, str):
                 part = part.get(key)
@@ -118,5 +113,5 @@ class Document:
             else:
                 break
             if isinstance(part, dict) and isinstance(name := part.get("id", part.get("tuumId")), str) and name:
-                found = name
-        return found
+                step_id = name
+        return step_id

@@ -1,4 +1,4 @@
-"""Collects the mistakes that a reader or a validator finds, and fills in where in the document they are."""
+"""Collects mistakes, and fills in their places in the document."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -7,18 +7,18 @@ from orchestrator.documents.document import NO_PLACE, Document
 from orchestrator.domain.finding import WHOLE, Finding, Path, Severity, format_path, sort_findings
 
 MOST: Final = 200
-"""How many findings are reported of one document; one more says that others were left out."""
+"""Findings of one document; one more says that others were left out."""
 
 
 LEFT_OUT: Final = "finding-more"
-"""The code of that one, which stands last."""
+"""It stands last."""
 
 
 class Findings:
-    """The findings about one document. Errors are kept before warnings when there are too many."""
+    """Errors are kept before warnings when there are too many."""
 
     def __init__(self, document: Document | None = None, *, most: int = MOST) -> None:
-        """Start without findings. Without a document they have no line, column and step."""
+        """Without a document they have no line, column and step."""
         self._document, self._most = document, most
         self._errors: list[Finding] = []
         self._others: list[Finding] = []
@@ -26,12 +26,12 @@ class Findings:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any finding so far keeps the definition from being used."""
+        """The definition cannot be used."""
         return bool(self._errors)
 
     @property
     def is_full(self) -> bool:
-        """Whether further errors will be counted and left out, so that a validator may stop."""
+        """A validator may stop."""
         return len(self._errors) >= self._most
 
     def add(  # noqa: PLR0913 - the fields of a finding
@@ -46,10 +46,7 @@ class Findings:
         of_value: bool = False,
         args: dict[str, str | int] | None = None,
     ) -> None:
-        """Add a finding about what is at `path`; its line, column and step come from the document.
-
-        `of_value` points at the value in place of its key. `step` replaces the step that the document says.
-        """
+        """`of_value` points at the value in place of its key. `step` replaces that of the document."""
         document = self._document
         line, column = document.find_position(path, of_value=of_value) if document else NO_PLACE
         if step is None:
@@ -69,7 +66,7 @@ class Findings:
         )
 
     def append(self, finding: Finding) -> None:
-        """Add a finding that is complete."""
+        """It is complete."""
         findings = self._errors if finding.severity == "error" else self._others
         if len(findings) < self._most:
             findings.append(finding)
@@ -77,17 +74,16 @@ class Findings:
             self._left_out += 1
 
     def extend(self, findings: Iterable[Finding]) -> None:
-        """Add complete findings, such as those of another reader or validator."""
         for finding in findings:
             self.append(finding)
 
     def list_all(self) -> tuple[Finding, ...]:
-        """Return the findings in the order of their places, followed by one that says so if others were left out."""
+        """By place, then one that says if others were left out."""
         findings = [*self._errors, *self._others[: self._most - len(self._errors)]]
         left_out = self._left_out + len(self._errors) + len(self._others) - len(findings)
-        found = sort_findings(findings)
+        sorted_findings = sort_findings(findings)
         if left_out:
-            found.append(
+            sorted_findings.append(
                 Finding(
                     code=LEFT_OUT,
                     message=f"only {self._most} findings are listed: mend these first",
@@ -95,4 +91,4 @@ class Findings:
                     args={"most": self._most},
                 )
             )
-        return tuple(found)
+        return tuple(sorted_findings)

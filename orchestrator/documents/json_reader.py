@@ -1,7 +1,4 @@
-"""Reads JSON, also with comments and trailing commas, and goes on after each mistake, so that all of them are reported at once.
-
-There is no recursion: what is open stands in a list, so that a deeply nested text ends in a finding.
-"""
+"""Reads JSON, also with comments and trailing commas, and goes on after each mistake. No recursion: deep nesting ends in a finding."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +24,7 @@ _MEANT: Final = {
     "null": "null",
 }
 _LONGEST_QUOTED: Final = 100
-"""Up to this many characters, a word without quotes is suggested with them."""
+"""Longer words are not suggested in quotes."""
 _NOT_FINITE: Final = frozenset({"nan", "infinity", "inf"})
 _NUMBER_LIKE: Final = re.compile(r"[-+.]?[0-9](?:[\w.]|(?<=[eE])[-+])*")
 _WORD: Final = re.compile(r"[-+]?[^\W\d][\w.$-]*")
@@ -40,8 +37,6 @@ _CLOSING: Final = {"{": "}", "[": "]"}
 
 @dataclass(slots=True)
 class _Open:
-    """An object or list that is not closed yet."""
-
     sign: str
     start: int
     items: Any
@@ -50,14 +45,12 @@ class _Open:
     key: str = ""
     key_at: int = 0
     end: int = 0
-    """Where its last token ended, at which a missing comma is reported."""
+    """A missing comma is reported there."""
 
 
 class JsonReader:
-    """Reads one text; afterwards `reports` has its mistakes."""
-
     def __init__(self, text: str, lines: LineIndex) -> None:
-        """Prepare to read a text whose lines end with LF."""
+        """Lines end with LF."""
         self.reports = Reports(lines)
         self._text, self._at = text, 0
         self._open: list[_Open] = []
@@ -71,7 +64,7 @@ class JsonReader:
         }
 
     def read(self) -> tuple[Any, Spot] | None:
-        """Return the data and the places of its parts, None if there is no value. With mistakes, it is what could be made of the text."""
+        """None if there is no value; with mistakes, what could be made of the text."""
         try:
             while self._read_token():
                 pass
@@ -82,13 +75,16 @@ class JsonReader:
         return self._root
 
     def _read_token(self) -> bool:
-        """Read the next sign, key or value; return False at the end."""
         if self._at >= len(self._text) or self._text[self._at] in BEFORE:
             self._at = skip_space(self._text, self._at, self.reports)
         if self._at >= len(self._text):
-            for one in self._open:
+            for container in self._open:
                 self.reports.report(
-                    "finding-bracket-unclosed", one.start, self._find_path(one), sign=one.sign, suggestion=_CLOSING[one.sign]
+                    "finding-bracket-unclosed",
+                    container.start,
+                    self._find_path(container),
+                    sign=container.sign,
+                    suggestion=_CLOSING[container.sign],
                 )
             return False
         sign = self._text[self._at]
@@ -123,8 +119,8 @@ class JsonReader:
             return
         if sign in QUOTES:
             key, self._at = read_text(self._text, start, lambda: self._find_path(top), self.reports)
-        elif found := (_WORD.match(self._text, start) or _NUMBER_LIKE.match(self._text, start)):
-            key, self._at = found[0], found.end()
+        elif match := (_WORD.match(self._text, start) or _NUMBER_LIKE.match(self._text, start)):
+            key, self._at = match[0], match.end()
             quoted = f'"{key}"' if len(key) < _LONGEST_QUOTED else ""
             if _ENDS_KEY.match(self._text, self._at):  # if not, it lacks its colon or value, which is reported
                 self.reports.report("finding-key-unquoted", start, (*self._find_path(top), key), key=key, suggestion=quoted)
@@ -155,7 +151,7 @@ class JsonReader:
             self.reports.report("finding-colon-missing", self._at, self._find_path(top, is_inside=True), key=top.key, suggestion=":")
 
     def _leave_unfinished(self, top: _Open) -> None:
-        """Keep a key that is alone on its line as one without a value: what comes next is another key."""
+        """What comes next is another key."""
         if self._text[top.key_at] not in QUOTES or self._text[: self._at].rstrip().endswith(tuple(QUOTES.values())):
             self.reports.report("finding-colon-missing", top.key_at, self._find_path(top, is_inside=True), key=top.key, suggestion=":")
         self._keep(None, top.key_at)
@@ -186,10 +182,10 @@ class JsonReader:
             else:
                 self.reports.report("finding-comma-extra", start, self._find_path(top))
                 self._at += 1
-        elif found := _NUMBER_LIKE.match(self._text, start):
-            self._read_number(found[0], path)
-        elif found := _WORD.match(self._text, start):
-            self._read_word(found[0], path)
+        elif match := _NUMBER_LIKE.match(self._text, start):
+            self._read_number(match[0], path)
+        elif match := _WORD.match(self._text, start):
+            self._read_word(match[0], path)
         else:
             self._skip_unexpected()
 
@@ -226,22 +222,28 @@ class JsonReader:
     def _close(self, sign: str) -> None:
         at = self._at
         self._at += 1
-        matching = [number for number, one in enumerate(self._open) if _CLOSING[one.sign] == sign]
+        matching = [number for number, container in enumerate(self._open) if _CLOSING[container.sign] == sign]
         if not matching:
             self.reports.report("finding-bracket-extra", at, sign=sign)
             return
-        for one in self._open[matching[-1] + 1 :]:
-            first, _ = self.reports.lines.locate(one.start)
+        for container in self._open[matching[-1] + 1 :]:
+            first, _ = self.reports.lines.locate(container.start)
             self.reports.report(
-                "finding-bracket-other", at, self._find_path(one), sign=sign, open=one.sign, first=first, suggestion=_CLOSING[one.sign]
+                "finding-bracket-other",
+                at,
+                self._find_path(container),
+                sign=sign,
+                open=container.sign,
+                first=first,
+                suggestion=_CLOSING[container.sign],
             )
-        for one in reversed(self._open[matching[-1] :]):
-            if one.sign == "{" and one.expects in {"colon", "value"}:
-                self._miss_value(one)
+        for container in reversed(self._open[matching[-1] :]):
+            if container.sign == "{" and container.expects in {"colon", "value"}:
+                self._miss_value(container)
             self._open.pop()
 
     def _keep(self, value: Any, start: int) -> Spot:
-        """Put a value where it belongs and return its spot. Of two values with one key, the first is kept."""
+        """Of two values with one key, the first is kept."""
         self._values += 1
         if self._values > MAX_VALUES:
             raise self.reports.stop("finding-document-wide", start, most=MAX_VALUES)
@@ -262,18 +264,18 @@ class JsonReader:
         return spot
 
     def _skip_unexpected(self) -> None:
-        found = _OTHER.match(self._text, self._at)
-        text = found[0] if found else self._text[self._at]
+        match = _OTHER.match(self._text, self._at)
+        text = match[0] if match else self._text[self._at]
         self.reports.report("finding-character-unexpected", self._at, self._find_path(self._open[-1]) if self._open else (), sign=text)
         self._at += len(text)
 
     def _find_path(self, until: _Open | None, *, is_inside: bool = False) -> Path:
-        """Return the path of an open object or list, or of the value in it that is read now."""
+        """Or of the value in it that is read now."""
         path: list[str | int] = []
-        for one in self._open:
-            if one is until and not is_inside:
+        for container in self._open:
+            if container is until and not is_inside:
                 break
-            path.append(one.key if one.sign == "{" else len(one.items) - (0 if one is until else 1))
-            if one is until:
+            path.append(container.key if container.sign == "{" else len(container.items) - (0 if container is until else 1))
+            if container is until:
                 break
         return tuple(path)

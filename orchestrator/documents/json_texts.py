@@ -1,4 +1,4 @@
-"""Reads the quoted texts, the comments and the space of JSON."""
+"""Quoted texts, comments and space of JSON."""
 
 import re
 from typing import Final
@@ -6,21 +6,20 @@ from typing import Final
 from orchestrator.documents.reports import AnyPath, Reports
 
 QUOTES: Final = {'"': '"', "'": "'", "“": "”", "”": "”", "„": "“", "«": "»"}
-"""The quotes with which authors begin a text, and those that close it; only the first pair is right."""
+"""Authors begin texts with them; only the first pair is right."""
 _PLAIN: Final = {quote: re.compile(rf"[^{quote}\\\x00-\x1f]*") for quote in QUOTES.values()}
 _ESCAPES: Final = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _HEX: Final = re.compile(r"[0-9a-fA-F]{4}")
 BEFORE: Final = frozenset(" \t\n/#")
-"""The signs with which space and comments begin."""
+"""Space and comments begin with them."""
 _SPACE: Final = re.compile(r"[ \t\n]+")
 _LOW, _HIGH, _END = 0xDC00, 0xD800, 0xE000
 
 
 def skip_space(text: str, at: int, reports: Reports) -> int:
-    """Return the offset after the space and the comments at `at`."""
     while at < len(text):
-        if found := _SPACE.match(text, at):
-            at = found.end()
+        if match := _SPACE.match(text, at):
+            at = match.end()
         elif text.startswith("//", at):
             at = _find_end(text, "\n", at)
         elif text[at] == "#":
@@ -43,19 +42,19 @@ def _find_end(text: str, sign: str, at: int) -> int:
 
 
 def read_text(text: str, start: int, path: AnyPath, reports: Reports) -> tuple[str, int]:
-    """Return the text whose opening quote is at `start`, and the offset after its closing one. A text ends with its line at the latest."""
+    """(text, offset after its closing quote). It ends with its line at the latest."""
     opened = text[start]
     if opened != '"':
         reports.report("finding-quotes-form", start, path, suggestion='"')
     closing = QUOTES[opened]
     plain = _PLAIN[closing]
     at = start + 1
-    if (found := plain.match(text, at)) and text.startswith(closing, found.end()):
-        return found[0], found.end() + 1
+    if (match := plain.match(text, at)) and text.startswith(closing, match.end()):
+        return match[0], match.end() + 1
     parts: list[str] = []
     while at < len(text):
-        found = plain.match(text, at)
-        end = found.end() if found else at
+        match = plain.match(text, at)
+        end = match.end() if match else at
         parts.append(text[at:end])
         at = end
         if at >= len(text) or text[at] == "\n":
@@ -70,12 +69,12 @@ def read_text(text: str, start: int, path: AnyPath, reports: Reports) -> tuple[s
             at += 1
     reports.report("finding-text-unclosed", start, path, suggestion='"')
     content = "".join(parts)
-    kept = content.rstrip("]}, ")  # what most likely stands after the missing quote is read as what it is
-    return kept, at - len(content) + len(kept)
+    trimmed = content.rstrip("]}, ")  # what most likely stands after the missing quote is read as what it is
+    return trimmed, at - len(content) + len(trimmed)
 
 
 def _read_escape(text: str, at: int, path: AnyPath, reports: Reports) -> tuple[str, int]:
-    """Return (what an escape means, the offset after it)."""
+    """(meaning, offset after it)."""
     sign = text[at + 1 : at + 2]
     if sign in _ESCAPES and sign:
         return _ESCAPES[sign], at + 2

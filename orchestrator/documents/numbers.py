@@ -1,4 +1,4 @@
-"""Reads numbers the same way for JSON and YAML, and refuses those that two programs could read differently."""
+"""Numbers, alike for JSON and YAML; what two programs could read differently is refused."""
 
 import math
 import re
@@ -11,7 +11,7 @@ _MOST_DIGITS: Final = 400
 
 
 def read_number(text: str, offset: int, path: AnyPath, reports: Reports) -> int | float:
-    """Return the value of a number in JSON's form; 0 if it is too large, which is reported."""
+    """0 if it is too large, which is reported."""
     if len(text) > _MOST_DIGITS:
         reports.report("finding-number-large", offset, path, number=text)
         return 0

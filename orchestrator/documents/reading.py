@@ -1,4 +1,4 @@
-"""Reads the documents that people write: JSON, JSON with comments, and YAML. Every mistake becomes a finding with its place."""
+"""Reads JSON and YAML that people write. Every mistake becomes a finding with its place."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -15,27 +15,21 @@ _BOMS: Final = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe\x00\x00", "utf-32-le"), 
 
 @dataclass(frozen=True, kw_only=True)
 class Reading:
-    """What came of reading a text."""
-
     document: Document | None
-    """The document; None if it has an error, so that nobody uses it by mistake."""
+    """None if it has an error, so that nobody uses it by mistake."""
     draft: Document | None
-    """What could be made of the text in spite of its errors, so that a validator can report its mistakes, too; None if nothing could."""
+    """In spite of errors, so that a validator can report more; None if nothing could be made."""
     findings: tuple[Finding, ...]
 
     def require_document(self) -> Document:
-        """Return the document. Raises DefinitionRefused if it has an error."""
+        """Raises DefinitionRefused if it has an error."""
         if self.document is None:
             raise DefinitionRefused(self.findings)
         return self.document
 
 
 def read_document(source: str | bytes, format: Literal["auto"] | DocumentFormat = "auto") -> Reading:  # noqa: A002 - the word of the field
-    """Read a document of at most 1 MB.
-
-    Unless `format` says which it is, a text that begins with {, [ or a // comment is JSON, and any other YAML.
-    It takes well under a second for whatever text.
-    """
+    """At most 1 MB. "auto": what begins with {, [ or a // comment is JSON. Well under a second for whatever text."""
     text, reports = _decode(source)
     if text is None:
         return Reading(document=None, draft=None, findings=reports.findings.list_all())
@@ -53,7 +47,7 @@ def _choose_format(text: str) -> DocumentFormat:
 
 
 def _decode(source: str | bytes) -> tuple[str | None, Reports]:
-    """Return the text with LF at the ends of its lines, None if it is no text; and what is wrong with it."""
+    """With LF line ends; None if it is no text."""
     reports = Reports(LineIndex(""))
     size = len(source) if isinstance(source, bytes) else len(source.encode("utf-8", "surrogatepass"))
     if size > MAX_BYTES:

@@ -1,4 +1,4 @@
-"""What the readers of JSON and YAML report their mistakes with: a code, a place in the text, and what the sentence needs."""
+"""How the readers report mistakes."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -17,18 +17,15 @@ _LONGEST_SENTENCE: Final = 300
 
 
 class ReadingStopped(Exception):
-    """A limit is exceeded; it has been reported, and nothing more is read."""
+    """A limit is exceeded and reported; nothing more is read."""
 
 
 AnyPath = Path | Callable[[], Path]
-"""A path, or what finds it: a path is only computed when there is something to report."""
+"""A path is only computed when there is something to report."""
 
 
 class Reports:
-    """The mistakes that one reader has found in one text."""
-
     def __init__(self, lines: LineIndex) -> None:
-        """Start without mistakes."""
         self.lines = lines
         self.findings = Findings()
 
@@ -42,18 +39,18 @@ class Reports:
         suggestion: str = "",
         **args: str | int,
     ) -> None:
-        """Report a mistake at an offset of the text. Raises ReadingStopped if there are too many."""
+        """Raises ReadingStopped if there are too many."""
         line, column = self.lines.locate(offset)
-        shown = quote_args(args)
+        quoted_args = quote_args(args)
         finding = Finding(
             code=code,
-            message=SENTENCES[code].format(**shown),
+            message=SENTENCES[code].format(**quoted_args),
             path=to_storable_text(format_path(path if isinstance(path, tuple) else path())),
             line=line,
             column=column,
             severity=severity,
             suggestion=suggestion,
-            args=shown,
+            args=quoted_args,
         )
         is_full = self.findings.is_full
         self.findings.append(finding)
@@ -61,28 +58,28 @@ class Reports:
             raise ReadingStopped(code)
 
     def stop(self, code: str, offset: int, path: AnyPath = (), **args: str | int) -> ReadingStopped:
-        """Report a mistake after which nothing is read, and return the error to raise."""
+        """For a mistake after which nothing is read."""
         self.report(code, offset, path, severity="error", suggestion="", **args)
         return ReadingStopped(code)
 
 
 def quote_args(args: Mapping[str, str | int]) -> dict[str, str | int]:
-    """Return the arguments of a finding as its sentence quotes them: the problem as a sentence, all else as pieces of the document."""
+    """The problem as a sentence, all else as pieces of the document."""
     quote = {name: quote_sentence if name == "problem" else quote_part for name in args}
     return {name: quote[name](arg) if isinstance(arg, str) else arg for name, arg in args.items()}
 
 
 def quote_sentence(text: str) -> str:
-    """Return a sentence that stands in another one: whole, unless it is very long, and without characters that cannot be shown."""
+    """Cut only if very long."""
     return _quote(text, _LONGEST_SENTENCE)
 
 
 def quote_part(text: str) -> str:
-    """Return a piece of the document as a sentence quotes it: cut, and without characters that cannot be shown."""
+    """Cut, without characters that cannot be shown."""
     return _quote(text, _LONGEST_QUOTE)
 
 
 def _quote(text: str, most: int) -> str:
     short = text if len(text) <= most else text[:most] + "…"
-    shown = "".join(sign if sign.isprintable() or sign == " " else f"U+{ord(sign):04X}" for sign in short)
-    return to_storable_text(shown)
+    visible = "".join(sign if sign.isprintable() or sign == " " else f"U+{ord(sign):04X}" for sign in short)
+    return to_storable_text(visible)

@@ -1,4 +1,4 @@
-"""The English sentences of the mistakes that readers of documents report, by code; the Fluent files have the same for people."""
+"""English sentences by code; the Fluent files have the same."""
 
 from typing import Final
 

@@ -1,7 +1,4 @@
-"""Finds the key of a YAML document that an author has not finished, so that it is one mistake at its own line.
-
-The parser takes a word without a colon for the beginning of a text of several lines, and complains about a line after it.
-"""
+"""Finds the key that an author has not finished: the parser complains about a later line."""
 
 import re
 from typing import Final
@@ -15,10 +12,7 @@ _NO_KEY: Final = ("- ", "?", "{", "[")
 
 
 def find_unfinished_key(error: yaml.MarkedYAMLError, at: int, text: str) -> tuple[int, int] | None:
-    """Return where the key that lacks its colon begins, and where what seems to belong to it ends; None if another thing is wrong.
-
-    `at` is the offset of the place that the parser complains about.
-    """
+    """(its begin, the end of what seems to belong to it); None if another thing is wrong. `at` is what the parser complains about."""
     start: int | None
     if "could not find expected ':'" in (error.problem or ""):
         start = error.context_mark.index if error.context_mark is not None else None
@@ -34,7 +28,7 @@ def find_unfinished_key(error: yaml.MarkedYAMLError, at: int, text: str) -> tupl
 
 
 def _find_word(text: str, at: int) -> int | None:
-    """Return where the word without a colon begins that the complaint about `at` is about: on this line, or above it in its column."""
+    """On this line, or above it in its column."""
     begin = _find_line(text, at)
     line = text[begin:].split("\n", 1)[0]
     column = len(line) - len(line.lstrip(" "))
@@ -52,7 +46,7 @@ def _find_word(text: str, at: int) -> int | None:
 
 
 def _find_end(text: str, start: int, end: int) -> int:
-    """Return where what stands below the key at `start` ends, whose line ends at `end`: lines that stand deeper, and items of its list."""
+    """Of what stands below: deeper lines, and items of its list."""
     begin = _find_line(text, start)
     column = start - begin
     above = _find_above(text[:begin], column)
@@ -68,7 +62,7 @@ def _find_end(text: str, start: int, end: int) -> int:
 
 
 def _find_above(above: str, column: int) -> str:
-    """Return the nearest line above that begins in this column, "" if one before it begins further to the left."""
+    """Empty if one before begins further to the left."""
     for line in reversed(above.split("\n")):
         indent = len(line) - len(line.lstrip(" "))
         if line.strip() and indent <= column:

@@ -1,4 +1,4 @@
-"""Writes a definition as the text of a file that people read and that `read_document` reads back to equal data."""
+"""Writes definitions that `read_document` reads back to equal data."""
 
 import json
 from typing import Any, Final
@@ -16,7 +16,7 @@ _WIDTH: Final = 140
 
 
 def write_document(data: Any, format: DocumentFormat = "yaml") -> str:  # noqa: A002 - the word of the field
-    """Return JSON data as text that reads back to equal data. Raises NotCanonical for other values and for too deeply nested data."""
+    """Raises NotCanonical, also for too deeply nested data."""
     check(data)
     check_depth(data, MAX_DEPTH)
     if format == "json":
@@ -33,7 +33,7 @@ def _list_events(data: Any) -> Any:
 
 
 def _list_value_events(value: Any) -> Any:
-    """Yield the events of a value; it is at most MAX_DEPTH levels deep."""
+    """At most MAX_DEPTH levels deep."""
     if isinstance(value, dict):
         yield yaml.MappingStartEvent(anchor=None, tag=None, implicit=True, flow_style=not value)
         for key, below in value.items():
@@ -61,7 +61,7 @@ def _make_plain(text: str) -> yaml.ScalarEvent:
 
 
 def _make_text(text: str, *, is_key: bool = False) -> yaml.ScalarEvent:
-    """Return the event of a text: plain where it reads back as a text, a block for lines, and in double quotes otherwise."""
+    """Plain where it reads back as a text, a block for lines, else in double quotes."""
     if text.isprintable() and text == text.strip() and is_text_when_plain(text, is_key=is_key):
         style = None
     elif not is_key and _is_block(text):
@@ -72,7 +72,7 @@ def _make_text(text: str, *, is_key: bool = False) -> yaml.ScalarEvent:
 
 
 def _is_block(text: str) -> bool:
-    """Whether a text of several lines reads back from a block as it is."""
+    """It reads back from a block as it is."""
     lines = text.split("\n")
     return (
         len(lines) > 1

@@ -1,7 +1,7 @@
-"""Reads YAML from the parser's events, without recursion: what it means is what the same document in JSON would mean.
+"""Reads YAML as the same document in JSON would mean.
 
-Only true, false, null and numbers in JSON's form are more than texts. So a date, a telephone number, «no» and 012 stay as they are written.
-Tags, anchors, aliases and merge keys are refused: JSON has none of them, and a few lines of them can grow into gigabytes.
+Dates, «no» and 012 stay texts. Tags, anchors, aliases and merge keys are refused: JSON has none, and a few lines of them can grow into
+gigabytes.
 """
 
 import re
@@ -23,10 +23,10 @@ _DOUBTFUL: Final = {"yes": "true", "on": "true", "no": "false", "off": "false"}
 _NOT_FINITE: Final = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _JSON_COMMENTS: Final = ("//", "/*")
 _MOST_PASSES: Final = 20
-"""How often a text is read anew without the line of a mistake, to find the mistakes after it."""
+"""Without the line of a mistake, to find the mistakes after it."""
 _LONGEST_REPEATED: Final = 50_000
 _UNREADABLE: Final = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]")
-"""Signs that nobody sees. YAML refuses most of them; at three it begins a new line, so that a text could hold keys that nobody reads."""
+"""At three of these YAML begins a new line, so that a text could hold keys that nobody reads."""
 Value = dict[str, Any] | list[Any] | str | int | float | bool | None
 
 
@@ -41,15 +41,13 @@ class _Open:
 
 
 class YamlReader:
-    """Reads one text; afterwards `reports` has its mistakes."""
-
     def __init__(self, text: str, lines: LineIndex) -> None:
-        """Prepare to read a text whose lines end with LF."""
+        """Lines end with LF."""
         self.reports = Reports(lines)
         self._text, self._lines = text, lines
 
     def read(self) -> tuple[Any, Spot] | None:
-        """Return the data and the places of its parts, None if there is no value. With mistakes, it is what could be made of the text."""
+        """None if there is no value; with mistakes, what could be made of the text."""
         last, events = 0, _Events("", self._lines)
         try:
             text = self._replace_unreadable()
@@ -76,14 +74,14 @@ class YamlReader:
         return events.root
 
     def _replace_unreadable(self) -> str:
-        """Report each sign that nobody sees, and return the text with spaces in their place, so that the rest can be read."""
-        for found in _UNREADABLE.finditer(self._text):
-            self.reports.report("finding-control-character", found.start(), sign=found[0])
+        """Reports hidden signs and puts spaces in their place."""
+        for match in _UNREADABLE.finditer(self._text):
+            self.reports.report("finding-control-character", match.start(), sign=match[0])
         return _UNREADABLE.sub(" ", self._text)
 
 
 def is_text_when_plain(text: str, *, is_key: bool) -> bool:
-    """Return whether a text that is written without quotes is read as this text and without a finding."""
+    """Without quotes it is read as this text, without a finding."""
     if text.startswith(_JSON_COMMENTS):
         return False  # at the beginning of a document it would be taken for JSON
     if is_key:
@@ -93,14 +91,12 @@ def is_text_when_plain(text: str, *, is_key: bool) -> bool:
 
 
 def _leave_out(text: str, start: int, end: int) -> str:
-    """Return the text with a comment in place of what stands between two offsets; all offsets stay."""
+    """With a comment in their place, so that offsets stay."""
     blank = "".join(sign if sign == "\n" else " " for sign in text[start:end])
     return f"{text[:start]}#{blank[1:]}{text[end:]}" if end > start else text
 
 
 class _Events:
-    """One pass over the events of a text."""
-
     def __init__(self, text: str, lines: LineIndex) -> None:
         self.reports = Reports(lines)
         self.root: tuple[Any, Spot] | None = None
@@ -111,7 +107,7 @@ class _Events:
         self._documents = 0
 
     def read(self) -> tuple[Any, Spot] | None:
-        """Return the data and its places. Raises a YAMLError at the first mistake of syntax."""
+        """Raises a YAMLError at the first mistake of syntax."""
         try:
             for event in yaml.parse(self._text, Loader=_LOADER):
                 if self._skipped:
@@ -136,7 +132,7 @@ class _Events:
             raise self.reports.stop("finding-yaml-documents", event.start_mark.index)
 
     def _skip(self, event: Any) -> None:
-        """Pass over a key that is no text: everything of a list or mapping that stands there."""
+        """Everything of a list or mapping that stands where a key should."""
         at = event.start_mark.index
         if isinstance(event, yaml.CollectionStartEvent):
             self._skipped += 1
@@ -213,7 +209,7 @@ class _Events:
         return str(text)
 
     def _keep(self, value: Any, at: int) -> Spot:
-        """Put a value where it belongs and return its spot. Of two values with one key, the first is kept."""
+        """Of two values with one key, the first is kept."""
         self._values += 1
         if self._values > MAX_VALUES:
             raise self.reports.stop("finding-document-wide", at, most=MAX_VALUES)
@@ -234,25 +230,24 @@ class _Events:
         return spot
 
     def _find_path(self) -> Path:
-        """Return the path of what is read now."""
         path: list[str | int] = []
-        for number, one in enumerate(self._open):
+        for number, container in enumerate(self._open):
             is_last = number == len(self._open) - 1
-            if isinstance(one.items, list):
-                path.append(len(one.items) - (0 if is_last else 1))
-            elif is_last and one.key is None:
+            if isinstance(container.items, list):
+                path.append(len(container.items) - (0 if is_last else 1))
+            elif is_last and container.key is None:
                 break
             else:
                 path.append(self._find_key(number))
         return tuple(path)
 
     def _find_key(self, number: int) -> str:
-        """Return the key of an open mapping under which the next open one stands, or the value that is read now."""
-        one = self._open[number]
-        if one.key is not None:
-            return one.key
+        """Of the next open one, or of the value that is read now."""
+        container = self._open[number]
+        if container.key is not None:
+            return container.key
         below = self._open[number + 1].items
-        return next((key for key, item in reversed(one.items.items()) if item is below), "")
+        return next((key for key, item in reversed(container.items.items()) if item is below), "")
 
 
 _PROBLEMS: Final = (
@@ -272,17 +267,14 @@ _PROBLEMS: Final = (
     ("but found", "finding-yaml-indent"),
     ("nesting", "finding-document-deep"),
 )
-"""What the parser says, as a part of its text, and the finding that it becomes."""
+"""A part of the parser's text → the finding."""
 _IN_ESCAPE: Final = frozenset({"finding-bad-escape", "finding-lone-surrogate"})
 _NEAR_UNFINISHED_KEY: Final = frozenset({"finding-yaml-colon-missing", "finding-yaml-colon", "finding-yaml-indent"})
 _LAST: Final = frozenset({"finding-yaml-flow", "finding-yaml-indent", "finding-document-deep"})
 
 
 def report_syntax(error: yaml.MarkedYAMLError, text: str, reports: Reports) -> tuple[int, int]:
-    """Report a mistake of syntax where the author can mend it.
-
-    Return the start and the end of what to leave out, so that what follows can be judged; nothing if that may belong to what is not closed.
-    """
+    """Returns what to leave out so that the rest can be judged; (0, 0) if that may belong to what is not closed."""
     problem = error.problem or str(error)
     code = next((code for part, code in _PROBLEMS if part in problem), "finding-yaml-syntax")
     mark = error.problem_mark or error.context_mark

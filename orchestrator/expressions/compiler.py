@@ -1,4 +1,4 @@
-"""Turns the tree of a condition into functions. What it has no function for is refused, so that nothing is allowed by oversight. Pure."""
+"""Turns the tree of a condition into functions. What has none is refused, so that nothing is allowed by oversight."""
 
 import ast
 import math
@@ -15,21 +15,18 @@ from orchestrator.expressions.placeholders import SCENARIO, Template, fill_text,
 from orchestrator.expressions.syntax import ARITHMETIC, NAMES_OF_SYNTAX, ORDER, UNSET, is_storable, read_constant, read_words
 
 WHOLE: Final = "context"
-"""The name of all variables together: `context['age']` is the variable `age`."""
+"""All variables: `context['age']` is the variable `age`."""
 _CONSTANTS: Final[Mapping[str, Any]] = {"true": True, "false": False, "null": None}
-"""Words of JSON that authors use beside Python's True, False and None."""
+"""JSON's words, beside Python's True, False and None."""
 
 Names = Mapping[str, Any]
-"""The variables of a run: JSON data by name."""
 Evaluate = Callable[[Names], Any]
 _NUMBERS: Final = frozenset({int, float})
 _MOST_SUGGESTED: Final = 10
-"""After so many mistakes no name that was meant is searched any more: there may be very many variables."""
+"""After so many mistakes no meant name is searched: there may be very many variables."""
 
 
 class Compiler:
-    """Turns the tree of one condition into functions, and collects every mistake on the way."""
-
     def __init__(self, source: str, known: frozenset[str] | None) -> None:
         self._lines = source.strip().split("\n")
         self._shift = source[: len(source) - len(source.lstrip())]
@@ -55,7 +52,6 @@ class Compiler:
         }
 
     def compile(self, node: ast.expr) -> Evaluate:
-        """Return the function of a part of the condition."""
         make = self._makers.get(type(node))
         return self._refuse_node(node) if make is None else make(node)
 
@@ -72,7 +68,7 @@ class Compiler:
         return lambda _: None
 
     def find_place(self, node: ast.AST) -> tuple[int, int]:
-        """Return line and column of a part, both counted from 1, in the condition as it was written."""
+        """From 1, in the condition as it was written."""
         row, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         text = self._lines[row - 1].encode() if row <= len(self._lines) else b""
         if row == 1 and len(self._lines) > 1:
@@ -82,7 +78,7 @@ class Compiler:
         return row + self._shift.count("\n"), column + (len(before) if row == 1 else 0)
 
     def _place(self, node: ast.AST, run: Evaluate) -> Evaluate:
-        """Return `run`, whose errors get the place of `node` unless they have one."""
+        """Errors get the place of `node` unless they have one."""
         place = self.find_place(node)
 
         def placed(names: Names) -> Any:
@@ -108,10 +104,9 @@ class Compiler:
         return self._refuse_node(node)
 
     def _text(self, node: ast.Constant, text: str) -> Evaluate:
-        """Return the text; placeholders in it are filled with the values as text, after the condition was parsed (S000-A6).
+        """Placeholders are filled after parsing (S000-A6).
 
-        Unlike in a text that is shown, a placeholder that names nothing is an error: a comparison with its braces would choose a branch by
-        accident (S000-A4).
+        One that names nothing is an error: comparing its braces would choose a branch by accident (S000-A4).
         """
         if not is_storable(text):
             return self._refuse_unstorable(node)
@@ -125,13 +120,13 @@ class Compiler:
         def fill(names: Names) -> str:
             values = [require_value(names, place, LONGEST) for place in template.placeholders]
             filled: Value = template.fill({place.name: Value(names[place.name]) for place in template.placeholders}).data
-            made = format_value(filled.data)
-            return made if any(made is one for one in values) else str(operations.check_length(made))
+            filled_text = format_value(filled.data)
+            return filled_text if any(filled_text is one for one in values) else str(operations.check_length(filled_text))
 
         return self._place(node, fill)
 
     def _read(self, node: ast.AST, name: str) -> bool:
-        """Note that the condition reads a variable; return False, with a finding, if there will be none with this name."""
+        """False, with a finding, if there will be no such variable."""
         self.reads.add(name)
         if self._known is None or name in self._known:
             return True
@@ -183,10 +178,10 @@ class Compiler:
         left, right = self.compile(node.left), self.compile(node.right)
         if isinstance(node.op, ast.Add):
             return self._place(node, lambda names: operations.add(left(names), right(names)))
-        found = ARITHMETIC.get(type(node.op))
-        if found is None:
+        arithmetic = ARITHMETIC.get(type(node.op))
+        if arithmetic is None:
             return self._refuse_operator(node)
-        sign, how = found
+        sign, how = arithmetic
         return self._place(node, lambda names: operations.calculate(sign, how, left(names), right(names)))
 
     def _refuse_operator(self, node: ast.BinOp | ast.UnaryOp) -> Evaluate:
@@ -249,11 +244,11 @@ class Compiler:
             return self._place(node, same)
         words = read_words(node.comparators[0])
         if words is not None and isinstance(node.ops[0], ast.In | ast.NotIn):
-            wanted = isinstance(node.ops[0], ast.In)
+            is_in = isinstance(node.ops[0], ast.In)
 
             def member(names: Names) -> bool:
                 value = left(names)
-                return (value in words) is wanted if type(value) is str else link(value, right(names))
+                return (value in words) is is_in if type(value) is str else link(value, right(names))
 
             return self._place(node, member)
         return self._place(node, lambda names: link(left(names), right(names)))
@@ -267,7 +262,7 @@ class Compiler:
         return lambda names: [part(names) for part in parts]
 
     def _compile_object(self, node: ast.Dict) -> Evaluate:
-        """Return the function of an object whose keys are plain texts, as in `context.get('deal', {})`."""
+        """Keys must be plain texts, as in `context.get('deal', {})`."""
         keys = [UNSET if key is None else read_constant(key) for key in node.keys]
         if not all(isinstance(key, str) for key in keys):
             return self._refuse_node(node)
@@ -277,7 +272,7 @@ class Compiler:
         return lambda names: {key: part(names) for key, part in zip(keys, parts, strict=True)}
 
     def _compile_placeholder(self, node: ast.Set) -> Evaluate:
-        """Return the function of `{name}` outside of quotes, which reads a variable; other sets are refused."""
+        """`{name}` outside of quotes reads a variable; other sets are refused."""
         inner = node.elts[0]
         while isinstance(inner, ast.Attribute | ast.Subscript):
             inner = inner.value
@@ -303,7 +298,7 @@ class Compiler:
         return self._place(node, lambda names: operations.cut(value(names), start(names), stop(names)))
 
     def _part(self, node: ast.expr, of: ast.expr, key: Evaluate, constant: object) -> Evaluate:
-        """Return the function of `of.key` and `of[key]`; of the whole context it is the variable with this name."""
+        """Of the whole context it is a variable."""
         if isinstance(of, ast.Name) and of.id == WHOLE and isinstance(constant, str) and "{" not in constant:
             return self._compile_variable(node, constant)
         value = self.compile(of)
@@ -356,7 +351,7 @@ class Compiler:
         return self._place(node, call)
 
     def _get_variable(self, node: ast.Call, parts: list[Evaluate]) -> Evaluate | None:
-        """Return the function of `context.get('name', default)`; None if the name is computed."""
+        """`context.get('name', default)`; None if the name is computed."""
         key = read_constant(node.args[0]) if node.args else None
         if not isinstance(key, str) or Template(key, SCENARIO).placeholders:
             return None

@@ -1,7 +1,6 @@
-"""Compiles the conditions that people write in definitions, such as `context.get('age', 0) >= 18 and plan in ['pro', 'max']`. Pure.
+"""Compiles conditions such as `context.get('age', 0) >= 18`, written in a small part of Python.
 
-A condition is written in a small part of Python's expressions; everything else is refused when the definition is loaded. It is parsed once
-into functions; it is never given to `eval`, and no value is pasted into its text (G3, S000-A7).
+Never given to `eval`, and no value is pasted into the text (G3, S000-A7).
 """
 
 from collections.abc import Iterable, Mapping
@@ -15,7 +14,7 @@ from orchestrator.expressions.syntax import MAX_NODES, parse_condition
 
 
 class ConditionFailed(ValueError):
-    """A condition could not be evaluated with these variables. `finding` says why and at which place."""
+    """`finding` says why, and where."""
 
     def __init__(self, finding: Finding) -> None:
         """Keep the finding."""
@@ -24,19 +23,16 @@ class ConditionFailed(ValueError):
 
 
 class Condition:
-    """A condition that is ready to be evaluated."""
-
     __slots__ = ("_run", "reads", "source")
 
     def __init__(self, source: str, run: Evaluate, reads: frozenset[str] | None) -> None:
-        """Keep the compiled condition; `compile_condition` makes it."""
         self.source = source
         self.reads = reads
-        """The variables that it names; None if it may read any."""
+        """None if it may read any."""
         self._run = run
 
     def evaluate(self, names: Names) -> Any:
-        """Return the value of the condition for the variables `names`, JSON data. Raises ConditionFailed."""
+        """Raises ConditionFailed."""
         try:
             return self._run(names)
         except OperationFailed as error:
@@ -46,20 +42,17 @@ class Condition:
             raise ConditionFailed(Finding(code="expression-failed", message=message, line=1, column=1)) from None
 
     def compute(self, names: Mapping[str, Value]) -> Value:
-        """Return the value of the condition as a `Value` with the origins of all variables that it reads. Raises ConditionFailed."""
+        """With the origins of all variables that it reads. Raises ConditionFailed."""
         read = names.values() if self.reads is None else [names[name] for name in self.reads if name in names]
         return Value(self.evaluate({name: value.data for name, value in names.items()}), join_origins(read))
 
     def decide(self, names: Mapping[str, Value]) -> Value:
-        """Return whether the condition holds, as a `Value` like that of `compute`. Raises ConditionFailed."""
+        """As `compute`, true or false. Raises ConditionFailed."""
         return self.compute(names).map(bool)
 
 
 def compile_condition(source: str, *, known: Iterable[str] | None = None) -> Condition:
-    """Return the compiled condition. Raises DefinitionRefused with every mistake that can be seen without the variables.
-
-    `known` are the names of the variables that there will be; another name is then a mistake too.
-    """
+    """Raises DefinitionRefused with every mistake that can be seen without the variables; `known` are the names that there will be."""
     tree = parse_condition(source)
     compiler = Compiler(source, None if known is None else frozenset(known))
     try:
@@ -84,5 +77,5 @@ def _to_finding(error: OperationFailed) -> Finding:
 
 
 def _show(text: str) -> str:
-    """Return a text of an error without signs that nobody sees: a key that is computed may come from a stranger."""
+    """A computed key may come from a stranger: hidden signs are spelled out."""
     return "".join(sign if sign.isprintable() else f"U+{ord(sign):04X}" for sign in text)

@@ -1,7 +1,4 @@
-"""What conditions may do with values: compare, count, search, and call a few functions and methods that only read. Pure.
-
-Values are JSON data. No operation changes its arguments, and none makes a value that is much larger than they are.
-"""
+"""What conditions do with JSON values. Nothing changes its arguments or makes a much larger value."""
 
 import math
 import operator
@@ -14,37 +11,35 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from orchestrator.domain.suggestions import suggest_name
 
 LONGEST: Final = 10_000
-"""Maximum length of a text or list that an operation makes."""
+"""Of a text or list that an operation makes."""
 LARGEST: Final = 2**63 - 1
-"""Integers beyond this, in either direction, are refused."""
+"""Refused beyond this, in either direction."""
 MAX_SEARCHED: Final = 100_000
-"""Maximum length of a list in which `in` searches: a condition may search in many. A number is searched in at most LONGEST texts."""
+"""Elements that `in` searches; a number is searched in at most LONGEST texts."""
 _NUMERIC: Final = re.compile(r"\s*[+-]?(\d{1,18})(\.\d{1,18})?\s*", re.ASCII)
 _NUMBERS: Final = (int, float)
 _DAY: Final = re.compile(r"(\d{4}-\d\d-\d\d)(T.*)?", re.ASCII)
-"""A day, or a moment, of which the day is what is written."""
+"""Of a moment, the day as it is written."""
 _CLOCK: Final = re.compile(r"([01]?\d|2[0-3]):([0-5]\d)", re.ASCII)
 _FARTHEST_DAYS: Final = 36_600
 
 
 class OperationFailed(Exception):
-    """An operation cannot be done with these values. `code` and `args` name the sentence for people, the text is the English one."""
+    """`code` and `values` make the sentence for people, the text is the English one."""
 
     def __init__(self, code: str, message: str, suggestion: str = "", **args: str | int) -> None:
-        """Store what went wrong; the place is added by whoever knows it."""
         super().__init__(message)
         self.code, self.suggestion, self.values = code, suggestion, args
         self.place: tuple[int, int] = (0, 0)
-        """Line and column, both counted from 1; (0, 0) until they are known."""
+        """(0, 0) until known."""
 
 
 def build_name_error(name: str, names: Iterable[str]) -> OperationFailed:
-    """Return the error that there is no variable `name`; `names` are those that there are."""
     return OperationFailed("expression-name", f"there is no variable {name!r}", suggest_name(name, map(str, names)), name=name)
 
 
 def name_type(value: object) -> str:
-    """Return the name of a value's type in the words of authors, such as text, number or list."""
+    """In the words of authors: text, number, list."""
     match value:
         case None:
             return "null"
@@ -61,13 +56,13 @@ def name_type(value: object) -> str:
 
 
 def read_number(value: object) -> int | float | None:
-    """Return the number that a numeric text such as "18" or " -2.5 " stands for, None for other texts and values."""
+    """ "18" or " -2.5 "; None for others."""
     if not isinstance(value, str):
         return None
-    found = _NUMERIC.fullmatch(value)
-    if found is None:
+    match = _NUMERIC.fullmatch(value)
+    if match is None:
         return None
-    return float(value) if found[2] else int(value)
+    return float(value) if match[2] else int(value)
 
 
 def _is_number(value: object) -> bool:
@@ -75,7 +70,7 @@ def _is_number(value: object) -> bool:
 
 
 def are_equal(left: object, right: object) -> bool:
-    """Return whether two values are equal; a number and a numeric text are compared as numbers."""
+    """A number and a numeric text are compared as numbers."""
     if type(left) is not type(right):
         if _is_number(left):
             right = read_number(right) if isinstance(right, str) else right
@@ -85,10 +80,7 @@ def are_equal(left: object, right: object) -> bool:
 
 
 def compare(left: object, right: object, how: Callable[[Any, Any], bool]) -> bool:
-    """Return the result of `how` (one of <, <=, >, >=) for two numbers or two texts.
-
-    A number and a numeric text are compared as numbers. Raises OperationFailed for any other pair.
-    """
+    """Two numbers or two texts; a numeric text counts as a number. Raises OperationFailed."""
     first, second = left, right
     if _is_number(left) and isinstance(right, str):
         second = read_number(right)
@@ -101,7 +93,7 @@ def compare(left: object, right: object, how: Callable[[Any, Any], bool]) -> boo
 
 
 def contains(item: object, container: object) -> bool:
-    """Return whether `container` (a text, a list, or the keys of an object) holds `item`; elements are compared by `are_equal`."""
+    """Elements are compared by `are_equal`."""
     if isinstance(container, str):
         if isinstance(item, str):
             return item in container
@@ -132,7 +124,7 @@ def _is_element(item: object, container: Sequence[object]) -> bool:
 
 
 def check_number(value: float) -> int | float:
-    """Return the number; raise OperationFailed if it is too large or not finite."""
+    """Raises OperationFailed if it is too large or not finite."""
     if isinstance(value, float) and not math.isfinite(value):
         raise OperationFailed("expression-number", "the result is no finite number")
     if isinstance(value, int) and abs(value) > LARGEST:
@@ -141,14 +133,13 @@ def check_number(value: float) -> int | float:
 
 
 def check_length(value: Any) -> Any:
-    """Return the text or list; raise OperationFailed if it is too long."""
+    """Raises OperationFailed."""
     if len(value) > LONGEST:
         raise OperationFailed("expression-long", f"the result is longer than {LONGEST}", limit=LONGEST)
     return value
 
 
 def add(left: Any, right: Any) -> Any:
-    """Return the sum of two numbers, or two texts or two lists joined."""
     if _is_number(left) and _is_number(right):
         return check_number(left + right)
     if type(left) is type(right) and type(left) in (str, list):
@@ -159,7 +150,7 @@ def add(left: Any, right: Any) -> Any:
 
 
 def calculate(sign: str, how: Callable[[Any, Any], Any], left: Any, right: Any) -> int | float:
-    """Return the result of -, *, /, // or % for two numbers; `sign` names the operation in the error."""
+    """`sign` names the operation in the error."""
     if not (_is_number(left) and _is_number(right)):
         raise _refuse_arithmetic(sign, left, right)
     try:
@@ -178,7 +169,6 @@ def _refuse_arithmetic(sign: str, left: object, right: object) -> OperationFaile
 
 
 def negate(value: Any) -> int | float:
-    """Return the number with the other sign."""
     if not _is_number(value):
         raise OperationFailed(
             "expression-arithmetic", f"- does not go with a {name_type(value)}", sign="-", left="number", right=name_type(value)
@@ -187,7 +177,7 @@ def negate(value: Any) -> int | float:
 
 
 def find_part(value: object, key: object) -> Any:
-    """Return the part of an object, list or text at `key`. Raises OperationFailed if there is none."""
+    """Raises OperationFailed if there is none."""
     if isinstance(value, Mapping):
         if isinstance(key, str) and key in value:
             return value[key]
@@ -199,12 +189,11 @@ def find_part(value: object, key: object) -> Any:
                 pass
     else:
         raise OperationFailed("expression-no-parts", f"a {name_type(value)} has no parts", left=name_type(value))
-    shown = str(key)[:60]
-    raise OperationFailed("expression-no-part", f"there is no {shown!r} in it", name=shown)
+    key_text = str(key)[:60]
+    raise OperationFailed("expression-no-part", f"there is no {key_text!r} in it", name=key_text)
 
 
 def cut(value: Any, start: Any, stop: Any) -> Any:
-    """Return the part of a text or list from `start` up to `stop`, both of which may be None."""
     if not isinstance(value, str | list) or not all(
         one is None or (isinstance(one, int) and not isinstance(one, bool)) for one in (start, stop)
     ):
@@ -219,7 +208,7 @@ def _to_text(value: object) -> str:
 
 
 def format_scalar(value: object) -> str:
-    """Return null, true/false, a number or a text as text, in the way of JSON."""
+    """As JSON writes it."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -260,12 +249,12 @@ def _round(value: Any, digits: Any = None) -> int | float:
 
 
 def _format_number(value: Any) -> str:
-    """Return a number as Russian texts write it: 120 000 or 1 500,5, with spaces that do not break."""
+    """120 000 or 1 500,5, with spaces that do not break."""
     if not _is_number(value):
         message = f"format_number() does not take a {name_type(value)}"
         raise OperationFailed("expression-function", message, name="format_number", left=name_type(value))
-    shown = f"{check_number(value):,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
-    return shown.replace(",", "\u00a0").replace(".", ",")
+    number_text = f"{check_number(value):,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
+    return number_text.replace(",", "\u00a0").replace(".", ",")
 
 
 def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) -> object:
@@ -276,23 +265,23 @@ def _pick(name: str, how: Callable[[Any, Any], bool], values: Sequence[object]) 
         )
     check_length(items)
     best = items[0]
-    for one in items[1:]:
-        if compare(one, best, how):
-            best = one
+    for candidate in items[1:]:
+        if compare(candidate, best, how):
+            best = candidate
     return best
 
 
 def _read_day(name: str, value: object) -> date:
-    found = _DAY.fullmatch(value) if isinstance(value, str) else None
+    match = _DAY.fullmatch(value) if isinstance(value, str) else None
     try:
-        return date.fromisoformat(found[1] if found is not None else "")
+        return date.fromisoformat(match[1] if match is not None else "")
     except ValueError:
         message = f"{name}() takes a day such as 2026-11-27, not this {name_type(value)}"
         raise OperationFailed("expression-function", message, name=name, left=name_type(value)) from None
 
 
 def _add_days(value: object, count: object) -> str:
-    """Return the day so many days after (or, with a negative number, before) the day of `value`."""
+    """A negative `count` goes back."""
     day, number = _read_day("add_days", value), read_number(count) if isinstance(count, str) else count
     if type(number) is not int or abs(number) > _FARTHEST_DAYS:
         message = f"add_days() takes a whole number of at most {_FARTHEST_DAYS} days"
@@ -304,16 +293,16 @@ def _add_days(value: object, count: object) -> str:
 
 
 def _at_time(value: object, clock: object, zone: object) -> str:
-    """Return the moment at this local time of the day of `value`, with its offset from UTC, as the portal reads it."""
+    """With the offset from UTC, as the portal reads it."""
     day = _read_day("at_time", value)
-    found = _CLOCK.fullmatch(clock) if isinstance(clock, str) else None
+    match = _CLOCK.fullmatch(clock) if isinstance(clock, str) else None
     try:
-        if found is not None and isinstance(zone, str) and zone:
-            return datetime.combine(day, time(int(found[1]), int(found[2])), ZoneInfo(zone)).isoformat()
+        if match is not None and isinstance(zone, str) and zone:
+            return datetime.combine(day, time(int(match[1]), int(match[2])), ZoneInfo(zone)).isoformat()
     except (ZoneInfoNotFoundError, OSError, ValueError):  # no such zone, a folder of the database, or a path
         pass
     message = "at_time() takes a day, a time such as 18:00 and a time zone such as Europe/Moscow"
-    raise OperationFailed("expression-function", message, name="at_time", left=name_type(clock if found is None else zone))
+    raise OperationFailed("expression-function", message, name="at_time", left=name_type(clock if match is None else zone))
 
 
 FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
@@ -331,22 +320,24 @@ FUNCTIONS: Final[Mapping[str, tuple[Callable[..., Any], int, int]]] = {
     "format_number": (_format_number, 1, 1),
     "weekday": (lambda value: _read_day("weekday", value).isoweekday(), 1, 1),
 }
-"""The functions of conditions: what each does, and how few and how many arguments it takes."""
+"""What each does, the fewest and the most arguments."""
 
 Method = tuple[tuple[type, ...], Callable[..., Any], int, int]
 _TEXT: Final = (str,)
 
 
-def _check_texts(name: str, given: tuple[object, ...]) -> None:
-    for one in given:
-        if not isinstance(one, str):
-            raise OperationFailed("expression-method", f".{name}() takes a text, not a {name_type(one)}", name=name, left=name_type(one))
+def _check_texts(name: str, arguments: tuple[object, ...]) -> None:
+    for argument in arguments:
+        if not isinstance(argument, str):
+            raise OperationFailed(
+                "expression-method", f".{name}() takes a text, not a {name_type(argument)}", name=name, left=name_type(argument)
+            )
 
 
 def _with_texts(name: str, how: Callable[..., Any]) -> Callable[..., Any]:
-    def call(value: object, *given: object) -> Any:
-        _check_texts(name, given)
-        return how(value, *given)
+    def call(value: object, *arguments: object) -> Any:
+        _check_texts(name, arguments)
+        return how(value, *arguments)
 
     return call
 
@@ -377,4 +368,4 @@ METHODS: Final[Mapping[str, Method]] = {
     "find": (_TEXT, _with_texts("find", str.find), 1, 1),
     "split": (_TEXT, _with_texts("split", _split), 0, 1),
 }
-"""The methods of conditions, all of which only read: for values of which types, what each does, how few and how many arguments it takes."""
+"""The types of values, what each does, the fewest and the most arguments; all only read."""

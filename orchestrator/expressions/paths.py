@@ -1,4 +1,4 @@
-"""Reads and follows the paths with which definitions name a value: `deal.title`, `results[0].text`, `answers["два слова"]`. Pure."""
+"""Paths that name a value: `deal.title`, `results[0].text`, `answers["два слова"]`."""
 
 import re
 from collections.abc import Mapping
@@ -8,18 +8,16 @@ from typing import Any, Final, NamedTuple
 from orchestrator.domain.finding import Path
 
 NAME: Final = r"[^\W\d][\w-]*"
-"""A name, also with letters of other alphabets and hyphens; hyphens stand in the ids of steps."""
+"""Hyphens stand in the ids of steps."""
 _PART: Final = rf"""\.{NAME}|\.\d{{1,9}}|\[-?\d{{1,9}}\]|\["[^"\]\n]*"\]|\['[^'\]\n]*'\]"""
 PATH: Final = rf"{NAME}(?:{_PART})*"
-"""The regular expression of a path."""
 _WHOLE: Final = re.compile(PATH)
 _PIECES: Final = re.compile(rf"({NAME})|{_PART}")
 LONGEST: Final = 500
-"""Maximum length of a path in characters."""
 
 
 class Found(NamedTuple):
-    """What stands at a path. A value that is there and null differs from one that is not there."""
+    """A null that is there differs from a missing value."""
 
     is_there: bool
     value: Any = None
@@ -30,7 +28,7 @@ MISSING: Final = Found(False)
 
 @lru_cache(maxsize=4096)
 def parse_path(text: str) -> Path | None:
-    """Return the path that `text` writes, None if it writes none."""
+    """None if it is no path."""
     if len(text) > LONGEST or _WHOLE.fullmatch(text) is None:
         return None
     return tuple(_to_part(found[0]) for found in _PIECES.finditer(text))
@@ -44,21 +42,21 @@ def _to_part(text: str) -> str | int:
 
 
 def _to_index(text: str) -> str | int:
-    """Return the number that a text writes; the text itself if it is no number or spelled in another way, as the key `007` is."""
+    """The text itself if it is spelled otherwise, as the key `007`."""
     return int(text) if text.removeprefix("-").isdecimal() and str(int(text)) == text else text
 
 
 def follow_path(names: Mapping[str, Any], path: Path) -> Found:
-    """Return what stands at `path` below `names`. A number is an index of a list, or a key of an object that is spelled like it."""
-    found: Any = names
+    """A number is an index, or a key that is spelled like it."""
+    node: Any = names
     for part in path:
-        if isinstance(found, Mapping):
-            key = part if part in found else str(part)
-            if key not in found:
+        if isinstance(node, Mapping):
+            key = part if part in node else str(part)
+            if key not in node:
                 return MISSING
-            found = found[key]
-        elif isinstance(found, list) and isinstance(part, int) and -len(found) <= part < len(found):
-            found = found[part]
+            node = node[key]
+        elif isinstance(node, list) and isinstance(part, int) and -len(node) <= part < len(node):
+            node = node[part]
         else:
             return MISSING
-    return Found(True, found)
+    return Found(True, node)

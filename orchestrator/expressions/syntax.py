@@ -1,4 +1,4 @@
-"""Reads the text of a condition with Python's parser, within limits that are checked before it sees the text. Pure."""
+"""Reads a condition with Python's parser, within limits that are checked before."""
 
 import ast
 import operator
@@ -12,9 +12,9 @@ from state.canonical import to_storable_text
 MAX_CHARACTERS: Final = 2_000
 MAX_NODES: Final = 200
 MAX_BRACKETS: Final = 50
-"""Maximum depth of brackets within one another; checked before Python's parser sees the text."""
+"""Checked before Python's parser sees the text."""
 UNSET: Final = object()
-"""The constant of a part that is none."""
+"""Of a part that is no constant."""
 ORDER: Final[Mapping[type[ast.cmpop], Callable[[Any, Any], bool]]] = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,
@@ -28,7 +28,7 @@ ARITHMETIC: Final[Mapping[type[ast.operator], tuple[str, Callable[[Any, Any], An
     ast.FloorDiv: ("//", operator.floordiv),
     ast.Mod: ("%", operator.mod),
 }
-"""The operations of comparing, and those of counting with their signs."""
+"""With their signs."""
 NAMES_OF_SYNTAX: Final[Mapping[type[ast.AST], str]] = {
     ast.Pow: "**",
     ast.LShift: "<<",
@@ -55,11 +55,10 @@ NAMES_OF_SYNTAX: Final[Mapping[type[ast.AST], str]] = {
     ast.Yield: "yield",
     ast.YieldFrom: "yield",
 }
-"""What refused parts of Python are called in a finding."""
 
 
 def parse_condition(source: str) -> ast.expr:
-    """Return the tree of a condition. Raises DefinitionRefused if it is none, too long or too deep."""
+    """Raises DefinitionRefused."""
     if not isinstance(source, str) or not source.strip():
         raise _refuse("expression-empty", "the condition is empty")
     if len(source) > MAX_CHARACTERS:
@@ -87,10 +86,7 @@ def parse_condition(source: str) -> ast.expr:
 
 
 def _locate_error(error: SyntaxError, source: str, text: str, *, has_bracket: bool) -> tuple[int, int]:
-    """Return line and column of a mistake in the condition as it was written; `text` is the condition without the space around it.
-
-    `has_bracket` says that a bracket was put before it. What is missing at the end is reported behind the last sign.
-    """
+    """In the condition as written; what is missing at the end is behind the last sign."""
     rows, row, column = text.split("\n"), error.lineno or 1, error.offset or 0
     if not column or row > len(rows):
         row, column = len(rows), len(rows[-1]) + 1
@@ -102,7 +98,7 @@ def _locate_error(error: SyntaxError, source: str, text: str, *, has_bracket: bo
 
 
 def _measure_brackets(source: str) -> int:
-    """Return how deep brackets stand within one another at most; those in texts count too, which refuses nothing that people write."""
+    """Those in texts count too, which refuses nothing that people write."""
     depth = deepest = 0
     for char in source:
         if char in "([{":
@@ -118,20 +114,20 @@ def _refuse(code: str, message: str, *, line: int = 1, column: int = 1, **args: 
 
 
 def read_constant(node: ast.expr) -> Any:
-    """Return the value of a part that is a plain constant, `UNSET` for others."""
+    """`UNSET` for others."""
     return node.value if isinstance(node, ast.Constant) else UNSET
 
 
 def read_words(node: ast.expr) -> frozenset[str] | None:
-    """Return the texts of a list of texts without braces, None for other parts."""
+    """Texts without braces; None for other parts."""
     if not isinstance(node, ast.List | ast.Tuple):
         return None
-    found = [read_constant(element) for element in node.elts]
-    if not all(isinstance(one, str) and "{" not in one for one in found):
+    constants = [read_constant(element) for element in node.elts]
+    if not all(isinstance(one, str) and "{" not in one for one in constants):
         return None
-    return frozenset(found)
+    return frozenset(constants)
 
 
 def is_storable(text: str) -> bool:
-    """Return whether a text can be stored: NUL and halves of characters, which an escape can write, cannot."""
+    """NUL and halves of characters cannot."""
     return to_storable_text(text) == text

@@ -1,4 +1,4 @@
-"""Finds the mistakes of a script without running it: its syntax, names that are not known, and what will probably fail."""
+"""Finds the mistakes of a script without running it."""
 
 import keyword
 import unicodedata
@@ -15,19 +15,19 @@ from orchestrator.domain.suggestions import suggest_name
 from orchestrator.expressions.scripts.failures import ScriptFailed, build_finding, explain_error
 
 MOST_SIGNS: Final = 20_000
-"""How many characters a script may have."""
+"""Characters."""
 _LIMITS: Final[ResourceLimits] = {"max_feed_duration_secs": 1.0, "max_memory": 32_000_000, "max_recursion_depth": 200}
 _GRACE: Final = 0.1
 _GUARD: Final = "this_script_is_only_checked"
-"""A name that nothing defines stands before the script, so that the check always fails and the script never runs."""
+"""Nothing defines it: the check always fails before the script, which never runs."""
 _MOST: Final = 200
 _SYNTAX: Final = "invalid-syntax"
 _NAMES: Final = frozenset({"unresolved-reference", "unresolved-global"})
 _ERRORS: Final = frozenset({"unresolved-import"})
 _UNAWAITED: Final = "unused-awaitable"
-"""A call whose error nobody would hear of: the script would go on as if it had done what it should."""
+"""A call whose error nobody would hear of."""
 _RETURN: Final = "`return` statement outside of a function"
-"""What the checker refuses and scripts may do."""
+"""The checker refuses it, and scripts may do it."""
 
 
 class _Place(BaseModel):
@@ -45,7 +45,7 @@ _DIAGNOSTICS: Final = TypeAdapter(list[_Diagnostic])
 
 
 def check_text(source: str, most: int) -> tuple[Finding, ...]:
-    """Return what keeps the text of a script from being read at all."""
+    """Why it cannot be read at all."""
     if len(source) > most:
         return (build_finding("finding-script-long", size=len(source), most=most),)
     try:
@@ -56,38 +56,34 @@ def check_text(source: str, most: int) -> tuple[Finding, ...]:
 
 
 def is_variable_name(name: object) -> bool:
-    """Return whether a script can read a variable with this name: spelled as Python spells it, and no word of the language."""
+    """A valid name in Python, and no word of the language."""
     return isinstance(name, str) and name.isidentifier() and not keyword.iskeyword(name) and unicodedata.normalize("NFKC", name) == name
 
 
 def build_stubs(names: Iterable[str], functions: Iterable[str]) -> str:
-    """Return what tells the checker which names the script will be given."""
+    """For the checker: the names that the script will be given."""
     lines = ["from typing import Any", *(f"{name}: Any" for name in names if is_variable_name(name))]
     lines += [f"async def {name}(*args: Any, **kwargs: Any) -> Any: ..." for name in functions if is_variable_name(name)]
     return "\n".join(lines) + "\n"
 
 
 class ScriptChecker:
-    """Finds the mistakes of scripts without running them, in a process of its own. It blocks the thread that asks it."""
+    """Works in a process of its own, and blocks the thread that asks."""
 
     def __init__(self) -> None:
-        """Start no process before the first script."""
         self._pool: Monty | None = None
 
     def __enter__(self) -> Self:
-        """Return the checker."""
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """End the process."""
         if self._pool is not None:
             self._pool.__exit__(kind, error, trace)
 
     def check(self, source: str, names: Sequence[str] = (), functions: Sequence[str] = ()) -> tuple[Finding, ...]:
-        """Return the mistakes of a script that can be seen without running it; `names` and `functions` are what it will be given.
+        """Unknown names, what scripts cannot do, and calls without `await` are errors; what may fail is a warning.
 
-        Names that are not known, what scripts cannot do, and calls without `await` are errors; what only will probably fail is a warning.
-        Raises ScriptFailed if there is no process to check it.
+        Raises ScriptFailed without a process.
         """
         if findings := check_text(source, MOST_SIGNS):
             return findings
@@ -113,7 +109,7 @@ class ScriptChecker:
 
 
 def _explain_refusal(error: Exception, known: Iterable[str]) -> tuple[Finding, ...]:
-    """Return the finding for a script that cannot be read, none if it came as far as the guard. Raises ScriptFailed for other errors."""
+    """None if it came as far as the guard. Raises ScriptFailed for other errors."""
     if not isinstance(error, MontyError) or isinstance(error, MontyCrashedError):
         raise ScriptFailed(build_finding("finding-script-crashed", problem=str(error))) from error
     finding = explain_error(error, known, 1)

@@ -1,4 +1,4 @@
-"""Turns what the sandbox of scripts raises into findings that say what is wrong, where, and how to mend it."""
+"""What the sandbox raises, as findings."""
 
 import re
 from collections.abc import Iterable
@@ -34,38 +34,34 @@ _UNSUPPORTED: Final = "does not yet support"
 
 
 class ScriptFailed(Exception):
-    """A script did not end with a result. `finding` says why, with the line and column in the script if they are known."""
+    """`finding` has the place in the script if it is known."""
 
     def __init__(self, finding: Finding, printed: str = "") -> None:
-        """Keep the finding, and what the script had printed."""
         super().__init__(str(finding))
         self.finding, self.printed = finding, printed
 
 
 class ScriptCallFailed(Exception):
-    """Raised by a function that a script calls, with a sentence for the script, which may catch it. Any other error ends the script."""
+    """For the script, which may catch it. Any other error of a function ends the script."""
 
 
 def build_finding(
     code: str, place: tuple[int, int] = (0, 0), *, suggestion: str = "", severity: Severity = "error", **args: str | int
 ) -> Finding:
-    """Return a finding about a script; its sentence is one of SENTENCES."""
+    """Its sentence is one of SENTENCES."""
     short = {name: arg if isinstance(arg, int) else _quote(arg) for name, arg in args.items()}
     message = SENTENCES[code].format(**short)
     return Finding(code=code, message=message, line=place[0], column=place[1], suggestion=suggestion, severity=severity, args=short)
 
 
 def _quote(text: str) -> str:
-    """Return the beginning of a text of the sandbox in one line; an error may quote what strangers wrote, with signs that nobody sees."""
-    shown = "".join(sign if sign.isprintable() else " ⏎ " if sign == "\n" else f"U+{ord(sign):04X}" for sign in text[:_LONGEST])
-    return to_storable_text(shown)
+    """One line; hidden signs are spelled out, an error may quote strangers."""
+    visible = "".join(sign if sign.isprintable() else " ⏎ " if sign == "\n" else f"U+{ord(sign):04X}" for sign in text[:_LONGEST])
+    return to_storable_text(visible)
 
 
 def explain_error(error: MontyError, known: Iterable[str], seconds: float, print_bytes: int = 0) -> Finding:
-    """Return the finding for an error of the sandbox.
-
-    `known` are the names that the script was given; `seconds` and `print_bytes` are its limits.
-    """
+    """`known` names were given to the script; `seconds` and `print_bytes` are its limits."""
     if isinstance(error, MontyCrashedError):
         if error.timed_out:
             return build_finding("finding-script-time", most=f"{seconds:g}")
@@ -90,12 +86,12 @@ def _explain_raised(raised: BaseException, place: tuple[int, int], known: Iterab
         return build_finding("finding-script-recursion", place)
     if isinstance(raised, NotImplementedError) and _UNSUPPORTED in text:
         return build_finding("finding-script-unsupported", place, problem=text)
-    if isinstance(raised, NameError) and (found := _NAME.search(text)):
-        return build_finding("finding-script-name", place, suggestion=suggest_name(found[1], known), name=found[1])
+    if isinstance(raised, NameError) and (match := _NAME.search(text)):
+        return build_finding("finding-script-name", place, suggestion=suggest_name(match[1], known), name=match[1])
     return build_finding("finding-script-raised", place, kind=type(raised).__name__, problem=text)
 
 
 def _find_place(error: MontySyntaxError | MontyRuntimeError) -> tuple[int, int]:
-    """Return (line, column) of the innermost place in the script that the error names, (0, 0) if it names none."""
+    """The innermost place in the script, (0, 0) if there is none."""
     frames = error.traceback()
     return (frames[-1].line, frames[-1].column) if frames else (0, 0)

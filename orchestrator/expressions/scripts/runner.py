@@ -1,7 +1,4 @@
-"""Runs scripts that people wrote, in processes of their own that reach nothing but the functions they are given.
-
-Each run has a fresh session, so nothing of it is left for the next. Whatever a script does ends in a result or in ScriptFailed.
-"""
+"""Runs scripts in processes that reach nothing but given functions. Each run has a fresh session, and ends in a result or ScriptFailed."""
 
 import asyncio
 import inspect
@@ -26,31 +23,27 @@ from orchestrator.expressions.scripts.values import NotData, list_texts, take_da
 from state.canonical import to_storable_text
 
 ScriptFunction = Callable[..., Any] | Callable[..., Awaitable[Any]]
-"""A function that a script may call, sync or async; the script awaits both. It takes JSON data and returns JSON data, with `Value` at any
-place. It must only read: nothing keeps a script from calling it again."""
+"""JSON data in and out, with `Value` at any place. It must only read: nothing keeps a script from calling it again."""
 NO_FUNCTIONS: Final[Mapping[str, ScriptFunction]] = {}
 AUTHOR: Final[Origins] = frozenset({"definition"})
 _MOST_GIVEN: Final = 100_000
-"""How many values one input may hold."""
+"""Values of one input."""
 _SETTLE: Final = 0.1
-"""Seconds in which the sandbox's own threads come to rest after it was closed: a program that ends before aborts now and then."""
+"""Seconds for the sandbox's threads to rest: a program that ends before aborts now and then."""
 _GRACE: Final = 0.1
-"""Seconds after which a process that does not end its script by itself is killed."""
+"""Seconds until a process that does not end by itself is killed."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScriptLimits:
-    """What one run of a script may use."""
-
     seconds: float = 1.0
-    """Computing time, without the time that its functions take."""
+    """Computing time, without functions."""
     total_seconds: float = 10.0
-    """Time until its result, with that of its functions."""
     memory_bytes: int = 32_000_000
     depth: int = 200
-    """How deeply functions of the script may call each other."""
+    """Of functions of the script."""
     calls: int = 100
-    """How many calls of the given functions it may make."""
+    """Of the given functions."""
     print_bytes: int = 20_000
     result_values: int = 10_000
     result_signs: int = 200_000
@@ -59,18 +52,14 @@ class ScriptLimits:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ScriptResult:
-    """What a script gave."""
-
     value: Value
-    """The value of its last line; it comes from the script, from all of its inputs, and from all that its functions gave."""
+    """Of the last line; from the script, its inputs and what its functions gave."""
     printed: str = ""
     calls: int = 0
 
 
 @dataclass(kw_only=True, slots=True, eq=False)
 class _Run:
-    """The state of one run, which its functions and its prints share."""
-
     source: str
     data: dict[str, Any]
     functions: Mapping[str, ScriptFunction]
@@ -80,19 +69,19 @@ class _Run:
     answers: list[Any] = field(default_factory=list)
     origins: set[Origins] = field(default_factory=set)
     known: set[str] = field(default_factory=set)
-    """Texts that look like the sandbox's own and were found in what the script was given."""
+    """Looked like the sandbox's own, and were in what the script was given."""
     calls: int = 0
     open_calls: set[asyncio.Task[Any]] = field(default_factory=set)
-    """The calls of functions that have not ended."""
+    """They have not ended."""
     ended_by: BaseException | None = None
     turn: Lock = field(default_factory=Lock)
-    """Held while `worker` or `abandoned` changes: a thread feeds a script without functions."""
+    """Held while `worker` or `abandoned` changes: a thread feeds the script."""
     worker: int | None = None
-    """The process that runs the script now, if a thread feeds it."""
+    """None unless a thread feeds the script."""
     abandoned: bool = False
 
     def feed_plain(self, pool: Monty, policy: OSPolicy) -> Any:
-        """Run the script, which has no functions, in a process of the pool; blocks its thread until the script has ended."""
+        """Blocks its thread until the script has ended."""
         with pool.checkout(script_name="script", limits=_build_limits(self.limits), os_policy=policy) as session:
             with self.turn:
                 if self.abandoned:
@@ -105,7 +94,7 @@ class _Run:
                     self.worker = None
 
     def abandon(self) -> None:
-        """Kill the process of a script that nobody waits for any more."""
+        """Nobody waits for it any more."""
         with self.turn:
             self.abandoned = True
             if self.worker is not None:
@@ -113,7 +102,7 @@ class _Run:
                     os.kill(self.worker, signal.SIGKILL)
 
     def end(self, error: BaseException) -> BaseException:
-        """End the run at once with this error, whatever the script does, and return the error."""
+        """At once, whatever the script does."""
         if self.ended_by is None:
             self.ended_by = error
             if self.deadline is not None and not self.deadline.expired():
@@ -121,7 +110,7 @@ class _Run:
         return error
 
     async def close_calls(self) -> bool:
-        """End the calls that the script did not await, and return whether there were any."""
+        """Those not awaited; whether there were any."""
         left = list(self.open_calls)
         for task in left:
             task.cancel()
@@ -129,22 +118,22 @@ class _Run:
         return bool(left)
 
     def raise_end(self) -> None:
-        """Raise the error that ended the run, if one did; a script cannot go on after it."""
+        """A script cannot go on after it."""
         if self.ended_by is not None:
             raise self.ended_by from None
 
     def wrap_functions(self) -> dict[str, ScriptFunction]:
-        """Return the functions as the sandbox calls them: counted, with JSON data in and out."""
+        """Counted, with JSON data in and out."""
         return {name: self._wrap(name, function) for name, function in self.functions.items()}
 
     def _wrap(self, name: str, function: ScriptFunction) -> ScriptFunction:
-        """Return an async function: the sandbox would call a sync one in a thread of its own, and may abort when the program ends."""
+        """Async: the sandbox calls sync ones in threads, and may abort when the program ends."""
 
         async def call(*args: Any, **kwargs: Any) -> Any:
-            taken, named = self._begin_call(args, kwargs)
+            positional, keywords = self._begin_call(args, kwargs)
             task = asyncio.current_task()
             try:
-                answer = function(*taken, **named)
+                answer = function(*positional, **keywords)
                 if not inspect.isawaitable(answer):
                     return self._take_answer(name, answer)
                 if task is not None:
@@ -172,14 +161,14 @@ class _Run:
         return take_data(value, most_values=self.limits.result_values, most_signs=self.limits.result_signs, is_known=self._is_known)
 
     def _is_known(self, text: str) -> bool:
-        """Whether a text comes from the script, its inputs or its functions, and not from the sandbox."""
+        """From the script, its inputs or functions, not from the sandbox."""
         if text not in self.known and text not in self.source and not any(text in one for one in list_texts([self.data, self.answers])):
             return False
         self.known.add(text)
         return True
 
     def _take_answer(self, name: str, answer: object) -> Any:
-        """Return what a function gave as JSON data. Raises ScriptFailed if it is none or too large for a script."""
+        """Raises ScriptFailed if it is no JSON data or too large."""
         data, values = _take_given(f"{name}()", answer, self.limits)
         self.origins.add(join_origins(values) if values else UNDECLARED)
         self.answers.append(data)
@@ -193,7 +182,7 @@ class _Run:
         return RuntimeError("the function failed")
 
     def take_result(self, output: Any) -> Any:
-        """Return the result as JSON data. Raises ScriptFailed if it is none."""
+        """Raises ScriptFailed if it is no JSON data."""
         try:
             return self._take(output)
         except NotData as error:
@@ -201,34 +190,31 @@ class _Run:
 
 
 class ScriptRunner:
-    """Owns the processes in which scripts run. They start with the first script, a dead one is replaced, and `aclose` ends all of them.
+    """Owns the processes of scripts; dead ones are replaced.
 
-    A script with functions needs the event loop, which calls them. One without is fed from a thread and has a process of its own kind: the
-    sandbox wakes the event loop three times for each script that the loop feeds, which costs more than running it.
+    A script without functions is fed from a thread: the loop's wake-ups cost more than running it.
     """
 
     def __init__(self, *, workers: int = 2, waiting: int = 100) -> None:
-        """Allow this many runs at a time, and this many that wait for their turn; further ones fail at once."""
+        """Runs beyond `workers` and `waiting` fail at once."""
         self._workers, self._most = workers, workers + waiting
         self._pool: AsyncMonty | None = None
         self._plain: Monty | None = None
-        """The processes of scripts without functions."""
+        """Of scripts without functions."""
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="script")
         self._fed: list[_Run] = []
-        """The scripts that threads feed now, or that wait for a thread."""
+        """Fed by threads now, or waiting for one."""
         self._starting = asyncio.Lock()
         self._running = 0
 
     async def __aenter__(self) -> Self:
-        """Return the runner; its processes start with the first script."""
         return self
 
     async def __aexit__(self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None) -> None:
-        """End the processes."""
         await self.aclose()
 
     async def aclose(self) -> None:
-        """End the processes; runs that are under way fail."""
+        """Runs under way fail."""
         async with self._starting:
             pool, self._pool = self._pool, None
             plain, self._plain = self._plain, None
@@ -251,14 +237,11 @@ class ScriptRunner:
         seed: str = "",
         origins: Origins = AUTHOR,
     ) -> ScriptResult:
-        """Run a script and return the value of its last line.
+        """The value of the last line. `now` and `seed` make the same run give the same result.
 
-        `inputs` are JSON data with `Value` at any place; the script gets copies. Its clock stands at `now` (it has
-        none without), its chance begins with `seed`: the same run gives the same result. `origins` says who wrote the script.
-
-        Raises ScriptFailed; or what a function of `functions` raised, unless it was ScriptCallFailed, which the script may catch.
+        Raises ScriptFailed, or what a function raised, unless it was ScriptCallFailed.
         """
-        data, given = _take_inputs(source, inputs, limits)
+        data, input_values = _take_inputs(source, inputs, limits)
         run = _Run(
             source=source,
             data=data,
@@ -276,11 +259,10 @@ class ScriptRunner:
             raise
         finally:
             self._running -= 1
-        value = Value(result, origins.union(join_origins(given), *run.origins))
+        value = Value(result, origins.union(join_origins(input_values), *run.origins))
         return ScriptResult(value=value, printed=to_storable_text(run.prints.output), calls=run.calls)
 
     async def _play(self, run: "_Run", policy: OSPolicy) -> Any:
-        """Return what the sandbox gives for the script's last line."""
         limits = run.limits
         try:
             async with asyncio.timeout(limits.total_seconds) as run.deadline:  # waiting for a process counts, too
@@ -316,7 +298,6 @@ class ScriptRunner:
             self._fed.remove(run)
 
     async def _start_plain(self) -> Monty:
-        """Return the processes of scripts without functions, as `_start` returns the others."""
         if self._plain is not None:
             return self._plain
         async with self._starting:
@@ -329,7 +310,7 @@ class ScriptRunner:
             return self._plain
 
     async def _start(self) -> AsyncMonty:
-        """Return the processes; start them if there are none. Raises ScriptFailed if they do not start."""
+        """Raises ScriptFailed if they do not start."""
         if self._pool is not None:
             return self._pool
         async with self._starting:
@@ -343,24 +324,21 @@ class ScriptRunner:
 
 
 def _take_inputs(source: str, inputs: Mapping[str, Any], limits: ScriptLimits) -> tuple[dict[str, Any], list[Value]]:
-    """Return (a copy of the inputs without their origins, the values in them).
-
-    Raises ScriptFailed if the script cannot be run, or an input cannot be given to it.
-    """
+    """(a copy without origins, the values in it). Raises ScriptFailed."""
     if findings := check_text(source, limits.source_signs):
         raise ScriptFailed(findings[0])
-    found: dict[str, Any] = {}
-    given: list[Value] = []
-    for name, one in inputs.items():
+    copies: dict[str, Any] = {}
+    input_values: list[Value] = []
+    for name, input_value in inputs.items():
         if not is_variable_name(name):
             raise ScriptFailed(build_finding("finding-script-input", name=str(name), problem="its name is no name of a variable"))
-        found[name], values = _take_given(name, one, limits)
-        given.extend(values)
-    return found, given
+        copies[name], values = _take_given(name, input_value, limits)
+        input_values.extend(values)
+    return copies, input_values
 
 
 def _take_given(name: str, value: object, limits: ScriptLimits) -> tuple[Any, list[Value]]:
-    """Return (a copy of what a script is given, without its origins, the values in it). Raises ScriptFailed if it is no JSON data."""
+    """(a copy without origins, the values in it). Raises ScriptFailed."""
     try:
         tree, values = split_values(value)
         return take_data(tree, most_values=_MOST_GIVEN, most_signs=limits.memory_bytes), values

@@ -1,4 +1,4 @@
-"""Takes from a script only what is JSON data of a bounded size: a script may return anything, also a list that holds itself."""
+"""Takes only bounded JSON data: a script may return a list that holds itself."""
 
 import math
 import re
@@ -8,14 +8,14 @@ from typing import Any, Final
 MAX_DEPTH: Final = 100
 _MAX_SAFE: Final = 2**53 - 1
 _NO_DATA: Final = re.compile(r"<(?:coroutine|function|class|bound method|generator) .*>|range\(.*\)", re.DOTALL)
-"""How the sandbox spells what it cannot hand out."""
+"""Not to be handed out."""
 _CYCLES: Final = frozenset({"[...]", "{...}", "(...)"})
-"""What the sandbox puts in place of a list or an object inside of itself."""
+"""The sandbox writes them for a value inside of itself."""
 
 
 _SUSPICIOUS: Final = frozenset("<r[{(")
 _MOST_DOUBTFUL: Final = 50
-"""How many different texts that look like the sandbox's own are looked up in what the script was given, which may be long."""
+"""Different texts that look like the sandbox's own and are looked up."""
 
 
 class NotData(ValueError):
@@ -23,9 +23,9 @@ class NotData(ValueError):
 
 
 def take_data(value: Any, *, most_values: int, most_signs: int, is_known: Callable[[str], bool] = lambda _: True) -> Any:
-    """Return a copy of what goes in or out of a script, with lists in place of tuples. Raises NotData if it is not JSON data or too large.
+    """Lists in place of tuples. Raises NotData.
 
-    `is_known` is asked about texts that look like the sandbox's spelling of a function or of a value that holds itself, which is no data.
+    `is_known` is asked about texts that look like the sandbox's spelling of a function or a cycle.
     """
     texts: list[str] = []
     todo: list[tuple[Any, Any, int]] = []
@@ -64,7 +64,7 @@ def _show_key(key: object) -> str:
 
 
 def _take_one(item: Any, texts: list[str], todo: list[tuple[Any, Any, int]], depth: int) -> Any:
-    """Return a copy of one value; what it holds is put into `todo`, a text into `texts`."""
+    """What it holds goes to `todo`, texts to `texts`."""
     kind = type(item)
     if kind is str:
         texts.append(item)
@@ -103,7 +103,7 @@ def _check_texts(texts: list[str], is_known: Callable[[str], bool]) -> None:
 
 
 def list_texts(tree: Any) -> Iterator[str]:
-    """Yield the texts of JSON data, also the keys."""
+    """Also the keys."""
     todo = [tree]
     while todo:
         item = todo.pop()
