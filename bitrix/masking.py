@@ -74,7 +74,7 @@ _SUSPECT = re.compile(r"[/@=:%]|sk-|bearer|basic", re.IGNORECASE)
 
 
 def mask(text: str) -> str:
-    """Replace webhook codes, tokens, keys and the installed secrets by `***`."""
+    """Replace webhook codes, tokens, keys and the installed secrets by `***`. Masking twice changes nothing more (S004-A12)."""
     text = _installed.hide(text)
     if _SUSPECT.search(text) is None:
         return text
@@ -124,7 +124,7 @@ def _holds_any(text: bytes, characters: Iterable[bytes]) -> bool:
 
 
 def is_free_of_secrets(document: bytes) -> bool:
-    """Whether `mask_value` would certainly leave this JSON unchanged."""
+    """Whether `mask_value` would certainly leave this JSON unchanged; it must be compact and must not escape "/"."""
     lowered = document.lower()
     if _holds_any(document, _LOWERED_TO_ASCII) or _installed.may_stand_in_lowered(lowered):
         return False
@@ -177,6 +177,7 @@ class SecretMask:
     """Hides the known secrets even with formatting or invisible characters between their letters."""
 
     def __init__(self, values: Iterable[str] = ()) -> None:
+        """Values under eight characters are left out: they would hide ordinary words."""
         own = {value for value in values if len(value) >= SHORTEST_SECRET}
         self._own = own | {form for value in own for form in (quote(value, safe=""), value.replace("/", "\\/"))}
         self._hints = sorted({_strip_fillers(value) for value in self._own}, key=len)

@@ -17,7 +17,7 @@ class Grant:
 
     access: SecretStr | None = None
     new: bool = field(default=False, compare=False)
-    """Whether this process just obtained the token by a renewal."""
+    """This process just obtained the token by a renewal: if it is called expired, a further renewal will not help."""
 
     def sign(self, body: bytes) -> bytes:
         """Put the token into the JSON object as its first member `auth`."""

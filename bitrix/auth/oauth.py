@@ -19,6 +19,7 @@ from bitrix.errors import NoAccess, NotSent
 log = logging.getLogger(__name__)
 
 CLAIM = timedelta(seconds=2 * TIMEOUT_SECONDS)
+"""How long others wait for the process that claimed a renewal; one that takes longer must have died."""
 RENEWAL_PAUSE = timedelta(minutes=1)
 """How long `NoAccess` is raised without asking the server again: a request at every call may get the application blocked."""
 _SKEW = timedelta(seconds=5)

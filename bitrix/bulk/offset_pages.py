@@ -1,4 +1,4 @@
-"""Reads lists by offset."""
+"""Reads lists by offset. A list that shrinks is an error; one row removed and one added meanwhile go unnoticed."""
 
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import aclosing
@@ -91,7 +91,7 @@ async def read_first_rows(
     priority: Priority = Priority.INTERACTIVE,
     on_page: Callable[[int, int | None], None] | None = None,
 ) -> FirstRows:
-    """Read the beginning of a list by offset, all or nothing."""
+    """Read the beginning of a list, all or nothing. Rows that move meanwhile may come twice or be missed."""
     rows: list[Any] = []
     start = 0
     while True:

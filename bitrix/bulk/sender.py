@@ -33,6 +33,8 @@ class Progress:
 
 
 class BulkOptions(TypedDict, total=False):
+    """`deadline` is on the clock of the event loop. Once `stop` is set, nothing more is sent. `on_progress` must not raise."""
+
     priority: Priority
     in_flight: int
     deadline: float | None
@@ -64,7 +66,7 @@ class Sender:
         return None if self.deadline is None else max(0.0, self.deadline - asyncio.get_running_loop().time())
 
     async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """Repeat the read while a limit refuses it."""
+        """Repeat the read while a limit refuses it. Raises `OutcomeUnknown` at the deadline."""
         patience = Backoff(self)
         while not self.stop.is_set():
             try:
@@ -80,6 +82,7 @@ class Sender:
         raise NotSent("stopped before it was sent")
 
     async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
+        """The deadline limits the time until the call is sent, not the wait for its answer."""
         return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
 
 
@@ -135,7 +138,7 @@ class TaskPool:
 
 
 async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
-    """Run up to `allowed()` coroutines at once and yield their results in order."""
+    """Run up to `allowed()` coroutines at once and yield their results in order. Close with `aclosing`."""
     line: deque[asyncio.Task[T]] = deque()
     problem: Exception | None = None
     ended = False

@@ -36,7 +36,10 @@ class _Window:
 
 
 async def walk_by_id(sender: Sender, query: IdQuery) -> AsyncGenerator[Rows, None]:
-    """Yield the rows in portions."""
+    """Yield the rows in order of id.
+
+    Rows added above the highest id meanwhile are not read. Raises `OutcomeUnknown` for an inconsistent list.
+    """
     reader = _Reader(sender, query)
     rows, tail, gap, density = await reader.begin(_SMALL_START if sender.priority is Priority.INTERACTIVE else MAX_COMMANDS - 1)
     yield rows

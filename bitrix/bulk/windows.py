@@ -45,7 +45,7 @@ class Density:
         return self.measured or self.value >= _DENSE
 
     def split_window(self, gap: Gap) -> Gap:
-        """Cut off what one batch can probably read."""
+        """Cut off one and a half standard deviations below a full batch: a little too wide needs a second request."""
         density = self.value
         if self.is_empty or density == 0.0:
             return gap

@@ -38,7 +38,7 @@ class Method(BaseModel):
     safe_create: bool = False
     critical: tuple[str, ...] = ()
     fields_at: str = "fields"
-    """"fields", or "" for the top level of params."""
+    """Either "fields", or "" for the top level of params."""
     target: tuple[str, ...] = ()
     """Paths to the id of the record, of which the first present one counts: "id", "fields.ENTITY_ID"."""
     target_entity: str = ""
@@ -52,7 +52,7 @@ class Method(BaseModel):
     before: str = ""
     """The read method that returns the record before the change: "crm.deal.get"."""
     replaces: dict[str, ListKind] = Field(default_factory=dict)
-    """The list that the call replaces as a whole: its parameter, and what it holds."""
+    """The list that the call replaces as a whole. A call without the parameter empties it."""
     changes_one: Literal["", "add", "remove"] = ""
     """With `replaces`: the call adds or removes one element and keeps the others."""
     undo: str = ""
@@ -68,7 +68,7 @@ class Method(BaseModel):
     """Parameters that the record stores under another name: updateDeadline's `value` is its DEADLINE."""
     forced: dict[str, int | str] = Field(default_factory=dict)
     inward: dict[str, tuple[str, ...]] = Field(default_factory=dict)
-    """Paths with their harmless values ("" = absent)."""
+    """Paths with their harmless values ("" = absent); any other makes the call an outward message (N)."""
     closed: bool = False
     """Refused unless the policy allows the method, as all of class D are."""
     asks: bool = False

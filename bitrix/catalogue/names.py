@@ -80,7 +80,7 @@ def is_custom_field(name: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def to_field_key(name: str, entity: str = "") -> str:
-    """A key that is equal for all spellings of a field: ASSIGNED_BY_ID, assignedById, assigned_by_id."""
+    """A key that is equal for all spellings of a field. Some custom fields share one: compare by it, do not choose."""
     key = _flatten(name)
     pair = next((pair for pair in _list_pairs(_normalize_kind(entity)) if _flatten(pair.universal) == key), None)
     return _flatten(pair.classic) if pair is not None else key

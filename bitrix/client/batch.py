@@ -73,6 +73,7 @@ def parse_commands(cmd: Any) -> tuple[Command, ...]:
 
 
 def number_keys(commands: Sequence[Command]) -> tuple[Command, ...]:
+    """Put the place in front of keys ("n00--find"), so that the order survives sorting. `restore_keys` undoes it."""
     keys = [command.key for command in commands]
     if keys == sorted(keys) and not any(key.isdigit() or _NUMBERED_KEY.match(key) for key in keys):
         return tuple(commands)
@@ -124,7 +125,7 @@ def find_references(value: Any) -> list[str]:
 
 
 def read_answer(commands: Sequence[Command], answer: Answer, *, halt: bool = False) -> tuple[CommandOutcome, ...]:
-    """One outcome per command in order."""
+    """One outcome per command in order; HTTP 200 for the batch says nothing about a single command."""
     body = answer.result if isinstance(answer.result, Mapping) else {}
     names = ("result", "result_error", "result_total", "result_next")
     results, errors, totals, nexts = (_to_mapping(body.get(name)) for name in names)

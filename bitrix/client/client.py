@@ -85,7 +85,7 @@ class BitrixClient:
         headers: Callable[[], Mapping[str, str]] = dict,
         heard: Callable[[BitrixError | None], None] = lambda _: None,
     ) -> None:
-        """`operating_limit` is the time budget of each method in seconds."""
+        """`operating_limit` in seconds. `heard` gets each request's error or None, and must not raise."""
         self._auth: Auth = Webhook(auth) if isinstance(auth, SecretStr | str) else auth
         self._home = PortalAddress(self._auth.root, setting=self._auth.setting)
         self.now = now
@@ -107,6 +107,7 @@ class BitrixClient:
         )
 
     def list_spent_times(self) -> dict[str, float]:
+        """Seconds by method; infinite for a method that was refused."""
         return self._operating.list_spent()
 
     @property

@@ -37,7 +37,7 @@ def parse(query: str) -> dict[str, Any]:
 
 
 def build(params: Mapping[str, Any]) -> str:
-    """One fixed spelling."""
+    """One fixed spelling. True and False become 1 and 0, None an empty value, an empty list or map `name[]=`. Raises `QueryError`."""
     return "&".join(f"{name}={quote(value, safe='')}" for name, value in _list_pairs(params))
 
 

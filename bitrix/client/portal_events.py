@@ -1,3 +1,5 @@
+"""Parses events that the portal posts, and checks their token, the only proof of where they come from."""
+
 import hmac
 import re
 from collections.abc import Iterable, Mapping
@@ -52,7 +54,7 @@ class PortalEvent:
     event: str
     handler_id: str = ""
     entity: str = ""
-    """"deal", "item:177" (a smart process with its type number); "" if the kind is not known."""
+    """Such as "deal", "item:177" (a smart process with its type number); "" if the kind is not known."""
     record_id: int = 0
     action: Action = ""
     ts: int

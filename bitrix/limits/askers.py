@@ -17,6 +17,7 @@ class Asker:
     _reads: set[asyncio.Timeout] = field(default_factory=set, repr=False)
 
     def leave(self) -> None:
+        """Give up all reads, those under way and those to come. May be called again, never raises."""
         self.is_gone = True
         for read in self._reads:
             if not read.expired():  # one that was given up may still be closing its connection, and takes no other end

@@ -23,7 +23,7 @@ DUE_AFTER = 5.0
 
 
 class Priority(enum.IntEnum):
-    """Which waiting request goes first."""
+    """Which waiting request goes first. Sources of equal priority take turns."""
 
     INTERACTIVE = 0
     RUN = 1
@@ -84,7 +84,7 @@ class Limiter:
         return cls(burst=math.inf, clock=clock, sleep=sleep)
 
     async def acquire(self, priority: Priority = Priority.INTERACTIVE, source: str = "") -> None:
-        """Wait until one request may be sent, and count it."""
+        """Wait until one request may be sent, and count it. A cancelled wait counts nothing."""
         ticket, asked_at = ((priority, source), next(self._numbers)), self.clock()
         if not any(line[0] is priority for line in self._lines):
             self._served_at[priority] = asked_at
@@ -125,6 +125,7 @@ class Limiter:
             await self._shared.add(self._plan, self._take_unreported())
 
     async def _try(self, ticket: _Ticket) -> float | None:
+        """0 if the request may be sent now, else the seconds until the next try; None: wait for `_call_next`."""
         priority = ticket[0][0]
         if self._find_next() != ticket:
             return None

@@ -35,7 +35,7 @@ class _Budget:
 
 
 class OperatingTime:
-    """The budgets of all methods for one webhook."""
+    """The budgets of all methods for one webhook. `limit` in seconds; 0: a method may run until the portal refuses it."""
 
     def __init__(self, limit: float, *, clock: Callable[[], float] = time.monotonic, now: Callable[[], datetime]) -> None:
         self._limit = limit - MARGIN if limit > 0 else math.inf

@@ -10,7 +10,7 @@ _OWN = re.compile(r"(\d{1,4}(?:\.\d{1,3})?)/(\d{1,5})", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Each request raises the counter by one, and it falls by `rate` per second."""
+    """Each request raises the counter by one, and it falls by `rate` per second; above `burst` is refused. Raises ValueError."""
 
     rate: float = 2.0
     burst: float = 50.0
@@ -48,7 +48,7 @@ class Plan:
         return max(level, self.ceiling) + refused if refused and self.is_limited else level
 
     def wait(self, level: float, *, beside_people: bool = False) -> float:
-        """Seconds until there is room for one more."""
+        """Seconds until there is room for one more. `beside_people` leaves people their part, unless the plan is too small."""
         if not self.is_limited:
             return 0.0
         over = level + 1 - (max(1.0, self.ceiling - self.kept_for_people) if beside_people else self.ceiling)

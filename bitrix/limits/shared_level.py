@@ -1,4 +1,4 @@
-"""A copy of the portal's request counter that all processes share."""
+"""A copy of the portal's request counter that all processes share. If the store fails, calls go on."""
 
 import logging
 import math
@@ -36,7 +36,7 @@ class Traffic:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """`wait` in seconds."""
+    """`wait` in seconds; 0: the request was counted and may go."""
 
     level: float
     wait: float
@@ -90,6 +90,7 @@ class SharedLevel:
         return None
 
     def _drain(self, plan: Plan, row: str | None) -> tuple[float, datetime, bool]:
+        """(present counter, its time, whether the row must be rewritten): a row that is invalid or far in the future must."""
         now = self._now()
         if row is None:
             return 0.0, now, False

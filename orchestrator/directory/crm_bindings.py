@@ -15,7 +15,7 @@ def is_binding_field(name: str) -> bool:
 
 
 def to_binding(kind: str, number: object) -> str:
-    """ "" if tasks are not tied to this kind."""
+    """Empty if tasks are not tied to this kind."""
     return f"{LETTERS[kind]}_{number}" if kind in LETTERS else ""
 
 

@@ -169,7 +169,7 @@ class DateReferences:
         return FilterContext(now=self._find_now(call), actor=call.actor, kinds=kinds, chosen=call.chosen)
 
     async def _find_kind(self, call: DatedCall, name: str) -> DateKind:
-        """ "" if it is not known, or holds neither."""
+        """Empty if it is not known, or holds neither."""
         field, entity = split_operator(name)[1], self._naming.find_entity(call.method, call.params)
         if field.lower().startswith("uf"):
             field_type = await self._naming.find_field_type(entity, field)

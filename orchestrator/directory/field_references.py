@@ -148,7 +148,7 @@ def _refuse(kind: _Words, words: str, known: Sequence[str], detail: str) -> Unre
 
 
 def find_key_reference(key: object) -> str:
-    """ "" if the key is none."""
+    """Empty if the key is none."""
     match = _FIELD_KEY.fullmatch(key) if isinstance(key, str) else None
     return match[2] if match else ""
 

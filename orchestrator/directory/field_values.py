@@ -135,7 +135,7 @@ def _parse_link(text: str, field: Field) -> tuple[str, int] | None:
 
 
 def _find_only_kind(settings: JsonObject) -> str:
-    """ "" if several kinds are allowed: each value then has a prefix."""
+    """Empty if several kinds are allowed: each value then has a prefix."""
     allowed = [name for name, value in settings.items() if value == "Y"]
     if len(allowed) != 1:
         return ""

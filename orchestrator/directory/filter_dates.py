@@ -23,7 +23,7 @@ FORM: Final = (
     '{">=DATE_CREATE":"@date:1 October"}; the prompt lists the words that are read'
 )
 DateKind = Literal["date", "datetime", ""]
-""""" for a field that is not known."""
+"""Empty for a field that is not known."""
 _REFERENCE: Final = re.compile(r"@(?:date|range|period):\s*(\S.*)", re.DOTALL)
 _OTHER: Final = re.compile(r"@[A-Za-z_]+:.*", re.DOTALL)
 _KNOWN_OTHERS: Final = ("deal", "lead", "contact", "company", "task", "user", "stage", "category", "sum")

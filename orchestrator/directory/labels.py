@@ -62,7 +62,7 @@ def format_user_label(row: RecordRow, *, department: str | None = None, locale: 
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
-    """ "" for kinds without a page. Only scheme and host of `portal` are used: a webhook shows no code. Raises ValueError."""
+    """Empty for kinds without a page. Only scheme and host of `portal` are used: a webhook shows no code. Raises ValueError."""
     parts = urlsplit(portal)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise ValueError("the portal address must begin with http:// or https:// and a host")

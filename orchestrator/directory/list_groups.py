@@ -172,7 +172,7 @@ class _Counter:
         self._all.add(row_group)
 
     def _to_key(self, value: object) -> str:
-        """ "" for an empty value."""
+        """Empty values give ""."""
         text = "" if value in (None, "", [], {}, False) else str(value)
         if not text or not self._unit:
             return "" if text == "0" and self._column.kind in {"user", "employee", "company", "contact"} else text

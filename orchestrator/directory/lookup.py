@@ -242,7 +242,7 @@ class Lookup:
         return resolve_sum(words, place.actor, convert=to_number if new and is_base else to_portal_money)
 
     async def _find_field_type(self, field: str, place: ReferenceContext) -> str:
-        """ "" for a standard field, whose type follows from its name."""
+        """Empty for a standard field, whose type follows from its name."""
         code = field.lstrip("<>=!@%")
         if not code.lower().startswith("uf"):
             return ""

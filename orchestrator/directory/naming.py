@@ -100,7 +100,7 @@ class Naming:
         return titles
 
     async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
-        """ "" if it has none. Only those of `params` are sent that the method knows. May raise BitrixError."""
+        """Empty if it has none. Only those of `params` are sent that the method knows. May raise BitrixError."""
         return await read_name(method, params, number, client=self._reads.client, catalogue=self._reads.catalogue, locale=locale)
 
     async def find_payee(self, requisite_id: int) -> str:
@@ -113,7 +113,7 @@ class Naming:
         return ", ".join({"".join(filter(str.isalnum, part)).casefold(): part for part in parts}.values())  # «ООО Вектор» = «ООО "Вектор"»
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """ "" for kinds without a page. The address of a task contains `user`."""
+        """Empty for kinds without a page. The address of a task contains `user`."""
         return build_card_url(self._reads.client.base_url, to_own_kind(entity), record_id, user=user) if record_id > 0 else ""
 
     def extract_title(self, entity: str, record: JsonObject) -> str:

@@ -32,7 +32,7 @@ _KEYS: Final = frozenset(name.replace("_", "").lower() for name in _TITLES)
 
 
 async def read_name(method: str, params: JsonObject, number: int, *, client: PortalCaller, catalogue: Catalogue, locale: Locale) -> str:
-    """ "" also if `method` does not only read. Only those of `params` are sent that it knows. May raise BitrixError."""
+    """Empty also if `method` does not only read. Only those of `params` are sent that it knows. May raise BitrixError."""
     rows = await _read_rows(method, params, number, client, catalogue)
     return next((name for row in rows if (name := _extract_name(row, locale))), "")
 
@@ -88,7 +88,7 @@ def _extract_name(row: JsonObject, locale: Locale) -> str:
 
 
 def _format_paid_sum(row: JsonObject, locale: Locale) -> str:
-    """ "" if the row lacks one of both."""
+    """Empty if the row lacks one of both."""
     amount, currency = parse_amount(row.get("sum")), row.get("currency")
     return (
         format_sum(amount, to_visible_line(currency, limit=12), locale=locale, book=NO_CURRENCY_BOOK)

@@ -25,7 +25,7 @@ def name_organisation(row: JsonObject) -> list[str]:
 
 _ORGANISATION: Final = 60
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None or value is False else str(value))]
-""""" for None and False, with which the portal says that there is none."""
+"""Empty for None and False, with which the portal says that there is none."""
 Number = Annotated[int, BeforeValidator(to_number)]
 
 

@@ -22,6 +22,8 @@ PersonKey = Annotated[str, Field(pattern=r"^[a-z]+:\S+$", description=KEY_EXAMPL
 
 
 class WrongValue(ValueError):
+    """`code` is the Fluent message that says so to people."""
+
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
         self.code = code
@@ -79,7 +81,7 @@ class Budget(Limits):
         return (price.input * tokens[0] + price.output * tokens[1]) / _MILLION if price is not None else Decimal(0)
 
     def describe_unpriced(self, model: str) -> str:
-        """ "" unless limits in money do not count this model, as it has no price."""
+        """Tells that limits in money do not count this model, as it has no price; else ""."""
         in_money = any(limits.money_per_month is not None for limits in (self, *self.people.values()))
         if not in_money or self.find_price(model) is not None:
             return ""

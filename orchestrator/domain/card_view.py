@@ -11,6 +11,7 @@ from state.model.card import Card
 from state.stored import JsonObject
 
 CARD_ROOM: Final = 3000
+"""UTF-16 units of the changes on one card; Telegram allows 4,096 for the whole message."""
 FORM: Final = 1
 """Raise it when cards begin to show something that they left out before."""
 CARD_COMMANDS: Final = 15
@@ -32,7 +33,7 @@ class PreviewLine(View):
     field: str = ""
     name: str = ""
     before: str = ""
-    """"" if there is none."""
+    """Empty if there is none."""
     after: str = ""
     lost: int = 0
     """Characters of a text that the change does not keep."""
@@ -55,7 +56,7 @@ class PreviewPart(View):
     entity: str = ""
     id: int | str | None = None
     record: str = ""
-    """"deal:481"; "" if there is none."""
+    """Such as "deal:481"; "" if there is none."""
     title: str = ""
     url: str = ""
     made_url: str = ""
@@ -117,6 +118,7 @@ class CardView:
     reasons: Sequence[Notice]
     commands: Sequence[CommandReport]
     stage: int = 1
+    """2 after the first of two taps."""
     home: str = ""
     """The session of the card, if it is shown in another's chat; "" in its own."""
     is_in_run_chat: bool = False
@@ -128,6 +130,7 @@ class CardView:
     hidden_waits: bool = False
     """A hidden step waits: until it is decided, the reader cannot decide the plan."""
     opened: bool = False
+    """The rest of a card shown in part; in a group by anybody."""
     is_cut: bool = False
     """Never in the terminal and over the API, which show every value."""
 

@@ -48,6 +48,7 @@ class MessageRefused:
     code: str
     detail: str
     free_at: datetime | None = None
+    """Telegram asked to wait until then."""
     sent: bool = True
 
 

@@ -1,4 +1,4 @@
-"""Cron lines of five fields (0 and 7 are Sunday; names such as MON), with an error that names the wrong field."""
+"""Cron lines of five fields (0 and 7 are Sunday; names such as MON are accepted)."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -11,6 +11,7 @@ Fault = Literal["length", "fields", "field", "never", "often"]
 FIELDS: Final[tuple[Field, ...]] = ("minute", "hour", "day", "month", "weekday")
 LONGEST: Final = 100
 MOST_A_DAY: Final = 288
+"""Moments of one line on one day: every five minutes."""
 _SOME_MOMENT: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 

@@ -23,6 +23,7 @@ class CronShape:
     kind: ShapeKind
     times: tuple[tuple[int, int], ...] = ()
     weekdays: tuple[int, ...] = ()
+    """Monday is 1, Sunday 7."""
     days: tuple[int, ...] = ()
     every: int = 0
     minute: int = 0

@@ -37,6 +37,7 @@ def list_moments(line: CronLine, zone: ZoneInfo, after: datetime) -> Iterator[da
 
 
 def find_next(line: CronLine, zone: ZoneInfo, after: datetime) -> datetime | None:
+    """In UTC; None if there is none within fifty years."""
     return next(list_moments(line, zone, after), None)
 
 

@@ -83,7 +83,7 @@ def to_written_params(method: str, params: JsonObject) -> dict[str, object]:
 
 
 class BatchUnwritable(ValueError):
-    pass
+    """The message names the command and says why."""
 
 
 def write_batch(commands: Mapping[str, tuple[str, JsonObject]]) -> JsonObject:

@@ -34,7 +34,7 @@ class EffectRecord(View):
     slot: str = ""
     started_at: str = ""
     before: Mapping[str, JsonObject | None] = Field(default_factory=dict)
-    """"deal:481" → its fields."""
+    """Such as "deal:481" → its fields."""
     named: JsonObject = Field(default_factory=dict)
     is_computed: bool = False
 
@@ -42,6 +42,6 @@ class EffectRecord(View):
 class EffectOutcome(View):
     status: str = ""
     created: str = ""
-    """"deal:481"; "" if nothing was created."""
+    """Such as "deal:481"; "" if nothing was created."""
     commands: Sequence[JsonObject] = ()
     reason: Notice | None = None

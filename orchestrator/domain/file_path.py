@@ -9,17 +9,21 @@ MAX_PART: Final = 200
 """UTF-8 bytes; file systems allow 255, of which some are left to suffixes."""
 MAX_DEPTH: Final = 12
 _FOREIGN: Final = frozenset('<>"|?*')
+"""Windows does not take them."""
 _DEVICE: Final = re.compile(r"(con|prn|aux|nul|clock\$|conin\$|conout\$|com[0-9¹²³]|lpt[0-9¹²³])( *\..*)?", re.IGNORECASE)
 _MARKS: Final = frozenset({"Mn", "Mc", "Me"})
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 """Nobody sees them on a card, such as NUL and the signs of writing direction."""
 _BLANK: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
 _SLASH_LIKE: Final = frozenset("\u2044\u2215\u2216\u2571\u2572\u29f5\u29f8\u29f9\ua789\u2236")
+"""Read as a slash, a backslash or a colon."""
 _SHORT: Final = re.compile(r"[^.]{1,6}~[0-9]{1,4}(\.[^.]{0,3})?", re.ASCII)
 """Second names on Windows: notewi~1.txt."""
 
 
 class PathRefused(ValueError):
+    """`code` is that of a message to people; the text is English."""
+
     def __init__(self, code: str, detail: str) -> None:
         super().__init__(detail)
         self.code = code

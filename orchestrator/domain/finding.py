@@ -22,6 +22,7 @@ class Finding:
     """Of the Fluent files: "finding-duplicate-key"."""
     message: str
     path: str = ""
+    """Such as `steps[3].branches.if`; "" for the whole document."""
     line: int = 0
     column: int = 0
     step: str = ""
@@ -56,6 +57,8 @@ class Finding:
 
 
 class DefinitionRefused(ValueError):
+    """At least one of `findings` is an error."""
+
     def __init__(self, findings: Sequence[Finding]) -> None:
         super().__init__("; ".join(str(finding) for finding in findings[:5]) or "the definition is refused")
         self.findings = tuple(findings)

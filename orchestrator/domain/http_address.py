@@ -28,11 +28,12 @@ _SEPARATORS: Final = re.compile(r"[/\\]")
 _OVERLONG: Final = re.compile(r"%(?:c0|e0%80)%[89a-f][0-9a-f]", re.ASCII | re.IGNORECASE)
 """Signs of ASCII in too many bytes, which old servers read as dots and slashes."""
 _DECODINGS: Final = 3
+"""How often %XX is read anew: a server and what stands before it may each do so."""
 _ESCAPE: Final = re.compile(r"%(?![0-9A-Fa-f]{2})", re.ASCII)
 
 
 class OddAddress(ValueError):
-    pass
+    """The message says what is wrong, in English."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -65,7 +65,7 @@ class TextMessage(PlacedInput, kind="message"):
     """The part of the bot's own answer that was quoted."""
     answers_others: bool = False
     origin: str = ""
-    """"typed", "button" or "voice"; only "typed" is merged with others."""
+    """One of "typed", "button" or "voice"; only "typed" is merged with others."""
     pieces: int | None = None
     attached: str = ""
     """Not read: "photo", "video", "document", "audio" or "other"."""

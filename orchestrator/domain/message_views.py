@@ -18,7 +18,7 @@ class NewsAuthor(View):
 
 class NewsItem(PreviewPart):
     what: str = ""
-    """"added", "changed", "deleted", or "first" for one of which nothing was known."""
+    """One of "added", "changed", "deleted", or "first" for one of which nothing was known."""
     kind: str = ""
     who: Sequence[NewsAuthor] = ()
 
@@ -91,7 +91,7 @@ class AgendaSection(View):
 
 class DailyBody(View):
     what: str
-    """"digest", "today", "evening", or "lost"."""
+    """One of "digest", "today", "evening", or "lost"."""
     day: str = ""
     sections: Sequence[AgendaSection] = ()
     team: Sequence[TeamLine] = ()
@@ -114,7 +114,7 @@ class ReminderItem(View):
 
 class ReminderBody(ReminderItem):
     what: str
-    """"set", "due", "late", "moved", "dropped", "list" or "elsewhere"."""
+    """One of "set", "due", "late", "moved", "dropped", "list" or "elsewhere"."""
     place: str = ""
     items: Sequence[ReminderItem] = ()
     more: int = 0
@@ -129,7 +129,7 @@ class EditableField(View):
 
 class EditBody(View):
     what: str
-    """"fields", "value" or "told"."""
+    """One of "fields", "value" or "told"."""
     confirmation_id: str = ""
     fields: Sequence[EditableField] = ()
     notice: Notice | None = None

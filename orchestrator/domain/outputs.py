@@ -37,7 +37,7 @@ class Row(Frozen):
     label: str
     url: str = ""
     target: str = ""
-    """"deal:481"; "" for no record."""
+    """Such as "deal:481"; "" for no record."""
     cells: tuple[str, ...] = ()
 
 
@@ -67,10 +67,11 @@ class Table(Frozen):
     columns: tuple[str, ...] = ()
     heading: str = ""
     is_grouped: bool = False
+    """Rows are groups; `total` counts records, `shown` groups."""
     groups: int = 0
     first: int = 1
     place: str = ""
-    """As the model names it: "2.1" is step 1 of iteration 2."""
+    """As the model names the step: "2.1" is step 1 of iteration 2."""
 
     def count_seen(self, *, has_file: bool) -> int:
         """`has_file`: the channel sends a long list as a file, too."""

@@ -34,7 +34,7 @@ class RunAnswer(Click, kind="run_answer"):
     question_id: str
     option: int | None = None
     answer_kind: str = "text"
-    """"text", "contact", "photo", "document", or "back"."""
+    """One of "text", "contact", "photo", "document", or "back"."""
     text: str = ""
     quoted: str = ""
     sent: JsonObject = Field(default_factory=dict)

@@ -19,7 +19,7 @@ class ScheduleAdd(Input, kind="schedule_add"):
     at: str | None = None
     cron: str | None = None
     zone: str = ""
-    """"" for that of the sender."""
+    """Empty for that of the sender."""
     note: str = ""
     by: str = ""
 

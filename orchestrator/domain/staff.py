@@ -16,7 +16,7 @@ class Staff(Protocol):
     def list_people(self) -> Sequence[Actor]: ...
 
     def find_lead(self, key: str) -> str:
-        """ "" if none is named."""
+        """Empty if none is named."""
 
     def find_absence(self, key: str) -> Absence | None:
         """It may already be over."""

@@ -13,7 +13,7 @@ _COMPARED: Final = 40
 
 
 def suggest_name(wrong: str, known: Iterable[str]) -> str:
-    """ "" if none is near. Case, hyphens and spaces count least."""
+    """Empty if none is near. Case, hyphens and spaces count least."""
     if not wrong or len(wrong) > _LONGEST:
         return ""
     names = list(islice((name for name in known if 0 < len(name) <= _LONGEST and name != wrong), _MOST))

@@ -56,7 +56,7 @@ NO_CURRENCY_BOOK: Final[CurrencyBook] = MappingProxyType({})
 
 
 def find_base_currency(book: CurrencyBook) -> str:
-    """ "" if the portal names none."""
+    """Empty if the portal names none."""
     return next((code for code, style in book.items() if style.is_base), "")
 
 
