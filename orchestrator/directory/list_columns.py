@@ -68,8 +68,8 @@ class Column:
         return names.to_field_key(self.name)
 
 
-async def add_columns(outcome: Outcome, table: Table, asked: Sequence[str], context: ViewContext) -> ColumnedTable:
-    """Return `table`, the list in `outcome`, with the columns `asked`; raises no errors of the portal.
+async def add_columns(outcome: Outcome, table: Table, field_names: Sequence[str], context: ViewContext) -> ColumnedTable:
+    """Return `table`, the list in `outcome`, with the columns `field_names`; raises no errors of the portal.
 
     Fields that the call did not read are read once more with its conditions. A field that the records do not have gives no column.
     """

@@ -202,7 +202,7 @@ class _Counter:
         has_sums = any(sums)
         rows = tuple(
             {name: value for name, value in {"group": label, "value": key, "count": group.count, "sum": total}.items() if value != ""}
-            for label, key, group, total in zip(labels, kept, groups, sums, strict=True)
+            for label, key, group, total in zip(labels, shown_keys, groups, sums, strict=True)
         )
         table = Table(
             rows=tuple(

@@ -69,9 +69,9 @@ def _pack_pieces(pieces: Iterable[str]) -> Iterator[str]:
         yield text
 
 
-def _number_titles(found: list[tuple[str, str]]) -> Iterator[Passage]:
+def _number_titles(titled_texts: list[tuple[str, str]]) -> Iterator[Passage]:
     """Return the passages; those that share a title get a number in it."""
-    counts = Counter(title for title, _ in found)
+    counts = Counter(title for title, _ in titled_texts)
     seen: Counter[str] = Counter()
     for title, text in titled_texts:
         seen[title] += 1
