@@ -177,9 +177,10 @@ class _Call:
             write_json_lines(error.get("findings", ()))
         else:
             self._write_mistakes(error.get("findings", ()))
+        message = escape_text(error["message"].replace("send that in If-Match", "give that as --revision"))  # there are no headers here
         if answer.status_code not in _REFUSED:
-            raise SettingsError(escape_text(error["message"]))
-        typer.echo(escape_text(error["message"]), err=True)
+            raise SettingsError(message)
+        typer.echo(message, err=True)
         raise typer.Exit(NOT_DONE)
 
 

@@ -60,7 +60,7 @@ def to_api_error(error: Exception) -> ApiError:
         case DefinitionMissing():
             return ApiError(404, "definition_not_found", f"{str(error)[:1].upper()}{str(error)[1:].removesuffix('.')}.")
         case StaleRevision():
-            sentence = f"Somebody else was first: it has revision {error.present.revision} by now. Look at it again, and name that one."
+            sentence = f"Somebody else was first: it has revision {error.present.revision} by now. Look at it, and send that in If-Match."
             return ApiError(409, "stale_revision", sentence, more={"present": _describe_present(error.present)})
         case NotADraft():
             sentence = f"Version {error.present.version} is published, so its text stays as it is; make a new version."

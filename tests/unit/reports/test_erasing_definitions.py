@@ -52,7 +52,6 @@ def test_what_remains_is_named_as_the_company_s_or_that_of_others(home: Home) ->
     before = write(home)
     found, done = run(home)
     assert {ANNA.name} <= set(found.names)
-    assert {NOTE, WHY} <= set(found.probes.all)
     assert (done.remains, done.unproven_reasons) == ((), ())
     held = {(trace.place, trace.owner) for trace in done.held_by_others}
     with opened(home) as store:

@@ -44,9 +44,13 @@ class Recorder:
         caller: str = "chief",
         content: bytes | None = None,
         kind: str = "application/json",
+        goes_on: bool = False,
         **headers: str,
     ) -> httpx.Response:
-        """The answer to one request, which is noted; `content` is a body as it is, of the type `kind`."""
+        """The answer to one request, which is noted; `content` is a body as it is, of the type `kind`.
+
+        Of an answer about a run that `goes_on` beside it only the names of its fields are noted: how far it has come is chance.
+        """
         known = {"X-API-Key": SECRETS.get(caller, caller)} if caller else {}
         sent = known | {name.replace("_", "-"): value for name, value in headers.items()}
         raw = json.dumps(body, ensure_ascii=False).encode() if body is not None else content
@@ -60,7 +64,7 @@ class Recorder:
                 **({"body": raw.decode("latin-1" if body is None else "utf-8")[:_LONGEST]} if raw is not None else {}),
                 "status": answer.status_code,
                 "answer headers": {name: answer.headers[name] for name in HEADERS if name in answer.headers},
-                "answer": answer.text,
+                "answer": " ".join(answer.json()) if goes_on else answer.text,
             }
         )
         return answer

@@ -1,6 +1,7 @@
 """What the addresses of flows answer about runs, compared with what they answered when it was recorded."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from sqlalchemy import text
 
 from bot.access.access_file import TokenGrant
 from bot.http_api.audit.session_events import StreamReader
-from bot.http_api.server.endpoint_context import EndpointContext
+from bot.http_api.server.endpoint_context import EndpointContext, Submitted
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.runtime import worker
 from state.journal.store import StoreError
@@ -236,7 +237,7 @@ async def _play_failures(recorder: Recorder, world: World) -> None:
     for body in ({"stepId": "one"}, {"stepId": "nothing"}):
         await recorder.ask("POST", f"{run}/control", {"action": "retryStep", **body}, caller="site")
     world.model.will("два")
-    await recorder.ask("POST", f"{run}/control", {"action": "retryStep", "stepId": "two"}, caller="site")
+    await recorder.ask("POST", f"{run}/control", {"action": "retryStep", "stepId": "two"}, caller="site", goes_on=True)
     await world.idle()
     world.clock.advance(timedelta(seconds=1.1))
     await world.idle()
@@ -257,21 +258,20 @@ async def _play_orders(recorder: Recorder, world: World) -> None:
     for action in ("pause", "retryStep"):
         await recorder.ask("POST", f"{run}/control", {"action": action}, caller="site")
     world.model.will("два")
-    await recorder.ask("POST", f"{run}/control", {"action": "resume"}, caller="chief")
+    await recorder.ask("POST", f"{run}/control", {"action": "resume"}, caller="chief", goes_on=True)
     await world.idle()
     await _show(recorder, run)
-    waited = EndpointContext.wait_until_worked
+    submit = EndpointContext.submit
 
-    async def give_up(desk: EndpointContext, *given: Any) -> bool:
-        await waited(desk, *given)
-        return False
+    async def give_up(desk: EndpointContext, *given: Any, **more: Any) -> Submitted:
+        return replace(await submit(desk, *given, **more), status="waiting")
 
     world.model.gate = asyncio.Event()
     before = len(world.model.prompts)
     world.model.will("раз")
     run = await _start(recorder)
     await until(lambda: len(world.model.prompts) == before + 1)
-    with patch.object(EndpointContext, "wait_until_worked", give_up):
+    with patch.object(EndpointContext, "submit", give_up):
         await recorder.ask("POST", f"{run}/control", {"action": "cancel"}, caller="site")
     world.model.gate.set()
     world.model.gate = None
