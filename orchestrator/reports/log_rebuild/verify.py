@@ -70,6 +70,8 @@ class _LogComparison:
     since: str
     first: str = ""
     """The time of the oldest record in the log."""
+    is_later: bool = False
+    """Whether the oldest record says of itself, as those of older versions do, that others were before it."""
     torn: list[Line] = field(default_factory=list)
     extra: list[tuple[Line, JsonObject]] = field(default_factory=list)
     """Records of which the journal tells nothing."""
@@ -101,12 +103,14 @@ class _LogComparison:
             why = f"{len(self.extra) - len(added)} records tell of what is in no event, such as presses that did not count"
             yield self._build_finding("note", why)
         if not damage:
-            yield from self._check_missing(is_pruned=folder.is_dir() and len(list_segments(path)) >= KEEP)
+            is_pruned = self.is_later or (folder.is_dir() and len(list_segments(path)) >= KEEP)
+            yield from self._check_missing(is_pruned=is_pruned)
 
     def _take(self, line: Line) -> None:
         try:
             record = orjson.loads(line.text)
-            self.first = self.first or _get_time(record)
+            if not self.first:
+                self.first, self.is_later = _get_time(record), _get_number(record) > 1
         except (orjson.JSONDecodeError, AttributeError):
             if line.text.strip():
                 self.torn.append(line)
@@ -157,6 +161,12 @@ class _LogComparison:
 
 def _get_time(record: JsonObject) -> str:
     return str(record.get("timestamp"))
+
+
+def _get_number(record: JsonObject) -> int:
+    """The number of a record in its log, which older versions wrote into its chain; 1 without."""
+    chain = record.get("chain")
+    return int(chain.get("n") or 1) if isinstance(chain, dict) else 1
 
 
 def _count_more(items: Sized) -> str:

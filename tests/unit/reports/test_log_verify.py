@@ -168,7 +168,7 @@ async def test_records_of_older_versions_are_compared_in_what_they_have(store: S
 
 def test_the_logs_of_the_corpus_are_as_their_journal_tells(tmp_path: Path) -> None:
     """Written by an older version, chained, with archives, an erased person and a token's users in one log."""
-    shutil.copytree(CORPUS, tmp_path / "house")
+    shutil.copytree(CORPUS / "house_v1", tmp_path / "house")
     store = open_store(build_sqlite_url(tmp_path / "house" / "sdelka.db"))
     assert find(store, tmp_path / "house") == []
     assert any("when the person was erased" in finding.why for finding in verify_logs(store, tmp_path / "house" / "logs", now=LATER))
