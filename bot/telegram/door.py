@@ -1,8 +1,4 @@
-"""The Telegram door: the part of the program that connects one bot to the orchestrator, which decides what is done.
-
-It stores Telegram's updates as inbox rows (stored inputs), delivers outbox rows (stored messages), and publishes the command menus. Of
-several processes only the leader polls, delivers and publishes; updates by webhook are received by every process.
-"""
+"""Connects one Telegram bot to the orchestrator. Of several processes only the leader polls, delivers and publishes menus."""
 
 import asyncio
 import contextlib
@@ -52,16 +48,12 @@ log = logging.getLogger(__name__)
 
 _STORE_TROUBLE = Notice(code="store-trouble")
 ANSWERED_OFTEN: Final = (RawUpdates, SendMessage, EditMessageText, SendMessageDraft)
-"""Methods with each type of answer that Telegram gives to frequent calls."""
 _KEPT_RESPONSES: Final = tuple(Response[method.__returning__] for method in ANSWERED_OFTEN)  # type: ignore[name-defined]
-"""Types of Telegram's answers, referenced here only to keep them alive.
-
-Python drops a generic pydantic model that nobody refers to, and building it again takes milliseconds for each call.
-"""
+"""Keeps these types alive: Python drops a generic pydantic model that nobody refers to, and building it again takes milliseconds a call."""
 
 
 def build_bot(token: str, api_base: str) -> Bot:
-    """Return a client for one bot at the Bot API address `api_base`. Raises SettingsError for a malformed token."""
+    """Keeps these types alive: building a generic pydantic model again takes milliseconds a call."""
     try:
         validate_token(token)
     except TokenValidationError:
@@ -71,12 +63,6 @@ def build_bot(token: str, api_base: str) -> Bot:
 
 
 class TelegramDoor:
-    """Takes the updates of one bot and delivers its messages until cancelled.
-
-    Its attribute `delivery` sends the messages, and can send a notice to a chat even while the database cannot be written. `messages` sends
-    those of effects.
-    """
-
     def __init__(
         self,
         bot: Bot,
@@ -88,11 +74,7 @@ class TelegramDoor:
         pacer: RateLimiter | None = None,
         is_alone: bool = False,
     ) -> None:
-        """Set up the door for `bot`, which receives updates by `webhook`, or by polling if `webhook` is None.
-
-        `people` gives the language of each chat; `pacer` replaces the usual rate limiter. The orchestrator is passed later, to `run`,
-        because it is built with the door's `delivery`. `is_alone` says that no other process can work with the database.
-        """
+        """Without `webhook` it polls. `is_alone`: no other process works with the database."""
         self.bot = bot
         self._election = LeaderElection(store, clock, f"door:telegram:{bot.id}", is_alone=is_alone)
         self.delivery = Delivery(bot, store, people, clock, may_send=lambda: self._election.is_leader, pacer=pacer)
@@ -110,10 +92,7 @@ class TelegramDoor:
         self._restored = RestoreGuard(store)
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Take updates and deliver messages while this process is the leader, until cancelled.
-
-        Raises TelegramUnauthorizedError for a wrong token and TelegramConflictError if another program polls with the same token.
-        """
+        """Raises TelegramUnauthorizedError, and TelegramConflictError if another program polls with the token."""
         self._orchestrator = orchestrator
         self.delivery.progress.set_guard(orchestrator.tools.guard)
         orchestrator.listeners.append(self.delivery.wake)
@@ -130,21 +109,14 @@ class TelegramDoor:
             await self.bot.session.close()
 
     def is_delivering(self) -> bool:
-        """Return whether this process is the leader, the only one of several processes that delivers messages now."""
         return self._election.is_leader
 
     def build_router(self) -> "APIRouter | None":
-        """Return the router of the webhook for the HTTP server, None if the bot polls.
-
-        Every process may receive updates by webhook, but only one delivers messages.
-        """
+        """None if the bot polls. Every process may receive, only one delivers."""
         return build_webhook_router(self._webhook, self._accept_raw) if self._webhook is not None else None
 
     def close(self) -> None:
-        """Stop taking updates; called when the program stops.
-
-        Updates that were not stored are not confirmed, so Telegram sends them again after the next start.
-        """
+        """Telegram sends unconfirmed updates again after the next start."""
         self._is_closing = True
         if self._intake_task is not None:
             self._intake_task.cancel()
@@ -164,7 +136,6 @@ class TelegramDoor:
         await Poller(self.bot, self._intake, may_poll=self.is_delivering).run()
 
     async def _accept_raw(self, raw: object) -> None:
-        """Store one raw update that came by webhook. Raises StoreError if it is not stored; Telegram then sends it again."""
         if self._orchestrator is None or self._is_closing:
             raise StoreUnwritable("the door is not open")
         try:
@@ -174,12 +145,7 @@ class TelegramDoor:
         await self._intake.take(raw)
 
     async def _accept(self, update: Update) -> None:
-        """Store what `update` says as an inbox row, and answer a click on a button that decides no card.
-
-        Telegram shows a click as pending until it is answered. A decision about a card is answered later, with its outcome; any other click
-        at once, with a short notice or without text. The answer is sent in the background, so this does not wait for Telegram. Raises
-        StoreError if the update is not stored.
-        """
+        """Raises StoreError if the update is not stored; a click that decides no card is answered in the background."""
         await self.delivery.chats.observe_update(update)
         update = self.delivery.chats.restore_origin_chat(update)
         routed = await self._restored.filter_update(update, await self._parse_update(update))
@@ -199,7 +165,6 @@ class TelegramDoor:
         return self._refuse_stale_click(update, replace(routed, rows=self._people.throttle_strangers(routed.rows, now)))
 
     async def _refuse_unknown_run(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """Return `routed`, or a short answer in its place if the update is a click on the card of a run that does not exist."""
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or row is None or not is_run(row.session):
             return routed
@@ -208,7 +173,7 @@ class TelegramDoor:
         return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
 
     async def _may_answer_run(self, incoming: IncomingUpdate) -> bool:
-        """Return whether the update is a contact, photo or document in a chat in which a run waits for something."""
+        """Whether a contact, photo or document comes where a run waits for something."""
         message, content = incoming.update.message, incoming.content
         if message is None or content is None or content.type not in SENT_TYPES:
             return False
@@ -218,42 +183,30 @@ class TelegramDoor:
         return self._orchestrator.tools.features if self._orchestrator is not None else Feature()
 
     def _refuse_stale_click(self, update: Update, routed: ParsedUpdate) -> ParsedUpdate:
-        """Return `routed`, or a short answer in its place if the update is a click on a button that no longer works.
-
-        Two kinds of buttons no longer work: a button that another version of the program made and this one does not know, and «Stop» under
-        an earlier turn (processed request) while a later one is running.
-        """
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
-        said = routed.said
-        if isinstance(said, FeatureClick) and said.words[0] not in self._orchestrator.tools.features.buttons:
+        input_ = routed.said
+        if isinstance(input_, FeatureClick) and input_.words[0] not in self._orchestrator.tools.features.buttons:
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
-        stops = isinstance(said, Command) and said.name == "stop"
+        stops = isinstance(input_, Command) and input_.name == "stop"
         if stops and self.delivery.progress.is_shown_elsewhere(row.session, query.message.message_id):
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="nothing-to-stop"))
         return routed
 
     async def _remove_duplicate_card(self, update: Update, routed: ParsedUpdate) -> None:
-        """Remove the buttons of the clicked message if it shows a card (request for confirmation) that a newer message shows too.
-
-        A card is shown twice if the process stopped after it sent the card and before it recorded that.
-        """
-        query, said = update.callback_query, routed.said
-        if query is None or query.message is None or not isinstance(said, CardDecision):
+        """A card is shown twice if the process stopped before it recorded the message."""
+        query, decision = update.callback_query, routed.said
+        if query is None or query.message is None or not isinstance(decision, CardDecision):
             return
         sent_ref = ""
         with contextlib.suppress(StoreError):  # the decision is stored already; this is only cosmetic
-            sent_ref = await self._store.find_sent_ref(routed.session, f"card:{said.confirmation_id}")
+            sent_ref = await self._store.find_sent_ref(routed.session, f"card:{decision.confirmation_id}")
         if sent_ref.isdecimal() and query.message.message_id < int(sent_ref):
             self.delivery.remove_buttons(routed.session, query.message.message_id)
 
     async def _store_rows(self, routed: ParsedUpdate) -> None:
-        """Store the inbox rows of `routed` durably. Raises StoreError if they cannot be stored: the update must not be confirmed then.
-
-        On the first failure the person is told that nothing can be stored. After further failures nobody is told, until storing works
-        again.
-        """
+        """Raises StoreError: the update must not be confirmed then. The person is told of the first failure only."""
         if self._orchestrator is None:
             msg = "the door is not running"
             raise RuntimeError(msg)
@@ -272,16 +225,13 @@ class TelegramDoor:
             self._queue.watch_requests(requests, busy=busy)
 
     async def _find_open_cards(self, incoming: IncomingUpdate) -> tuple[OpenCard, ...]:
-        """Return the cards that wait for a decision in the chat of an update: its own, and those of the runs that are shown there.
-
-        Returns an empty tuple if the update is not a text that could decide a card, such as «да».
-        """
+        """Empty if the update is no text that could decide a card."""
         message, content = incoming.update.message, incoming.content
         if message is None or content is None or not may_decide(message, content):
             return ()
         session, last = format_session(message), self.delivery.chats.find_last_message(message.chat.id)
         runs = await self._store.list_runs(RunFilter(home=session, statuses=("waiting", "paused")))
-        found = []
+        cards = []
         for home in ("", *(f"{RUN}{one.run_id}" for one in runs)):
             for entry in await list_shown_cards(self._store, home or session):
                 sent_ref = await self._store.find_sent_ref(session, f"card:{entry.confirmation_id}")
@@ -294,8 +244,8 @@ class TelegramDoor:
                     home=home,
                     is_last=str(last) == sent_ref if last else None,
                 )
-                found.append(card)
-        return tuple(found)
+                cards.append(card)
+        return tuple(cards)
 
     async def _quarantine(self, update_id: int, why: str) -> None:
         row = InboxRow(

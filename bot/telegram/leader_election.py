@@ -1,8 +1,4 @@
-"""Leader election for work that only one process may do at a time, such as polling a bot.
-
-The leader holds a lease, a row in the database with an expiry time. It stops its work before the lease expires, so that two processes
-never work at once.
-"""
+"""The leader holds a lease in the database and stops its work before the lease expires: two processes never work at once."""
 
 import asyncio
 import contextlib
@@ -21,38 +17,26 @@ from state.journal.thread_worker import run_to_end
 log = logging.getLogger(__name__)
 
 LEASE = PROCESS_LEASE
-"""How long a lease lasts that is not renewed: for as long nobody polls after the leader was killed."""
+"""So long nobody polls after the leader was killed."""
 WORKING_PART = 3 / 4
-"""The part of a lease during which its holder works; the rest is for ending what is in progress, and for clocks that differ by a second.
-
-A database that answers nothing for 5 seconds interrupts nothing, since the lease is renewed every 1.7 seconds and worked under for 7.5.
-After that its holder pauses, and goes on when the database answers again, unless another process got the lease meanwhile.
-"""
+"""The rest of a lease is for ending what is in progress, and for clocks that differ by a second."""
 LEASE_ALONE = timedelta(seconds=60)
-"""The same where no other process can work with the database, so that an idle bot seldom writes to the disk."""
+"""So that an idle bot seldom writes to the disk."""
 LOOK = 0.5
-"""Seconds between two attempts of a process to get the lease."""
+"""Seconds between attempts to get the lease."""
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
 
 class LeadershipLost(Exception):
-    """This process is no longer the leader: its lease has expired, or could not be renewed in time."""
+    pass
 
 
 class LeaderElection:
-    """Runs one piece of work in the process that is the leader, that is, as long as this process holds and renews the lease.
-
-    The time until the lease expires is measured with the clock since boot, so neither a change of the wall clock nor a suspended machine
-    can extend it.
-    """
+    """Measures by the clock since boot: neither a changed wall clock nor a suspended machine extends a lease."""
 
     def __init__(self, store: AsyncStore, clock: Clock, name: str, *, is_alone: bool = False) -> None:
-        """Create a candidate for the lease `name`, such as "door:telegram:1".
-
-        All processes that compete for the work must use the same name. It must differ from every session key, because sessions have leases
-        in the same table. `is_alone` says that no other process can compete.
-        """
+        """`name` is the same in all processes, and no session key."""
         self._lease_time = LEASE_ALONE if is_alone else LEASE
         self._store = store
         self._clock = clock
@@ -63,14 +47,11 @@ class LeaderElection:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this process holds the lease now; while it does, no other process can hold it."""
+        """No other process is the leader meanwhile."""
         return self._lease is not None and read_boottime() < self._until
 
     async def run(self, work: Work) -> None:
-        """Wait for the lease and run `work` while it is held; when the lease is lost, cancel the work and begin again. Never returns.
-
-        Raises the errors of `work`, except those that occur when the lease is already lost.
-        """
+        """Never returns: when the lease is lost, the work is cancelled and begins again. Raises the errors of `work`."""
         while True:
             try:
                 await self._wait_for_lease()
@@ -90,10 +71,9 @@ class LeaderElection:
             await asyncio.sleep(LOOK)
 
     async def _acquire_lease(self) -> bool:
-        """Acquire or renew the lease and return whether this process may go on as the leader. Raises StoreError.
+        """False if another process holds the lease, or held it meanwhile. Raises StoreError.
 
-        Returns False if another process holds the lease, or if another process held it for a while since this one last renewed it. A
-        cancellation is raised only once it is noted whether the lease was got; otherwise nobody would release it at the end.
+        A cancellation waits until it is noted whether the lease was got.
         """
         return await run_to_end(self._ask_for_lease())
 
@@ -107,11 +87,7 @@ class LeaderElection:
         return True
 
     async def _run_while_leader(self, work: Work) -> None:
-        """Run `work` until it ends or the lease is lost; cancel it in the second case and wait for its end.
-
-        Raises LeadershipLost if the lease is lost, otherwise the error of `work` if it failed. Whether a lease has ended is seen here and
-        not by the task that renews it, since that may be waiting for a database that does not answer.
-        """
+        """Raises LeadershipLost, or the error of `work`. Notices the end of the lease even if the database does not answer."""
         working = asyncio.ensure_future(work())
         keeping = asyncio.ensure_future(self._keep_renewing())
         tasks = {working, keeping}
@@ -134,7 +110,6 @@ class LeaderElection:
             return self.is_leader
 
     async def _keep_renewing(self) -> None:
-        """Renew the lease at regular intervals; return when another process holds it."""
         pause = self._lease_time.total_seconds() * RENEWED_PART
         while True:
             await asyncio.sleep(pause)
@@ -147,7 +122,6 @@ class LeaderElection:
                 pause = LOOK
 
     def _measure_rest(self) -> float:
-        """Return the seconds for which this process may still work as the leader."""
         return max(0.0, self._until - read_boottime())
 
     async def _release_lease(self) -> None:

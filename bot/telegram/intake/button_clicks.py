@@ -1,7 +1,6 @@
-"""Parses clicks on buttons into inbox rows (inputs to store for the orchestrator). Pure.
+"""Parses clicks on buttons into inbox rows. Pure.
 
-Clicks on Telegram's own Stop button are parsed here too; Telegram shows it under a draft (an answer that is still being written). Access is
-checked at every click. The callback data of a click is user input, since a modified client may send anything.
+Callback data is user input, since a modified client may send anything.
 """
 
 from datetime import datetime
@@ -30,11 +29,7 @@ from orchestrator.domain.outputs import Notice
 
 
 def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime) -> ParsedUpdate:
-    """Return the inbox row for a click on a button, or only a short answer to show.
-
-    A click by a bot or by a person without access gets such an answer and is not stored, and so does a click with unknown callback data.
-    `source` identifies the update, so that one that arrives again is not stored twice.
-    """
+    """Clicks without access or with unknown data are only answered."""
     actor = None if query.from_user.is_bot else access.find_actor(query.from_user.id)
     if actor is None:
         return ParsedUpdate(callback_id=query.id, toast=Notice(code="stranger", args={"id": str(query.from_user.id)}))
@@ -55,7 +50,7 @@ def parse_click(query: CallbackQuery, access: Access, source: str, now: datetime
 
 
 def _format_click_session(query: CallbackQuery) -> str:
-    """Return the session key ("tg:<chat>[:<topic>]") of the chat with the clicked button; "" if Telegram does not name the chat."""
+    """ "" if Telegram does not name the chat."""
     if query.message is None:
         return ""
     thread = getattr(query.message, "message_thread_id", None) if getattr(query.message, "is_topic_message", None) else None
@@ -63,11 +58,7 @@ def _format_click_session(query: CallbackQuery) -> str:
 
 
 def _find_topic(query: CallbackQuery, session: str) -> str:
-    """Return the session key of the topic that the clicked card belongs to, if the card is shown outside that topic.
-
-    A card is shown outside its topic if the topic is closed. Returns "" for a card in its own topic or chat. `session` is the session key
-    of the chat with the clicked message. The topic is read from the callback data of the approve and deny buttons under that message.
-    """
+    """Of a card shown outside its topic, otherwise ""."""
     markup = getattr(query.message, "reply_markup", None)
     buttons = (button for line in markup.inline_keyboard for button in line) if markup is not None else ()
     homes = (press.home for button in buttons if isinstance(press := unpack(button.callback_data or ""), CardClick))
@@ -76,11 +67,7 @@ def _find_topic(query: CallbackQuery, session: str) -> str:
 
 
 def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) -> ParsedUpdate:
-    """Return the inbox row for a click on a known button, and the id of the click if it is to be answered at once.
-
-    Clicks that decide cards, clicks on buttons of a feature (history, reminders, undo …) and choices made in groups are answered later, by
-    their handlers in the orchestrator. All other clicks are answered at once.
-    """
+    """Clicks on cards, features and in groups are answered later by their handlers."""
     topic = _find_topic(query, make.session)
     match press:
         case ActionClick() if topic:  # the answer would go to the closed topic, where nobody may write
@@ -114,11 +101,9 @@ def _dispatch_click(press: ButtonClick, query: CallbackQuery, make: RowBuilder) 
 
 
 def parse_stop(update: Update, access: Access, source: str, now: datetime) -> ParsedUpdate | None:
-    """Return an inbox row with the command /stop if `update` says that a person pressed Telegram's own Stop button.
+    """/stop for Telegram's own Stop button under a draft, None for other updates; empty without access.
 
-    Telegram shows this button under a draft (an answer that is still being written). Returns an empty result if that person has no access,
-    and None for all other updates. Drafts are shown in private chats only, so the chat's id is the person's id. `source` identifies the
-    update, so that one that arrives again is not stored twice.
+    Drafts are in private chats only, so the chat's id is the person's.
     """
     stop = update.stopped_message_generation
     if stop is None:

@@ -1,7 +1,4 @@
-"""Downloads files that people sent in Telegram, with limits of size and time.
-
-The addresses of files contain the bot's token, so they never leave this module.
-"""
+"""Downloads files that people sent. Their addresses contain the bot's token and never leave this module."""
 
 import asyncio
 from io import BytesIO
@@ -15,18 +12,11 @@ from orchestrator.turns.feature import FILE_SECONDS
 
 
 class TelegramFiles:
-    """Downloads files that were sent to one bot."""
-
     def __init__(self, bot: Bot) -> None:
-        """Download with the token of `bot`."""
         self._bot = bot
 
     async def read(self, file_id: str, limit: int, *, within: float = FILE_SECONDS) -> bytes:
-        """Return the content of the file.
-
-        Raises FileUnavailable if Telegram does not deliver it, if the download takes more than `within` seconds, or if the file exceeds
-        `limit` bytes.
-        """
+        """Raises FileUnavailable, also after `within` seconds or above `limit` bytes."""
         try:
             async with asyncio.timeout(within):
                 return await self._read(file_id, limit, within)
@@ -49,14 +39,13 @@ class TelegramFiles:
 
 
 class _LimitedBuffer(BytesIO):
-    """A buffer that refuses more than `limit` bytes, because the size that Telegram reports may be wrong."""
+    """The size that Telegram reports may be wrong."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
         self._left = limit
 
     def write(self, data: bytes) -> int:  # type: ignore[override]
-        """Append `data` and return its length; raises FileUnavailable above the limit."""
         self._left -= len(data)
         if self._left < 0:
             raise FileUnavailable("it is too large", is_too_large=True)

@@ -1,8 +1,4 @@
-"""Polls Telegram for updates, and decodes updates that come by polling or by webhook.
-
-Each update is stored durably before it is confirmed to Telegram. Updates are decoded one by one. An unreadable update is quarantined (its
-number is stored with the error), so that it does not block the others.
-"""
+"""Takes updates by polling or webhook: stored before confirmed, unreadable ones quarantined."""
 
 import asyncio
 import logging
@@ -20,25 +16,22 @@ from state.journal.store import StoreError
 log = logging.getLogger(__name__)
 
 ALLOWED_UPDATES = ["message", "edited_message", "callback_query", "my_chat_member", "stopped_message_generation"]
-"""The kinds of updates that Telegram shall send. Passed at each poll, since without the list Telegram keeps its previous setting."""
+"""Without the list Telegram keeps its previous setting."""
 LONG_POLL = 25
 STORE_PAUSE = 1.0
 LONGEST_WAIT = 3600
-"""Maximum number of seconds that the bot waits if Telegram asks for a pause; a nonsensical value would silence it for years."""
+"""Seconds; a nonsensical wait would silence the bot for years."""
 PAUSES = (1.0, 2.0, 5.0, 15.0)
 CONFLICT_WINDOW = 60.0
-"""Seconds within which a second conflict shows that another program keeps polling.
-
-A single one also comes of a process of ours that was suspended in the moment of a poll, and lost its lease meanwhile.
-"""
+"""A second conflict within so many seconds shows that another program polls."""
 
 Accept = Callable[[Update], Awaitable[None]]
-"""Stores the update durably; if it raises StoreError the update is not confirmed, and Telegram sends it again."""
+"""Telegram sends the update again if this raises StoreError."""
 Quarantine = Callable[[int, str], Awaitable[None]]
 
 
 class RawUpdates(TelegramMethod[list[dict[str, object]]]):
-    """The Bot API method getUpdates, whose answer stays plain data, so that one malformed update does not make the others unreadable."""
+    """Plain data: one malformed update does not spoil the others."""
 
     __returning__ = list[dict[str, object]]
     __api_method__ = "getUpdates"
@@ -49,23 +42,14 @@ class RawUpdates(TelegramMethod[list[dict[str, object]]]):
 
 
 class UpdateIntake:
-    """Decodes raw updates and passes each to a function that stores it; used for polling and for the webhook."""
-
     def __init__(self, bot: Bot, accept: Accept, quarantine: Quarantine) -> None:
-        """Create the intake for updates of `bot`.
-
-        `accept` stores a decoded update and must not return before it is stored. `quarantine` stores the update_id of an unreadable update,
-        with the error.
-        """
+        """`accept` returns only after the update is stored."""
         self._bot = bot
         self._accept = accept
         self._quarantine = quarantine
 
     async def take(self, raw: object) -> int | None:
-        """Store one raw update and return its update_id, or None if it has none. Raises StoreError if it cannot be stored.
-
-        An update that cannot be read or processed is quarantined, so that it does not block the following ones.
-        """
+        """Return its update_id, None if it has none. Raises StoreError."""
         number = raw.get("update_id") if isinstance(raw, Mapping) else None
         if not isinstance(number, int):
             log.error("something that is no update was left out", extra={"action": "update_quarantined"})
@@ -87,13 +71,8 @@ class UpdateIntake:
 
 
 class Poller:
-    """Polls Telegram for the updates of one bot until cancelled."""
-
     def __init__(self, bot: Bot, intake: UpdateIntake, *, may_poll: Callable[[], bool]) -> None:
-        """Create a poller that passes each update of `bot` to `intake` to be stored.
-
-        It polls only while `may_poll` returns True: a poll ends that of another process with an error.
-        """
+        """A poll ends that of another process: only while `may_poll`."""
         self._bot = bot
         self._intake = intake
         self._may_poll = may_poll
@@ -101,10 +80,7 @@ class Poller:
         self._conflict_at = -CONFLICT_WINDOW
 
     async def run(self) -> None:
-        """Poll until cancelled.
-
-        Raises TelegramUnauthorizedError, and TelegramConflictError if another program keeps polling, since retries cannot resolve them.
-        """
+        """Raises TelegramUnauthorizedError and TelegramConflictError."""
         failures = 0
         while True:
             try:
@@ -136,10 +112,7 @@ class Poller:
                 self._offset = number + 1  # the next poll confirms the update
 
     async def _take_until_stored(self, raw: object) -> int | None:
-        """Store a raw update, with as many attempts as it needs, and return its update_id, or None if it has none.
-
-        While it cannot be stored, no further update is taken, and it is not confirmed to Telegram.
-        """
+        """Until then no further update is taken."""
         while True:
             try:
                 return await self._intake.take(raw)

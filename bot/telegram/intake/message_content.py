@@ -1,8 +1,4 @@
-"""Extracts the content of a message: the sender's own words, and text that others wrote. Decides whether the bot shall answer it. Pure.
-
-Text of others is a forwarded message, a quotation or a shared contact. It is data, never an instruction. Who the sender is, is not checked
-here.
-"""
+"""The sender's own words, and text of others, which is never an instruction. Pure."""
 
 import re
 from collections.abc import Collection
@@ -38,7 +34,7 @@ _CONTENT_TYPES = frozenset(
         ContentType.VOICE,
     }
 )
-"""Kinds of content that a person sends to be read. Service messages (joined, pinned …) are not among them: nobody expects an answer."""
+"""Nobody expects an answer to service messages (joined, pinned …)."""
 _ATTACHED: dict[str, str] = {
     ContentType.PHOTO: "photo",
     ContentType.LIVE_PHOTO: "photo",
@@ -51,48 +47,36 @@ _ATTACHED: dict[str, str] = {
     ContentType.LOCATION: "place",
     ContentType.VENUE: "place",
 }
-"""The content that the bot cannot read → the word for it in messages; content that is not listed is called "other"."""
+"""Content that the bot cannot read → its word; "other" if not listed."""
 _READABLE = frozenset({ContentType.TEXT, ContentType.CONTACT, ContentType.VOICE})
 _COMMAND = re.compile(r"/(?P<name>[^\s@]*)(?:@(?P<addressee>\w+))?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageContent:
-    """What the bot reads in a message: found in one pass, and asked by everything that decides what the message is."""
-
     type: str
-    """Telegram's word for what the message contains, such as "text" or "photo"."""
+    """As Telegram says: "text", "photo" …"""
     is_foreign: bool
-    """Whether somebody else wrote the message's text: it is forwarded, or another bot composed it (inline mode)."""
+    """Forwarded, or composed by another bot."""
     text: str
-    """The text or caption as it was sent, "" if there is none.
-
-    Characters that cannot be stored are replaced, but none is added or removed, so Telegram's offsets in the text stay valid.
-    """
+    """"" if none. Unstorable characters are replaced one by one: offsets stay valid."""
     words: str
-    """The text without a mention of the bot at its beginning; a text that is only the mention is unchanged.
-
-    Quotations and blocks of code, which Telegram sends as formatting, are written as lines that begin with "> ".
-    """
+    """Without a mention of the bot at the start; quotations and code begin with "> "."""
     quoted: str
-    """The text in the message that its sender did not write: a shared contact, a forwarded text or a quotation; "" if there is none.
-
-    A forwarded text is preceded by a line with its author's name, if Telegram tells the name.
-    """
+    """What others wrote: a contact, a forwarded text after its author's name, or a quotation."""
 
     cited: str = ""
-    """The part of the bot's own message that the sender quotes."""
+    """The quoted part of the bot's own message."""
     answers_others: bool = False
-    """Whether it replies to a message that neither its sender nor the bot wrote."""
+    """Replies to neither its sender nor the bot."""
 
     @property
     def attached(self) -> str:
-        """What the message contains besides its text that the bot cannot read, such as "photo"; "" if there is nothing."""
+        """Such as "photo"; "" if nothing is attached."""
         return "" if self.type in _READABLE else _ATTACHED.get(self.type, "other")
 
 
 def read_content(message: Message, me: User) -> MessageContent:
-    """Return what the message contains; `me` is the bot, whose mention at the beginning is no word of the sender."""
     is_others = is_foreign(message)
     text = to_storable_text(message.text or message.caption or "")
     spelled = text if is_others else _spell_quotations(message, text)
@@ -108,11 +92,7 @@ def read_content(message: Message, me: User) -> MessageContent:
 
 
 def is_addressed_to(message: Message, content: MessageContent, me: User, commands: Collection[str] = ()) -> bool:
-    """Return whether the bot `me` shall answer the message; `commands` are those that features of this program handle.
-
-    In a private chat it answers every message, in a group replies to its messages, mentions of it and commands. A command with the name of
-    another bot ("/help@other_bot") is never answered. A group's command without a bot's name is answered only if this bot has that command.
-    """
+    """In a group: replies to the bot, mentions, and `commands` that name no other bot."""
     if content.type not in _CONTENT_TYPES:
         return False
     command = None if content.is_foreign else _COMMAND.match(content.text.strip())
@@ -135,10 +115,7 @@ _BLOCKS = frozenset({"blockquote", "expandable_blockquote", "pre"})
 
 
 def _spell_quotations(message: Message, text: str) -> str:
-    """Return the message's `text` with its formatting written out.
-
-    Each line of a quotation or block of code gets "> " in front of it, and inline code gets backticks around it.
-    """
+    """ "> " before quotations and blocks, backticks around code."""
     entities = [one for one in message.entities or message.caption_entities or () if one.type in _BLOCKS or one.type == "code"]
     if not entities:
         return text
@@ -157,7 +134,7 @@ def _spell_quotations(message: Message, text: str) -> str:
 
 
 def _decode_units(units: bytes, start: int, end: int) -> str:
-    """Return the part of a UTF-16 text between two offsets, which Telegram counts in UTF-16 units."""
+    """Telegram's offsets are in UTF-16 units."""
     return units[2 * start : 2 * end].decode("utf-16-le", "replace")
 
 
@@ -166,10 +143,7 @@ def _find_username(me: User) -> str:
 
 
 def _is_reply_to(message: Message, me: User) -> bool:
-    """Return whether the message is a reply to a message of the bot `me`.
-
-    In a topic Telegram marks every message as a reply to the message that opened the topic. This mark does not count as a reply here.
-    """
+    """In a topic every message replies to the one that opened it: this does not count."""
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.forum_topic_created is not None:
         return False
@@ -189,17 +163,15 @@ _LONGEST_NAME = 80
 
 
 def is_foreign(message: Message) -> bool:
-    """Return whether somebody else wrote the message's text: it is forwarded, or another bot composed it (inline mode)."""
     return message.forward_origin is not None or message.via_bot is not None
 
 
 def _read_cited(message: Message, me: User) -> str:
-    """Return the part of the bot's own message that is quoted; "" if none is."""
     return to_storable_text(message.quote.text) if message.quote is not None and _is_reply_to(message, me) else ""
 
 
 def _answers_others(message: Message, me: User) -> bool:
-    """Return whether the message replies to what somebody else than its sender or the bot wrote, or to a message of another chat."""
+    """Also a reply to a message of another chat."""
     answered = message.reply_to_message
     if answered is None or answered.forum_topic_created is not None:
         return message.external_reply is not None
@@ -212,13 +184,12 @@ def _read_quoted(message: Message, text: str, me: User, *, is_others: bool) -> s
     if message.contact is not None:
         return _format_contact(message.contact)
     if is_others:
-        said = text.strip()
-        return f"{name}:\n{said}" if (name := _find_author(message)) and said else said
+        words = text.strip()
+        return f"{name}:\n{words}" if (name := _find_author(message)) and words else words
     return to_storable_text(message.quote.text) if message.quote is not None and not _is_reply_to(message, me) else ""
 
 
 def _format_contact(contact: Contact) -> str:
-    """Return name and phone number of a shared contact, on two lines."""
     name = " ".join(filter(None, (contact.first_name, contact.last_name)))
     return to_storable_text(f"{name}\n{contact.phone_number}")
 

@@ -1,7 +1,4 @@
-"""Tells a person the queue position of a request that waits behind another one for more than `NOTICE_DELAY` seconds.
-
-The notice is sent directly, without the outbox. It may get lost, and no other code waits for it.
-"""
+"""Tells a person the queue position of a request that waits. The notice may get lost."""
 
 import asyncio
 import contextlib
@@ -14,32 +11,25 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreError
 
 NOTICE_DELAY: Final = 2.0
-"""Seconds after which a request that has not started gets the notice."""
+"""Seconds before the notice."""
 MAX_WATCHED: Final = 256
-"""Maximum number of conversations watched at once."""
+"""Conversations watched at once."""
 
 Tell = Callable[[str, Notice], Awaitable[None]]
 
 
 class QueueNotices:
-    """Watches the newest waiting request of each conversation, and tells the person its position in the queue if it waits too long."""
+    """Watches the newest waiting request of each conversation."""
 
     def __init__(self, store: AsyncStore, tell: Tell, *, after: float = NOTICE_DELAY) -> None:
-        """Create the watcher, which sends a notice with `tell` when a request has waited for `after` seconds.
-
-        `tell` gets a session key and a notice, sends the notice at once, and may fail silently.
-        """
+        """`tell` returns at once and may fail silently."""
         self._store = store
         self._tell = tell
         self._after = after
         self._watch_tasks: dict[str, asyncio.Task[None]] = {}
 
     def watch_requests(self, rows: Sequence[InboxRow], *, busy: bool) -> None:
-        """Start to watch the newest request among `rows`, the new inbox rows of one conversation. Returns at once.
-
-        `busy` says whether a request of the conversation was already running. If it is False the new request does not wait and is not
-        watched.
-        """
+        """`rows` are of one conversation; without `busy` nothing waits."""
         newest = next((row for row in reversed(rows) if row.kind in REQUEST_KINDS and row.lane == "turn"), None)
         if newest is None or not busy:
             return
@@ -52,7 +42,6 @@ class QueueNotices:
             task.add_done_callback(lambda done: self._discard_watch(newest.session, done))
 
     def close(self) -> None:
-        """Stop watching all requests."""
         for task in self._watch_tasks.values():
             task.cancel()
 

@@ -1,8 +1,4 @@
-"""Parses a Telegram update into an inbox row (an input to store for the orchestrator).
-
-Access is checked for every message and click. Messages of other bots, and of people who write as a chat (anonymous administrators,
-channels), are ignored.
-"""
+"""Parses a Telegram update into an inbox row; ignores other bots and people who write as a chat."""
 
 import re
 from datetime import datetime
@@ -31,7 +27,7 @@ __all__ = ["MAX_TEXT", "OpenCard", "ParsedUpdate", "format_session", "parse_upda
 
 MAX_TEXT: Final = 20_000
 _RECORD = re.compile(r"(?P<kind>deal|lead|contact|company|task)_(?P<number>[0-9]{1,10})")
-"""Matches the payload of a deep link that asks the bot about a record, such as "deal_481"."""
+"""A deep link about a record, such as "deal_481"."""
 NO_FEATURES: Final = Feature()
 
 
@@ -45,12 +41,7 @@ def parse_update(
     *,
     may_answer_run: bool = False,
 ) -> ParsedUpdate:
-    """Return the inbox row for an update, and the answer to a click; an empty result if the bot `me` ignores the update.
-
-    `cards` are the cards of the chat that wait for a decision; a typed «да» or «нет» may decide one. `features` are what all features
-    registered: their commands are known in groups and go to the lane that they want. With `may_answer_run` a run waits in the chat, so a
-    contact, photo or document may be an answer to it.
-    """
+    """Empty if the bot ignores the update. With `may_answer_run` a contact, photo or document may answer a run."""
     update, message, content = incoming.update, incoming.message, incoming.content
     source = f"telegram:{me.id}:{update.update_id}"
     if update.callback_query is not None:
@@ -74,7 +65,7 @@ def parse_update(
 
 
 def format_session(message: Message) -> str:
-    """Return the session key of the chat or topic that the message is in: "tg:<chat>[:<topic>]"."""
+    """As "tg:<chat>[:<topic>]"."""
     thread = f":{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
     return f"tg:{message.chat.id}{thread}"
 
@@ -99,11 +90,7 @@ def _parse_message(
 
 
 def _build_request(message: Message, content: MessageContent) -> TextMessage:
-    """Return the input for a message as a request to the model.
-
-    If the text is forwarded or composed by another bot, it is stored only as quoted, so that it is never read as an instruction of the
-    sender.
-    """
+    """A text that is forwarded or composed by another bot is only quoted, so that it is never an instruction of the sender."""
     own, attached = "" if content.is_foreign else content.words, {"attached": content.attached} if content.attached else {}
     facts = {"cited": content.cited, "answers_others": content.answers_others}
     beside = {name: value for name, value in facts.items() if value}
@@ -111,8 +98,6 @@ def _build_request(message: Message, content: MessageContent) -> TextMessage:
 
 
 class _Place(TypedDict, total=False):
-    """Where and when a message was sent: the fields of `PlacedInput` that are known of it."""
-
     at: int
     message_id: int
     reply_to: int
@@ -120,10 +105,6 @@ class _Place(TypedDict, total=False):
 
 
 def _describe_place(message: Message, content: MessageContent) -> _Place:
-    """Return the message's time and id, the id of the message it replies to, and the id of its album.
-
-    The last two are left out if there is no such message or album.
-    """
     place = _Place(at=int(message.date.timestamp()), message_id=message.message_id)
     if message.reply_to_message is not None and not content.is_foreign:
         place["reply_to"] = message.reply_to_message.message_id
@@ -133,7 +114,7 @@ def _describe_place(message: Message, content: MessageContent) -> _Place:
 
 
 def _build_recording(message: Message, content: MessageContent, voice: Voice) -> VoiceMessage:
-    """Return the input for a voice message, which is transcribed later. A forwarded one is marked as the words of somebody else."""
+    """A forwarded recording is marked as the words of somebody else."""
     return VoiceMessage(
         file_id=voice.file_id,
         seconds=voice.duration,
@@ -145,11 +126,7 @@ def _build_recording(message: Message, content: MessageContent, voice: Voice) ->
 
 
 def _parse_command(message: Message, text: str, make: RowBuilder, features: Feature) -> ParsedUpdate:
-    """Return a parsed update for the command `text`, such as "/history 481".
-
-    "/start" with the payload of a deep link becomes a request about a record, the start of a scenario, or a join request if the link is an
-    invitation.
-    """
+    """ "/start" asks about a record, starts a scenario, or joins."""
     head, *rest = text[1:].split(maxsplit=1) or [""]
     name, args = head.split("@", maxsplit=1)[0].lower(), rest[0] if rest else ""
     payload = extract_start_payload(text)
@@ -159,19 +136,14 @@ def _parse_command(message: Message, text: str, make: RowBuilder, features: Feat
         return make.build(*parse_command("run", key, features))
     record = _RECORD.fullmatch(payload)
     if record is not None:
-        asked = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])
-        return make.build(TextMessage(text=asked, origin="button"), "turn")
+        question = Translator(make.actor.locale).translate(f"start-{record['kind']}", number=record["number"])
+        return make.build(TextMessage(text=question, origin="button"), "turn")
     # a link opened by somebody who already has access
     return ParsedUpdate(session=make.session, rows=parse_stranger_message(message, make.source, make.now))
 
 
 def _parse_reason(message: Message, content: MessageContent, me: User, make: RowBuilder) -> ParsedUpdate | None:
-    """Return the denial that a lead (head of sales) typed in reply to a card about somebody else's request; None for other messages.
-
-    «нет», or a refusal with its reason, denies the card (request for confirmation). After «да» or any other text the lead is only told to
-    use the buttons. The card is found through the buttons of the message that is replied to. Whether this person may decide it is checked
-    later by the gate.
-    """
+    """A denial that a lead typed in reply to a card; None for other messages. The gate checks later who may decide."""
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or answered.from_user.id != me.id or answered.reply_markup is None:
         return None
@@ -201,7 +173,7 @@ def _parse_reason(message: Message, content: MessageContent, me: User, make: Row
 
 
 def _parse_edit(message: Message, content: MessageContent, make: RowBuilder) -> ParsedUpdate:
-    """Return a parsed update for an edited message, with its new text; empty if the edit has no text, as when a live location moves."""
+    """Empty if the edit has no text, as when a live location moves."""
     if not content.words or content.is_foreign or len(content.words) > MAX_TEXT:
         return ParsedUpdate()
     return make.build(EditedMessage(text=content.words, **_describe_place(message, content)), "express")

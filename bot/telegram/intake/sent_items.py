@@ -1,7 +1,6 @@
-"""Recognizes contacts, photos and documents with which a person may answer a run (an execution of a scenario), and files. Pure.
+"""Recognizes contacts, photos and files with which a person may answer a run.
 
-Whether a run waits for one of this person is decided by the session of the chat. So the input holds the one that the message is otherwise.
-What the messenger says of a file was written by its sender: names and types are cleaned before they are stored.
+Pure. Names and types of files are cleaned: senders write them.
 """
 
 import re
@@ -30,10 +29,7 @@ _UNSAFE: Final = re.compile(r'[<>:"|?*`]')
 
 
 def offer_to_run(message: Message, content: MessageContent, routed: ParsedUpdate) -> ParsedUpdate:
-    """Return `routed`, the result of parsing `message`, as an answer to a run if the message is a contact, photo or document.
-
-    A command in a caption stays a command, and so does every message that answers something else.
-    """
+    """Unless the caption is a command or the message answers something else."""
     row = next(iter(routed.rows), None)
     if row is None or content.type not in SENT_TYPES or not _is_plain(routed.said):
         return routed
@@ -53,21 +49,18 @@ def offer_to_run(message: Message, content: MessageContent, routed: ParsedUpdate
     return replace(routed, rows=(replace(row, lane="express", kind=RunSentItem.KIND, body=item.to_json()),), said=item)
 
 
-def _read_caption(said: Input | None) -> str:
-    match said:
+def _read_caption(stored_input: Input | None) -> str:
+    match stored_input:
         case SentDocument():
-            return said.caption
+            return stored_input.caption
         case TextMessage():
-            return "\n".join(filter(None, (said.text, said.quoted)))
+            return "\n".join(filter(None, (stored_input.text, stored_input.quoted)))
         case _:
             return ""
 
 
 def offer_to_documents(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
-    """Return `routed` as a document of the company if the message is a file in a private chat, alone or with a few words.
-
-    The words may name a folder; whether they do is decided where the folder is known. More words are a request.
-    """
+    """A file in a private chat, alone or with a few words, which may name a folder."""
     row = next(iter(routed.rows), None)
     file = message.document
     if row is None or file is None or message.chat.type != ChatType.PRIVATE or not _is_plain(routed.said):
@@ -89,11 +82,11 @@ def offer_to_documents(message: Message, routed: ParsedUpdate) -> ParsedUpdate:
     return replace(routed, rows=(replace(row, lane="express", kind=SentDocument.KIND, body=sent.to_json()),), said=sent)
 
 
-def _is_plain(said: Input | None) -> bool:
-    """Return whether the message is a request, a file alone, or only answered with the notice that the bot cannot read it."""
-    if isinstance(said, DirectAnswer):
-        return said.notice.code == "only-text"
-    return isinstance(said, TextMessage | SentDocument)
+def _is_plain(stored_input: Input | None) -> bool:
+    """A request, a file alone, or what the bot cannot read."""
+    if isinstance(stored_input, DirectAnswer):
+        return stored_input.notice.code == "only-text"
+    return isinstance(stored_input, TextMessage | SentDocument)
 
 
 def _describe_item(message: Message, content: MessageContent) -> RunSentItem | None:
@@ -113,28 +106,28 @@ def _describe_item(message: Message, content: MessageContent) -> RunSentItem | N
 
 
 def _build_item(kind: str, sent: JsonObject, *, file_id: str = "", is_own_contact: bool = False) -> RunSentItem:
-    told = {"answer_kind": kind, "sent": sent, "file_id": file_id, "is_own_contact": is_own_contact}
-    return RunSentItem.model_validate({**told, "instead_kind": "", "instead_lane": "turn", "instead": {}})
+    fields = {"answer_kind": kind, "sent": sent, "file_id": file_id, "is_own_contact": is_own_contact}
+    return RunSentItem.model_validate({**fields, "instead_kind": "", "instead_lane": "turn", "instead": {}})
 
 
 def _describe_contact(contact: Contact) -> JsonObject:
-    """Return {phone, name, user_id} of a shared contact; `user_id` is None for somebody without Telegram."""
+    """`user_id` is None for somebody without Telegram."""
     name = clean_text(" ".join(filter(None, (contact.first_name, contact.last_name))))[:LONGEST_NAME].strip()
     phone = re.sub(r"[^0-9+]", "", to_storable_text(contact.phone_number))[:_LONGEST_PHONE]
     return {"phone": phone, "name": name, "user_id": contact.user_id}
 
 
 def clean_file_name(name: str) -> str:
-    """Return a file's name as it can be stored and shown: the last part of a path, without signs that hide something, of limited length."""
+    """No path, no hidden signs, limited length."""
     last = re.split(r"[/\\]", clean_text(name))[-1].strip(" .")
-    shown = _UNSAFE.sub("_", last)
-    stem, dot, extension = shown.rpartition(".")
+    safe = _UNSAFE.sub("_", last)
+    stem, dot, extension = safe.rpartition(".")
     if not stem or len(extension) > _LONGEST_EXTENSION:
-        return shown[:LONGEST_NAME].rstrip()
+        return safe[:LONGEST_NAME].rstrip()
     return stem[: LONGEST_NAME - len(extension) - 1].rstrip() + dot + extension
 
 
 def clean_text(text: str) -> str:
-    """Return the text on one line and without control characters and marks that change the direction of writing."""
+    """One line, without marks that change the direction of writing."""
     line = " ".join(to_storable_text(text).split())
     return "".join(sign for sign in line if not unicodedata.category(sign).startswith("C"))

@@ -1,7 +1,4 @@
-"""Recognizes «да» and «нет», typed in a private chat, as decisions about an open card (request for confirmation).
-
-A typed «да» approves only harmless calls (class "W", plain writes). All other calls must be approved with the button.
-"""
+"""Recognizes typed «да» and «нет» in a private chat. «Да» approves only plain writes (class "W")."""
 
 import re
 from dataclasses import dataclass
@@ -19,18 +16,18 @@ _WORDS = load_lexicon("answers")
 _YES = frozenset(_WORDS.read_words("card", "yes"))
 _NO = frozenset(_WORDS.read_words("card", "no"))
 _AGAINST = re.compile(rf"(?:{_WORDS.join_patterns('card', 'refusals')})(?!\w)", re.IGNORECASE)
-"""Matches the beginning of texts that are refusals, whatever follows; «не против» and «не вопрос» do not match."""
+"""«не против» and «не вопрос» do not match."""
 _BECAUSE = re.compile(
     rf"(?:{_WORDS.join_patterns('card', 'before_reason')})(?:[,.:;!]\s*|\s+[—–-]\s+)(?P<why>\S.*)", re.IGNORECASE | re.DOTALL
 )
 _PROMPTS = tuple(Translator(locale).translate("edit-new-value", field="").strip() for locale in ("ru", "en"))
-"""The beginning of the bot's question for a new value of a card, in each language."""
+"""How the bot asks for a new value of a card."""
 _LONGEST_REASON = 500
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenCard:
-    """A card (request for confirmation) that waits for a decision, and the id of the message that shows it."""
+    """An open card and its message."""
 
     confirmation_id: str
     nonce: str
@@ -38,35 +35,33 @@ class OpenCard:
     call_class: str
     taps: int
     home: str = ""
-    """The run that the card belongs to, as a session key; "" for a card of the chat itself."""
+    """A session key; "" for a card of the chat itself."""
     is_last: bool | None = None
-    """Whether the card is the bot's last message in the chat; None if that is unknown."""
+    """The bot's last message in the chat; None if unknown."""
 
 
 def may_decide(message: Message, content: MessageContent) -> bool:
-    """Return whether the message could decide about an open card. If it could not, the caller need not look up the open cards."""
+    """If not, open cards need not be looked up."""
     if message.text is None or message.chat.type != "private" or content.is_foreign or message.edit_date is not None:
         return False
     return is_yes(content.words) or is_no(content.words) or _BECAUSE.fullmatch(content.words) is not None
 
 
 def is_yes(text: str) -> bool:
-    """Return whether `text` consists of a word of consent and nothing else."""
     return _normalize_words(text) in _YES
 
 
 def is_no(text: str) -> bool:
-    """Return whether `text` consists of a word of refusal and nothing else."""
     return _normalize_words(text) in _NO
 
 
 def is_refusal(text: str) -> bool:
-    """Return whether `text` begins with words of refusal, such as «нет» or «не надо»; any words may follow."""
+    """Any words may follow."""
     return _AGAINST.match(text.strip()) is not None
 
 
 def extract_reason(text: str) -> str:
-    """Return the reason from a text of the form «нет, потому что …», or the whole `text` if it has another form."""
+    """Of «нет, потому что …»; else the whole text."""
     because = _BECAUSE.fullmatch(text.strip())
     return because["why"] if because else text
 
@@ -76,12 +71,7 @@ def _normalize_words(text: str) -> str:
 
 
 def parse_typed_decision(message: Message, content: MessageContent, cards: tuple[OpenCard, ...], make: RowBuilder) -> ParsedUpdate | None:
-    """Return the decision about one of the open `cards` that a message expresses; None if the message does not answer a card.
-
-    If the message answers a card but may not decide it, a notice to the sender is returned that says why. «Да» approves only plain writes
-    that need a single confirmation. «Нет, потому что …» in reply to a card denies it and stores the reason. Messages that are forwarded,
-    edited or composed by another bot never decide.
-    """
+    """None if no card is answered, a notice if the message may not decide it. Forwarded and edited messages never decide."""
     if not cards or not may_decide(message, content) or _answers_value_question(message):
         return None
     word = _normalize_words(content.words)
@@ -108,10 +98,7 @@ def _is_reply(message: Message) -> bool:
 
 
 def _answers_value_question(message: Message) -> bool:
-    """Return whether the message replies to the bot's question for a new value of a card's field.
-
-    «Да» and «нет» are then that value, and decide no card.
-    """
+    """«Да» is then a value, and decides no card."""
     answered = message.reply_to_message
     if answered is None or answered.from_user is None or not answered.from_user.is_bot:
         return False
@@ -119,16 +106,12 @@ def _answers_value_question(message: Message) -> bool:
 
 
 def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:
-    """Return the card that a typed answer is about, or None if that is not clear.
-
-    If the answer is a reply, this is the card in the message that it replies to. Otherwise it is the only open card, provided that the card
-    is the last message of the chat before the answer.
-    """
+    """None if unclear."""
     if message.external_reply is not None or message.reply_to_story is not None:
         return None  # it answers a message in another chat
     if message.reply_to_message is not None:
-        wanted = str(message.reply_to_message.message_id)
-        return next((card for card in cards if card.message_id == wanted), None)
+        replied_id = str(message.reply_to_message.message_id)
+        return next((card for card in cards if card.message_id == replied_id), None)
     if len(cards) != 1 or not cards[0].message_id.isdecimal():
         return None
     before = message.message_id - int(cards[0].message_id)

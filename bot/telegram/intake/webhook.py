@@ -1,8 +1,6 @@
-"""Receives updates by webhook: checks the secret, stores the update, then answers.
+"""Receives updates by webhook.
 
-A request without the right secret is refused before its body is read. The status is 200 for an update that is stored or quarantined, 403
-for a wrong secret, 408 for a body that arrives too slowly, 413 for one that is too long, and 503 if the update cannot be stored. Telegram
-sends the update again after any status other than 200.
+Status 403: wrong secret, 408: too slow, 413: too long, 503: not stored. Telegram sends an update again unless it gets 200.
 """
 
 import asyncio
@@ -31,30 +29,26 @@ log = logging.getLogger(__name__)
 
 HEADER = "X-Telegram-Bot-Api-Secret-Token"
 MAX_BYTES = 1_000_000
-"""Maximum length of a body in bytes; an update has some kilobytes, and its text at most 4096 characters."""
+"""Bytes; an update has some kilobytes."""
 READ_WITHIN = 10.0
 STORE_WITHIN = 20.0
-"""Seconds in which an update must be stored.
-
-Telegram sends an update again that is not answered in about a minute; until then the first attempt must have ended.
-"""
+"""Seconds; Telegram sends an update again after about a minute."""
 LOOK_EVERY = 300.0
-"""Seconds after which the webhook is set again, in case another program has removed it."""
+"""Seconds; another program may remove the webhook."""
 
 Take = Callable[[object], Awaitable[object]]
-"""Stores one raw update; raises StoreError."""
+"""Raises StoreError if the raw update is not stored."""
 
 
 def build_webhook_router(webhook: Webhook, take: Take) -> "APIRouter":
-    """Return the HTTP router with the webhook's endpoint, which passes each raw update to `take` to be stored."""
     from fastapi import APIRouter  # noqa: PLC0415 - a bot that polls needs no FastAPI for its start
 
     router = APIRouter()
-    wanted = webhook.secret.get_secret_value().encode()
+    secret = webhook.secret.get_secret_value().encode()
 
     @router.post(webhook.path, include_in_schema=False)
     async def receive_update(request: Request) -> Response:
-        if not hmac.compare_digest(request.headers.get(HEADER, "").encode(), wanted):
+        if not hmac.compare_digest(request.headers.get(HEADER, "").encode(), secret):
             return Response(status_code=403)
         try:
             async with asyncio.timeout(READ_WITHIN):
@@ -69,7 +63,6 @@ def build_webhook_router(webhook: Webhook, take: Take) -> "APIRouter":
 
 
 async def _read_body(request: Request) -> bytes | None:
-    """Return the request's body, None if it is longer than `MAX_BYTES`."""
     read = bytearray()
     async for chunk in request.stream():
         read += chunk
@@ -79,10 +72,7 @@ async def _read_body(request: Request) -> bytes | None:
 
 
 async def _store_body(body: bytes, take: Take) -> int:
-    """Store the update in `body` and return the HTTP status of the answer: 200, or 503 if it cannot be stored.
-
-    A body that is not JSON gets 200 too. Otherwise Telegram would send it again and again, and would not send the updates after it.
-    """
+    """503 if not stored. What is not JSON gets 200: Telegram would repeat it for ever."""
     try:
         raw = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -98,9 +88,9 @@ async def _store_body(body: bytes, take: Take) -> int:
 
 
 async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Set the webhook at once and again every `LOOK_EVERY` seconds, until cancelled. Updates that wait at Telegram are kept.
+    """Until cancelled; waiting updates are kept.
 
-    Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them.
+    Raises TelegramUnauthorizedError and TelegramConflictError.
     """
     while True:
         await _retry_until_accepted(lambda: _set_webhook(bot, webhook))
@@ -108,10 +98,7 @@ async def keep_webhook(bot: Bot, webhook: Webhook) -> None:
 
 
 async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
-    """Repeat `call` until Telegram accepts it.
-
-    Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them.
-    """
+    """Raises TelegramUnauthorizedError and TelegramConflictError."""
     failures = 0
     while True:
         try:
@@ -125,7 +112,7 @@ async def _retry_until_accepted(call: Callable[[], Awaitable[None]]) -> None:
 
 
 async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
-    """Set the webhook, even if it is set already: Telegram does not return its secret, so it cannot be compared with the right one."""
+    """Telegram does not return the secret to compare."""
     await bot.me()
     info = await bot.get_webhook_info()
     if info.last_error_message and info.url == webhook.url:
@@ -136,9 +123,9 @@ async def _set_webhook(bot: Bot, webhook: Webhook) -> None:
 
 
 async def drop_webhook(bot: Bot) -> None:
-    """Delete the bot's webhook if one is set, because Telegram refuses polling while there is one. Updates that wait at Telegram are kept.
+    """Telegram refuses polling while one is set.
 
-    Raises TelegramUnauthorizedError and TelegramConflictError, since retries cannot resolve them.
+    Raises TelegramUnauthorizedError and TelegramConflictError.
     """
     await _retry_until_accepted(lambda: _drop_webhook(bot))
 

@@ -1,8 +1,4 @@
-"""Delivers outbox rows (stored messages) to Telegram, each at least once (docs/telegram.md).
-
-Each chat has its own task, so that no chat waits for another. A row is marked as sent only after Telegram has confirmed it. If a row takes
-several messages, the delivered ones are recorded one by one.
-"""
+"""Delivers outbox rows to Telegram, each at least once (docs/telegram.md), each chat in a task of its own."""
 
 import asyncio
 import contextlib
@@ -35,19 +31,19 @@ POLL = 0.5
 STORE_PAUSE = 5
 GIVE_UP_AFTER = timedelta(hours=24)
 ACCESS_RETRY = timedelta(minutes=1)
-"""Time after which a row is tried again if nobody can tell who has access, because the registry of people cannot be read."""
+"""The registry of people cannot be read."""
 MAX_CHATS = 256
-"""Maximum number of chats that are served at the same time, each by one task."""
+"""Served at the same time, by one task each."""
 LOOK_AHEAD = 64
-"""Number of rows to fetch in addition to those of chats that are being served; the store returns one row per chat."""
+"""Rows beyond those of chats that are being served."""
 DRAIN_TIMEOUT = 3.0
-"""Seconds that running calls get when the program stops, so that messages that Telegram has shown can be marked as sent."""
+"""Seconds for running calls when the program stops, to mark their rows."""
 MAX_SIDE_CALLS = 64
-"""Maximum number of running calls that are not for outbox rows (answers to strangers and clicks); further ones are dropped."""
+"""Calls that are not for outbox rows; further ones are dropped."""
 
 
 class Delivery:
-    """Delivers the outbox rows of the channel "tg" (Telegram) to their chats while `run` runs."""
+    """Delivers the rows of the channel "tg" while `run` runs."""
 
     def __init__(
         self,
@@ -59,11 +55,6 @@ class Delivery:
         may_send: Callable[[], bool] = lambda: True,
         pacer: RateLimiter | None = None,
     ) -> None:
-        """Set up the delivery of the messages of `bot`.
-
-        `people` gives the language and time zone of each chat. `may_send` returns whether this process is the leader, the only one that
-        delivers. `pacer` replaces the usual rate limiter.
-        """
         self._store = store
         self._people = people
         self._clock = clock
@@ -83,11 +74,11 @@ class Delivery:
         self._side_calls: set[asyncio.Task[None]] = set()
 
     def wake(self) -> None:
-        """Look for rows to deliver now instead of at the next poll; called when something was stored."""
+        """Look for rows before the next poll."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Deliver until cancelled; while the database cannot be read, try again every few seconds."""
+        """A database that cannot be read is tried again every few seconds."""
         self._poster.clear_shown()
         async with asyncio.TaskGroup() as group:
             try:
@@ -104,7 +95,7 @@ class Delivery:
                 await self._drain()
 
     async def wait_until_empty(self) -> None:
-        """Wait until every outbox row whose delivery time has come is delivered. Raises StoreError."""
+        """Raises StoreError."""
         while self._tasks or await self._store.list_due_outbox("tg", self._clock.now(), 1):  # noqa: ASYNC110 - only the store knows what is due
             await asyncio.sleep(0.05)
 
@@ -119,7 +110,6 @@ class Delivery:
                 return
 
     async def _start_due(self, group: asyncio.TaskGroup) -> None:
-        """Start a delivery task for each chat that has an outbox row to deliver and no running task."""
         room = MAX_CHATS - len(self._tasks)
         if room <= 0 or not self._may_send():
             return
@@ -147,14 +137,13 @@ class Delivery:
             self.wake()
 
     async def _drain(self) -> None:
-        """End delivery: calls that wait for the rate limit stop at once, and running calls get `DRAIN_TIMEOUT` seconds to finish."""
         self.pacer.stop()
         if self._tasks:
             await asyncio.wait([*self._tasks.values()], timeout=DRAIN_TIMEOUT)
         self.pacer.start()
 
     async def _deliver(self, row: OutboxRow) -> None:
-        """Deliver one outbox row, and store the result: the row is marked as sent, marked as failed, or rescheduled. Raises StoreError."""
+        """Mark as sent or failed, or reschedule. Raises StoreError."""
         try:
             ref = self._delivered_refs.get(row.id)
             if ref is None:
@@ -179,11 +168,7 @@ class Delivery:
             self._delivered_refs.pop(row.id, None)
 
     async def _hold_back(self, row: OutboxRow, card: CardView | None) -> bool:
-        """Check again whether an outbox row's reader may see it, and return True if it must not be delivered now. Raises StoreError.
-
-        The registry of people is read anew first, since the person may have joined a second ago. If the reader may not see the row, it is
-        marked as failed. While the registry cannot be read, the row is rescheduled, for a day at most.
-        """
+        """Fails the row if its reader may not see it, reschedules it while that is unknown, for a day at most. Raises StoreError."""
         access, now = self._people.access, self._clock.now()
         try:
             await access.reload_registry(self._store)
@@ -204,10 +189,7 @@ class Delivery:
         return await self._poster.post(row, card)
 
     async def _handle_refusal(self, row: OutboxRow, error: TelegramAPIError | ClientDecodeError) -> None:
-        """Reschedule an outbox row that Telegram refused.
-
-        If no retry can succeed, or if the row is older than `GIVE_UP_AFTER`, it is marked as failed instead.
-        """
+        """Fails a row that cannot succeed or is older than `GIVE_UP_AFTER`."""
         wait = calculate_retry_wait(error, row.attempts)
         if wait is not None and self._clock.now() - row.created_at <= GIVE_UP_AFTER:
             await self._store.reschedule_outbox(row.id, self._clock.now() + timedelta(seconds=wait), type(error).__name__)
@@ -218,35 +200,29 @@ class Delivery:
         await self._store.mark_outbox_failed(row.id, f"{type(error).__name__}: {error.message}")
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Send a notice to a chat at once, without the outbox, for example while the database cannot be written. May fail silently."""
+        """Without the outbox, for example if the database is down. May fail silently."""
         if session.startswith("tg:"):
             chat, thread = parse_chat(session)
             text = self._people.build_translator(session).translate_notice(notice)
             self._start_beside(SendMessage(chat_id=chat, text=text, message_thread_id=thread), chat, Rank.FINAL)
 
     def reply_to_click(self, callback_id: str, text: str | None) -> None:
-        """Answer a click at once, without the outbox. `text` is shown for a moment; None shows nothing. May fail silently."""
+        """None shows nothing. May fail silently."""
         self._start_beside(AnswerCallbackQuery(callback_query_id=callback_id, text=text), 0, Rank.TOAST)
 
     def remove_buttons(self, session: str, message: int) -> None:
-        """Replace an old message of a card by a text without buttons that refers to the newer message of the card. May fail silently."""
+        """Refer to the newer message of the card. May fail silently."""
         chat = parse_chat(session)[0]
         text = self._people.build_translator(session).translate("card-moved")
         self._start_beside(EditMessageText(text=text, chat_id=chat, message_id=message, entities=[], parse_mode=None), chat, Rank.CARD)
 
-    async def report_partial(self, session: str, said: str | Notice) -> None:
-        """Show the progress of a running turn (processing of a request) in its chat. Returns at once and may fail silently.
-
-        `said` is the text of the answer so far, or a notice.
-        """
+    async def report_partial(self, session: str, report: str | Notice) -> None:
+        """Text so far, or a notice. Returns at once, may fail silently."""
         if session.startswith("tg:"):
-            await self.progress.tell(session, said)
+            await self.progress.tell(session, report)
 
     def _start_beside(self, method: TelegramMethod[T], chat: int, rank: Rank) -> None:
-        """Start a call to Telegram in the background, so that the caller does not wait for it.
-
-        The call is dropped if `MAX_SIDE_CALLS` such calls are running.
-        """
+        """Dropped if `MAX_SIDE_CALLS` are running."""
         if len(self._side_calls) < MAX_SIDE_CALLS:
             task = asyncio.ensure_future(_run_silently(self._for_anyone.send(method, chat, rank)))
             self._side_calls.add(task)

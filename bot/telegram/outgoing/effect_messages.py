@@ -1,6 +1,6 @@
-"""Sends the messages of effects: at most once each, exactly as they were approved, with an outcome that names what is not known.
+"""Messages of effects: sent at most once, exactly as approved.
 
-Answers of the bot itself go through the outbox, which repeats a message rather than losing it. Here it is the other way round.
+The outbox repeats a message rather than losing it.
 """
 
 import asyncio
@@ -50,9 +50,9 @@ from state.journal.store import StoreError
 log = logging.getLogger(__name__)
 
 PATIENCE: Final = 5.0
-"""Seconds that a message waits at most when Telegram asks for a wait; the person is told about a longer one."""
+"""Seconds; of a longer wait the person is told."""
 REMEMBERED: Final = 500
-"""How many messages of effects in one chat can still be edited and deleted."""
+"""Messages of a chat that can still be edited and deleted."""
 _TITLE_WITHIN: Final = 5
 _NO_PREVIEW: Final = LinkPreviewOptions(is_disabled=True)
 _GONE: Final = ("message to edit not found", "message to delete not found", "message can't be edited", "message can't be deleted")
@@ -61,10 +61,9 @@ _BAD_PICTURE: Final = ("image_process_failed", "photo_invalid_dimensions", "phot
 
 
 class EffectMessages:
-    """Implements `ChatMessenger` for one bot. Every process may send, not only the one that delivers the answers."""
+    """Implements `ChatMessenger` for one bot. Every process may send."""
 
     def __init__(self, bot: Bot, store: AsyncStore, chats: Chats, pacer: RateLimiter, clock: Clock) -> None:
-        """Send with `bot` within the rate limit of `pacer`; `chats` knows moved and closed chats, `store` keeps the ids of messages."""
         self._bot = bot
         self._store = store
         self._chats = chats
@@ -73,17 +72,17 @@ class EffectMessages:
         self._recording = asyncio.Lock()
 
     async def find_title(self, chat: int) -> str:
-        """Return the name of a chat as Telegram shows it, "" if it cannot be had."""
+        """ "" if the name cannot be had."""
         if self._pacer.measure_hold(chat):
             return ""
         try:
-            found = await self._bot(GetChat(chat_id=self._chats.find_current_id(chat)), request_timeout=_TITLE_WITHIN)
+            info = await self._bot(GetChat(chat_id=self._chats.find_current_id(chat)), request_timeout=_TITLE_WITHIN)
         except (AiogramError, ClientDecodeError, OSError):
             return ""
-        return found.title or found.full_name or ""
+        return info.title or info.full_name or ""
 
     async def deliver(self, message: ChatMessage, may_send: Callable[[], bool]) -> MessageResult:
-        """Make the call once and return what came of it; see `ChatMessenger`."""
+        """Make the call once; see `ChatMessenger`."""
         if isinstance(message, ChatRemoval) or (isinstance(message, ChatText) and message.message_id is not None):
             refused = await self._check_own(message.chat, message.message_id or 0)
             if refused is not None:
@@ -105,7 +104,7 @@ class EffectMessages:
             return self._build_wait(hold, "Telegram asked for a wait before")
         sender = Sender(self._bot, self._pacer, self._chats, lambda: True, lambda _: may_send(), mends=False)
         try:
-            shown = await sender.send(_build_method(message), message.chat, Rank.FINAL)
+            response = await sender.send(_build_method(message), message.chat, Rank.FINAL)
         except ChatClosed as closed:
             return MessageRefused(code="telegram-blocked", detail=f"the chat is closed to the bot: {closed}", sent=False)
         except NotAdmitted:
@@ -114,13 +113,13 @@ class EffectMessages:
             return MessageRefused(code="telegram-stopped", detail="the program is stopping, so nothing was sent", sent=False)
         except (TelegramAPIError, ClientDecodeError) as error:
             return self._explain(error, message)
-        return MessageSent(message_id=shown.message_id if isinstance(shown, Message) else getattr(message, "message_id", None) or 0)
+        return MessageSent(message_id=response.message_id if isinstance(response, Message) else getattr(message, "message_id", None) or 0)
 
     def _build_wait(self, seconds: float, detail: str) -> MessageRefused:
         return MessageRefused(code="telegram-wait", detail=detail, free_at=self._clock.now() + timedelta(seconds=seconds))
 
     def _explain(self, error: TelegramAPIError | ClientDecodeError, message: ChatMessage) -> MessageResult:
-        """Return what an error says about the message: certainly not sent, sent already, or unknown."""
+        """Certainly not sent, sent already, or unknown."""
         wait = parse_flood_wait(error)
         if wait is not None:
             return self._build_wait(wait, error.message)
@@ -140,7 +139,7 @@ class EffectMessages:
         return MessageDoubtful(detail=f"Telegram did not answer ({type(error).__name__}), so the message may have been sent")
 
     async def _check_own(self, chat: int, message_id: int) -> MessageRefused | None:
-        """Return a refusal unless an effect sent the message."""
+        """A refusal unless an effect sent the message."""
         try:
             own = message_id in await self._load_sent(chat)
         except StoreError:
@@ -148,7 +147,7 @@ class EffectMessages:
         return None if own else MessageRefused(code="telegram-not-own", detail="no effect sent this message", sent=False)
 
     async def _record(self, chat: int, message_id: int) -> None:
-        """Remember that an effect sent the message. If that fails, it cannot be edited, which harms nobody."""
+        """If this fails the message cannot be edited, which harms nobody."""
         with contextlib.suppress(StoreError):
             async with self._recording:
                 sent = [one for one in await self._load_sent(chat) if one != message_id]

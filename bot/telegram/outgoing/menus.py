@@ -1,4 +1,4 @@
-"""Publishes the command menus: in the language of the Telegram client, or for people with access in the language that they chose."""
+"""Publishes the command menus, in the client's language or in the one that a person chose."""
 
 import asyncio
 import contextlib
@@ -23,27 +23,24 @@ from orchestrator.runtime.commands import COMMANDS, list_offered_commands
 from orchestrator.turns.feature import Feature
 
 IN_GROUPS: Final = ("help", "pending", "stop", "new", "history", "status")
-"""Commands in the menu of a group, where several people read along; the others are offered in private chats only."""
+"""Several people read along in a group."""
 LOOK_EVERY: Final = 30.0
 """Seconds after which a changed language or role is noticed."""
 _LANGUAGES: Final[tuple[tuple[Locale, str | None], ...]] = (("ru", None), ("en", "en"))
-"""Each language of the bot with the language code of Telegram clients that see it; None, the default for all others, is Russian."""
+"""With the language code of the clients; None is the default."""
 _LONGEST: Final = 256
 _MOST: Final = 80
-"""How many commands of features a menu has at most; Telegram allows 100 commands in all."""
+"""Telegram allows 100 commands in all."""
 _NAME: Final = re.compile(r"[a-z0-9_]{1,32}", re.ASCII)
 NO_FEATURES: Final = Feature()
 
 Scope = BotCommandScopeDefault | BotCommandScopeAllPrivateChats | BotCommandScopeAllGroupChats | BotCommandScopeChat
 Menu = tuple[Locale, tuple[str, ...]]
-"""The language of a menu and the names of its commands in display order."""
+"""Language, and commands in display order."""
 
 
 def list_menus(features: Feature = NO_FEATURES) -> list[tuple[Scope, tuple[str, ...]]]:
-    """Return the menus that do not depend on the person, as pairs: Telegram's scope (who sees the menu), and the names of its commands.
-
-    `features` are what all features registered; the commands that they offer follow the others.
-    """
+    """Menus that do not depend on the person, with Telegram's scopes."""
     offered = _list_names(features)
     in_groups = tuple(name for name in offered if features.command_specs[name].in_groups)
     return [
@@ -54,16 +51,12 @@ def list_menus(features: Feature = NO_FEATURES) -> list[tuple[Scope, tuple[str, 
 
 
 def _list_names(features: Feature, *, for_admins: bool = False) -> tuple[str, ...]:
-    """Return the commands that features offer. One whose name Telegram would refuse is left out: it would refuse the whole menu."""
+    """A name that Telegram would refuse spoils the whole menu."""
     return tuple(name for name in list_offered_commands(features, for_admins=for_admins) if _NAME.fullmatch(name))[:_MOST]
 
 
 def map_own_menus(people: Iterable[Actor], features: Feature = NO_FEATURES) -> dict[int, Menu]:
-    """Return, by Telegram id, the command menu of each person's private chat with the bot.
-
-    A menu is in the language in which the bot answers the person. That of an administrator has further commands. `features` are what all
-    features registered.
-    """
+    """By Telegram id, in the language of the answers."""
     names = (*COMMANDS, *_list_names(features))
     more = _list_names(features, for_admins=True)
     return {
@@ -74,10 +67,7 @@ def map_own_menus(people: Iterable[Actor], features: Feature = NO_FEATURES) -> d
 
 
 async def keep_menus(bot: Bot, access: Access, features: Feature = NO_FEATURES) -> None:
-    """Publish all menus, and publish a person's menu again when their language or role changes, until cancelled.
-
-    `features` are what all features registered. A menu that Telegram refuses is skipped, since the bot works without it.
-    """
+    """Publish menus when a language or role changes, until cancelled. Refused ones are skipped."""
     await publish_common_menus(bot, features)
     published: dict[int, Menu] = {}
     while True:
@@ -88,18 +78,13 @@ async def keep_menus(bot: Bot, access: Access, features: Feature = NO_FEATURES) 
 
 
 async def publish_common_menus(bot: Bot, features: Feature = NO_FEATURES) -> None:
-    """Publish the menus that do not depend on the person, in every language of the bot."""
     for locale, code in _LANGUAGES:
         for scope, names in list_menus(features):
             await _publish(bot, scope, (locale, names), code, features)
 
 
 async def publish_own_menus(bot: Bot, published: dict[int, Menu], present: dict[int, Menu], features: Feature = NO_FEATURES) -> None:
-    """Publish each menu of `present` that differs from `published`, and remove the menus of people who lost their access.
-
-    Both map Telegram ids to menus. Each menu is published twice, for clients in English and for all others, because Telegram prefers a menu
-    with the client's language code to one without a code.
-    """
+    """Each is published for English clients and for all others: Telegram prefers a menu with the client's language."""
     for number, menu in present.items():
         if published.get(number) != menu:
             for _, code in _LANGUAGES:

@@ -1,8 +1,4 @@
-"""Posts one outbox row (stored message) to Telegram: the texts in order, then the files.
-
-If an earlier row with the same key was sent, its message is edited; otherwise new messages are sent. Errors of Telegram are raised; nothing
-is retried here.
-"""
+"""Posts one outbox row: texts in order, then files; or edits the message of an earlier row with its key. Nothing is retried."""
 
 import asyncio
 import contextlib
@@ -33,24 +29,18 @@ log = logging.getLogger(__name__)
 
 _RANKS = {"toast": Rank.TOAST, "card": Rank.CARD}
 _TOAST, _ALERT = 200, 60
-"""Lengths in UTF-16 units of the answer to a click: Telegram's maximum, and the length above which it is shown as an alert window."""
+"""UTF-16 units: Telegram's maximum, and the length above which an answer is an alert window."""
 _ACCESS_LOST = Notice(code="no-access-any-more")
-"""The answer to every click of a person who has lost access, in place of the proper one."""
 _TURN = "turn:"
 _REMEMBERED = 4096
-"""Maximum number of messages whose content is remembered, so that edits that would change nothing are skipped."""
+"""So many messages' content is remembered, to skip edits that change nothing."""
 
 
 class Poster:
-    """Posts outbox rows to Telegram. Rows of different sessions may be posted at the same time, but only one row per session."""
+    """Posts one row at a time in a session, several in different ones."""
 
     def __init__(self, outlet: Sender, store: AsyncStore, parts: DeliveryState, people: ChatPeople, progress: Progress) -> None:
-        """Create the poster, which sends messages through `outlet`.
-
-        `store` knows which messages were sent for earlier rows; `parts` knows which messages of an unfinished row were sent already.
-        `people` gives the language of each chat. `progress` shows running turns; the poster ends a turn's progress before it posts the
-        answer.
-        """
+        """`parts` are the sent messages of unfinished rows."""
         self._outlet = outlet
         self._for_anyone = outlet.build_unrestricted()
         self._store = store
@@ -60,10 +50,9 @@ class Poster:
         self._shown_content: dict[tuple[int, int], str] = {}
 
     async def post(self, row: OutboxRow, card: CardView | None) -> str:
-        """Post an outbox row and return a reference to its message, which later rows with the same key edit; "" if there is none.
+        """Return a reference to the message for edits, "" if there is none.
 
-        `card` is the card that the row holds, if any. Raises errors of aiogram, of the sender (ChatClosed, NotAdmitted, NotDelivering) and
-        of rendering, and StoreError.
+        Raises errors of aiogram, sender and rendering, and StoreError.
         """
         tr = self._people.build_translator(row.session)
         if row.kind == "toast":
@@ -81,17 +70,14 @@ class Poster:
         return _format_ref(ref, chat, self._outlet.find_current_chat(chat)) if ref else row.sent_ref
 
     async def _render_sent_file(self, row: OutboxRow, tr: Translator) -> RenderedMessage:
-        """Return the file that a run sends. Raises LookupError if its content is gone, as with a run that was forgotten or erased."""
+        """Raises LookupError if the content is gone."""
         blob = await self._store.load_blob(str(row.body["digest"]))
         if blob is None:
             raise LookupError("the content of a file is gone")
         return build_sent_file(row, blob, tr)
 
     async def _remove_old_buttons(self, row: OutboxRow, known: int, tr: Translator) -> None:
-        """Replace the row's earlier message `known` by a text without buttons, because the card is sent again at the end of the chat.
-
-        Only one message of a card may have buttons.
-        """
+        """Only one message of a card may have buttons."""
         chat = parse_chat(row.session)[0]
         edit = EditMessageText(text=tr.translate("card-moved"), chat_id=chat, message_id=known, entities=[], parse_mode=None)
         self.discard_shown(chat, known)
@@ -109,27 +95,24 @@ class Poster:
         return ""
 
     async def load_arrived(self, row: OutboxRow) -> list[int]:
-        """Return the ids of the messages that an earlier attempt to post this row delivered; an empty list if there are none."""
         return await self._parts.load_arrived(row.session, row.id)
 
     async def record_arrived(self, row: OutboxRow, refs: list[int]) -> None:
-        """Store `refs`, the ids of the row's messages delivered so far."""
         await self._parts.record_arrived(row.session, row.id, refs)
 
     def has_content(self, chat: int, message_id: int, content: str) -> bool:
-        """Return whether the message is known to show `content` (a hash) already. Telegram would refuse an edit that changes nothing."""
+        """Telegram refuses edits that change nothing."""
         return self._shown_content.get((self._outlet.find_current_chat(chat), message_id)) == content
 
     def discard_shown(self, chat: int, message_id: int) -> None:
-        """Forget which content the message shows; called before an edit, whose outcome may remain unknown."""
+        """The outcome of an edit may remain unknown."""
         self._shown_content.pop((self._outlet.find_current_chat(chat), message_id), None)
 
     def clear_shown(self) -> None:
-        """Forget which content all messages show; called when this process begins to deliver, since another one may have edited them."""
+        """Another process may have edited messages."""
         self._shown_content.clear()
 
     def record_shown(self, chat: int, message_id: int, content: str) -> None:
-        """Remember that the message shows `content` (a hash). If more than `_REMEMBERED` messages are known, the oldest is forgotten."""
         place = self._outlet.find_current_chat(chat)
         self.discard_shown(chat, message_id)
         self._shown_content[place, message_id] = content
@@ -138,8 +121,6 @@ class Poster:
 
 
 class _Posting:
-    """Posts one outbox row, which is rendered already; created by `Poster` for each row."""
-
     def __init__(self, poster: Poster, outlet: Sender, row: OutboxRow, letter: RenderedMessage) -> None:
         self._poster = poster
         self._outlet = outlet
@@ -150,10 +131,9 @@ class _Posting:
         self._silent = True if row.body.get("quiet") else None
 
     async def run(self, known: int, stands_in: int) -> int:
-        """Post the row and return the id of its message with the buttons, which later rows with the same key edit.
+        """Return the message with the buttons.
 
-        `known` is the id of the message of an earlier row with the same key. `stands_in` is the id of the placeholder, the message that
-        showed the turn's progress and that the answer replaces. Both are 0 if there is none.
+        `known` is that of an earlier row, `stands_in` the placeholder; 0 if none.
         """
         pieces, files = self._letter.pieces, self._letter.files
         if not pieces and not files:
@@ -167,11 +147,7 @@ class _Posting:
         return await self._send_all(stands_in)
 
     async def _send_all(self, stands_in: int) -> int:
-        """Send every text part and file that no earlier attempt delivered. Return the id of the last text part.
-
-        If there are only files, the id of the last file is returned. `stands_in` is the id of a placeholder message, which is edited to
-        become the first part; 0 if there is none.
-        """
+        """Skips what arrived before. Returns the last text part, or the last file."""
         pieces, files = self._letter.pieces, self._letter.files
         refs = await self._poster.load_arrived(self._row)
         for number in range(len(refs), len(pieces) + len(files)):
@@ -219,10 +195,7 @@ class _Posting:
         return (await self._outlet.send(SendDocument(document=content, **common), self._chat, self._rank)).message_id
 
     async def _edit_in_place(self, message_id: int, piece: Piece) -> bool:
-        """Change a message to the text `piece` and return True; return False if Telegram no longer allows edits of it.
-
-        Returns True also if the message shows that text already.
-        """
+        """False if edits are no longer allowed."""
         text, entities = piece
         markup = self._select_markup(piece)
         content = _hash_content(piece, markup)
@@ -247,33 +220,25 @@ class _Posting:
         return True
 
     async def _delete_placeholder(self, message_id: int) -> None:
-        """Delete the message that showed the turn's progress (0: none); called if the answer is empty and cannot replace it."""
+        """An empty answer cannot replace it."""
         if message_id:
             with contextlib.suppress(TelegramBadRequest):
                 await self._outlet.send(DeleteMessage(chat_id=self._chat, message_id=message_id), self._chat, Rank.FINAL)
 
 
 def _format_ref(message_id: int, chat: int, place: int) -> str:
-    """Return the reference under which a sent message is stored: its id, such as "57", or "57@<place>" in a group with a new id.
-
-    `chat` is the id that the chat had at first, `place` its present id. They differ if the group became a supergroup, where message ids
-    begin anew.
-    """
+    """ "57", or "57@<place>" in a group that became a supergroup: message ids begin anew there."""
     return str(message_id) if place == chat else f"{message_id}@{place}"
 
 
 def _find_editable(ref: str, chat: int, place: int) -> int:
-    """Return the id of the message with the stored reference `ref`; 0 if there is no such message or it can no longer be edited.
-
-    `chat` is the id that the chat had at first, `place` its present id. A message from before the group became a supergroup cannot be
-    edited.
-    """
+    """0 if it can no longer be edited."""
     number, _, where = ref.partition("@")
     return int(number) if number.isdecimal() and (where or str(chat)) == str(place) else 0
 
 
 def _hash_content(piece: Piece, markup: Markup | None) -> str:
-    """Return a hash of a message's text, formatting and buttons; it is compared within this process only."""
+    """Compared within this process only."""
     entities = [[entity.type, entity.offset, entity.length, entity.url] for entity in piece[1]]
     return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
 
@@ -283,10 +248,7 @@ def _is_turn_answer(row: OutboxRow) -> bool:
 
 
 def _render_row(row: OutboxRow, card: CardView | None, tr: Translator) -> RenderedMessage:
-    """Return the messages of an outbox row. If an answer (kind "reply") cannot be rendered, return a notice that says so.
-
-    Raises rendering errors for rows of other kinds.
-    """
+    """An answer that cannot be rendered becomes a notice; other rows raise."""
     try:
         return build_message(row, tr, card=card)
     except Exception:

@@ -1,9 +1,7 @@
-"""Shows the progress of running turns (a turn is the processing of one request) and runs (executions of scenarios) in their chats.
+"""Shows the progress of running turns and runs in their chats; it never delays a turn and may get lost.
 
-In a private chat the progress is a draft, a temporary message that Telegram shows for 30 seconds and the bot renews. In a group, and where
-drafts are refused, it is a placeholder, a message that is later edited to become the answer. Progress never delays a turn and may get lost.
-`finish` is called before the answer is sent; after it no more progress of the turn is shown. A chat shows one thing at a time: a turn comes
-before a run, and of several runs the first one is shown. A run never gets a placeholder, so in a group it shows only "typing".
+In a private chat it is a draft, in a group a placeholder, a message that becomes the answer. A turn comes before a run; a run gets no
+placeholder.
 """
 
 import asyncio
@@ -34,31 +32,31 @@ log = logging.getLogger(__name__)
 
 DRAFT_EVERY = 0.7
 DRAFT_AGAIN = 20.0
-"""Seconds after which an unchanged draft is sent again, because Telegram shows a draft for only 30 seconds."""
+"""Telegram shows a draft for only 30 seconds."""
 TYPING_EVERY = 4.5
-"""Seconds after which "typing" is sent again, because clients show it for only five seconds."""
+"""Clients show "typing" for only five seconds."""
 PLACEHOLDER_AFTER = 1.5
-"""Seconds after which a turn gets a placeholder message; of a turn that ends sooner only the answer is shown."""
+"""Of a shorter turn only the answer is shown."""
 EDIT_EVERY = {"private": 1.5, "group": 3.0}
 SILENCE_LIMIT = 300.0
-"""Seconds without news after which a turn's progress is no longer shown, because the process that runs it may have ended."""
+"""Seconds without news: the turn's process may have ended."""
 FINISH_TIMEOUT = 5.0
-"""Maximum number of seconds that the answer waits for a running call that shows progress."""
+"""Seconds that the answer waits for a running call."""
 RETRY = 1.0
-"""Seconds until the next attempt if the rate limit did not allow a call."""
+"""Seconds after which a call is tried that the rate limit refused."""
 
 CLOSED = TextGuard()
 """Lets no link through."""
 
 BEGUN, STEP, OVER = "turn-begun", "step", "turn-over"
-"""Codes of the notices that control the view; all have the argument turn, a step also number, state, verb, entity, title, url, method."""
+"""Notices with the argument turn; a step also has number, state, verb, entity, title, url, method."""
 RUN_SHOWS, RUN_OVER = "run-shows", "run-shown"
-"""Codes of the notices about a run; both have the argument run, the first also said: what the run shows, a text or a notice."""
+"""Notices with the argument run; the first has said: a text or a notice."""
 
 
 @dataclass(kw_only=True)
 class _TurnView:
-    """The progress of one running turn or run as its chat shows it: the steps, the text so far, and when it was last sent to Telegram."""
+    """What a chat shows of one running turn or run."""
 
     session: str
     chat: int
@@ -66,14 +64,13 @@ class _TurnView:
     began: float
     turn: str = ""
     run: str = ""
-    """The run whose progress this is; "" for that of a turn."""
+    """"" for the progress of a turn."""
     heard_at: float = 0.0
     text: str = ""
     note: Notice | None = None
     steps: dict[int, JsonObject] = field(default_factory=dict)
     drafts: bool = False
     fresh: bool = True
-    """Whether there is news that is not shown yet."""
     shown_at: float = -math.inf
     typed_at: float = -math.inf
     message: int = 0
@@ -83,12 +80,12 @@ class _TurnView:
 
     @property
     def draft_id(self) -> int:
-        """The id of the turn's draft, never 0. All drafts of a turn have the same id, so that each replaces the one before it."""
+        """Never 0; the same for all drafts of a turn, so that each replaces the last."""
         return zlib.crc32((self.run or self.turn).encode()) % 0x7FFFFFFE + 1
 
 
 class Progress:
-    """Shows the progress of all turns that run in this process, while `run` runs. At other times reported progress is dropped."""
+    """Reports are dropped unless `run` runs."""
 
     def __init__(
         self,
@@ -99,12 +96,7 @@ class Progress:
         guard: TextGuard = CLOSED,
         seconds: Callable[[], float] = read_boottime,
     ) -> None:
-        """Create the object without any progress to show.
-
-        Messages are sent through `outlet`. `parts` stores the ids of placeholders (messages that show progress and become the answer),
-        `people` gives the language of each chat, `guard` removes secrets and unknown links from an unfinished answer, and `seconds` is a
-        monotonic clock.
-        """
+        """`guard` removes secrets and unknown links; `seconds` is a monotonic clock."""
         self._outlet = outlet
         self._parts = parts
         self._people = people
@@ -115,14 +107,9 @@ class Progress:
         self._group: asyncio.TaskGroup | None = None
 
     def set_guard(self, guard: TextGuard) -> None:
-        """Set the filter that removes secrets and unknown links from an unfinished answer.
-
-        The orchestrator has this filter, and is built after the door.
-        """
         self._guard = guard
 
     async def run(self) -> None:
-        """Show progress until cancelled."""
         async with asyncio.TaskGroup() as group:
             self._group = group
             try:
@@ -134,7 +121,6 @@ class Progress:
                 self._views.clear()
 
     def show_typing(self, session: str) -> None:
-        """Show "typing" in the session's chat at once; called when a new request is stored, before its turn begins."""
         now = self._seconds()
         if now - self._typing_at.get(session, -math.inf) < TYPING_EVERY:
             return
@@ -143,44 +129,38 @@ class Progress:
         show = _TurnView(session=session, chat=chat, thread=thread, began=now)
         self._start_call(show, self._send_typing(show, now))
 
-    async def tell(self, session: str, said: str | Notice) -> None:
-        """Take a report on the session's running turn, or on a run that is shown there, and show it soon. Returns at once.
-
-        `said` is the text of the answer so far, or a notice about a step, the beginning or the end of the turn, or about a run.
-        """
+    async def tell(self, session: str, report: str | Notice) -> None:
+        """Take a text so far, or a notice about a turn or run. Returns at once."""
         if self._group is None:
             return
         show = self._views.get(session)
-        run, said = _unpack_run(said)
-        if isinstance(said, Notice) and said.code in {OVER, RUN_OVER}:
+        run, report = _unpack_run(report)
+        if isinstance(report, Notice) and report.code in {OVER, RUN_OVER}:
             if show is not None and show.run == run:
                 self._stop_view(show)
             return
         if run and show is not None and not show.is_over and show.run != run:
             return
-        if show is None or show.is_over or show.run != run or (isinstance(said, Notice) and said.code == BEGUN):
-            show = self._begin(session, said, run)
+        if show is None or show.is_over or show.run != run or (isinstance(report, Notice) and report.code == BEGUN):
+            show = self._begin(session, report, run)
         waiting = show.fresh and show.timer is not None
         show.heard_at, show.fresh = self._seconds(), True
-        match said:
+        match report:
             case str():
-                show.text, show.note = said, None
+                show.text, show.note = report, None
             case Notice(code="turn-begun"):
                 pass
             case Notice(code="step"):
-                show.steps[said.args.get("number", len(show.steps))] = said.args
+                show.steps[report.args.get("number", len(show.steps))] = report.args
                 show.note = None
             case _:
-                show.note = said
+                show.note = report
         if not waiting:  # an answer streams in hundreds of parts, and only the newest matters
             self._cancel_timer(show)
             self._schedule(show)
 
     async def finish(self, session: str, turn: str) -> int:
-        """Stop showing the progress of `turn`, and return the id of the message that its answer shall replace; 0 if there is none.
-
-        Called just before the answer is sent. Raises StoreError.
-        """
+        """Return the message that the answer shall replace, 0 if none; no more progress is shown. Raises StoreError."""
         show = self._views.get(session)
         if show is None or show.run or show.turn not in {turn, ""}:
             return await self._parts.find_placeholder(session, turn)
@@ -193,7 +173,7 @@ class Progress:
         return await self._parts.find_placeholder(session, turn)
 
     def refresh(self, session: str) -> None:
-        """Show the draft of the session's running turn again; called after another message was sent, since that removes the draft."""
+        """Another message removes the draft."""
         show = self._views.get(session)
         if show is not None and show.drafts and not show.is_over:
             show.fresh, show.shown_at = True, -math.inf
@@ -201,25 +181,22 @@ class Progress:
             self._schedule(show)
 
     def is_shown_elsewhere(self, session: str, message: int) -> bool:
-        """Return whether the session's running turn shows its progress in a message other than `message`.
-
-        If so, `message` belongs to an earlier turn, and its Stop button has nothing to stop.
-        """
+        """If so, `message` is of an earlier turn, and its Stop button has nothing to stop."""
         show = self._views.get(session)
         return show is not None and not show.is_over and show.message not in {0, message}
 
     def show_due(self) -> None:
-        """Make at once every call whose time has come; used only by tests, which set the clock by hand."""
+        """Make all due calls at once; for tests, which set the clock."""
         for show in list(self._views.values()):
             self._cancel_timer(show)
             self._show_if_due(show)
 
-    def _begin(self, session: str, said: str | Notice, run: str) -> _TurnView:
+    def _begin(self, session: str, report: str | Notice, run: str) -> _TurnView:
         old = self._views.get(session)
         if old is not None:
             self._stop_view(old)
         chat, thread = parse_chat(session)
-        turn = str(said.args.get("turn", "")) if isinstance(said, Notice) and not run else ""
+        turn = str(report.args.get("turn", "")) if isinstance(report, Notice) and not run else ""
         show = _TurnView(session=session, chat=chat, thread=thread, began=self._seconds(), turn=turn, run=run, drafts=chat > 0)
         self._views[session] = show
         return show
@@ -229,7 +206,6 @@ class Progress:
         self._cancel_timer(show)
 
     def _schedule(self, show: _TurnView) -> None:
-        """Start the timer for the next call to Telegram that shows the progress of the turn `show`, unless a timer or a call is active."""
         wait = max(0.0, self._find_due_time(show) - self._seconds())
         if show.timer is None and show.call_task is None and not show.is_over and wait < math.inf:
             show.timer = asyncio.get_running_loop().call_later(wait, self._show_if_due, show)
@@ -240,10 +216,6 @@ class Progress:
             show.timer = None
 
     def _find_due_time(self, show: _TurnView) -> float:
-        """Return the time at which the next call to Telegram may be made, in seconds of the monotonic clock.
-
-        Returns infinity if no call is needed before the next report on the turn.
-        """
         if show.drafts:
             return show.shown_at + (DRAFT_EVERY if show.fresh else DRAFT_AGAIN)
         if show.message:
@@ -251,10 +223,7 @@ class Progress:
         return min(show.typed_at + TYPING_EVERY, self._find_placeholder_time(show))
 
     def _find_placeholder_time(self, show: _TurnView) -> float:
-        """Return the time, in seconds of the monotonic clock, at which the placeholder message may be sent.
-
-        Returns infinity for a turn without an id, since its answer could not find and replace the placeholder.
-        """
+        """Never for a turn without an id: its answer could not find the placeholder."""
         return max(show.began + PLACEHOLDER_AFTER, show.shown_at + RETRY) if show.turn else math.inf
 
     def _show_if_due(self, show: _TurnView) -> None:
@@ -288,7 +257,7 @@ class Progress:
         return self._group.create_task(work)
 
     def _start_call(self, show: _TurnView, work: Coroutine[None, None, None]) -> asyncio.Task[None] | None:
-        """Begin the call `work`, a coroutine that is closed even if the task ends before it has begun."""
+        """Closes `work` even if the task ends before it begins."""
         task = self._start(self._run_guarded(show, work))
         if task is None:
             work.close()
@@ -297,10 +266,6 @@ class Progress:
         return task
 
     def _build_next_call(self, show: _TurnView, now: float) -> Coroutine[None, None, None] | None:
-        """Return the next call to Telegram that shows this turn's progress, as a coroutine.
-
-        Returns None if the rate limit does not allow a call now.
-        """
         if not show.drafts and not show.message and now < self._find_placeholder_time(show):
             return self._send_typing(show, now)
         if not self._outlet.may_show(show.chat, draft=show.drafts):
@@ -311,10 +276,7 @@ class Progress:
         return self._edit_placeholder(show) if show.message else self._send_placeholder(show)
 
     async def _run_guarded(self, show: _TurnView, work: Coroutine[None, None, None]) -> None:
-        """Await the call `work`; its errors are logged and never raised.
-
-        If Telegram refuses drafts in the chat, a placeholder is used from then on.
-        """
+        """Never raises. If drafts are refused, a placeholder is used from then on."""
         try:
             await work
         except (TelegramBadRequest, TelegramNotFound) as error:  # TelegramNotFound: a server that is older than drafts
@@ -363,10 +325,7 @@ class Progress:
             await self._outlet.show(edit, show.chat)
 
     def _build_stop_keyboard(self, show: _TurnView) -> InlineKeyboardMarkup:
-        """Return the Stop button for a placeholder, the message that shows progress where drafts (temporary messages) cannot.
-
-        A draft needs no button of the bot, because Telegram itself shows one under it.
-        """
+        """Under a draft Telegram itself shows a button."""
         return build_stop_keyboard(self._people.build_translator(show.session))
 
     async def _send_typing(self, show: _TurnView, now: float) -> None:
@@ -376,10 +335,7 @@ class Progress:
             await self._outlet.show(typing, show.chat)
 
     def _render_content(self, show: _TurnView) -> Piece:
-        """Return the progress as text with entities, in the style of the final answer; the text is "" if nothing of it is visible.
-
-        Of a text that is too long for one message only the end is returned, because the newest words are there.
-        """
+        """The end of a long text; "" if nothing is visible."""
         tr = self._people.build_translator(show.session)
         words = self._guard.clean_partial(show.text, locale=tr.locale)
         steps = [Step.model_validate(step) for step in show.steps.values()]
@@ -387,9 +343,8 @@ class Progress:
         return ("", []) if is_blank(piece[0]) else piece
 
 
-def _unpack_run(said: str | Notice) -> tuple[str, str | Notice]:
-    """Return (the run that a report is about or "", what it says)."""
-    if not isinstance(said, Notice) or said.code not in {RUN_SHOWS, RUN_OVER}:
-        return "", said
-    shown = said.args.get("said", "") if said.code == RUN_SHOWS else said
-    return str(said.args["run"]), Notice.model_validate(shown) if isinstance(shown, Mapping) else shown
+def _unpack_run(report: str | Notice) -> tuple[str, str | Notice]:
+    if not isinstance(report, Notice) or report.code not in {RUN_SHOWS, RUN_OVER}:
+        return "", report
+    content = report.args.get("said", "") if report.code == RUN_SHOWS else report
+    return str(report.args["run"]), Notice.model_validate(content) if isinstance(content, Mapping) else content

@@ -1,8 +1,4 @@
-"""Converts spans (pieces of text with styles) to text with Telegram's entities, and splits long texts into several messages. Pure.
-
-An entity formats a part of a text, whose offset and length Telegram counts in UTF-16 units. Texts are split between paragraphs and between
-entities if possible.
-"""
+"""Converts spans to Telegram's entities and splits long texts. Pure. Positions are in UTF-16 units."""
 
 import re
 import unicodedata
@@ -23,23 +19,19 @@ _TONES, _FLAGS = range(0x1F3FB, 0x1F400), range(0x1F1E6, 0x1F200)
 
 
 def is_blank(text: str) -> bool:
-    """Return whether the text has no visible character, only spaces and zero-width characters. Telegram refuses it as empty."""
+    """Telegram refuses a text of spaces and zero-width characters."""
     return all(mark.isspace() or mark in _BLANK_LETTERS or unicodedata.category(mark) in _UNSEEN for mark in text)
 
 
 def trim_text(text: str, limit: int) -> str:
-    """Return `text` cut to at most `limit` UTF-16 units; a text that was cut ends with "…"."""
+    """Text that was cut ends with "…"."""
     if count_units(text) <= limit:
         return text
     return text.encode("utf-16-le")[: (limit - 1) * 2].decode("utf-16-le", "ignore") + "…"
 
 
 def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIMIT) -> list[tuple[str, list[MessageEntity]]]:
-    """Return the text in parts of at most `limit` UTF-16 units, each with its entities. A surrogate pair is never divided.
-
-    An entity that crosses the end of a part is moved to the next part as a whole, if it fits there. A longer one is divided and continues
-    in the next part.
-    """
+    """An entity at the end of a part moves to the next, or is divided if it does not fit there. No surrogate pair is divided."""
     if count_units(text) <= limit:
         return [(text, entities)]
     raw = text.encode("utf-16-le")
@@ -53,22 +45,14 @@ def split_entities(text: str, entities: list[MessageEntity], *, limit: int = LIM
 
 
 def _move_before_entities(raw: bytes, entities: list[MessageEntity], start: int, end: int, limit: int) -> int:
-    """Return where to cut the text: at `end` or, if that would divide entities, before the first of them.
-
-    Only entities of at most `limit` units, which fit into one part, are considered. The cut stays at `end` if the part, which begins at
-    `start`, would become tiny. `raw` is the text in UTF-16, and all positions are in UTF-16 units.
-    """
+    """Unless the part would become tiny."""
     across = [item for item in entities if item.offset < end < item.offset + item.length and item.length <= limit]
     before = min((item.offset for item in across), default=end)
     return before if before - start >= _MIN_PIECE and not _is_inside_surrogate(raw, before) else end
 
 
 def _find_border(raw: bytes, start: int, limit: int) -> int:
-    """Return where to end the part that begins at `start`; `raw` is the text in UTF-16, and positions are in UTF-16 units.
-
-    The part ends after the last paragraph, line or word within `limit`, or at the limit if there is none. A visible character is never
-    divided.
-    """
+    """After a paragraph, line or word if possible."""
     window = raw[start * 2 : (start + limit) * 2]
     for mark in ("\n\n", "\n", " "):
         place = _find_last(window, mark.encode("utf-16-le"))
@@ -79,20 +63,17 @@ def _find_border(raw: bytes, start: int, limit: int) -> int:
 
 
 def _keep_signs_whole(raw: bytes, start: int, end: int) -> int:
-    """Return the end of the part from `start`: `end`, or an earlier place if `end` would divide one visible character.
-
-    Such characters are flags, family emojis or accented letters. `raw` is the text in UTF-16, and positions are in UTF-16 units.
-    """
+    """Keeps flags, family emojis and accented letters whole."""
     window = raw[start * 2 : end * 2].decode("utf-16-le")
     after = raw[end * 2 : (end + 2) * 2].decode("utf-16-le", "ignore")[:1]
-    kept = len(window)
-    while after and kept > len(window) - _LONGEST_SIGN and _is_joined(window[:kept], after):
-        kept, after = kept - 1, window[kept - 1]
-    return start + count_units(window[:kept]) if kept > 0 and not _is_joined(window[:kept], after) else end
+    length = len(window)
+    while after and length > len(window) - _LONGEST_SIGN and _is_joined(window[:length], after):
+        length, after = length - 1, window[length - 1]
+    return start + count_units(window[:length]) if length > 0 and not _is_joined(window[:length], after) else end
 
 
 def _is_joined(before: str, mark: str) -> bool:
-    """Return whether the character `mark` and the end of `before`, the text in front of it, are displayed as one character."""
+    """Whether both are displayed as one character."""
     if not before:
         return False
     if mark == _JOINER or before[-1] == _JOINER or unicodedata.combining(mark) or unicodedata.category(mark) in {"Mn", "Me"}:
@@ -102,7 +83,6 @@ def _is_joined(before: str, mark: str) -> bool:
 
 
 def _is_inside_surrogate(raw: bytes, place: int) -> bool:
-    """Return whether a cut after `place` UTF-16 units of the text `raw` would divide a surrogate pair (a character of two units)."""
     return 0xD800 <= int.from_bytes(raw[(place - 1) * 2 : place * 2], "little") <= 0xDBFF  # noqa: PLR2004 - the range of first halves
 
 
@@ -114,24 +94,24 @@ def _find_last(window: bytes, mark: bytes) -> int:
 
 
 def _select_entities(entities: list[MessageEntity], start: int, end: int) -> list[MessageEntity]:
-    kept = []
+    selected = []
     for entity in entities:
         first, last = max(entity.offset, start), min(entity.offset + entity.length, end)
         if first < last:
-            kept.append(entity.model_copy(update={"offset": first - start, "length": last - first}))
-    return kept
+            selected.append(entity.model_copy(update={"offset": first - start, "length": last - first}))
+    return selected
 
 
 _ENTITY_TYPES = {"quote": "expandable_blockquote", "block": "blockquote", "strike": "strikethrough"}
 _BLOCKS = frozenset({"expandable_blockquote", "blockquote"})
 _LAST_OF_ONE_UNIT = "\uffff"
-"""The last character that is one UTF-16 unit; those above it, such as most emoji, are two."""
+"""Most emoji are above it."""
 _DIRECTION_MARKS = re.compile("[\u202a-\u202e\u2066-\u2069]")
-"""Characters that reverse the direction of the text after them; one in a name would also reverse the sum beside it. They are removed."""
+"""Marks that reverse the text after them, also the sum beside a name."""
 
 
 def _add_entity(entities: list[MessageEntity], kind: str, offset: int, length: int) -> None:
-    """Add an entity to `entities`, or make a quote longer if one ends at `offset` and the new entity is a quote too."""
+    """A quote that follows a quote makes it longer."""
     if kind in _BLOCKS:
         for place, known in enumerate(entities):
             if known.type == kind and known.offset + known.length == offset:
@@ -141,16 +121,12 @@ def _add_entity(entities: list[MessageEntity], kind: str, offset: int, length: i
 
 
 def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
-    """Return the spans as plain text with Telegram's entities.
-
-    Only the links of the spans and the commands in the bot's own sentences can be tapped. Links, mentions and commands in texts of others
-    are disabled.
-    """
+    """Links, mentions and commands in texts of others cannot be tapped."""
     if any(_DIRECTION_MARKS.search(span.text) for span in text):
         text = build_spans(*(replace(span, text=_DIRECTION_MARKS.sub("", span.text)) for span in text))
     spans = disarm_spans(text)
-    shown = "".join(span.text for span in spans)
-    measure = count_units if max(shown, default="") > _LAST_OF_ONE_UNIT else len
+    joined = "".join(span.text for span in spans)
+    measure = count_units if max(joined, default="") > _LAST_OF_ONE_UNIT else len
     entities: list[MessageEntity] = []
     offset = 0
     for span in spans:
@@ -160,4 +136,4 @@ def render_entities(text: Spans) -> tuple[str, list[MessageEntity]]:
         if span.url:
             entities.append(MessageEntity(type="text_link", offset=offset, length=length, url=span.url))
         offset += length
-    return shown, entities
+    return joined, entities

@@ -1,7 +1,6 @@
-"""Builds the buttons under a message, for each kind of outbox row (stored message). Pure.
+"""Builds the buttons under a message, for each kind of outbox row. Pure.
 
-The approve button of a dangerous call is at another place than on other cards, and changes its place again for the second confirmation. A
-person who taps the same place twice out of habit therefore denies the call.
+The approve button of a dangerous call changes its place for each confirmation: a person who taps the same place twice denies the call.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,17 +47,12 @@ _LONGEST_LABEL = 128
 
 
 def build_keyboard(kind: str, body: JsonObject, tr: Translator) -> Markup | None:
-    """Return the buttons for an outbox row of this kind with this body; None if it has no buttons."""
     draw = _KEYBOARDS.get(kind)
     return draw(body, tr) if draw is not None else None
 
 
 def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons under a reply; None if it has no buttons.
-
-    There are buttons for the options of a question, for checking calls with an unknown outcome, for next steps that a feature offers, for
-    undoing calls and for example requests.
-    """
+    """Options of a question, checks of unknown outcomes, next steps of a feature, undoing and example requests."""
     rows: Buttons = []
     for choice in reply.choices:
         question, _, option = choice.token.rpartition(":")
@@ -75,10 +69,7 @@ def build_reply_keyboard(reply: Reply, tr: Translator) -> InlineKeyboardMarkup |
 
 
 def _build_undo_rows(reply: Reply, tr: Translator) -> Buttons:
-    """Return an undo button for each call in `reply.undo`: the calls that were made without a card and can be undone.
-
-    If there are several changes, each button names the record that was changed, or says how many changes it undoes.
-    """
+    """Each of several changes has a button that names the record, or says how many changes it undoes."""
     names: dict[str, list[str]] = {}
     for notice in reply.notices:
         if notice.code == "made":
@@ -95,32 +86,23 @@ def _build_undo_rows(reply: Reply, tr: Translator) -> Buttons:
 
 
 def _find_change_name(notice: Notice) -> str:
-    """Return the name of the record that was changed without a card, from the reply's notice about it.
-
-    This is the title of an existing record, the title and number of a new one, or the number alone; "" if neither is known.
-    """
+    """ "" if the record has neither title nor number."""
     title = str(notice.args.get("title") or "")
     return f"«{title}»" if title else str(notice.args.get("name") or "")
 
 
 def build_stop_keyboard(tr: Translator) -> InlineKeyboardMarkup:
-    """Return the Stop button for the message that shows the progress of a running turn (processing of a request)."""
     return InlineKeyboardMarkup(inline_keyboard=[[_build_button(tr.translate("button-stop"), StopClick())]])
 
 
 def build_card_keyboard(view: CardView, tr: Translator) -> InlineKeyboardMarkup | None:
-    """Return the buttons of a card (request for confirmation); None if it has none.
-
-    An open card has buttons that decide it. A decided card has at most one, for the next step that is possible: undo, repeat, or check the
-    outcome.
-    """
+    """A decided card has at most one button, for the next step: undo, repeat, or check the outcome."""
     if view.is_plan:
         return _build_markup(_build_plan_rows(view, tr))
     return _build_markup(_build_waiting_rows(view, tr) if view.card.is_waiting else _build_settled_rows(view, tr))
 
 
 def _build_plan_rows(view: CardView, tr: Translator) -> Buttons:
-    """Return the buttons of a plan's card: those that decide all waiting steps, and below them those of single steps."""
     decides = [row for row in _build_waiting_rows(view, tr) if row] if view.card.is_waiting else []
     steps = [[_build_button(text, click) for text, click in row] for row in list_step_buttons(view, tr)]
     return [*decides, *steps]
@@ -151,31 +133,24 @@ def _build_waiting_rows(view: CardView, tr: Translator) -> Buttons:
 
 
 def _build_add_rows(view: CardView, tr: Translator) -> Buttons:
-    """Return a row with the button that adds the new text to the old one which the call would replace; empty if it replaces none."""
     if not may_keep(view.preview):
         return []
     return [[_build_button(tr.translate("button-add-to"), ActionClick(words=(ADD_TO, view.card.confirmation_id)))]]
 
 
 def _build_run_click(view: CardView, what: str) -> ActionClick:
-    """Return the click on a button of a run's card in the run's chat that does not decide the card: "details", "check" or "undo"."""
+    """`what` is "details", "check" or "undo"."""
     return ActionClick(words=(RUN_BUTTON, view.home.partition(":")[2], what, view.card.confirmation_id))
 
 
 def _build_deny_reason_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
-    """Return the button "deny and say why" for the copy of a card that a lead (head of sales) gets.
-
-    After a click on it, the lead's next message is the reason of the denial.
-    """
+    """After a click on it, the lead's next message is the reason of the denial."""
     words = (DENY_WITH_REASON, view.card.confirmation_id, view.card.nonce, format_place(view.home))
     return _build_button(tr.translate("button-deny-why"), ActionClick(words=words))
 
 
 def _build_remote_details_button(view: CardView, tr: Translator) -> InlineKeyboardButton:
-    """Return the details button for the copy of a card that a lead (head of sales) gets.
-
-    Its callback data names the session that the card belongs to, because the call is stored there and not in the lead's session.
-    """
+    """Names the session that the card belongs to: the call is stored there and not in the lead's session."""
     words = ("details", view.card.confirmation_id, format_place(view.home))
     return _build_button(tr.translate("button-details"), ActionClick(words=words))
 
@@ -190,7 +165,7 @@ def _build_decision_rows(view: CardView, no: InlineKeyboardButton, tr: Translato
 
 
 def _is_fixed(view: CardView) -> bool:
-    """Return whether the card's values cannot be edited: it belongs to a batch, an undo or a run, or shows no values."""
+    """Of a batch, an undo or a run, or without values."""
     return bool(view.preview.items or view.home) or not view.preview.lines or is_undo(view.card)
 
 
@@ -212,7 +187,7 @@ def _build_settled_rows(view: CardView, tr: Translator) -> Buttons:
 
 
 def _build_copy_rows(view: CardView, tr: Translator) -> Buttons:
-    """Return one row with a button that copies the number of the card's record; an empty list if the record has no number yet."""
+    """Copies the record's number; empty if there is none yet."""
     number = view.preview.id
     if not number:
         return []
@@ -236,11 +211,9 @@ def _build_decision_button(view: CardView, text: str, *, approve: bool, nonce: s
 
 
 def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
-    """Return the buttons for a message of kind "edit", with which a person changes a card; None if the message is not a question.
+    """The fields or values to choose; None if it is no question.
 
-    The buttons are the card's fields (which one to change?) or the possible values, and one that leaves the card as it is. For a value that
-    must be typed, Telegram's prompt for a reply is returned instead. In groups, and after a value that was not understood, such a question
-    has only the button that leaves the card as it is.
+    For a typed value Telegram's prompt, but not in groups and after a value that was not understood.
     """
     edit = EditBody.model_validate(body)
     confirmation_id = edit.confirmation_id
@@ -289,10 +262,7 @@ def _build_button(text: str, press: ButtonClick, style: str = "") -> InlineKeybo
 
 
 def format_label(text: str) -> str:
-    """Return the text as a button label: one line of at most `_LONGEST_LABEL` UTF-16 units.
-
-    A blank text becomes "…", because Telegram refuses empty labels.
-    """
+    """One line; "…" if blank, because Telegram refuses empty labels."""
     line = trim_text(" ".join(text.split()), _LONGEST_LABEL)
     return "…" if is_blank(line) else line
 

@@ -1,4 +1,4 @@
-"""Builds the Telegram messages for an outbox row (stored message): text parts, buttons and files, both to send and to edit. Pure."""
+"""Builds the messages for an outbox row: text parts, buttons and files. Pure."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,16 +21,16 @@ from state.journal.blobs import unpack_file
 from state.journal.store import OutboxRow
 
 MOST_PIECES = 3
-"""Maximum number of messages for one text; of a longer one the beginning is sent, and all of it as a file."""
+"""Of a longer text the beginning is sent, and all of it as a file."""
 CAPTION = 1024
-"""Maximum length of a file's caption in UTF-16 units."""
+"""UTF-16 units."""
 
 Piece = tuple[str, list[MessageEntity]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Attachment:
-    """A file to send. Call `build` in a thread, because building the content takes some time."""
+    """Call `build` in a thread: it takes some time."""
 
     name: str
     caption: str
@@ -40,7 +40,7 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True)
 class RenderedMessage:
-    """The Telegram messages for one outbox row: text parts in order, then files. The buttons are under the last text part."""
+    """The buttons are under the last text part."""
 
     pieces: tuple[Piece, ...]
     markup: Markup | None = None
@@ -48,10 +48,7 @@ class RenderedMessage:
 
 
 def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = None) -> RenderedMessage:
-    """Return the Telegram messages for an outbox row, in the language of `tr`; `card` is the card that it holds, if it was parsed before.
-
-    Raises pydantic's ValidationError if the row's body does not fit its kind.
-    """
+    """Raises ValidationError if the body does not fit the kind."""
     safe = disable_message_links(row.kind, row.body, locale=tr.locale)  # for the text only: buttons and files keep the original values
     match row.kind:
         case "card":
@@ -66,14 +63,14 @@ def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = Non
         case "reply":
             reply = Reply.model_validate(row.body)
             letter = _build_reply(reply, reply if safe == row.body else Reply.model_validate(safe), tr)
-            said = reply.parts or reply.sections or reply.notices
-            return build_fallback_message(row, tr) if said and not letter.pieces and not letter.files else letter
+            has_content = reply.parts or reply.sections or reply.notices
+            return build_fallback_message(row, tr) if has_content and not letter.pieces and not letter.files else letter
         case kind:
             return _build_trimmed(render_message(kind, safe, tr), build_keyboard(kind, row.body, tr), (), tr)
 
 
 def build_sent_file(row: OutboxRow, blob: str, tr: Translator) -> RenderedMessage:
-    """Return the photo or document that a run sends; `blob` is the text of the blob with its content."""
+    """`blob` holds the content."""
     file = SentFile.model_validate(row.body)
     safe = SentFile.model_validate(disable_message_links(row.kind, row.body, locale=tr.locale))
     caption = trim_text(safe.caption, CAPTION)
@@ -82,26 +79,19 @@ def build_sent_file(row: OutboxRow, blob: str, tr: Translator) -> RenderedMessag
 
 
 def build_fallback_message(row: OutboxRow, tr: Translator) -> RenderedMessage:
-    """Return a notice that an answer cannot be shown, to be sent in place of that answer.
-
-    The request may have changed data in the portal, so the person must get some answer.
-    """
+    """The person must get some answer: the request may have changed data."""
     reply = build_reply(Notice(code="answer-unshown", args={"id": row.id[-8:]}))
     return RenderedMessage(pieces=_split_text(render_reply(reply, tr)))
 
 
 def _find_topic(row: OutboxRow) -> str:
-    """Return the row's session key if it names a topic of a group, otherwise "".
-
-    The buttons of a card contain this key. If the topic is closed, the card is shown outside it, and its buttons must still name its
-    session.
-    """
+    """A card outside its closed topic must still name its session."""
     chat, thread = parse_chat(row.session)
     return row.session if thread and chat < 0 else ""
 
 
 def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...]:
-    """Return a spreadsheet file with everything that a large batch will write; an empty tuple if the card itself lists the commands."""
+    """Empty if the card lists the commands."""
     sheet = build_batch_sheet(view, tr)
     if sheet is None:
         return ()
@@ -114,11 +104,7 @@ def _attach_batch_sheet(view: CardView, tr: Translator) -> tuple[Attachment, ...
 
 
 def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
-    """Return the Telegram messages for a reply: its text, its buttons, and a file for each list that is too long.
-
-    `safe` is the same reply with the links disabled in texts that others wrote. The text is rendered from `safe`, buttons and files from
-    `reply`.
-    """
+    """`safe` has links of others disabled; buttons and files come from `reply`."""
     tables = [(tr.translate("file-list"), part) for part in reply.parts if isinstance(part, Table)]
     tables += [(tr.translate_notice(title), table) for title, table in reply.sections]
     files = tuple(_attach_table(title, table, tr) for title, table in tables if len(table.rows) > MAX_ROWS and not table.is_grouped)
@@ -126,10 +112,6 @@ def _build_reply(reply: Reply, safe: Reply, tr: Translator) -> RenderedMessage:
 
 
 def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachment], tr: Translator) -> RenderedMessage:
-    """Return the text as at most `MOST_PIECES` messages, with buttons and files.
-
-    Of a longer text the beginning is one message, and the whole text is added as a file.
-    """
     pieces = _split_text(text)
     if len(pieces) <= MOST_PIECES:
         return RenderedMessage(pieces=pieces, markup=markup, files=tuple(files))
@@ -139,14 +121,13 @@ def _build_trimmed(text: Spans, markup: Markup | None, files: Sequence[Attachmen
 
 
 def _build_beginning(text: Spans, closing: str) -> Piece:
-    """Return one message with as much of the text as fits, and below it the line `closing`, which says where the rest is."""
     head, marks = split_entities(*render_entities(text), limit=LIMIT - count_units(closing) - 1)[0]
     message_entity = MessageEntity(type="bold", offset=count_units(head) + 1, length=count_units(closing))
     return f"{head}\n{closing}", [*marks, message_entity]
 
 
 def _split_text(text: Spans) -> tuple[Piece, ...]:
-    """Return the text as messages of allowed length. Blank ones are left out, because Telegram refuses them."""
+    """Telegram refuses blank messages."""
     return tuple(piece for piece in split_entities(*render_entities(text)) if not is_blank(piece[0]))
 
 
@@ -169,6 +150,6 @@ def _build_file(file: File, tr: Translator) -> Attachment:
 
 
 def _build_file_name(words: str) -> str:
-    """Return `words` as a file name without extension: at most 60 characters, unsafe ones removed; "list" if nothing is left."""
-    kept = "".join(mark if mark.isalnum() or mark in " -_.,№«»" else " " for mark in words)
-    return " ".join(kept.split())[:60].strip(". ") or "list"
+    """60 safe characters, "list" if nothing is left."""
+    safe = "".join(mark if mark.isalnum() or mark in " -_.,№«»" else " " for mark in words)
+    return " ".join(safe.split())[:60].strip(". ") or "list"

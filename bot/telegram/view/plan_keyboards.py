@@ -1,4 +1,4 @@
-"""Builds the buttons under the card of a plan with several waiting steps: one for all steps, and some for single steps. Pure."""
+"""Builds the buttons under the card of a plan. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -13,18 +13,14 @@ from orchestrator.gate.preview.old_texts import may_keep
 from state.model.card import Card
 
 Button = tuple[str, ButtonClick]
-"""The label of a button, and the click that it gives."""
+"""Label and click."""
 PER_LINE: Final = 2
-"""How many buttons of single steps stand side by side, if they have words on them."""
+"""Step buttons with words, side by side."""
 MOST_IN_WORDS: Final = 4
-"""The greatest number of steps in a plan whose buttons have words on them; with more, they are shorter and stand closer together."""
+"""With more steps the buttons are shorter."""
 
 
 def list_step_buttons(view: CardView, tr: Translator) -> Iterator[Sequence[Button]]:
-    """Yield rows of buttons for single steps: leave one out or edit it while it waits, afterwards take it back, check or repeat it.
-
-    Before these, each step that would replace a text has a button that adds the new one to it instead.
-    """
     for number, card in view.steps:
         if card.is_waiting and _may_edit(card, view) and may_keep(CardView.from_card(card).preview):
             yield [(tr.translate("button-add-to-step", number=number), ActionClick(words=(ADD_TO, card.confirmation_id)))]
@@ -59,11 +55,10 @@ def _list_buttons(number: int, card: Card, view: CardView, tr: Translator) -> It
 
 
 def _may_edit(card: Card, view: CardView) -> bool:
-    """Return whether the reader of this chat may change the values of the step."""
     return str(view.card.status) != "elsewhere" and not view.home and not view.is_waiting_for_lead and not _is_fixed(card)
 
 
 def _is_fixed(card: Card) -> bool:
-    """Return whether the values of a step cannot be edited: it is a batch, or shows no values."""
+    """A batch, or a card that shows no values."""
     view = CardView.from_card(card)
     return bool(view.preview.items) or not view.preview.lines
