@@ -1,4 +1,4 @@
-"""The figures of the console's charts: read from the journal at most once a minute for all who look, and never the whole of it."""
+"""The figures of the console's charts, read once a minute for all who look."""
 
 import asyncio
 from collections.abc import Callable
@@ -23,7 +23,7 @@ _MOST_PAGES: Final = 50
 
 @dataclass(frozen=True, kw_only=True)
 class DayCalls:
-    """How the calls of one day ended that change something."""
+    """Calls that change something."""
 
     day: date
     succeeded: int
@@ -33,7 +33,7 @@ class DayCalls:
 
 @dataclass(frozen=True, kw_only=True)
 class PersonUsage:
-    """How much of the model one person has used this month. `money` is None without prices."""
+    """This month; `money` is None without prices."""
 
     name: str
     tokens: int
@@ -42,8 +42,6 @@ class PersonUsage:
 
 @dataclass(frozen=True, kw_only=True)
 class Figures:
-    """The figures as they were at `at`."""
-
     at: datetime
     days: tuple[DayCalls, ...]
     waits: tuple[int, ...]
@@ -54,16 +52,13 @@ class Figures:
 
 
 class FigureReader:
-    """Reads the figures of one process."""
-
     def __init__(self, store: AsyncStore, clock: Clock, *, budget: Callable[[], Budget], list_people: Callable[[], list[Actor]]) -> None:
-        """Read from `store`; `budget` has the prices, and `list_people` the names and time zones of people."""
         self._store, self._clock, self._budget, self._list_people = store, clock, budget, list_people
         self._known: dict[str, tuple[float, Figures]] = {}
         self._reading = asyncio.Lock()
 
     async def read(self, zone: str) -> Figures:
-        """Return the figures with the days of the time zone, a minute old at most. Raises StoreError."""
+        """Days are those of the time zone. Raises StoreError."""
         async with self._reading:
             at, known = self._known.get(zone, (float("-inf"), None))
             if known is None or read_boottime() - at >= FRESH:
@@ -97,19 +92,19 @@ class FigureReader:
     def _list_usage(self, totals: UsageTotals, budget: Budget, now: datetime) -> tuple[PersonUsage, ...]:
         people = {build_person_key(actor.key, actor.bitrix_user_id): actor for actor in self._list_people()}
         months = {to_month(now, actor.time_zone) for actor in people.values()} | {to_month(now, "UTC")}
-        found = []
+        usage = []
         for person in sorted({one for month in months for one in totals.list_people(month)}):
             actor = people.get(person)
             month = to_month(now, actor.time_zone if actor is not None else "UTC")
             used = add_tokens(totals.sum_by_model(person, month), totals.sum_estimates(person, month))
             money = round(budget.calculate_cost(used), 2) if budget.prices else None
             name = actor.name if actor is not None else person
-            found.append(PersonUsage(name=name, tokens=sum(map(sum, used.values())), money=money))
-        return tuple(sorted(found, key=lambda row: (-(row.money or 0), -row.tokens, row.name)))
+            usage.append(PersonUsage(name=name, tokens=sum(map(sum, used.values())), money=money))
+        return tuple(sorted(usage, key=lambda row: (-(row.money or 0), -row.tokens, row.name)))
 
 
 def _add_page(store: Store, totals: UsageTotals, after: str) -> tuple[int, str]:
-    """Add the next page of events to the totals, in the store's thread; return how many there were, and the id of the last."""
+    """Return how many events there were, and the id of the last."""
     events = store.scan_clear(TYPES, after, PAGE)
     for event in events:
         totals.add_event(event)

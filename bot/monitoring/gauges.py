@@ -1,7 +1,4 @@
-"""Prometheus gauges of how much waits in the database (cards, inbox, outbox, timers), and the text of the metrics page.
-
-If the database is slow or damaged, the page lacks these gauges or shows old ones; everything else is unaffected.
-"""
+"""Prometheus gauges of what waits in the database, and the metrics page. A slow database only makes them old or missing."""
 
 import asyncio
 import logging
@@ -24,11 +21,11 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 FRESH: Final = 5.0
-"""Seconds for which figures read from the database are reused."""
+"""Seconds for which figures are reused."""
 SHARE: Final = 20
-"""After a slow read, the next one is made only after this many times its duration."""
+"""The next read is made only after this many times the duration of the last."""
 PATIENCE: Final = 2.0
-"""Seconds that a request for the metrics waits for a read of the database; after that it gets the figures of the last one."""
+"""Seconds that a request waits; after that it gets the last figures."""
 TEXT_FOR: Final = 1.0
 STATES: Final = (*OPEN, "succeeded", "refused", "denied", "expired", "superseded")
 CHANNELS: Final = frozenset({"tg", "http", "cli"})
@@ -36,13 +33,10 @@ LANES: Final = ("turn", "express")
 
 
 class Gauges:
-    """A Prometheus collector of figures that it reads from the database in a thread of its own, one read at a time."""
+    """Reads its figures in a thread of its own, one read at a time."""
 
     def __init__(self, look: Callable[[str], Backlog], clock: Clock) -> None:
-        """Create the collector; `look` reads the figures from the database and is usually `BacklogReader.read`.
-
-        Its argument is the present time (ISO 8601). It may raise, and it may hang.
-        """
+        """`look` takes the present time (ISO 8601); it may raise, and it may hang."""
         self._look, self._clock = look, clock
         self._worker = ThreadWorker("gauges")
         self._refresh_task: asyncio.Task[None] | None = None
@@ -51,10 +45,7 @@ class Gauges:
         self._up = False
 
     async def refresh(self) -> None:
-        """Read new figures from the database unless the last ones are recent. Never raises.
-
-        If the read takes more than `PATIENCE` seconds, return and keep the old figures until it ends.
-        """
+        """Returns after `PATIENCE` seconds with the old figures. Never raises."""
         if self._refresh_task is None or self._refresh_task.done():
             if read_boottime() < self._next:
                 return
@@ -65,15 +56,15 @@ class Gauges:
 
     @property
     def figures(self) -> Backlog | None:
-        """The figures of the last successful read; None before it, and while the database gives none."""
+        """None before the first read, and while the database gives none."""
         return self._figures if self._up else None
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of `function`, which uses the reader of the figures, from the thread that they are read in."""
+        """Calls in the thread that reads the figures."""
         return await self._worker.call(function, *args, **kwargs)
 
     async def aclose(self) -> None:
-        """End the thread unless a read hangs; such a thread is a daemon and ends with the process."""
+        """A thread whose read hangs is a daemon and ends with the process."""
         if self._refresh_task is None or self._refresh_task.done():
             await self._worker.aclose()
 
@@ -89,7 +80,7 @@ class Gauges:
         self._next = read_boottime() + max(FRESH, took * SHARE)
 
     def collect(self) -> Iterable[Metric]:
-        """Yield the figures of the last successful read, and a gauge that says whether the last read succeeded; Prometheus calls it."""
+        """Called by Prometheus; one gauge says whether the last read succeeded."""
         yield _build_gauge("sdelka_database_up", "Whether the last look into the database gave figures.", float(self._up))
         if self._figures is not None:
             yield from self._build_gauges(self._figures)
@@ -137,10 +128,9 @@ class Gauges:
 
 
 class Scrape:
-    """Renders the text of the metrics page in a thread; the text is reused for a second, however many requests there are."""
+    """Renders the metrics page in a thread; the text is reused for a second."""
 
     def __init__(self, registry: CollectorRegistry, gauges: Gauges | None) -> None:
-        """Create the renderer of the metrics in `registry`; `gauges`, if given, are added to the registry."""
         self._registry, self._gauges = registry, gauges
         self._text, self._made_at = b"", float("-inf")
         self._lock = asyncio.Lock()
@@ -149,7 +139,7 @@ class Scrape:
             registry.register(gauges)
 
     async def render(self) -> bytes:
-        """Return the text of the metrics page; takes little more than `PATIENCE` seconds at most."""
+        """Takes little more than `PATIENCE` seconds at most."""
         async with self._lock:
             if read_boottime() - self._made_at >= TEXT_FOR:
                 if self._gauges is not None:
@@ -158,7 +148,6 @@ class Scrape:
         return self._text
 
     async def aclose(self) -> None:
-        """End the threads of this renderer and of its gauges."""
         await self._worker.aclose()
         if self._gauges is not None:
             await self._gauges.aclose()
@@ -173,12 +162,12 @@ def _select_waiting(backlog: Backlog, channel: str, status: str) -> list[Waiting
 
 
 def _build_runs_gauge(backlog: Backlog) -> GaugeMetricFamily:
-    """Return the gauge of runs that are not over; engines beyond the first `MOST_ENGINES` are counted together."""
+    """Engines beyond the first `MOST_ENGINES` are counted together."""
     runs = GaugeMetricFamily("sdelka_runs_open", "Runs that are not over, by engine and status.", labels=["engine", "status"])
-    named = sorted({engine for engine, _ in backlog.runs})[:MOST_ENGINES]
-    counts = {(engine, status): 0 for engine in named for status in OPEN_RUNS}
+    engines = sorted({engine for engine, _ in backlog.runs})[:MOST_ENGINES]
+    counts = {(engine, status): 0 for engine in engines for status in OPEN_RUNS}
     for (engine, status), count in backlog.runs.items():
-        key = (engine if engine in named else OTHER, status)
+        key = (engine if engine in engines else OTHER, status)
         counts[key] = counts.get(key, 0) + count
     for key, count in counts.items():
         runs.add_metric(list(key), count)

@@ -1,8 +1,6 @@
-"""Checks whether each party works, and since when.
+"""Checks whether each party (Telegram, database, portal, model, disk …) works, and since when.
 
-A party is a service or part that the bot needs: Telegram, database, portal, model, disk …
-
-Every check has a timeout. Calls made only for a check are rare, however often the health is requested.
+Every check has a timeout. Calls made only for a check are rare.
 """
 
 import asyncio
@@ -26,18 +24,15 @@ LOOK_AGAIN: Final = 5.0
 PATIENCE: Final = 2.0
 """Seconds that one request waits for the checks."""
 FRESH: Final = 60.0
-"""Seconds for which the last call to a party tells its health; after that a probe (a cheap call) is made, at most once in this time."""
+"""Seconds for which the last call tells the health; after that a probe (a cheap call) is made."""
 HANGS_AFTER: Final = 15.0
 FREE_BYTES: Final = 200_000_000
-"""Number of free bytes below which a disk counts as full."""
+"""Below it a disk counts as full."""
 
 
 @dataclass(frozen=True)
 class PartyHealth:
-    """Health of one party (service or part that the bot needs, such as the portal): whether it works, and since when it does or does not.
-
-    `why` says for operators what is wrong.
-    """
+    """`why` says for operators what is wrong."""
 
     name: str
     ok: bool
@@ -46,7 +41,7 @@ class PartyHealth:
 
 
 Check = Callable[[], Awaitable[str]]
-"""Returns what is wrong with a party in a few words (never the party's own text), "" if nothing is."""
+"""What is wrong in a few words, never the party's own text; "" if nothing is."""
 
 
 @dataclass
@@ -60,18 +55,12 @@ class _CheckedParty:
 
 
 class HealthChecks:
-    """Checks concurrently whether all parties (services and parts that the bot needs) work."""
-
     def __init__(self, checks: Mapping[str, Check], clock: Clock) -> None:
-        """Take the checks, each by the name of its party (service or part that the bot needs), such as "portal"; none has run yet."""
         self._parties = {name: _CheckedParty(check) for name, check in checks.items()}
         self._clock = clock
 
     async def check_all(self) -> list[PartyHealth]:
-        """Return the health of all parties (services and parts that the bot needs) within `PATIENCE` seconds.
-
-        A party whose check takes longer counts as not working.
-        """
+        """After `PATIENCE` seconds a party counts as not working."""
         for party in self._parties.values():
             idle = party.task is None or party.task.done()
             if idle and read_boottime() - party.checked_at >= LOOK_AGAIN:
@@ -100,11 +89,7 @@ class HealthChecks:
 
 
 def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[object]] | None) -> Check:
-    """Return a check of an outside service (Telegram, portal or model) that reports whether the last call to it succeeded.
-
-    `ear` holds how that call ended. If there was no call for a minute, the check calls `probe` first, at most once a minute. Without a
-    probe only the bot's own calls count.
-    """
+    """Whether the last call succeeded; after a minute without calls `probe` is called."""
     asked_at = float("-inf")
 
     async def check() -> str:
@@ -122,7 +107,7 @@ def build_reachability_check(ear: Reachability, probe: Callable[[], Awaitable[ob
 
 
 def build_database_check(store: AsyncStore, clock: Clock) -> Check:
-    """Return a check that succeeds if a value can be written to the database."""
+    """Whether a value can be written."""
 
     async def check() -> str:
         try:
@@ -135,7 +120,7 @@ def build_database_check(store: AsyncStore, clock: Clock) -> Check:
 
 
 def build_workers_check(orchestrator: Orchestrator) -> Check:
-    """Return a check that succeeds if the orchestrator has looked for work within the last `HANGS_AFTER` seconds."""
+    """Whether the orchestrator looked for work within `HANGS_AFTER` seconds."""
 
     async def check() -> str:
         at = orchestrator.polled_at
@@ -147,10 +132,7 @@ def build_workers_check(orchestrator: Orchestrator) -> Check:
 
 
 def build_disks_check(folders: Mapping[str, Path]) -> Check:
-    """Return a check that succeeds if each folder can be written to and its disk has `FREE_BYTES` free.
-
-    A folder that does not exist is replaced by its nearest existing parent.
-    """
+    """Each folder, or its nearest parent, is writable and has `FREE_BYTES`."""
     worker = ThreadWorker("disks")
 
     async def check() -> str:

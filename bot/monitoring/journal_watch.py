@@ -1,7 +1,6 @@
-"""Verifies the journal now and then while somebody looks, as `sdelka journal verify` does, and remembers the last result.
+"""Verifies the journal now and then while somebody looks, and remembers the result.
 
-The check reads the whole journal, so it runs in a thread of its own, at most once an hour, and pauses so often that it takes a fifth of a
-processor at most. Whoever asks gets the last result at once, with the time at which that check ended.
+In a thread, once an hour at most, with a fifth of a processor.
 """
 
 import logging
@@ -23,40 +22,37 @@ log = logging.getLogger(__name__)
 EVERY: Final = 3600.0
 """Seconds between the beginnings of two checks."""
 _REST: Final = 4.0
-"""A check sleeps this many times as long as it has worked."""
+"""A check sleeps so many times as long as it has worked."""
 _LONGEST_REST: Final = 1.0
 _AT_ONCE: Final = 100
 """Events after which it sleeps."""
 
 Verify = Callable[[Callable[[], None]], JournalReport]
-"""Verifies the journal, calling the given function often, which may sleep. Raises FileNotFoundError if there is no database."""
+"""Calls the given function often, which may sleep. Raises FileNotFoundError if there is no database."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class JournalHealth:
-    """What is known of the journal: the result of the last check that came to its end, and whether one is under way."""
+    """The result of the last check that ended, and whether one is under way."""
 
     checked_at: datetime | None = None
-    """When the last check ended; None if none has ended yet."""
+    """None if none has ended yet."""
     records: int = 0
     faults: Sequence[str] = field(default=())
-    """What is wrong, each as the place and the reason; empty if all is as it was written."""
+    """Place and reason of each."""
     is_running: bool = False
     cannot: bool = False
-    """Whether the database cannot be checked from here, as one in memory."""
+    """The database cannot be checked from here, as one in memory."""
 
 
 class JournalWatch:
-    """The checks of one process."""
-
     def __init__(self, verify: Verify, clock: Clock) -> None:
-        """Check with `verify`; nothing is checked before somebody asks."""
         self._verify, self._clock = verify, clock
         self._known = JournalHealth()
         self._began = float("-inf")
 
     def look(self) -> JournalHealth:
-        """Return what is known now, and begin the next check in a thread if an hour has passed since the last one began."""
+        """Return what is known now, and begin a check in a thread if an hour has passed."""
         if not self._known.is_running and read_boottime() - self._began >= EVERY:
             self._began = read_boottime()
             self._known = replace(self._known, is_running=True)
@@ -64,7 +60,6 @@ class JournalWatch:
         return self._known
 
     def check(self) -> None:
-        """Verify the whole journal in this thread and remember the result."""
         try:
             report = self._verify(_Pace().rest)
         except FileNotFoundError:
@@ -82,7 +77,6 @@ class JournalWatch:
 
 
 def watch_database(url: str, clock: Clock) -> JournalWatch:
-    """Return the watch over the journal in the database at `url`."""
 
     def verify(rest: Callable[[], None]) -> JournalReport:
         if url.removesuffix("/") in {"sqlite:", "sqlite:/"}:
@@ -93,35 +87,27 @@ def watch_database(url: str, clock: Clock) -> JournalWatch:
 
 
 class _Pace:
-    """Lets a thread work a fifth of the time."""
-
     def __init__(self) -> None:
         self._since = time.perf_counter()
 
     def rest(self) -> None:
-        """Sleep four times as long as has passed since the last sleep."""
         time.sleep(min(_LONGEST_REST, _REST * (time.perf_counter() - self._since)))
         self._since = time.perf_counter()
 
 
 class _PacedChecker:
-    """An `EffectChecker` that sleeps now and then."""
-
     def __init__(self, stream: str, rest: Callable[[], None]) -> None:
         self._checker, self._rest, self._events = EffectChecker(stream), rest, 0
 
     def add_event(self, event: StoredEvent) -> None:
-        """Take the next event of the stream into account."""
         self._events += 1
         if self._events % _AT_ONCE == 0:
             self._rest()
         self._checker.add_event(event)
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Sequence[Finding]:
-        """Return what contradicts the events."""
         return list(self._checker.list_findings(rows))
 
     @property
     def count(self) -> int:
-        """The number of effects in the stream."""
         return self._checker.count

@@ -1,7 +1,6 @@
-"""Sets up the program's own log: one line per event, with an action word and ids, as text or JSON; secrets are masked.
+"""The program's own log: one line per event, secrets masked, no personal data, not even in pydantic's errors.
 
-It logs no personal data, not even the values that pydantic quotes in its errors. The log must work before
-`bot.composition.process` is imported, which takes seconds; therefore this is a module of its own.
+It works before `bot.composition.process` is imported, which takes seconds.
 """
 
 import logging
@@ -28,11 +27,11 @@ _STANDARD_FIELDS: Final = frozenset(logging.makeLogRecord({}).__dict__) | {
     "color_message",
 }
 _LONGEST: Final = 2000
-"""Maximum number of characters of one message, because an error of a driver or server may quote a whole page."""
+"""Characters of one message; an error of a server may quote a whole page."""
 
 
 def configure_logging(level: str, form: LogFormat = "text") -> None:
-    """Configure all loggers: text lines on stderr, or JSON lines on stdout, where the log collectors of containers read them."""
+    """Text lines on stderr, or JSON lines on stdout, where log collectors of containers read them."""
     handler = logging.StreamHandler(sys.stdout if form == "json" else sys.stderr)
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
     handler.addFilter(prepare_record)
@@ -50,7 +49,7 @@ def configure_logging(level: str, form: LogFormat = "text") -> None:
 
 
 def prepare_record(record: logging.LogRecord) -> bool:
-    """Add the current trace id and the formatted exception to the record; returns True, so that logging drops no record."""
+    """Always True: logging drops no record."""
     if not hasattr(record, "trace_id"):
         record.trace_id = get_trace_id()
     record.told = describe_error(record.exc_info[1]) if record.exc_info and record.exc_info[1] is not None else ""
@@ -58,10 +57,7 @@ def prepare_record(record: logging.LogRecord) -> bool:
 
 
 def describe_error(error: BaseException) -> str:
-    """Return the traceback of an error with secrets masked and each message shortened.
-
-    Of pydantic's errors it shows location and type, never the input that they quote.
-    """
+    """A traceback without secrets; of pydantic's errors location and type, never the input."""
     traceback_exception = traceback.TracebackException.from_exception(error)
     _trim_messages(traceback_exception, error)
     return mask("".join(traceback_exception.format()).rstrip())
@@ -71,14 +67,14 @@ def _trim_messages(traceback_exception: traceback.TracebackException, error: Bas
     seen: set[int] = set()
     pairs: list[tuple[traceback.TracebackException | None, BaseException | None]] = [(traceback_exception, error)]
     while pairs:
-        one, what = pairs.pop()
-        if one is None or what is None or id(what) in seen:
+        trace, what = pairs.pop()
+        if trace is None or what is None or id(what) in seen:
             continue
         seen.add(id(what))
-        one._str = _describe_message(what)  # type: ignore[attr-defined]  # noqa: SLF001 - the one place that holds the message; `format` has no other way
-        pairs += [(one.__cause__, what.__cause__), (one.__context__, what.__context__)]
+        trace._str = _describe_message(what)  # type: ignore[attr-defined]  # noqa: SLF001 - the one place that holds the message; `format` has no other way
+        pairs += [(trace.__cause__, what.__cause__), (trace.__context__, what.__context__)]
         if isinstance(what, BaseExceptionGroup):
-            pairs += zip(one.exceptions or (), what.exceptions, strict=False)
+            pairs += zip(trace.exceptions or (), what.exceptions, strict=False)
 
 
 def _describe_message(error: BaseException) -> str:
@@ -90,10 +86,8 @@ def _describe_message(error: BaseException) -> str:
 
 
 class JsonLines(logging.Formatter):
-    """Formats log records as JSON: time, level, logger, action, message, trace_id, the record's ids, and `exception` as one field."""
-
     def format(self, record: logging.LogRecord) -> str:
-        """Return one JSON object without line breaks; never fails."""
+        """Never fails."""
         line = {
             "time": _find_moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname,
@@ -102,16 +96,14 @@ class JsonLines(logging.Formatter):
             "message": _format_message(record),
             **_find_trace(record, "trace_id"),
             **_mask_fields(record),
-            **({"exception": told} if (told := str(getattr(record, "told", ""))) else {}),
+            **({"exception": trace} if (trace := str(getattr(record, "told", ""))) else {}),
         }
         return orjson.dumps(line, default=str, option=orjson.OPT_NON_STR_KEYS).decode()
 
 
 class TextLines(logging.Formatter):
-    """Formats log records as text: time, level, logger, action, message, the ids as name=value; an exception on lines of its own."""
-
     def format(self, record: logging.LogRecord) -> str:
-        """Return one line, followed by a traceback if there is one; never fails."""
+        """Never fails."""
         moment = _find_moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         ids = {**_find_trace(record, "trace"), **_mask_fields(record)}
         told = " ".join(f"{name}={value}" for name, value in ids.items())
@@ -128,13 +120,13 @@ def _find_moment(record: logging.LogRecord) -> datetime:
 
 
 def _find_action(record: logging.LogRecord) -> str:
-    """Return the action word of a log record, such as "request_failed"; for a record of a library, which has none, the library's name."""
+    """For a record of a library, which has none, the library's name."""
     return str(getattr(record, "action", "") or record.name.partition(".")[0])
 
 
 def _find_trace(record: logging.LogRecord, name: str) -> dict[str, str]:
-    found = str(getattr(record, "trace_id", ""))
-    return {name: found} if found else {}
+    trace_id = str(getattr(record, "trace_id", ""))
+    return {name: trace_id} if trace_id else {}
 
 
 def _format_message(record: logging.LogRecord) -> str:
@@ -147,16 +139,15 @@ def _format_message(record: logging.LogRecord) -> str:
 
 
 def _mask_fields(record: logging.LogRecord) -> dict[str, object]:
-    """Return the fields passed as `extra` to the log call, other than the action, with secrets masked."""
-    given = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
-    if not given:
+    """The fields passed as `extra`."""
+    fields = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
+    if not fields:
         return {}
-    masked: dict[str, object] = mask_value(given)
+    masked: dict[str, object] = mask_value(fields)
     return {name: value if isinstance(value, int | float | bool | None) else mask(str(value))[:_LONGEST] for name, value in masked.items()}
 
 
 def _log_crash(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Log the exception that ends the program, in the usual format and with secrets masked."""
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
     else:

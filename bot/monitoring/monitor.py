@@ -1,4 +1,4 @@
-"""Monitoring of one process: metrics, reachability, health checks and event loop lag. It only observes; no work depends on it."""
+"""Monitoring of one process. It only observes; no work depends on it."""
 
 import asyncio
 import contextlib
@@ -25,13 +25,10 @@ if TYPE_CHECKING:
 
 
 class Monitor:
-    """The monitoring of one process, created by `open_monitor`.
-
-    It is created before the orchestrator, because the orchestrator's clients report to `reachability`.
-    """
+    """Created before the orchestrator, whose clients report to `reachability`."""
 
     def __init__(self, settings: Settings, store: AsyncStore, clock: Clock) -> None:
-        """Create all counters at zero and count what `store` commits from now on."""
+        """Counts what `store` commits from now on."""
         self._settings, self._store, self._clock = settings, store, clock
         address = settings.database.get_secret_value()
         self.meters = Meters(database=make_url(address).get_backend_name())
@@ -43,10 +40,7 @@ class Monitor:
         store.watchers.append(CommitCounter(self.meters).count)
 
     def track_cost(self, budget: Callable[[], Budget]) -> None:
-        """From now on, count the cost of model answers too; `budget` returns the part of the present policy that has the models' prices.
-
-        Answers of models without a price are not included.
-        """
+        """Answers of models without a price are not included."""
 
         def price(model: str, prompt: int, completion: int) -> tuple[float, str] | None:
             now = budget()
@@ -57,18 +51,14 @@ class Monitor:
         self.meters.price = price
 
     def watch_bot(self, bot: "Bot") -> None:
-        """Record whether Telegram answers the calls of `bot`. After a minute without calls, a health check calls getMe to find out."""
+        """After a minute without calls, a health check calls getMe."""
         from bot.monitoring.telegram_reachability import ReachabilityMiddleware  # noqa: PLC0415 - only a process that serves Telegram may import aiogram
 
         bot.session.middleware(ReachabilityMiddleware(self.reachability.telegram))
         self.reachability.telegram.probe = bot.get_me
 
     def build_health_checks(self, orchestrator: Orchestrator, delivers: Callable[[], bool] | None) -> HealthChecks:
-        """Return the checks for `/readyz`.
-
-        Of several processes only one serves Telegram, and only that one checks it; `delivers` returns whether this process is the one. It
-        is None if the bot does not use Telegram.
-        """
+        """`delivers` says whether this process serves Telegram; None if the bot does not use it."""
         ears, settings = self.reachability, self._settings
         telegram = health_checks.build_reachability_check(ears.telegram, ears.telegram.probe)
 
@@ -88,23 +78,21 @@ class Monitor:
         )
 
     async def read_backlog(self) -> Backlog | None:
-        """Return what waits in the database, a few seconds old at most; None if the database does not tell. Never raises."""
+        """A few seconds old at most; None if the database does not tell. Never raises."""
         await self._gauges.refresh()
         return self._gauges.figures
 
     async def read_leases(self, limit: int) -> HeldLeases:
-        """Return which sessions are worked on now, at most `limit` of them one by one. Raises StoreError."""
+        """At most `limit` sessions one by one. Raises StoreError."""
         return await self._gauges.call(self._reader.read_leases, format_iso(self._clock.now()), limit)
 
     async def aclose(self) -> None:
-        """End the monitor's threads and close its connection to the database."""
         await self.scrape.aclose()
         self._reader.close()
 
 
 @contextlib.asynccontextmanager
 async def open_monitor(settings: Settings, store: AsyncStore, clock: Clock) -> AsyncIterator[Monitor]:
-    """Yield a monitor of this process, which is closed at the end of the block."""
     monitor = Monitor(settings, store, clock)
     try:
         yield monitor
@@ -116,7 +104,7 @@ LAG_INTERVAL: Final = 1.0
 
 
 async def watch_loop_lag(note: Callable[[float], None], every: float = LAG_INTERVAL) -> None:
-    """Every `every` seconds call `note` with the number of seconds by which the event loop was late, until cancelled."""
+    """In seconds, until cancelled."""
     loop = asyncio.get_running_loop()
     while True:
         due = loop.time() + every

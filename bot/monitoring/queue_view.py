@@ -1,4 +1,4 @@
-"""Tells in one list what waits in the database, for a page that people look at."""
+"""What waits in the database, for a page that people look at."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from state.sql.backlog import OPEN, Backlog
 
 @dataclass(frozen=True, kw_only=True)
 class QueueRow:
-    """How many rows of a kind wait, and since when the oldest does (ISO 8601, "" if that is not known)."""
+    """`since` is ISO 8601, "" if unknown."""
 
     kind: str
     count: int
@@ -18,7 +18,6 @@ class QueueRow:
 
 
 def list_queue(backlog: Backlog) -> Iterator[QueueRow]:
-    """Yield what waits: inputs, messages to people, cards and calls, runs, timers."""
     for lane in ("turn", "express"):
         waiting = backlog.inbox.get(lane)
         yield QueueRow(kind=f"inbox-{lane}", count=waiting.count if waiting else 0, oldest=waiting.oldest if waiting else "")

@@ -1,4 +1,4 @@
-"""Middleware of aiogram that records, from every call to Telegram including polls, whether Telegram answers. It changes no call."""
+"""Records from every call whether Telegram answers. It changes no call."""
 
 from typing import Final
 
@@ -14,16 +14,13 @@ _NO_ANSWER: Final = (TelegramNetworkError, TelegramServerError, TelegramUnauthor
 
 
 class ReachabilityMiddleware(BaseRequestMiddleware):
-    """Records how each call to Telegram ended; add it with `bot.session.middleware`."""
-
     def __init__(self, ear: Reachability) -> None:
-        """Create the middleware, which records the results in `ear`."""
         self._reachability = ear
 
     async def __call__(
         self, make_request: NextRequestMiddlewareType[TelegramType], bot: Bot, method: TelegramMethod[TelegramType]
     ) -> Response[TelegramType]:
-        """Make the call and record whether Telegram answered. A refused call counts as answered, but a rejected bot token does not."""
+        """A refused call counts as answered, a rejected bot token does not."""
         try:
             answer = await make_request(bot, method)
         except AiogramError as error:

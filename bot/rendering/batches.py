@@ -1,4 +1,4 @@
-"""Renders the commands of a batch (one call with many commands) for its card: as text with outcomes, and as a spreadsheet."""
+"""Renders the commands of a batch for its card: as text with outcomes, and as a spreadsheet."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,43 +13,38 @@ from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import quote
 
 Reports = Mapping[str, CommandReport]
-"""The outcomes of the commands, by their names in the batch."""
+"""By the names of the commands in the batch."""
 
 MAX_BEFORES = 3
 MAX_GROUPS = 10
 MAX_NAMES = 5
-"""Maximum number of records that a card in a chat names of a group of commands; the details view and the file name all."""
+"""Records that a card names of a group; the details view and the file name all."""
 MAX_FAILED = 10
 _COLUMNS = ("card-file-record", "card-file-number", "card-file-action", "card-file-field", "card-file-before", "card-file-after")
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
 def render_commands(view: CardView, tr: Translator) -> list[Spans]:
-    """Return one line per command; for more than `CARD_COMMANDS`, one line per group of commands that make the same change."""
+    """A line per command; above `CARD_COMMANDS` per group with the same change."""
     if len(view.preview.items) <= CARD_COMMANDS:
         return list_commands(view, tr)
     groups = _group_items(view.preview.items, tr)
     reports = {report.key: report for report in view.commands}
     if not view.is_cut:
         return [_render_group(words, members, reports, tr) for words, members in groups]
-    shown = [_render_group(words, members, reports, tr, most=MAX_NAMES) for words, members in groups[:MAX_GROUPS]]
-    return [*shown, build_spans(tr.translate("card-more", count=len(groups) - MAX_GROUPS))] if len(groups) > MAX_GROUPS else shown
+    lines = [_render_group(words, members, reports, tr, most=MAX_NAMES) for words, members in groups[:MAX_GROUPS]]
+    return [*lines, build_spans(tr.translate("card-more", count=len(groups) - MAX_GROUPS))] if len(groups) > MAX_GROUPS else lines
 
 
 def list_commands(view: CardView, tr: Translator) -> list[Spans]:
-    """Return one line per command, with all its changes and its outcome."""
     return list_items(view.preview.items, {report.key: report for report in view.commands}, tr)
 
 
 def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
-    """Return one line per command of a batch, the critical ones first.
-
-    `reports` maps the key of a command to its outcome, which is shown by a mark in the command's line. If a command reads a record, its
-    line ends with the key that the model gave to the command. Later commands of the batch refer to the record by that key.
-    """
+    """Critical commands first. A read ends with the model's key for it, by which later commands refer to the record."""
     rows = []
     for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):
-        changes = "; ".join(format_change(line, named=True) for line in item.lines)
+        changes = "; ".join(format_change(line, with_name=True) for line in item.lines)
         used_as = tr.translate("card-read-key", key=item.key) if item.is_read else ""
         head = build_spans(render_heading(item, item.method, tr), used_as)
         rows.append(build_spans(f"{number}. {_find_mark(item, reports)}", head, f" — {changes}" if changes else ""))
@@ -57,10 +52,7 @@ def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -
 
 
 def render_failed_commands(view: CardView, tr: Translator) -> list[str]:
-    """Return a line for each command that the portal refused, with its error text.
-
-    At most `MAX_FAILED` are shown, then how many more there are. Commands that never ran are not among them.
-    """
+    """At most `MAX_FAILED` with their errors. Commands that never ran are not among them."""
     items = {item.key: item for item in view.preview.items}
     wrong = [report for report in view.commands if report.status == "error" and report.error]
     rows = [
@@ -79,16 +71,13 @@ def _render_command_name(item: PreviewPart, method: str, tr: Translator) -> Span
 
 
 def build_batch_sheet(view: CardView, tr: Translator) -> Sheet | None:
-    """Return a sheet with a row for each value that a large batch will write.
-
-    Returns None if the card is decided, or if the batch is small enough for the card to list its commands.
-    """
+    """None if the card is decided, or lists its commands."""
     items = view.preview.items
     if len(items) <= CARD_COMMANDS or not view.card.is_waiting:
         return None
-    found = [row for number, item in enumerate(items, start=1) for row in _build_rows(number, item, tr)]
+    rows = [row for number, item in enumerate(items, start=1) for row in _build_rows(number, item, tr)]
     return Sheet(
-        columns=tuple(tr.translate(code) for code in _COLUMNS), rows=tuple(row for row, _ in found), links=tuple(link for _, link in found)
+        columns=tuple(tr.translate(code) for code in _COLUMNS), rows=tuple(row for row, _ in rows), links=tuple(link for _, link in rows)
     )
 
 
@@ -99,7 +88,7 @@ def _build_rows(number: int, item: PreviewPart, tr: Translator) -> Iterator[tupl
 
 
 def _render_action(item: PreviewPart, tr: Translator) -> str:
-    """Return what the command does in words, without the title of its record."""
+    """Without the title of its record."""
     return to_plain_text(render_heading(item.model_copy(update={"title": ""}), item.method, tr))
 
 
@@ -108,10 +97,7 @@ def _find_title(item: PreviewPart) -> str:
 
 
 def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str, list[PreviewPart]]]:
-    """Return the commands in groups that make the same change, whatever the old values are.
-
-    Each group is a pair: what its commands do, in words, and the commands.
-    """
+    """Commands that make the same change, whatever the old values are."""
     groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
@@ -120,11 +106,7 @@ def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str
 
 
 def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator, *, most: int | None = None) -> Spans:
-    """Return what a group of commands does (`words`, and the changes of fields) and to which records.
-
-    `members` are the commands of the group, and `reports` their outcomes. With `most` each record is on a line of its own. At most `most`
-    records are shown, those of failed commands first, then how many more there are.
-    """
+    """With `most` each record has a line, failed ones first, then how many more there are."""
     same = zip(*(item.lines for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
     marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # a full success is stated below
@@ -138,23 +120,19 @@ def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, 
 
 
 def _render_shared_change(lines: Sequence[PreviewLine], tr: Translator) -> str:
-    """Return the change of one field in a group of commands, such as "Ответственный: Анна (9), Вера (2) → Борис".
-
-    `lines` has one change per command, all with the same new value. The most frequent old values are shown with their counts, then how many
-    others there are.
-    """
+    """ "Ответственный: Анна (9), Вера (2) → Борис": the most frequent old values, then how many others."""
     name, after = lines[0].name, lines[0].after
     befores = Counter(line.before for line in lines)
     if set(befores) == {""}:
         return f"{name}: {after}"
     if len(befores) == 1:
         return f"{name}: {next(iter(befores))} → {after}"
-    named = befores.most_common(MAX_BEFORES)
-    said = [tr.translate("card-group-before", value=value or "—", count=count) for value, count in named]
+    commonest = befores.most_common(MAX_BEFORES)
+    counted = [tr.translate("card-group-before", value=value or "—", count=count) for value, count in commonest]
     if len(befores) > MAX_BEFORES:
-        left = len(lines) - sum(count for _, count in named)
-        said.append(tr.translate("card-group-rest", kinds=len(befores) - MAX_BEFORES, count=left))
-    return f"{name}: {', '.join(said)} → {after}"
+        left = len(lines) - sum(count for _, count in commonest)
+        counted.append(tr.translate("card-group-rest", kinds=len(befores) - MAX_BEFORES, count=left))
+    return f"{name}: {', '.join(counted)} → {after}"
 
 
 def _find_mark(item: PreviewPart, reports: Reports) -> str:

@@ -1,7 +1,4 @@
-"""Renders cards (requests to confirm a call) in each of their states, and the details view of a card. Pure.
-
-The text is built from the stored call, never by the model.
-"""
+"""Renders cards in each of their states, and their details view. Pure. The text comes from the stored call, never from the model."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -20,26 +17,24 @@ from state.clock import parse_iso
 from state.model.card import Card
 
 OPEN_LINES = 10
-"""Number of changes that are shown in full; further ones stand in a folded block."""
+"""Changes shown in full; further ones stand in a folded block."""
 LONG = 160
-"""Length in characters (old and new value together) above which a change gets a block of its own."""
+"""Characters of old and new value above which a change gets a block of its own."""
 _SECONDS = 60
 _TITLES = frozenset({"TITLE", "NAME"})
-"""Fields whose value the heading shows when the call creates a record."""
+"""The heading shows their value when the call creates a record."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
-"""Prefix of the codes of refusals that explain why nothing was undone."""
+"""Refusals that explain why nothing was undone."""
 
 
 def render_card(view: CardView, tr: Translator) -> Spans:
-    """Return the text of the card: what the call does, and each old and new value.
+    """What the call does, with old and new values; an open card also says why and who asked, any other what came of it.
 
-    An open card also says why a confirmation is needed and who asked for the call. Any other card says how it was decided and what came of
-    it. Of an old text that is lost it shows the size, beginning and end. If the changes are too long for one card, it shows shortened
-    values, or only the first changes, and says so.
+    Changes that are too long are shortened or left out, which the card says.
     """
-    said = shorten_preview(view.preview, tr.locale, is_done=view.card.status == "executed")
-    preview, left_out = fit_preview(said, tr.locale) if view.is_cut else (said, 0)
+    shortened = shorten_preview(view.preview, tr.locale, is_done=view.card.status == "executed")
+    preview, left_out = fit_preview(shortened, tr.locale) if view.is_cut else (shortened, 0)
     card_view = replace(view, preview=preview)
     changes = _render_lines(card_view) or join_blocks(render_commands(card_view, tr), "\n")
     more = build_spans(tr.translate("card-more", count=left_out)) if left_out else ()
@@ -54,21 +49,18 @@ def render_card(view: CardView, tr: Translator) -> Spans:
 
 
 def describe_loss(line: PreviewLine, tr: Translator, *, is_done: bool) -> str:
-    """Return what becomes of a text that the change loses, such as «удалит 780 знаков: «История…»»; "" if it loses none."""
+    """Such as «удалит 780 знаков: «История…»»; "" if the change loses no text."""
     return shorten_line(line, tr.locale, is_done=is_done).before if line.lost else ""
 
 
 def render_following(card: Card, tr: Translator) -> Spans:
-    """Return the steps that follow when the call has created its record, a line each; empty if there are none, or once the call has run.
-
-    Then they are no plan any more: each has run too, or has a card of its own.
-    """
+    """The steps that follow the creation of a record; none once the call has run: then each has run too or has its own card."""
     if card.status not in {"requested", "approved"}:
         return ()
     lines = []
     for preview in map(Preview.model_validate, card.next_steps):
         lines_shown = [line for line in preview.lines if not _is_named_in_heading(line, preview)]
-        changes = "; ".join(format_change(line, named=True) for line in lines_shown)
+        changes = "; ".join(format_change(line, with_name=True) for line in lines_shown)
         spans = build_spans(tr.translate("card-then"), " ", render_heading(preview, preview.method, tr), f" — {changes}" if changes else "")
         lines.append(spans)
     return join_blocks(lines, "\n")
@@ -85,16 +77,12 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
 
 
 def render_waiting(view: CardView, tr: Translator, *, reasons: Sequence[str] | None = None) -> Iterator[Spans]:
-    """Yield the paragraphs of an open card that follow its list of changes.
-
-    They are the reasons for the confirmation with the level of risk, the safety mode, who asked and until when the card is open, and,
-    before a second confirmation, a warning. `reasons` are given where some of them stand with the steps of a plan.
-    """
+    """Reasons and risk, safety mode, who asked and until when, and a warning before a second confirmation."""
     card, mode = view.card, view.preview.mode
     badge = tr.translate("card-risk", level=evaluate_risk(view))
-    said = ". ".join(list_reasons(view, tr) if reasons is None else reasons)
-    if said or view.reasons:
-        yield build_spans(badge, " ", Span(said, "italic")) if said else build_spans(badge)
+    why = ". ".join(list_reasons(view, tr) if reasons is None else reasons)
+    if why or view.reasons:
+        yield build_spans(badge, " ", Span(why, "italic")) if why else build_spans(badge)
     if mode in {"canary", "shadow"}:
         yield build_spans(tr.translate("card-mode", mode=mode))
     until = tr.format_time(card.expires_at)
@@ -107,10 +95,7 @@ def render_waiting(view: CardView, tr: Translator, *, reasons: Sequence[str] | N
 
 
 def _render_lines(view: CardView) -> Spans:
-    """Return the first changes one by one and further ones in a collapsed block, which the reader can open; empty if there are none.
-
-    The block is not collapsed if the call sends a text to somebody outside the company.
-    """
+    """First changes, then a block that can be opened; it is not folded if a text goes outside the company."""
     lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
     block: Style = "block" if "N" in view.card.call_class else "quote"
     folded = "\n".join(f"{line.name}: {format_change(line)}" for line in lines[OPEN_LINES:])
@@ -118,15 +103,12 @@ def _render_lines(view: CardView) -> Spans:
 
 
 def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
-    """Return whether the card's heading already shows this value: it is the title of the record that the call creates."""
+    """It is the title of the record that the call creates."""
     return preview.verb == "add" and line.field.upper() in _TITLES and line.after == preview.title
 
 
 def _render_line(line: PreviewLine, block: Style) -> Spans:
-    """Return one change of a field; the new value is a list if it has several elements.
-
-    A long change is a quote in the style that the argument `block` gives ("quote" or "block").
-    """
+    """A long change is a quote in the style `block`."""
     if "\n" in line.before or "\n" in line.after:
         return build_spans(f"{line.name}:", *(f"\n{text}" for text in _list_elements(line.before)), _render_elements(line))
     if len(line.before) + len(line.after) > LONG:
@@ -148,7 +130,6 @@ def _format_before(line: PreviewLine) -> str:
 
 
 def render_state(view: CardView, tr: Translator) -> Spans:
-    """Return the line of a card that no longer waits: how it was decided, or what came of its call."""
     card = view.card
     who, at = card.approved_by_name or card.denied_by_name, card.find_time(card.status)
     match str(card.status):
@@ -181,7 +162,7 @@ def render_state(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_replacement(card: Card, tr: Translator) -> str:
-    """Return the sentence that says why another card replaced this one, with the values that changed in the portal, if they are known."""
+    """With the values that changed in the portal, if they are known."""
     if card.why == "edited":
         return tr.translate("card-superseded-edited")
     if card.why == "drawn-anew":
@@ -192,7 +173,7 @@ def _render_replacement(card: Card, tr: Translator) -> str:
 
 
 def _render_refusal(card: Card, tr: Translator) -> str:
-    """Return the sentence for a card with the status "refused": the call was not made, or certainly changed nothing, and why."""
+    """The call was not made, or certainly changed nothing."""
     undo = is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done", method=card.method)
@@ -203,7 +184,7 @@ def _render_refusal(card: Card, tr: Translator) -> str:
 
 
 def explain_refusal(card: Card, tr: Translator) -> str:
-    """Return why a card with the status "refused" was not carried out: the reason of this program, or what the portal's error means."""
+    """The program's reason, or what the portal's error means."""
     if tr.has_message(card.code):
         return tr.translate(card.code, **card.args)
     notice = explain_portal_error(card.detail, code=card.code, method=card.method, reference=card.effect_id[:8])
@@ -211,7 +192,6 @@ def explain_refusal(card: Card, tr: Translator) -> str:
 
 
 def is_undo(card: Card) -> bool:
-    """Return whether the call of the card takes back an earlier one."""
     return card.slot.startswith(_UNDO)
 
 
@@ -233,10 +213,7 @@ def _render_executed(view: CardView, tr: Translator, who: str, at: str) -> Spans
 
 
 def _render_partial_outcome(view: CardView, tr: Translator) -> str:
-    """Return how many commands of a batch are done, failed and of unknown outcome, as one sentence.
-
-    Which ones these are is shown by the marks in front of the commands.
-    """
+    """Which commands failed is shown by the marks in front of them."""
     statuses = [report.status for report in view.commands]
     failed = statuses.count("error") + statuses.count("not_run")
     unknown = statuses.count("unknown")
@@ -244,7 +221,7 @@ def _render_partial_outcome(view: CardView, tr: Translator) -> str:
 
 
 def _render_undo(view: CardView, tr: Translator) -> Spans:
-    """Return until when the call can be undone, or when and by whom it was undone; empty if it cannot be undone."""
+    """Until when it can be undone, or when and by whom it was; empty if it cannot."""
     card = view.card
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
@@ -252,14 +229,14 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
 
 
 def format_undo_offer(card: Card, tr: Translator) -> str:
-    """Return the sentence until when a call that ran can be undone; "" if it cannot, or was undone already."""
+    """ "" if the call cannot be undone, or was already."""
     if not card.undo_until or card.undone_at:
         return ""
     return tr.translate("card-undo-ask-until" if card.undo_by_lead else "card-undo-until", until=tr.format_time(card.undo_until))
 
 
 def render_outcome_details(view: CardView, tr: Translator) -> Spans:
-    """Return what the state of a call that ran does not say: the created record, fields that were not written, commands that failed."""
+    """The created record, fields that were not written, commands that failed."""
     if view.card.status != "executed":
         return ()
     left_out = [format_bold(line) for line in _render_unwritten_fields(view, tr)]
@@ -268,10 +245,7 @@ def render_outcome_details(view: CardView, tr: Translator) -> Spans:
 
 
 def _format_duration(card: Card, tr: Translator) -> str:
-    """Return in words how many seconds passed between the approval and the portal's answer.
-
-    Returns "" from one minute on, since the program may have been restarted in between.
-    """
+    """From approval to answer; "" from one minute on, since the program may have been restarted in between."""
     begun, over = card.approved_at, card.executed_at
     seconds = (parse_iso(over) - parse_iso(begun)).total_seconds() if begun and over else -1.0
     if not 0 <= seconds < _SECONDS:
@@ -281,10 +255,7 @@ def _format_duration(card: Card, tr: Translator) -> str:
 
 
 def _render_created_record(view: CardView, tr: Translator) -> Spans:
-    """Return the kind and number of the created or changed record, such as «Сделка №482», with a link to it.
-
-    Returns an empty text if the heading has the link already, or if the number is unknown.
-    """
+    """Such as «Сделка №482»; empty if the heading has the link, or the number is unknown."""
     preview = view.preview
     kind, _, created = view.card.created.rpartition(":")
     if not created and preview.title and preview.url:
@@ -299,25 +270,22 @@ def _render_created_record(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
-    """Yield warnings about fields that the portal did not write although it reported success.
-
-    There is one sentence for the fields of new records, and one for those of existing records.
-    """
+    """Fields that the portal did not write although it reported success."""
     added: list[str] = []
-    kept: list[str] = []
+    unchanged: list[str] = []
     for code in view.card.unchanged:
         key, _, field = code.rpartition(": ")
         item = next((item for item in view.preview.items if key and item.key == key), view.preview)
         known = {line.field: line.name for line in item.lines}
-        (added if item.verb == "add" else kept).append(known.get(field) or code)
+        (added if item.verb == "add" else unchanged).append(known.get(field) or code)
     if added:
         yield tr.translate("not-taken", field=added[0], more=len(added) - 1)
-    if kept:
-        yield tr.translate("card-unchanged", fields=", ".join(kept))
+    if unchanged:
+        yield tr.translate("card-unchanged", fields=", ".join(unchanged))
 
 
 def render_details(view: CardView, tr: Translator) -> Spans:
-    """Return the details view («Подробнее»): the record, every value, and each reason in a line of its own."""
+    """«Подробнее»: the record, every value, and each reason."""
     preview, card = view.preview, view.card
     number = f" {format_number(preview.id, tr.locale)}" if preview.id else ""
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))
@@ -328,6 +296,5 @@ def render_details(view: CardView, tr: Translator) -> Spans:
 
 
 def render_changes(view: CardView, tr: Translator) -> Spans:
-    """Return every value that the call changes, or every command of a batch, without cutting or folding anything."""
     lines = [_render_line(line, "block") for line in view.preview.lines]
     return join_blocks(lines or list_commands(view, tr), "\n")

@@ -1,7 +1,4 @@
-"""Renders the morning digest, the answer to /today, the evening summary, and reminders with their buttons. Pure.
-
-Texts of customers and of the portal are shown as they are, never read as Markdown or HTML.
-"""
+"""Renders the morning digest, /today, the evening summary and reminders. Pure. Foreign texts are never read as markup."""
 
 import re
 from collections.abc import Sequence
@@ -29,18 +26,15 @@ _REMINDER: Final = {
 }
 _ON_BUTTON: Final = 30
 ROWS: Final = 5
-"""Maximum number of rows shown of each list in the morning digest (summary of the day's work)."""
+"""Rows of each list in the morning digest."""
 
 
 class ReminderButton(NamedTuple):
-    """A button's label, and the callback data that Telegram returns when it is clicked."""
-
     text: str
     data: str
 
 
 def render_daily(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "daily": the morning digest, the answer to /today, or the evening summary."""
     daily = DailyBody.model_validate(body)
     if daily.what == "lost":
         return join_blocks([build_spans(tr.translate("daily-lost")), build_spans(tr.translate("daily-off"))], "\n\n")
@@ -48,39 +42,36 @@ def render_daily(body: JsonObject, tr: Translator) -> Spans:
 
 
 def render_reminder(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "reminder": a reminder that is set, due, moved or dropped, or the list of all."""
-    shown = ReminderBody.model_validate(body)
-    if shown.what == "elsewhere":
+    reminder = ReminderBody.model_validate(body)
+    if reminder.what == "elsewhere":
         return build_spans(tr.translate("reminder-elsewhere"))
-    if shown.what == "list":
-        return _render_reminder_list(shown, tr)
-    told = tr.translate(_REMINDER[shown.what], when=shown.hour if shown.what == "late" and shown.hour else shown.when)
-    return build_spans(format_bold(told), " ", Span(shown.text, url=shown.url))
+    if reminder.what == "list":
+        return _render_reminder_list(reminder, tr)
+    head = tr.translate(_REMINDER[reminder.what], when=reminder.hour if reminder.what == "late" and reminder.hour else reminder.when)
+    return build_spans(format_bold(head), " ", Span(reminder.text, url=reminder.url))
 
 
 def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[ReminderButton]]:
-    """Return the rows of buttons under a message of kind "reminder", empty if it has none."""
-    shown, drop = ReminderBody.model_validate(body), tr.translate("button-reminder-drop")
-    match shown.what:
+    """Empty if the message has no buttons."""
+    reminder, drop = ReminderBody.model_validate(body), tr.translate("button-reminder-drop")
+    match reminder.what:
         case "set" | "moved":
-            return [[ReminderButton(drop, _build_callback_data(shown, "d", shown.place))]]
+            return [[ReminderButton(drop, _build_callback_data(reminder, "d", reminder.place))]]
         case "due" | "late":
             labels = {"h": tr.translate("button-reminder-hour"), "m": tr.translate("button-reminder-morning")}
-            return [[ReminderButton(label, _build_callback_data(shown, action, shown.place)) for action, label in labels.items()]]
+            return [[ReminderButton(label, _build_callback_data(reminder, action, reminder.place)) for action, label in labels.items()]]
         case "list":
-            return [[ReminderButton(f"{drop}: {_trim_label(item.text)}", _build_callback_data(item, "d", "list"))] for item in shown.items]
+            return [
+                [ReminderButton(f"{drop}: {_trim_label(item.text)}", _build_callback_data(item, "d", "list"))] for item in reminder.items
+            ]
         case _:
             return []
 
 
 def parse_reminder_click(data: str) -> dict[str, str] | None:
-    """Return the body of the inbox row for a click on a button under a reminder; None for other callback data.
-
-    The body has the id of the reminder, the action (drop, hour or morning), and `place`, a code that identifies the clicked message among
-    the messages about this reminder.
-    """
-    found = _DATA.fullmatch(data)
-    return {"reminder": found[1], "action": _ACTIONS[found[2]], "place": found[3]} if found else None
+    """None for other data. `place` identifies the clicked message among those about the reminder."""
+    match = _DATA.fullmatch(data)
+    return {"reminder": match[1], "action": _ACTIONS[match[2]], "place": match[3]} if match else None
 
 
 def _build_callback_data(item: ReminderItem, action: str, place: str) -> str:
@@ -99,16 +90,11 @@ def _render_reminder_list(body: ReminderBody, tr: Translator) -> Spans:
 
 
 def _render_rest(more: int, tr: Translator) -> Spans:
-    """Return the sentence that says how many more lines a list has than are shown; empty if all are shown."""
     return build_spans(tr.translate("daily-more", count=more)) if more else ()
 
 
 def _render_agenda(body: DailyBody, tr: Translator) -> Spans:
-    """Return the text of the morning digest or of the answer to /today.
-
-    It has the day's lists with headings, the numbers of the team's overdue, due and idle deals and tasks, and the names of lists that could
-    not be read. If there is nothing to do, a friendly sentence says so.
-    """
+    """Lists, the team's numbers, and lists that could not be read; a friendly sentence if there is nothing to do."""
     day = date.fromisoformat(body.day)
     title = tr.translate("daily-digest", day=format_day(day, today=day, locale=tr.locale)) if body.what == "digest" else ""
     blocks = [format_bold(title)] if title else []
@@ -147,7 +133,7 @@ def _render_team_numbers(line: TeamLine, tr: Translator) -> str:
 
 
 def _render_evening(body: DailyBody, tr: Translator) -> Spans:
-    """Return the evening summary: what each person changed, the open cards, and the calls with an unknown outcome."""
+    """What each person changed, open cards, and unknown outcomes."""
     day = date.fromisoformat(body.day)
     blocks = [format_bold(tr.translate("daily-evening", day=format_day(day, today=day, locale=tr.locale)))]
     blocks.extend(_render_person(person, tr) for person in body.people)
@@ -168,7 +154,7 @@ def _render_person(person: CallGroup, tr: Translator) -> Spans:
 
 
 def _render_open_item(line: CallLine, tr: Translator) -> Spans:
-    """Return one line of the evening summary, about an open card or a call with an unknown outcome."""
+    """An open card or a call with an unknown outcome."""
     if line.preview is None:
         return build_spans("• ", line.who, ": ", _render_call(line, tr))
     until = tr.translate("daily-until", at=line.until) if line.until else ""

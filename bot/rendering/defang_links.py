@@ -1,7 +1,6 @@
-"""Changes texts of customers and of the portal so that Telegram shows no clickable link, mention or command in them. Pure.
+"""Makes texts of customers and of the portal show no clickable link, mention or command. Pure. Stored texts stay as they are.
 
-On cards an address stays readable but is not clickable, since a person decides about it. In other messages it is removed. Only the
-displayed text is changed, not the stored one.
+On cards an address stays readable, since a person decides about it. In other messages it is removed.
 """
 
 import re
@@ -18,9 +17,9 @@ from orchestrator.language.links import extract_hosts, strip_unknown_links
 from state.stored import JsonObject
 
 JOINER: Final = "\u2060"
-"""The invisible character WORD JOINER, at which an address, mention or command ends; a zero-width joiner could be part of an address."""
+"""WORD JOINER, at which an address, mention or command ends; a zero-width joiner could be part of an address."""
 _URL_FIELDS: Final = frozenset({"url", "made_url", "links"})
-"""Fields of message bodies that contain addresses built by the bot itself, of records' pages in the portal; they stay clickable."""
+"""Addresses built by the bot itself, which stay clickable."""
 _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
 _ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people", "sent"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
@@ -50,11 +49,9 @@ _CONTACT = re.compile(
 
 
 def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonObject:
-    """Return the body of an outbox message of this kind, with clickable links disabled in its texts.
+    """Texts of the model are left alone: unknown links were removed before they were stored.
 
-    In a reply, texts of the model are unchanged, since unknown links were removed from them before the reply was stored. Bodies of some
-    kinds, such as files and answers to clicks, are returned unchanged. `locale` is the language of the word that replaces a removed
-    address.
+    `locale` is that of the word for a removed address.
     """
     if kind == "reply":
         lists, others = _Defanger(body, locale), _Defanger(body, locale="")
@@ -69,24 +66,26 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
 
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
-    """Return `text` with invisible characters inserted so that nothing in it is clickable, except addresses of the given hosts."""
+    """Insert invisible characters, so that nothing but addresses of `hosts` is clickable."""
     return _disable_addresses(text, lambda: hosts)
 
 
 def _disable_addresses(text: str, get_hosts: Callable[[], AbstractSet[str]]) -> str:
-    """Return `text` as `disable_links` does; the hosts are asked for only if the text has an address."""
+    """Hosts are asked for only if the text has an address."""
     if "." in text or "://" in text:  # every address has one of them
-        text = _ADDRESS.sub(lambda found: found[0] if extract_hosts(found[0]) & get_hosts() else _STOP.sub(_add_joiner, found[0]), text)
+        text = _ADDRESS.sub(
+            lambda address: address[0] if extract_hosts(address[0]) & get_hosts() else _STOP.sub(_add_joiner, address[0]), text
+        )
     return _MENTION.sub(_add_joiner, text) if not _MENTION_SIGNS.isdisjoint(text) else text
 
 
-def _add_joiner(found: re.Match[str]) -> str:
-    return found[0] + JOINER
+def _add_joiner(match: re.Match[str]) -> str:
+    return match[0] + JOINER
 
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """The places in a text that Telegram would make clickable, as offsets in `text`, the joined text of all spans."""
+    """What Telegram would make clickable, as offsets in the joined text of all spans."""
 
     text: str
     contacts: tuple[tuple[int, int], ...]
@@ -95,11 +94,9 @@ class _Findings:
 
 
 def disarm_spans(text: Spans) -> Spans:
-    """Return the spans so that nothing in them is clickable except their own links (`Span.url`).
+    """Leave nothing clickable except `Span.url`.
 
-    A contact (phone number, e-mail or bank card number) gets the style "code", in which a tap only copies it. Addresses, mentions and
-    commands get an invisible `JOINER`, but only in text that others wrote. The joined text of all spans is searched, since formatting may
-    divide an address.
+    A contact gets the style "code", in which a tap copies it. The joined text is searched, since formatting may divide an address.
     """
     joined = "".join(span.text for span in text)
     contacts = tuple(found.span() for found in _CONTACT.finditer(joined))
@@ -118,27 +115,20 @@ def disarm_spans(text: Spans) -> Spans:
     return build_spans(*spans)
 
 
-def _divide_span(span: Span, start: int, found: _Findings) -> Iterator[Span]:
-    """Yield the span in pieces: each contact (phone, e-mail or bank card number) in the style "code", and the text between the contacts.
-
-    The text between them gets the invisible `JOINER` where something in it would be clickable. `found` has the joined text of all spans and
-    the places of the contacts in it; `start` is the span's offset in that text.
-    """
+def _divide_span(span: Span, start: int, findings: _Findings) -> Iterator[Span]:
+    """`start` is the span's offset in the joined text of all spans."""
     place, end = start, start + len(span.text)
-    for first, last in found.contacts:
+    for first, last in findings.contacts:
         if first < end and last > place:
-            yield replace(span, text=_add_joiners(span, place, max(first, place), found))
+            yield replace(span, text=_add_joiners(span, place, max(first, place), findings))
             quoted = tuple(style for style in span.styles if style in {"quote", "block"})
-            yield replace(span, text=found.text[max(first, place) : min(last, end)], style="code", more=quoted)
+            yield replace(span, text=findings.text[max(first, place) : min(last, end)], style="code", more=quoted)
             place = min(last, end)
-    yield replace(span, text=_add_joiners(span, place, end, found))
+    yield replace(span, text=_add_joiners(span, place, end, findings))
 
 
 def _add_joiners(span: Span, start: int, end: int, findings: _Findings) -> str:
-    """Return the joined text of all spans from `start` to `end`, with the invisible `JOINER` inside each address, mention, command and tag.
-
-    `findings` has the joined text and the places for the joiners. If the program itself wrote the text of `span`, no joiner is added.
-    """
+    """Texts of the program itself get no joiner."""
     if not span.is_foreign:
         return findings.text[start:end]
     stops = findings.stops[bisect_right(findings.stops, start) : bisect_right(findings.stops, end)]
@@ -146,13 +136,9 @@ def _add_joiners(span: Span, start: int, end: int, findings: _Findings) -> str:
 
 
 class _Defanger:
-    """Disables the links in the texts of one message body, except addresses of the servers whose addresses the bot itself put into it.
+    """Disables links in one message body, except those that the bot put there. Without `locale` addresses stay readable.
 
-    If `locale` is not "", addresses are replaced by a word in that language; otherwise they stay readable.
-
-    Every text counts as somebody else's unless its key says that the program wrote it. A type for foreign text would have to be thought of
-    at each field, so a field that forgets it could be tapped; it would be lost wherever a sentence is made of a name or a value; and
-    messages that are stored, also by earlier versions, have no types.
+    A text counts as foreign unless its key says otherwise: a type would be forgotten at some field, and stored messages have none.
     """
 
     def __init__(self, body: JsonObject, locale: str) -> None:
@@ -164,7 +150,7 @@ class _Defanger:
         return frozenset(host for address in _find_own_addresses(self._body) for host in extract_hosts(address))
 
     def disable(self, name: str, value: object) -> object:
-        """Return `value`, which stands under the key `name` in the body, with links disabled in all texts inside it."""
+        """`name` is the key of `value` in the body."""
         if isinstance(value, str):
             return value if name in _CODE_FIELDS else self._disable_text(value)
         if isinstance(value, Mapping):
@@ -180,10 +166,7 @@ class _Defanger:
 
 
 def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:
-    """Yield the addresses inside `value` that the bot itself built, such as those of records' pages.
-
-    `value` stands under the key `name` in a message body; such addresses are recognized by their keys.
-    """
+    """Such addresses are recognized by their keys."""
     if isinstance(value, str) and name in _URL_FIELDS:
         yield value
     elif isinstance(value, Mapping):

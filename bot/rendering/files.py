@@ -1,7 +1,4 @@
-"""Renders lists as files: as XLSX, or as CSV in the form that the Russian Excel reads. Pure.
-
-The rows are built by code, never written by the model. No text of a record can become a formula.
-"""
+"""Renders lists as XLSX, or as CSV that the Russian Excel reads. Pure. No text of a record can become a formula."""
 
 import csv
 import io
@@ -16,7 +13,7 @@ Cell = str | int | float
 _RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
 _BLANK = " \u00a0\u200b\ufeff"
 _LONGEST = 32_000
-"""Maximum number of characters of a cell; Excel's limit is 32,767."""
+"""Characters of a cell; Excel's limit is 32,767."""
 _LONGEST_LINK = 2000
 _WIDEST = 60
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
@@ -25,7 +22,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """A table for a file: column headings and rows. `links` has one address per row, to which the first cell links; "" is no link."""
+    """`links` has one address per row, to which the first cell links; "" is no link."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -33,19 +30,13 @@ class Sheet:
 
 
 def build_sheet(table: Table, *, heading: str) -> Sheet:
-    """Return a list of records as a sheet, whose first column has the title `heading`.
-
-    In it each row has the text that the record has in the bot's message, and links to the record; the columns asked for stand beside it.
-    """
+    """The first column has the record's text in the bot's message, and its link."""
     rows = tuple((row.label, *row.cells) for row in table.rows)
     return Sheet(columns=(heading, *table.columns), rows=rows, links=tuple(row.url for row in table.rows))
 
 
 def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
-    """Return the list as an XLSX workbook of one sheet; `name` becomes the name of the sheet.
-
-    Headings are frozen and have filters, links are clickable, and every text is stored as text, never as a formula.
-    """
+    """One sheet called `name`; headings are frozen and filtered, texts are never formulas."""
     import xlsxwriter  # type: ignore[import-untyped] # noqa: PLC0415 - the library has no types, and takes a third of a second to import
 
     buffer = io.BytesIO()
@@ -66,7 +57,7 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
 
 
 def render_csv(sheet: Sheet) -> bytes:
-    """Return the list as CSV with a UTF-8 byte order mark and semicolons, so that Russian Excel opens it with a double click."""
+    """UTF-8 with a byte order mark and semicolons, so that Russian Excel opens it with a double click."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, delimiter=";", lineterminator="\r\n")
     writer.writerow([_escape_formula(title) for title in sheet.columns])
@@ -85,17 +76,17 @@ def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
 
 
 def _is_address(link: str) -> bool:
-    """Return whether `link` is the address of a web page; other links that Excel supports could open files of the reader."""
+    """Other links that Excel supports could open files of the reader."""
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
 
 
 def _format_csv_cell(cell: Cell) -> str:
-    """Return the text of a cell; numbers get a decimal comma, as Russian Excel expects."""
+    """Numbers get a decimal comma."""
     return _escape_formula(cell) if isinstance(cell, str) else str(cell).replace(".", ",")
 
 
 def _escape_formula(text: str) -> str:
-    """Return the text with an apostrophe before anything that a spreadsheet would read as a formula."""
+    """An apostrophe before what a spreadsheet would read as a formula."""
     cleaned = _strip_unprintable(text)
     return f"'{cleaned}" if cleaned.lstrip(_BLANK).startswith(_RISKY) or cleaned.startswith(_RISKY) else cleaned
 

@@ -1,6 +1,6 @@
-"""Shortens the preview of a call (its changes, as a card shows them) to what one card has room for. Pure.
+"""Shortens the preview of a call to what one card has room for. Pure.
 
-A shortened card can be approved only after its reader has opened the rest with «Подробнее»: see `CardView.awaits_opening`.
+Such a card can be approved only after «Подробнее»: see `CardView.awaits_opening`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,11 @@ from orchestrator.gate.call.escape_text import mark_cut
 from orchestrator.language.text import Locale
 
 _LONGEST_VALUES: Final = (2400, 1200, 600, 300, 150, 60)
-"""Lengths in characters to which values are cut, tried in this order until the changes fit."""
+"""Tried in this order until the changes fit."""
 
 
 def fit_preview(preview: Preview, locale: Locale) -> tuple[Preview, int]:
-    """Return the preview with values cut so that it fits on a card, and how many of its lines had to be left out."""
+    """Also return how many lines had to be left out."""
     for longest in _LONGEST_VALUES:
         short = preview.model_copy(update=_cut_part(preview, longest, locale))
         short = short.model_copy(update={"items": [item.model_copy(update=_cut_part(item, longest, locale)) for item in preview.items]})
@@ -25,10 +25,7 @@ def fit_preview(preview: Preview, locale: Locale) -> tuple[Preview, int]:
 
 
 def _cut_part(part: PreviewPart, longest: int, locale: Locale) -> dict[str, Sequence[PreviewLine]]:
-    """Return the lines of `part` (a call, or one command of a batch) with values cut to `longest` characters.
-
-    The result is the argument `update` of pydantic's `model_copy`.
-    """
+    """The result is the argument `update` of pydantic's `model_copy`."""
     return {"lines": [_cut_line(line, longest, locale) for line in part.lines]}
 
 
@@ -41,21 +38,21 @@ def _cut_value(value: str, longest: int, locale: Locale) -> str:
 
 
 def _drop_lines(preview: Preview) -> tuple[Preview, int]:
-    """Return the preview with as many of its first lines as fit, and how many were left out."""
+    """Also return how many lines were left out."""
     total = len(preview.lines) + sum(len(item.lines) for item in preview.items)
     room = CARD_ROOM - sum(item.model_copy(update={"lines": ()}).measure() for item in preview.items)
-    kept = 0
+    count = 0
     for line in _walk_lines(preview):
         room -= line.measure()
         if room < 0:
             break
-        kept += 1
-    left = kept
+        count += 1
+    left = count
     items = []
     for item in preview.items:
         items.append(item.model_copy(update={"lines": item.lines[:left]}))
         left = max(0, left - len(item.lines))
-    return preview.model_copy(update={"lines": preview.lines[:kept], "items": items}), total - kept
+    return preview.model_copy(update={"lines": preview.lines[:count], "items": items}), total - count
 
 
 def _walk_lines(preview: Preview) -> Iterator[PreviewLine]:

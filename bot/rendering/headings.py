@@ -1,7 +1,4 @@
-"""Renders in words what a call does: the heading of its card, and the change of one field. Pure.
-
-The heading of a batch says how many records of which kind it changes.
-"""
+"""Renders in words what a call does: the heading of its card, and the change of one field. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -13,27 +10,25 @@ from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.language.text import format_number, quote
 
 _NUMBER: Final = re.compile(r"№([0-9]+)", re.ASCII)
-"""What stands in place of a title that is not known; it gets no quotes."""
+"""Stands in place of a title that is not known; gets no quotes."""
 MAX_KINDS: Final = 3
-"""Maximum number of different acts that a heading names; of more it says only how many changes there are."""
+"""Different acts that a heading names; of more it only says how many changes there are."""
 MAX_FIELDS: Final = 3
-"""Maximum number of fields that a heading names."""
 
 
 def is_number(title: str) -> bool:
-    """Return whether the title is only the number of a record whose title is not known."""
     return _NUMBER.fullmatch(title) is not None
 
 
-def format_change(line: PreviewLine, *, named: bool = False) -> str:
-    """Return "old → new" in one line, or only the new value if there was none before; if `named`, "field: " stands in front."""
+def format_change(line: PreviewLine, *, with_name: bool = False) -> str:
+    """ "old → new", or only the new value if there was none."""
     before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
     change = f"{before} → {after}" if before else after
-    return f"{line.name}: {change}" if named else change
+    return f"{line.name}: {change}" if with_name else change
 
 
 def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
-    """Return what a call does and to which record, such as «Изменить сделку «Ромашка»», with a link to the record."""
+    """Such as «Изменить сделку «Ромашка»», with a link."""
     if isinstance(preview, Preview) and preview.items:
         return build_spans(render_batch_heading(preview.items, tr))
     words = tr.describe_call(method, preview.verb, preview.entity) or tr.translate("planned-other", method=method)
@@ -45,7 +40,7 @@ def render_heading(preview: PreviewPart, method: str, tr: Translator) -> Spans:
 
 
 def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:
-    """Return for example «Изменить 19 сделок: ответственный» or «Создать сделку, добавить 2 комментария»; reads are not counted."""
+    """«Изменить 19 сделок: ответственный»; reads are not counted."""
     changes = [item for item in items if not item.is_read] or list(items)
     groups: dict[tuple[str, str, str], list[PreviewPart]] = {}
     for item in sorted(changes, key=lambda item: not item.is_critical):
@@ -58,7 +53,7 @@ def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:
 
 
 def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
-    """Return what the commands of one kind do, such as «Удалить 3 сделки»; for an act without a plural «Отвязать контакт от сделки × 3»."""
+    """«Удалить 3 сделки», or «Отвязать контакт от сделки × 3» without a plural."""
     item = members[0]
     records = {member.record for member in members}
     count = len(records) if item.verb == "update" and "" not in records else len(members)
@@ -72,10 +67,7 @@ def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
 
 
 def _name_fields(changes: Sequence[PreviewPart]) -> str:
-    """Return the names of the fields that the updates of a batch write, such as ": ответственный, сумма".
-
-    Returns "" if they write more than `MAX_FIELDS` fields, or if a change is not an update.
-    """
+    """ ": ответственный, сумма"; "" for more than `MAX_FIELDS`, or if not all are updates."""
     names = list(dict.fromkeys(line.name for item in changes for line in item.lines))
     if not names or len(names) > MAX_FIELDS or any(item.verb != "update" for item in changes):
         return ""
@@ -83,5 +75,5 @@ def _name_fields(changes: Sequence[PreviewPart]) -> str:
 
 
 def _lower_first(text: str) -> str:
-    """Return the text with a small first letter, unless it begins with an abbreviation."""
+    """Abbreviations stay."""
     return text if text[1:2].isupper() else text[:1].lower() + text[1:]

@@ -1,7 +1,4 @@
-"""Maps each kind of outbox message to the function that renders its text, for all doors (Telegram, HTTP, command line). Pure.
-
-Messages about people and their access are a single sentence, and are rendered here.
-"""
+"""Maps each kind of outbox message to the function that renders its text. Pure."""
 
 from collections.abc import Callable, Mapping
 from typing import Final, TypeVar
@@ -20,7 +17,7 @@ from state.stored import JsonObject
 
 
 def render_people_message(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of a message about people and their access, such as an invitation; names are inserted as plain text."""
+    """A single sentence; names are inserted as plain text."""
     about: JsonObject = body.get("about") or {}
     args = {**body.get("args", {}), **({"name": about.get("name") or about.get("key", "")} if about else {})}
     return build_spans(tr.translate(str(body["code"]), **args))
@@ -31,7 +28,6 @@ T = TypeVar("T")
 
 
 def _build_renderer(parse: Callable[[JsonObject], T], render: Callable[[T, Translator], Spans]) -> Renderer:
-    """Return a renderer that converts a message body with `parse` and renders the result with `render`."""
     return lambda body, tr: render(parse(body), tr)
 
 
@@ -52,8 +48,8 @@ def _render_code(code: Code, _tr: Translator) -> Spans:
 
 
 def _render_sent_file(file: SentFile, tr: Translator) -> Spans:
-    said = tr.translate("run-sent-file", name=file.name)
-    return build_spans(f"{said}\n{file.caption}" if file.caption else said)
+    notice = tr.translate("run-sent-file", name=file.name)
+    return build_spans(f"{notice}\n{file.caption}" if file.caption else notice)
 
 
 RENDERERS: Final[Mapping[str, Renderer]] = {
@@ -74,5 +70,5 @@ RENDERERS: Final[Mapping[str, Renderer]] = {
 
 
 def render_message(kind: str, body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message; raises KeyError for an unknown kind, pydantic's ValidationError for a malformed body."""
+    """Raises KeyError for an unknown kind, ValidationError for a malformed body."""
     return RENDERERS[kind](body, tr)

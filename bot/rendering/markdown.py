@@ -1,7 +1,6 @@
-"""Renders the Markdown of models as spans: bold, italic, code, lists, headings, quotes, tables and links. Pure.
+"""Renders the Markdown of models as spans. Pure. Only listed addresses become links.
 
-Text that only looks like Markdown is kept: "5*3" keeps its star, the numbers of a list stay as written, and "> 5" is a comparison, not a
-quote. Only listed addresses become links; nothing else can be tapped.
+Text that only looks like Markdown is kept: the star of "5*3", the numbers of a list, and "> 5" as a comparison.
 """
 
 import re
@@ -22,7 +21,7 @@ from orchestrator.language.links import find_addresses, normalize_address, strip
 from orchestrator.language.text import Locale
 
 _WIDEST: Final = 40
-"""Characters of a line that a phone shows in a fixed-width font; a wider table becomes a list."""
+"""Characters of a line on a phone in a fixed-width font; a wider table becomes a list."""
 _BULLETS: Final = {"-": "•", "*": "•", "+": "+"}
 """A plus sign may belong to a number, so it stays."""
 _INDENT: Final = "   "
@@ -33,12 +32,12 @@ _COMPARISON: Final = re.compile(r"[ \t]*(?:[\d=~≈>+.-]|[₽$€])")
 """What follows a ">" that means "more than"."""
 _AROUND_MASK: Final = frozenset("=/:?&-")
 _TOO_DEEP: Final = re.compile(r"^(?:[ \t]*(?:>|[-+*]|[0-9]{1,9}[.)])){40}|^[ \t]{80}", re.MULTILINE)
-"""Lines that nest deeper than the parser follows: it would leave their text out."""
+"""The parser would leave out text that is nested so deep."""
 _MAY_BE_MARKUP: Final = re.compile(
     r"[*_`\[\]<>~|\\&\x00\r\t]|^[^\S\n]|[^\S\n]$|^(?:[-+#=]|[0-9]{1,9}[.)])",
     re.MULTILINE,
 )
-"""What any markup needs somewhere, or what the parser changes. Most sentences have nothing of it, and the parser is half of their cost."""
+"""Any markup needs one of these. Most sentences have none, and the parser is half of their cost."""
 _DEEPEST: Final = 100
 _MOST_BRACKETS: Final = 1000
 """Beyond this the parser takes seconds."""
@@ -50,11 +49,7 @@ _SCHEMES: Final = ("mailto:", "tel:")
 
 
 def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = None) -> Spans:
-    """Return a model's Markdown text as spans.
-
-    Only the addresses in `links` become links. If `links` is None, every address in the text that contains a slash becomes one: the caller
-    must have removed unknown links.
-    """
+    """Only addresses in `links` become links; None: every address with a slash, so unknown links must be removed before."""
     if links is None:
         links = [found.address for found in find_addresses(text) if "/" in found.address]
     writer = _Writer(locale=locale, links=frozenset(map(normalize_address, links)), lines=tuple(_LINE_END.split(text)))
@@ -67,7 +62,7 @@ def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = 
 
 @lru_cache(maxsize=1)
 def _build_parser() -> MarkdownIt:
-    """Return a CommonMark parser with tables and strikethrough, without the rules that would misread a model's plain words as markup."""
+    """CommonMark with tables and strikethrough, without the rules that would misread plain words."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"]).disable(["code", "lheading", "reference", "html_block", "html_inline"])
     parser.normalizeLink = _keep_link  # type: ignore[method-assign]
@@ -78,21 +73,18 @@ def _build_parser() -> MarkdownIt:
 
 
 def _keep_link(url: str) -> str:
-    """Return the address unchanged (the parser would encode it), so that it can be compared with the listed addresses."""
+    """The parser would encode it, and it is compared with the listed addresses."""
     return url
 
 
 def _accept_link(url: str) -> bool:
-    """Return True, so that the parser accepts every link; `_Writer` decides later which addresses become links."""
+    """`_Writer` decides later."""
     del url
     return True
 
 
 def _take_plain_stars(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the signature of a rule
-    """Rule of the parser: read stars as plain text, not as emphasis, in "5*3*2", in "a*b" and in a masked secret such as "key=***".
-
-    Returns True if the rule applied at the parser's position.
-    """
+    """Stars are plain text in "5*3*2", in "a*b" and in a masked secret such as "key=***"."""
     if state.src[state.pos] != "*":
         return False
     end = state.pos + 1
@@ -110,10 +102,7 @@ def _take_plain_stars(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
 
 
 def _take_quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - the signature of a rule
-    """Rule of the parser: read a line with ">" as a quote, unless ">" means "more than", as in "> 5 млн".
-
-    Returns True if a quote was read.
-    """
+    """ ">" is no quote where it means "more than", as in "> 5 млн"."""
     place = state.bMarks[start] + state.tShift[start]
     if state.src[place : place + 1] == ">" and _COMPARISON.match(state.src, place + 1):
         return False
@@ -121,16 +110,11 @@ def _take_quote(state: StateBlock, start: int, end: int, silent: bool) -> bool: 
 
 
 class _Tokens:
-    """Iterates over the tokens of the Markdown parser, and can take all tokens up to a closing one at once."""
-
     def __init__(self, tokens: Sequence[Token]) -> None:
         self._tokens, self._at = tokens, 0
 
     def take_until(self, closing: str) -> "_Tokens":
-        """Return the tokens before the closing token of type `closing`, and continue after that token.
-
-        A token of this type that closes a nested block does not end the search, and is returned with the others.
-        """
+        """Take what stands before `closing` and skip it; nested blocks stay whole."""
         level, start = 0, self._at
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
@@ -150,7 +134,7 @@ class _Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Writer:
-    """Renders the parser's tokens as spans in the styles `styles`. `links` are the normalized addresses that become links."""
+    """`links` are normalized."""
 
     locale: Locale
     links: AbstractSet[str]
@@ -159,11 +143,11 @@ class _Writer:
     styles: tuple[Style, ...] = ()
 
     def render_plain(self, text: str) -> Spans:
-        """Return the text without reading it as Markdown; listed addresses become links."""
+        """Not read as Markdown; listed addresses become links."""
         return self._render_words(text)
 
     def render_paragraphs(self) -> Spans:
-        """Return the lines as a text without markup: several empty lines count as one, those at both ends as none."""
+        """Several empty lines count as one, those at both ends as none."""
         parts: list[Spans] = []
         is_parted = False
         for line in self.lines:
@@ -175,7 +159,7 @@ class _Writer:
         return build_spans(*parts)
 
     def render_blocks(self, tokens: _Tokens) -> Spans:
-        """Return the rendered blocks (paragraphs, lists, tables …), separated by an empty line where the source has one."""
+        """An empty line separates blocks where the source has one."""
         whole: list[Span] = []
         start = 0
         for token in tokens:
@@ -236,13 +220,10 @@ class _Writer:
         return join_blocks([self._render_row(cells[0], row) for row in rows[1:]], "\n")
 
     def _render_row(self, names: Sequence[str], row: Sequence[Spans]) -> Spans:
-        """Return a table row as one line, for a table that is too wide for a phone, such as "• Ромашка — Сумма: 5, Стадия: Новая".
-
-        The first cell is bold, and each other cell follows the name of its column.
-        """
+        """For a table too wide for a phone: "• Ромашка — Сумма: 5, Стадия: Новая"."""
         first = tuple(replace(span, style="bold", more=()) if not span.styles else span for span in row[0])
-        named = zip(names[1:], row[1:], strict=True)
-        rest = [build_spans(self._write(f"{name}: " if name else ""), cell) for name, cell in named if cell]
+        named_cells = zip(names[1:], row[1:], strict=True)
+        rest = [build_spans(self._write(f"{name}: " if name else ""), cell) for name, cell in named_cells if cell]
         return build_spans(self._write("• "), first, self._write(" — " if first and rest else ""), join_blocks(rest, ", "))
 
     def render_inline(self, tokens: _Tokens, *, line_break: str = "\n") -> Spans:
@@ -266,23 +247,23 @@ class _Writer:
         return build_spans(*parts)
 
     def _render_link(self, label: Spans, address: str) -> Spans:
-        shown = "".join(span.text for span in label)
+        words = "".join(span.text for span in label)
         if normalize_address(address) in self.links:
             return tuple(replace(span, url=_complete(address)) for span in label or self._write(address))
         bare = address.removeprefix(next((scheme for scheme in _SCHEMES if address.lower().startswith(scheme)), ""))
         if bare == address and _LOOKS_LIKE_ADDRESS.search(address):
             bare = strip_unknown_links("https://x", frozenset(), locale=self.locale)
-        return label if bare in shown else build_spans(label, self._write(f" ({bare})" if shown else bare))
+        return label if bare in words else build_spans(label, self._write(f" ({bare})" if words else bare))
 
     def _render_words(self, text: str) -> Spans:
-        """Return plain text as spans. Listed addresses become links, and other addresses are replaced by a word."""
+        """Other addresses than listed ones are replaced by a word."""
         parts: list[Spans] = []
         end = 0
-        for found in find_addresses(text) if self.links else ():
-            if normalize_address(found.address) in self.links:
-                link = tuple(replace(span, url=_complete(found.address)) for span in self._write(found.address))
-                parts += self._strip(text[end : found.start]), link
-                end = found.end
+        for match in find_addresses(text) if self.links else ():
+            if normalize_address(match.address) in self.links:
+                link = tuple(replace(span, url=_complete(match.address)) for span in self._write(match.address))
+                parts += self._strip(text[end : match.start]), link
+                end = match.end
         return build_spans(*parts, self._strip(text[end:]))
 
     def _strip(self, text: str) -> Spans:
@@ -292,10 +273,7 @@ class _Writer:
         return self if style in self.styles else replace(self, styles=(*self.styles, style))
 
     def _write(self, text: str, style: Style = "") -> Spans:
-        """Return the text as a span in the current styles, or in `style` if it is given.
-
-        `style` is given for code. Of the current styles such a text keeps only "quote".
-        """
+        """With `style` (code) only "quote" is kept of the current styles."""
         if not text:
             return ()
         if not style and not self.styles:
@@ -306,7 +284,6 @@ class _Writer:
 
 
 def _complete(address: str) -> str:
-    """Return the address with "http://" in front if it has no scheme."""
     return address if "://" in address else f"http://{address}"
 
 
@@ -328,8 +305,7 @@ def _measure_width(text: str) -> int:
 
 
 def _trim(text: Spans) -> Spans:
-    """Return the spans without spaces and line breaks at their end."""
     spans = list(text)
-    while spans and not (shown := spans[-1].text.rstrip()):
+    while spans and not (words := spans[-1].text.rstrip()):
         spans.pop()
-    return (*spans[:-1], replace(spans[-1], text=shown)) if spans else ()
+    return (*spans[:-1], replace(spans[-1], text=words)) if spans else ()

@@ -1,7 +1,4 @@
-"""Renders the card of a plan with several waiting steps: a line for each step, with its values, its state and what came of it. Pure.
-
-The details view of such a card describes all its steps.
-"""
+"""Renders the card of a plan with several steps: values, state and outcome of each. Pure."""
 
 from collections.abc import Sequence
 
@@ -24,26 +21,27 @@ from orchestrator.language.text import format_number
 from state.model.card import Card
 
 _MARKS = {"approved": "⏳ ", "executed": "✅ ", "refused": "⚠️ ", "denied": "✖ ", "expired": "⌛ ", "unknown": "❓ ", "superseded": "✖ "}
-"""The mark before a step that no longer waits, by the status of its card."""
+"""Before a step that no longer waits, by the status of its card."""
 _TOLD_AS_ONE = frozenset({"approved", "elsewhere"})
-"""The statuses of the whole plan that the last line tells as on the card of a single call: it runs, or others decide about it now."""
+"""The plan runs, or others decide about it: told as on the card of a single call."""
 _FATES, _LONGEST_FATE = 900, 200
-"""Lengths in characters to which what came of all steps together, and of one, is cut: one message must hold it all."""
+"""Characters for what came of all steps, and of one: one message must hold it all."""
 
 
 def render_plan_card(view: CardView, tr: Translator) -> Spans:
-    """Return the text of the card: the steps with each old and new value, and while some wait, the reasons and who asked."""
     as_one = _is_told_as_one(view)
     count = len(view.members) + view.steps_hidden
     room = 0 if as_one else min(_LONGEST_FATE, _FATES // count)
     undo_for_all, offers = _list_undo_offers(view, tr, is_over=not as_one and not view.card.is_waiting)
-    told = zip(view.steps, offers, strict=True)
+    steps_with_offers = zip(view.steps, offers, strict=True)
     reasons = [list_reasons(CardView.from_card(card), tr, about_fields=False) if card.is_waiting else [] for card in view.members]
     waiting = [one for one, card in zip(reasons, view.members, strict=True) if card.is_waiting]
     shared = [reason for reason in waiting[0] if all(reason in one for one in waiting)] if waiting else []
     shared_reasons = [*list_reasons(view, tr, about_fields=True), *shared][:MOST_REASONS]
     own = {number: [reason for reason in one if reason not in shared_reasons] for (number, _), one in zip(view.steps, reasons, strict=True)}
-    steps = join_blocks([_render_step(number, card, tr, room, undo=offer, reasons=own[number]) for (number, card), offer in told], "\n\n")
+    steps = join_blocks(
+        [_render_step(number, card, tr, room, undo=offer, reasons=own[number]) for (number, card), offer in steps_with_offers], "\n\n"
+    )
     waits = "yes" if view.hidden_waits else "no"
     left_out = tr.translate("plan-hidden", count=view.steps_hidden, waits=waits) if view.steps_hidden else ""
     hidden = build_spans(Span(left_out, "italic")) if left_out else ()
@@ -61,17 +59,13 @@ def render_plan_card(view: CardView, tr: Translator) -> Spans:
 
 
 def _list_undo_offers(view: CardView, tr: Translator, *, is_over: bool) -> tuple[str, list[str]]:
-    """Return until when the steps can be undone: (one sentence for all steps that ran, or "", a sentence or "" for each step).
-
-    There is one for all if the plan is over and the same holds for each step that ran. A lead's copy of the card has no undo buttons.
-    """
+    """One sentence for all if the plan is over and the same holds for each step that ran. A lead's copy has no undo buttons."""
     offers = ["" if view.is_copy or card.status != "executed" else format_undo_offer(card, tr) for card in view.members]
     same = {offer for offer, card in zip(offers, view.members, strict=True) if card.status == "executed"}
     return (same.pop(), [""] * len(offers)) if is_over and len(same) == 1 else ("", offers)
 
 
 def render_plan_details(view: CardView, tr: Translator) -> Spans:
-    """Return the details view of the plan: each step with its record and every value, then all reasons and who asked."""
     steps = [_render_step_details(number, card, tr) for number, card in view.steps]
     spans = build_spans(tr.translate("details-asked", who=view.card.requested_by_name))
     return join_blocks([*steps, render_reasons(view, tr), spans], "\n\n")
@@ -85,7 +79,7 @@ def _render_step_details(number: int, card: Card, tr: Translator) -> Spans:
 
 
 def _is_told_as_one(view: CardView) -> bool:
-    """Return whether one line tells of all steps: the plan runs, others decide about it, or it came to the same end as a whole."""
+    """The plan runs, others decide about it, or all steps came to the same end."""
     ends = {(card.status, card.denied_by_name, card.reason) for card in view.members}
     return str(view.card.status) in _TOLD_AS_ONE or (len(ends) == 1 and view.card.status in {"denied", "expired"})
 
@@ -95,16 +89,16 @@ def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, und
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", format_bold(render_heading(preview, card.method, tr)))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
     parts = [_render_command(item, tr) for item in preview.items]
-    told = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
+    outcome = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
     outcome_details = render_outcome_details(CardView.from_card(card), tr)
-    fate = build_spans(Span(told, "italic")) if told else ()
+    fate = build_spans(Span(outcome, "italic")) if outcome else ()
     why = build_spans(Span(". ".join(reasons), "italic")) if reasons else ()
     return join_blocks([head, *changes, *parts, why, fate, outcome_details, build_spans(undo), render_following(card, tr)], "\n")
 
 
 def _render_command(item: PreviewPart, tr: Translator) -> Spans:
-    """Return one command of a batch. It has no number, because the numbers on this card are those of the steps."""
-    changes = "; ".join(format_change(line, named=True) for line in item.lines)
+    """Without a number: those on this card are the steps'."""
+    changes = "; ".join(format_change(line, with_name=True) for line in item.lines)
     return build_spans("• ", render_heading(item, item.method, tr), f" — {changes}" if changes else "")
 
 
@@ -118,7 +112,7 @@ def _render_change(line: PreviewLine) -> Spans:
 
 
 def _render_fate(card: Card, tr: Translator) -> str:
-    """Return what came of a step that no longer waits, where the mark does not say enough; otherwise ""."""
+    """ "" where the mark says enough."""
     match str(card.status):
         case "refused" if card.code:
             return explain_refusal(card, tr)

@@ -1,7 +1,4 @@
-"""Renders the progress of a running turn (processing of a request): its steps with ticks, then the answer so far. Pure.
-
-The text of the answer arrives without the model's THOUGHT and ACTION blocks.
-"""
+"""Renders the progress of a running turn: steps with ticks, then the answer so far. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,12 +11,12 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.language.text import quote
 
 MAX_STEPS = 6
-"""Maximum number of steps shown; of earlier ones only the number is shown."""
+"""Of earlier steps only the number is shown."""
 _STATES = frozenset({"running", "done", "waiting", "refused", "unknown", "planned"})
 
 
 class Step(View):
-    """One step of a turn, parsed from the arguments of a progress notice with the code "step"."""
+    """Parsed from a progress notice with the code "step"."""
 
     state: str = ""
     verb: str = ""
@@ -30,7 +27,7 @@ class Step(View):
 
 
 def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: Translator) -> Spans:
-    """Return the steps so far, the notice `note` and the answer so far (`text`); empty if there is nothing to show."""
+    """Empty if there is nothing to show."""
     left_out = len(steps) - MAX_STEPS
     lines = [build_spans(tr.translate("step-earlier", count=left_out))] if left_out > 0 else []
     lines.extend(render_step(step, tr) for step in steps[-MAX_STEPS:])
@@ -40,7 +37,7 @@ def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: T
 
 
 def render_step(step: Step, tr: Translator) -> Spans:
-    """Return the line of a step, such as «✓ нашёл сделки» or «⏳ меняю сделку «Ромашка»», with a link if the record's address is known."""
+    """Such as «✓ нашёл сделки» or «⏳ меняю сделку «Ромашка»»."""
     words = _find_step_words(step, "done" if step.state == "done" else "doing", tr)
     line = tr.translate(f"step-{step.state if step.state in _STATES else 'running'}", words=words)
     title = disable_links(step.title)
@@ -51,11 +48,7 @@ def render_step(step: Step, tr: Translator) -> Spans:
 
 
 def _find_step_words(step: Step, tense: str, tr: Translator) -> str:
-    """Return what the step does, as verb and object, such as «нашёл сделки»; `tense` is "done" or "doing".
-
-    A method with words of its own, such as «Отвязать контакт от сделки», has one form for both tenses. A step for which there are no words
-    is named by its method.
-    """
+    """`tense` is "done" or "doing"; a method with words of its own has one form for both."""
     verb, entity = step.verb, step.entity
     if verb == "batch":
         return tr.translate(f"{tense}-batch")

@@ -1,7 +1,4 @@
-"""Renders the questions that are asked when a person edits a card, and the list of a group's open cards. Pure.
-
-Texts of customers and of the portal are shown as they are, never read as Markdown or HTML.
-"""
+"""Renders the questions of editing a card, and the list of a group's open cards. Pure. Foreign texts are never read as markup."""
 
 from typing import Final
 
@@ -13,15 +10,11 @@ from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
 from state.stored import JsonObject
 
 _CHOSEN: Final = frozenset({"flag", "stage", "category", "user", "choice"})
-"""The kinds of values that are chosen by name: their buttons say enough, and need no list above them."""
+"""Values chosen by name: their buttons need no list above them."""
 _SHORT: Final = 30
 
 
 def render_edit(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "edit", with which a person changes a card before it is decided.
-
-    It asks which field to change or for the new value, or says what came of the change.
-    """
     edit = EditBody.model_validate(body)
     if edit.notice is not None:
         return build_spans(tr.translate_notice(edit.notice))
@@ -31,15 +24,14 @@ def render_edit(body: JsonObject, tr: Translator) -> Spans:
 def _render_value_question(edit: EditBody, tr: Translator) -> Spans:
     objection = build_spans("⚠️ ", tr.translate_notice(edit.objection)) if edit.objection else ()
     spans = build_spans(format_bold(tr.translate("edit-new-value", field=edit.name)), "\n", tr.translate("edit-now", value=edit.value))
-    listed = () if all(len(label) <= _SHORT for label in edit.options) and edit.field_kind in _CHOSEN else edit.options
-    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(listed, start=1)], "\n")
+    choices = () if all(len(label) <= _SHORT for label in edit.options) and edit.field_kind in _CHOSEN else edit.options
+    options = join_blocks([build_spans(f"{number}. {label}") for number, label in enumerate(choices, start=1)], "\n")
     code = "edit-how-options" if edit.options else "edit-how-again" if edit.objection else "edit-how"
     how = build_spans(Span(tr.translate(code, kind=edit.field_kind), "italic"))
     return join_blocks([objection, spans, options, how], "\n\n")
 
 
 def render_waiting_cards(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "waiting": the open cards of a group, each with a link to its message."""
     waiting = WaitingBody.model_validate(body)
     rows = [_render_waiting_card(card, waiting.chat, tr) for card in waiting.cards]
     more = waiting.count - len(rows)
@@ -49,16 +41,12 @@ def render_waiting_cards(body: JsonObject, tr: Translator) -> Spans:
 
 def _render_waiting_card(card: CallLine, chat: str, tr: Translator) -> Spans:
     words = "".join(span.text for span in render_heading(card.preview or Preview(), card.method, tr))
-    told = tr.translate("pending-asked-by", who=card.who, until=tr.format_time(card.until))
-    return build_spans("• ", Span(words, url=build_message_link(chat, card.ref)), f" · {told}")
+    asker = tr.translate("pending-asked-by", who=card.who, until=tr.format_time(card.until))
+    return build_spans("• ", Span(words, url=build_message_link(chat, card.ref)), f" · {asker}")
 
 
 def build_message_link(session: str, ref: str) -> str:
-    """Return the address of a message in a supergroup, "" for chats whose messages have no address.
-
-    `session` is the group's session key. `ref` is the message's number, followed by "@" and the chat's id if that is no longer the one
-    in the session key, because Telegram has made the group a supergroup.
-    """
+    """ "" for chats whose messages have no address. `ref` is "<number>" or "<number>@<chat>" if the group became a supergroup."""
     _, chat, *thread = session.split(":")
     number, _, place = ref.partition("@")
     chat = place or chat

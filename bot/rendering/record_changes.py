@@ -1,7 +1,4 @@
-"""Renders the history of a record with its paging buttons, and notices of changes that others made to a person's records. Pure.
-
-Text from the CRM is never read as markup.
-"""
+"""Renders the history of a record, and notices of changes that others made. Pure. Text from the CRM is never read as markup."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -15,19 +12,19 @@ from state.stored import JsonObject
 
 BELL: Final = "🔔 "
 _LINES: Final = 8
-"""Maximum number of fields shown of one change; of the others only the number is shown."""
+"""Fields of one change; of the others only the number is shown."""
 _VALUE: Final = 120
 
 
 class HistoryButton(NamedTuple):
-    """A button that shows another page of a history: its label, and the `words` (handler, then its arguments) that a click sends back."""
+    """Label, and the `words` (handler, then its arguments) that a click sends back."""
 
     text: str
     words: tuple[str, ...]
 
 
 def render_history(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "history": the record's name, one page of its changes, and the page number."""
+    """The record's name, one page of its changes, and the page number."""
     history = HistoryBody.model_validate(body)
     blocks = [_render_head(history, tr), *(_render_entry(entry, tr) for entry in history.entries)]
     if not history.entries:
@@ -39,7 +36,7 @@ def render_history(body: JsonObject, tr: Translator) -> Spans:
 
 
 def build_history_buttons(body: JsonObject, tr: Translator) -> list[list[HistoryButton]]:
-    """Return one row with the buttons for the newer and the older page; an empty list if there is only one page."""
+    """Newer and older page; empty if there is only one."""
     history, row = HistoryBody.model_validate(body), []
     if history.page > 0:
         row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(history, history.page - 1)))
@@ -63,19 +60,16 @@ def _render_entry(entry: HistoryEntry, tr: Translator) -> Spans:
     if entry.what == "portal":
         head = build_spans(format_bold(entry.when), f" · {tr.translate('history-portal')}")
         return join_blocks([head, *_render_lines(entry.lines, tr)], "\n")
-    said = [entry.by, tr.translate("history-call", status=entry.status), *_render_decision(entry, tr)]
+    parts = [entry.by, tr.translate("history-call", status=entry.status), *_render_decision(entry, tr)]
     if entry.undo:
-        said.append(tr.translate("history-undo"))
-    head = build_spans(format_bold(entry.when), " · ", " · ".join(part for part in said if part))
+        parts.append(tr.translate("history-undo"))
+    head = build_spans(format_bold(entry.when), " · ", " · ".join(part for part in parts if part))
     undone = [build_spans(tr.translate("history-undone", when=entry.undone))] if entry.undone else []
     return join_blocks([head, *_render_deed(entry, tr), *_render_lines(entry.lines, tr), *undone], "\n")
 
 
 def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
-    """Return in words who decided about the call and how, or that it ran without a confirmation.
-
-    The list has one text, or none for a call that was neither decided nor successful.
-    """
+    """One text, or none for a call that was neither decided nor successful."""
     if not entry.decided:
         return [tr.translate("history-free")] if entry.status == "succeeded" else []
     who = entry.decided_by or tr.translate("history-self")
@@ -84,10 +78,7 @@ def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
 
 
 def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
-    """Return what the call did, such as «Создать сделку», as a list with one line.
-
-    The list is empty for an update whose changed fields are known, because the history lists these fields instead.
-    """
+    """Empty for an update whose changed fields are known: the history lists them instead."""
     if entry.verb == "update" and entry.lines:
         return []
     done = tr.describe_call(entry.method, entry.verb, entry.entity)
@@ -95,8 +86,8 @@ def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
 
 
 def _render_lines(lines: Sequence[PreviewLine], tr: Translator) -> list[Spans]:
-    told = [_render_line(line) for line in lines[:_LINES]]
-    return [*told, build_spans(tr.translate("card-more", count=len(lines) - _LINES))] if len(lines) > _LINES else told
+    first = [_render_line(line) for line in lines[:_LINES]]
+    return [*first, build_spans(tr.translate("card-more", count=len(lines) - _LINES))] if len(lines) > _LINES else first
 
 
 def _render_line(line: PreviewLine) -> Spans:
@@ -110,7 +101,7 @@ def _trim_value(value: str) -> str:
 
 
 def render_news(body: JsonObject, tr: Translator) -> Spans:
-    """Return the text of an outbox message of kind "news": one record with a line per change, or several records with one line each."""
+    """One record with a line per change, or several with one line each."""
     news = NewsBody.model_validate(body)
     if len(news.items) == 1 and not news.more:
         item = news.items[0]
@@ -131,7 +122,6 @@ def render_news(body: JsonObject, tr: Translator) -> Spans:
 
 
 def _render_record_heading(item: NewsItem, tr: Translator) -> Spans:
-    """Return the record's kind and its name, which links to its page in the portal."""
     what = f"{item.what}-" if item.what in {"added", "deleted"} else ""
     words = tr.translate(f"news-{what}{item.entity}")
     if item.kind and not what:
@@ -148,5 +138,5 @@ def _render_authors(item: NewsItem, tr: Translator) -> str:
 
 
 def _format_news_lines(item: NewsItem) -> list[str]:
-    """Return "field: old → new" for each changed field, "field: new" if the old value is unknown."""
+    """ "field: old → new", or "field: new" if the old value is unknown."""
     return [f"{line.name}: {line.before} → {line.after}" if line.before else f"{line.name}: {line.after}" for line in item.lines]

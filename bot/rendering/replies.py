@@ -1,7 +1,4 @@
-"""Renders the replies of a turn (processing of a request) as text. Pure.
-
-Only texts of the model are read as Markdown.
-"""
+"""Renders the replies of a turn as text. Pure. Only texts of the model are read as Markdown."""
 
 from itertools import groupby
 
@@ -78,30 +75,27 @@ _PLAIN = frozenset(
         "schedule-line",
     }
 )
-"""Codes of notices that are not warnings, so that no warning sign is put before them."""
+"""Notices that get no warning sign."""
 _LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "docs-line", "run-offer-line"}
-"""Codes of the lines about changes made without a card, and of runs, schedules and documents, which stand together like a list."""
+"""Lines that stand together like a list."""
 _ENDING = "run-ended"
-"""The code of the notice that a run has ended; the notice after it says why, and needs no warning sign of its own."""
+"""The notice after it says why, and needs no warning sign of its own."""
 _OF_TOOL_AGENT = "ask-"
-"""The beginning of the codes of the tool agent's sentences, which stand as they are."""
+"""Sentences of the tool agent, which stand as they are."""
 _SIGNS = ("⚠️", "⛔")
-"""A notice whose text begins with one of these has its warning sign already."""
+"""A text that begins so has its warning sign already."""
 
 
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
-    """Return the text of the whole reply; an empty text if it says nothing.
-
-    Of a list with more than `MAX_ROWS` rows only the first rows are shown; `first` is their number.
-    """
+    """`first` rows of a list with more than `MAX_ROWS` are shown; empty if the reply says nothing."""
     blocks = [_render_part(part, reply, tr, first) for part in reply.parts]
     blocks.extend(
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
         for title, table in reply.sections
     )
     for is_made, group in groupby(reply.notices, lambda notice: notice.code in _LINES):
-        said = [_render_notice(notice, reply, tr) for notice in group]
-        blocks.extend([join_blocks(said, "\n")] if is_made else said)
+        lines = [_render_notice(notice, reply, tr) for notice in group]
+        blocks.extend([join_blocks(lines, "\n")] if is_made else lines)
     return join_blocks(blocks, "\n\n")
 
 
@@ -116,29 +110,26 @@ def _render_part(part: Text | Table | Passage, reply: Reply, tr: Translator, fir
 
 
 def render_passage(passage: Passage) -> Spans:
-    """Return the title of a document in bold, and below it the passage as a quote that a messenger folds. Nothing in it can be tapped."""
+    """Nothing in the quoted passage can be tapped."""
     title = Span(passage.title, "bold", is_foreign=True)
     return build_spans(title, "\n" if passage.title and passage.text else "", Span(passage.text, "quote", is_foreign=True))
 
 
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
-    """Return a numbered list of records with links, then `gap`, and a last line with their count and sum.
-
-    An empty list becomes a sentence. Of a list with more than `MAX_ROWS` rows only the first rows are shown; `first` is their number.
-    """
+    """`first` rows of a list with more than `MAX_ROWS` are shown, then count and sum."""
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
-    shown = len(table.rows) if len(table.rows) <= MAX_ROWS or table.is_grouped else first
+    count = len(table.rows) if len(table.rows) <= MAX_ROWS or table.is_grouped else first
     lines: list[Spans] = []
-    for number, row in enumerate(table.rows[:shown], start=table.first):
+    for number, row in enumerate(table.rows[:count], start=table.first):
         title, dot, rest = row.label.partition(" · ")
         cells = "".join(f" · {cell}" for cell in row.cells)
         lines.append(build_spans(f"{number}. ", Span(title, url=row.url), dot + rest + cells))
     if table.columns:
         lines.insert(0, build_spans(Span(" · ".join(filter(None, (table.heading, *table.columns))), "italic")))
-    code = ("list-total" if table.total > shown and not table.is_grouped else "list-all") + ("-sum" if table.sum_text else "")
+    code = ("list-total" if table.total > count and not table.is_grouped else "list-all") + ("-sum" if table.sum_text else "")
     code = "list-page" if table.first > 1 else code
-    foot = tr.translate(code, shown=shown, total=table.total, sum=table.sum_text, first=table.first, last=table.first + shown - 1)
+    foot = tr.translate(code, shown=count, total=table.total, sum=table.sum_text, first=table.first, last=table.first + count - 1)
     return build_spans(join_blocks(lines, "\n"), gap, format_bold(foot))
 
 
@@ -154,24 +145,24 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
         return build_spans(before, Span(name, url=str(notice.args.get("url") or "")), after)
     if notice.code in _PLAIN or notice.code.startswith(_OF_TOOL_AGENT):
         return build_spans(tr.translate_notice(notice))
-    said = tr.translate_notice(notice)
+    words = tr.translate_notice(notice)
     alone = not reply.parts and (len(reply.notices) == 1 or reply.notices[0].code == _ENDING)
-    return build_spans(said if alone or reply.choices or said.startswith(_SIGNS) else f"⚠️ {said}")
+    return build_spans(words if alone or reply.choices or words.startswith(_SIGNS) else f"⚠️ {words}")
 
 
 def _render_reminder(notice: Notice, tr: Translator) -> Spans:
-    """Return what a run waits for: its questions, and its cards by their headings."""
+    """What a run waits for."""
     questions, calls = notice.args["questions"], notice.args["calls"]
-    asked = [tr.translate_notice(Notice.model_validate(one["notice"])) if one["notice"] else str(one["text"]) for one in questions]
-    lines = [build_spans("• ", text) for text in asked]
+    texts = [tr.translate_notice(Notice.model_validate(one["notice"])) if one["notice"] else str(one["text"]) for one in questions]
+    lines = [build_spans("• ", text) for text in texts]
     lines += [build_spans("• ", render_heading(Preview.model_validate(call["preview"]), str(call["method"]), tr)) for call in calls]
     head = build_spans(format_bold(tr.translate("run-reminder", definition=notice.args["definition"])))
     return join_blocks([head, *lines, *([build_spans(tr.translate("run-reminder-cards"))] if calls else [])], "\n")
 
 
 def render_planned_call(preview: Preview, method: str, tr: Translator) -> Spans:
-    """Return in words what a call, and each command of a batch, would do. The bot only plans it: in shadow mode it writes nothing."""
-    changes = "; ".join(format_change(line, named=True) for line in preview.lines)
+    """In shadow mode the bot writes nothing."""
+    changes = "; ".join(format_change(line, with_name=True) for line in preview.lines)
     head = render_heading(preview, method, tr)
     commands = join_blocks(list_items(preview.items, {}, tr), "\n")
     return build_spans(head, f" — {changes}" if changes else "", "\n" if commands else "", commands)

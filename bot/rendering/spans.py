@@ -1,18 +1,18 @@
-"""Text with styles and links, independent of the channel. Each door (Telegram, HTTP, command line) converts it into its own form. Pure."""
+"""Text with styles and links, which each door (Telegram, HTTP, command line) converts into its own form. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote", "block"]
-"""How a span is shown; a "quote", used for long values, is folded if the channel can do that, a "block" never is."""
+"""A "quote", used for long values, is folded if the channel can do that, a "block" never is."""
 
 _CODE: Final = frozenset({"code", "pre"})
 
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text with one style, or with several styles (`style` and `more`). If `url` is set, the text is a link."""
+    """A piece of text with styles. If `url` is set, it is a link."""
 
     text: str
     style: Style = ""
@@ -23,12 +23,11 @@ class Span:
 
     @property
     def styles(self) -> tuple[Style, ...]:
-        """All styles of the text."""
         return (self.style, *self.more) if self.style else self.more
 
     @property
     def is_code(self) -> bool:
-        """Whether the text is shown in a fixed-width font; nothing in it can be tapped, except to copy it."""
+        """Shown in a fixed-width font; nothing in it can be tapped, except to copy it."""
         return self.style in _CODE or not _CODE.isdisjoint(self.more)
 
 
@@ -36,7 +35,7 @@ Spans = tuple[Span, ...]
 
 
 def build_spans(*parts: "str | Span | Spans") -> Spans:
-    """Return the parts joined in order into one text, without empty spans."""
+    """Join the parts, without empty spans."""
     flat: list[Span] = []
     for part in parts:
         if isinstance(part, str):
@@ -49,13 +48,12 @@ def build_spans(*parts: "str | Span | Spans") -> Spans:
 
 
 def format_bold(part: str | Spans) -> Spans:
-    """Return `part` in bold; its links are kept."""
     pieces = build_spans(part)
     return tuple(Span(piece.text, "bold", piece.url) for piece in pieces)
 
 
 def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
-    """Return the non-empty blocks joined into one text, with the text `between` between them."""
+    """Empty blocks are left out."""
     flat: list[Span] = []
     for block in blocks:
         if block:
@@ -66,5 +64,5 @@ def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
 
 
 def to_plain_text(text: Spans) -> str:
-    """Return the text without styles. Each link is followed by its address in parentheses, unless the address ends with the link's text."""
+    """A link is followed by its address in parentheses, unless that ends with the link's text."""
     return "".join(f"{span.text} ({span.url})" if span.url and not span.url.endswith(span.text) else span.text for span in text)
