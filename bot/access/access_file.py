@@ -1,6 +1,6 @@
-"""Reads the access file (YAML) at the start and whenever it changes. It lists people and HTTP tokens and what they may do.
+"""Reads the access file (YAML), which lists people and HTTP tokens and what they may do.
 
-A file that becomes invalid or empty changes nothing: the last valid list stays in force and administrators are told.
+A file that becomes invalid or empty changes nothing: the last valid list stays in force.
 """
 
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SETTLED = 1.0
-"""Seconds to wait after the last write before the file is read, because a half-written file may list fewer people than the whole one."""
+"""Seconds after the last write: a half-written file may list fewer people."""
 
 
 def _validate_zone(name: str) -> str:
@@ -39,7 +39,7 @@ def _validate_zone(name: str) -> str:
 
 
 class Person(BaseModel):
-    """A person with access to the bot: an entry of the access file, or the same data of somebody who joined by invitation."""
+    """An entry of the access file, or somebody who joined by invitation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     telegram_id: int
@@ -48,21 +48,21 @@ class Person(BaseModel):
     role: Role = "manager"
     mode: Mode = "full"
     sees: Literal["own", "all"] | list[int] | None = None
-    """Whose records the person sees; a list holds employee numbers. Default: own for managers, all for leads and admins."""
+    """Whose records; a list holds employee numbers. Default: own for managers, all for leads and admins."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
-    """Default: the employee's zone in the portal, else the portal's own; Europe/Moscow until one of these has been read."""
+    """Default: the employee's zone in the portal, else the portal's own; Europe/Moscow until one has been read."""
     locale: Literal["ru", "en"] = "ru"
     notify: Literal["none", "own"] = "own"
-    """Whether they are notified of changes to their own records in the portal."""
+    """Of changes to their own records in the portal."""
     lead: int | None = None
-    """Telegram id of the lead (head of sales) who decides about what is above this person's limit."""
+    """Telegram id of who decides above this person's limit."""
     deputy: int | None = None
-    """For a lead: Telegram id of the person who decides while they are away."""
+    """For a lead: Telegram id of who decides while they are away."""
     away: date | None = None
-    """For a lead: the last day of their absence, until which the deputy decides."""
+    """For a lead: the last day of their absence."""
 
     def to_actor(self, learned: str | None = None) -> Actor:
-        """Return the person as an actor (person with rights); `learned` is their time zone in the portal, used if the file gives none."""
+        """`learned` is the time zone in the portal, used if the file gives none."""
         sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
         return Actor(
             key=f"tg:{self.telegram_id}",
@@ -77,23 +77,19 @@ class Person(BaseModel):
 
 
 class TokenGrant(BaseModel):
-    """An entry of the access file for one HTTP API token, found by `name`: its employee in the portal, language and time zone.
-
-    The token itself and its role are in the setting HTTP_API_TOKENS.
-    """
+    """One HTTP API token, found by `name`; the token itself and its role are in HTTP_API_TOKENS."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
     bitrix_user_id: int | None = None
     sees: Literal["own", "all"] | list[int] | None = None
-    """Whose records the token sees; a list holds employee numbers. Default: own for a manager with a `bitrix_user_id`, else all."""
+    """Whose records; a list holds employee numbers. Default: own for a manager with a `bitrix_user_id`, else all."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
     locale: Literal["ru", "en"] = "ru"
     customers: bool = False
-    """Whether customers write its messages. Their text is never an instruction, so every write it leads to needs a confirmation."""
+    """Customers write its messages: never instructions, so every write needs a confirmation."""
     words: Literal["program", "own"] = "program"
-    """Whose words the values are with which it starts runs: those of a program, which may pass on what anybody wrote, or those of the
-    person behind the token. Of a token for customers they are foreign in any case."""
+    """Whose words the values of its runs are: of a program, which may pass on anybody's, or of the person behind it."""
 
 
 class _File(BaseModel):
@@ -104,28 +100,25 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class FileNews:
-    """A change of the access file. If the file is invalid, `faults` says why; otherwise `people` and `tokens` are its new content."""
+    """`faults` says why the file is invalid; otherwise `people` and `tokens` are its new content."""
 
     content: str
-    """Hash of the file's content and the time it was written; identifies the change, so that it is reported once."""
+    """Hash and time, so that the change is reported once."""
     people: tuple[Person, ...] = ()
     tokens: tuple[TokenGrant, ...] = ()
     faults: str = ""
 
 
 class AccessFile:
-    """Notices changes of the access file when `poll` is called; polling an unchanged file costs one stat call."""
+    """Polling an unchanged file costs one stat call."""
 
     def __init__(self, path: Path, wall: Callable[[], float] = lambda: SystemClock().now().timestamp()) -> None:
-        """Remember the present content of the file at `path`; `poll` reports later changes. `wall` returns the time in Unix seconds."""
+        """`wall` returns Unix seconds."""
         self._path, self._wall = path, wall
         self._stamp, self._content = _read_stamp(path), _hash_content(path)
 
     def poll(self) -> FileNews | None:
-        """Return the change since the last poll, None if there is none. Never raises.
-
-        A file that was written less than `SETTLED` seconds ago may be incomplete. It is left for a later poll, and None is returned.
-        """
+        """None if nothing changed, or the file was written less than `SETTLED` seconds ago. Never raises."""
         stand = _read_stamp(self._path)
         if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
             return None
@@ -134,26 +127,26 @@ class AccessFile:
         if content == self._content:
             return None
         self._content = content
-        written = f"{content[:16]}:{stand[0] if stand else 0}"
+        version = f"{content[:16]}:{stand[0] if stand else 0}"
         try:
             access_file = read_access_file(self._path)
         except SettingsError as error:
             log.warning("the list of people has become faulty, the old one stays: %s", error.reason, extra={"action": "access_faulty"})
-            return FileNews(content=written, faults=error.reason.removeprefix(f"ACCESS_FILE {self._path}: "))
+            return FileNews(content=version, faults=error.reason.removeprefix(f"ACCESS_FILE {self._path}: "))
         if not access_file.people and not access_file.http_tokens:
             log.warning("the list of people has become empty, the old one stays", extra={"action": "access_faulty"})
-            return FileNews(content=written, faults="nobody is listed")
+            return FileNews(content=version, faults="nobody is listed")
         log.info("the list of people was read anew", extra={"action": "access_changed"})
-        return FileNews(content=written, people=tuple(access_file.people), tokens=tuple(access_file.http_tokens))
+        return FileNews(content=version, people=tuple(access_file.people), tokens=tuple(access_file.http_tokens))
 
 
 def read_people(path: Path) -> list[Person]:
-    """Return the people listed in the access file; raises SettingsError that names the file, the entry and the fix."""
+    """Raises SettingsError that names the file, the entry and the fix."""
     return read_access_file(path).people
 
 
 def read_access_file(path: Path) -> _File:
-    """Return the people and tokens listed in the access file; raises SettingsError that names the file, the entry and the fix."""
+    """Raises SettingsError that names the file, the entry and the fix."""
     try:
         content: object = yaml.safe_load(path.read_text(encoding="utf-8")) or {}
     except OSError as error:
@@ -174,17 +167,16 @@ def read_access_file(path: Path) -> _File:
 
 
 def _find_duplicate(names: Sequence[T]) -> T | None:
-    """Return the first item that is listed more than once, None if there is none."""
     often = Counter(names)
     return next((name for name, entries in often.items() if entries > 1), None)
 
 
 def _read_stamp(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        info = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return info.st_mtime_ns, info.st_size, info.st_ino
 
 
 def _hash_content(path: Path) -> str:

@@ -1,6 +1,6 @@
-"""Makes invitations and ends access: the inbox rows for both, and what must be known before. Used by the command line and the console.
+"""Inbox rows that invite people and end access.
 
-The token of an invitation stands in its link and nowhere else: the row holds a fingerprint of it.
+An invitation's token stands in its link only: the row holds a fingerprint.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ REMOVE: Final = "person_removed"
 
 @dataclass(frozen=True, kw_only=True)
 class MadeInvitation:
-    """A link for one employee, and the inbox row that makes it valid. The link is shown once and stored nowhere."""
+    """The link is shown once and stored nowhere."""
 
     link: str
     row: InboxRow
@@ -41,10 +41,9 @@ class MadeInvitation:
 
 
 class EmployeeUnfit(Exception):
-    """Raised for an employee who cannot be invited; `code` says why: "unknown" or "dismissed"."""
+    """`code` is "unknown" or "dismissed"."""
 
     def __init__(self, code: str, name: str = "") -> None:
-        """Keep why the employee cannot be invited, and their name, if it is known."""
         super().__init__(code)
         self.code, self.name = code, name
 
@@ -52,7 +51,7 @@ class EmployeeUnfit(Exception):
 def build_invitation(  # noqa: PLR0913 - what a link is made of
     bot: str, user_id: int, role: Role, name: str, *, hours: int, now: datetime, actor: JsonObject, door: str
 ) -> MadeInvitation:
-    """Return an invitation of the employee to the bot with the username `bot`; `actor` is who invites, through `door` ("cli")."""
+    """`bot` is its username, `actor` who invites, through `door` ("cli")."""
     token, expires_at = create_token(), now + timedelta(hours=hours)
     proof = build_proof(token)
     body = {
@@ -67,12 +66,11 @@ def build_invitation(  # noqa: PLR0913 - what a link is made of
 
 
 def build_removal(person: str, *, now: datetime, actor: JsonObject, door: str) -> InboxRow:
-    """Return the row that ends a person's access, or withdraws an open link; `person` is the key of either."""
+    """`person` is the key of a person or of an open link."""
     return build_people_row(REMOVE, AccessEnd(person=person).to_json(), now=now, actor=actor, door=door)
 
 
 def build_people_row(kind: str, body: Mapping[str, object], *, now: datetime, actor: JsonObject, door: str) -> InboxRow:
-    """Return an input of the session that keeps who has access."""
     row_id = generate_id()
     return InboxRow(
         id=row_id, source=f"{door}:{row_id}", session=SESSION, lane="express", kind=kind, actor=actor, body=body, received_at=now
@@ -80,7 +78,7 @@ def build_people_row(kind: str, body: Mapping[str, object], *, now: datetime, ac
 
 
 def fetch_bot_name(settings: Settings) -> str:
-    """Return the bot's username; raises SettingsError, whose text never contains the token, if Telegram does not give it."""
+    """Raises SettingsError, whose text never contains the token."""
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
     try:
         answer = httpx.get(f"{settings.telegram_api_base.rstrip('/')}/bot{token}/getMe", timeout=_PATIENCE)
@@ -94,18 +92,18 @@ def fetch_bot_name(settings: Settings) -> str:
     return name
 
 
-async def fetch_invited_name(settings: Settings, user_id: int, given: str) -> tuple[str, str]:
-    """Return the given name, else the employee's name in the portal; and what went wrong if the portal could not be asked, else "".
+async def fetch_invited_name(settings: Settings, user_id: int, own_name: str) -> tuple[str, str]:
+    """The given name, else that in the portal; and why the portal could not be asked, else "".
 
-    Raises EmployeeUnfit for an employee who is unknown to the portal or dismissed.
+    Raises EmployeeUnfit.
     """
     try:
         row = await fetch_employee(settings, user_id)
     except (BitrixError, SettingsError) as error:
-        return to_visible_line(given, limit=LONGEST_NAME), mask(str(error))
+        return to_visible_line(own_name, limit=LONGEST_NAME), mask(str(error))
     if row is None:
         raise EmployeeUnfit("unknown")
     name = to_visible_line(row.full_name, limit=LONGEST_NAME)
     if not is_employed(row):
         raise EmployeeUnfit("dismissed", name)
-    return to_visible_line(given, limit=LONGEST_NAME) or name, ""
+    return to_visible_line(own_name, limit=LONGEST_NAME) or name, ""

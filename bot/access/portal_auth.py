@@ -1,7 +1,4 @@
-"""Builds the portal credentials from the settings and stores the application's tokens.
-
-The credentials are those of an application if BITRIX_OAUTH_CLIENT_ID is set, else an incoming webhook. Nothing is sent to the portal here.
-"""
+"""The portal credentials: an application's if BITRIX_OAUTH_CLIENT_ID is set, else a webhook. Sends nothing."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -20,18 +17,12 @@ from state.journal.store import StoreError
 
 
 def build_portal_auth(settings: Settings, store: AsyncStore, now: Callable[[], datetime]) -> Auth:
-    """Return the credentials for portal calls; an application's tokens are kept in the database (S004-40, S004-73).
-
-    Raises SettingsError naming each missing or wrong setting.
-    """
+    """Raises SettingsError naming each missing or wrong setting."""
     return build_auth(settings, OAuthStore(store), now)
 
 
 def build_auth(settings: Settings, tokens: TokenStore, now: Callable[[], datetime]) -> Auth:
-    """Return the credentials for portal calls; an application loads and replaces its tokens through `tokens`.
-
-    Raises SettingsError naming each missing or wrong setting.
-    """
+    """Raises SettingsError naming each missing or wrong setting."""
     check_required(settings, *list_portal_settings(settings))
     if settings.bitrix_oauth_client_id is None:
         return _build_webhook(settings.bitrix_webhook_url or SecretStr(""))
@@ -58,29 +49,25 @@ def _build_application(settings: Settings, client_id: str, tokens: TokenStore, n
 
 
 class OAuthStore:
-    """Keeps the application's tokens in the database, as texts under a name; implements `bitrix.auth.oauth.TokenStore`."""
+    """Implements `bitrix.auth.oauth.TokenStore`."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Create a store that keeps the application's tokens in the database `store`."""
         self._store = store
 
     async def load(self, name: str) -> str | None:
-        """Return the tokens stored as a text under `name`, None if there are none; raises OSError if they cannot be read."""
+        """None if there are none; raises OSError."""
         with _translate_errors():
             return await self._store.get_value(name)
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store the tokens `text` under `name` if the text stored there equals `expected`, and return whether it did.
-
-        With `expected` None the tokens are stored only if there are none yet. Raises OSError if the database cannot be written.
-        """
+        """Store `text` if `expected` is stored there (None: nothing), and return whether it did. Raises OSError."""
         with _translate_errors():
             return await self._store.swap_value(name, expected, text)
 
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Enter a context that converts a StoreError into an OSError without its text, because the text may quote the stored token."""
+    """Without the text of a StoreError, which may quote the token."""
     try:
         yield
     except StoreError as error:

@@ -1,7 +1,6 @@
-"""Read-only access to the portal for commands that run beside the bot.
+"""Read-only access to the portal for commands beside the bot.
 
-A `PortalProbe` renews no token, stores nothing, and calls only the methods in `READS`. The function `fetch_employee` does not use a probe,
-and may renew and store tokens.
+A `PortalProbe` renews no token and calls only `READS`; `fetch_employee` uses none, and may renew tokens.
 """
 
 import asyncio
@@ -25,56 +24,46 @@ from state.stored import JsonObject
 
 READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
 NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
-"""Error code of a call that failed because the stored access token has expired and a probe may not request a new one."""
+"""The stored access token has expired and a probe may not request a new one."""
 
 
 class ReadOnlyTokens:
-    """A token store that can load the application's stored tokens but never replaces them."""
+    """Loads the application's tokens but never replaces them."""
 
     def __init__(self, load: Callable[[str], str | None]) -> None:
-        """Read tokens with `load`, which returns the text stored under a name, None if there is none."""
         self._load = load
         self.was_swap_wanted = False
 
     async def load(self, name: str) -> str | None:
-        """Return the tokens stored as a text under `name`, None if there are none; raises OSError if they cannot be read."""
+        """None if there are none; raises OSError."""
         try:
             return await asyncio.to_thread(self._load, name)
         except StoreError as error:
             raise OSError(type(error).__name__) from None
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Raise OSError instead of storing a token; never returns.
-
-        The portal client calls this method before it asks the authorization server for a new token, so this error keeps it from asking.
-        """
+        """Always raises OSError: the portal client calls this before it asks for a new token."""
         del name, expected, text
         self.was_swap_wanted = True
         raise OSError("a look stores nothing")
 
 
 class PortalProbe:
-    """Calls the portal's read-only methods that `READS` lists; created by `open_portal_probe`."""
-
     def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
-        """Create a probe that makes its calls through `client`; a call fails if its answer takes longer than `within` seconds.
-
-        `tokens` is the token store of `client`; it knows whether a call failed because a new access token was needed.
-        """
+        """`within` is in seconds; `tokens` knows whether a new token was needed."""
         self._client, self._tokens, self._within = client, tokens, within
 
     @property
     def portal(self) -> str:
-        """Host and port of the portal; not a secret."""
+        """Host and port; not a secret."""
         return self._client.portal
 
     @property
     def is_application(self) -> bool:
-        """Whether the credentials are an application's, not a webhook's."""
         return self._client.is_application
 
     async def ask(self, method: str, params: JsonObject | None = None) -> Answer:
-        """Return the portal's answer to one of the methods in `READS`; raises BitrixError, and ValueError for any other method."""
+        """Raises BitrixError, and ValueError for a method that is not in `READS`."""
         if method not in READS:
             msg = f"{method} is none of the reads"
             raise ValueError(msg)
@@ -91,11 +80,7 @@ class PortalProbe:
 
 @contextlib.asynccontextmanager
 async def open_portal_probe(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalProbe]:
-    """Yield a probe of the configured portal, which is closed at the end of the block.
-
-    `load` returns the text stored in the database under a name; each call may take `within` seconds. Raises SettingsError for missing or
-    wrong settings.
-    """
+    """`within` is the seconds of a call. Raises SettingsError."""
     tokens = ReadOnlyTokens(load)
     clock = SystemClock()
     auth = build_auth(settings, tokens, clock.now)
@@ -104,14 +89,11 @@ async def open_portal_probe(settings: Settings, load: Callable[[str], str | None
 
 
 _TIMEOUT = 15.0
-"""Seconds that `fetch_employee` may take, since an administrator waits for the result."""
+"""Seconds; an administrator waits."""
 
 
 async def fetch_employee(settings: Settings, user_id: int) -> User | None:
-    """Return the employee with this number from the portal, None if there is none. Raises BitrixError, SettingsError, StoreError.
-
-    Unlike a `PortalProbe`, it may renew the application's tokens.
-    """
+    """None if there is no such employee. May renew tokens. Raises BitrixError, SettingsError, StoreError."""
     opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
     store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()
     try:

@@ -1,4 +1,4 @@
-"""Reads HTTP_CREDENTIALS_FILE: the secrets that http effects may send, each to one host, under the names by which effects refer to them."""
+"""HTTP_CREDENTIALS_FILE: secrets that http effects may send, each to one host."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final
@@ -24,13 +24,13 @@ def _check_host(text: str) -> str:
 
 
 class CredentialSpec(Frozen):
-    """One secret as the file describes it. The secret itself is never in the file: `key` names the variable that holds it."""
+    """The secret is never in the file: `key` names its variable."""
 
     host: Annotated[str, AfterValidator(_check_host)]
     """The only host that gets it, as in the policy's `http_hosts`."""
     header: str = Field("Authorization", pattern=r"^(Authorization|[Xx]-[A-Za-z0-9-]{1,60}|[Aa]pi-?[Kk]ey)$")
     prefix: str = Field("", max_length=40, pattern=r"^[ -~]*$")
-    """What stands before the secret in the header, such as "Bearer "."""
+    """Stands before the secret in the header, such as "Bearer "."""
     key: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,99}$")
 
 
@@ -38,7 +38,7 @@ _FILE: Final = TypeAdapter(dict[Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0
 
 
 def load_http_credentials(settings: Settings) -> Mapping[str, HttpCredential]:
-    """Return the secrets by their names, {} without a file. Raises SettingsError that says what is wrong and where."""
+    """{} without a file. Raises SettingsError that says what is wrong and where."""
     path = settings.http_credentials_file
     if path is None:
         return {}
@@ -47,7 +47,7 @@ def load_http_credentials(settings: Settings) -> Mapping[str, HttpCredential]:
         if len(text) > LARGEST_FILE:
             raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name} is longer than {LARGEST_FILE} characters")
         content: object = yaml.safe_load(text) or {}
-        found = _FILE.validate_python(content)
+        specs = _FILE.validate_python(content)
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path} cannot be read ({type(error).__name__})") from None
     except (yaml.YAMLError, RecursionError) as error:
@@ -55,7 +55,7 @@ def load_http_credentials(settings: Settings) -> Mapping[str, HttpCredential]:
         raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name}{f': line {mark.line + 1}' if mark else ''}: it is not YAML") from None
     except ValidationError as error:
         raise SettingsError(f"HTTP_CREDENTIALS_FILE: {path.name}: {describe_faults(error, content)}") from None
-    return {name: _build_credential(name, spec) for name, spec in found.items()}
+    return {name: _build_credential(name, spec) for name, spec in specs.items()}
 
 
 def _build_credential(name: str, spec: CredentialSpec) -> HttpCredential:
@@ -69,6 +69,6 @@ def _build_credential(name: str, spec: CredentialSpec) -> HttpCredential:
 
 
 def list_http_secrets(credentials: Mapping[str, HttpCredential]) -> tuple[str, ...]:
-    """Return the secrets as they are sent, and without what stands before them, to mask both."""
+    """With and without what stands before them, to mask both."""
     values = [credential.value.get_secret_value() for credential in credentials.values()]
     return tuple(dict.fromkeys(part for value in values for part in (value, value.rpartition(" ")[2]) if part))

@@ -1,4 +1,4 @@
-"""Loads the settings of one installation, and lets its secrets be masked everywhere: those of the settings, and those of their files."""
+"""Loads the settings, and lets the secrets in them and in their files be masked everywhere."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -14,10 +14,7 @@ from orchestrator.domain.value_faults import describe_fault
 
 
 def load_settings(**overrides: Any) -> Settings:
-    """Return the settings from the environment and `.env`; `overrides` replace them. From then on their secrets are masked everywhere.
-
-    Raises SettingsError that names each invalid setting and never quotes its value.
-    """
+    """Raises SettingsError that names each invalid setting and never quotes its value."""
     try:
         settings = Settings(**overrides)
     except ValidationError as error:
@@ -28,10 +25,7 @@ def load_settings(**overrides: Any) -> Settings:
 
 
 def hide_secrets(settings: Settings) -> tuple[str, ...]:
-    """Let all texts of this process be masked with the secrets of this installation, and return them.
-
-    A file of secrets that cannot be read is left out: whoever needs it reports that.
-    """
+    """A file that cannot be read is left out: whoever needs it reports that."""
     secrets = tuple(dict.fromkeys(_collect_secrets(settings)))
     install_secrets(secrets)
     return secrets

@@ -1,8 +1,4 @@
-"""Which providers of language models there are, and who serves which role: from MODELS_FILE or from the settings.
-
-Without a file the OPENAI_* settings make one provider and the GIGACHAT_* settings another; docs/models.md shows both ways. What is wrong
-with a plan is found here, at the start, and not by the first request.
-"""
+"""Which providers of language models there are, and who serves which role: from MODELS_FILE or the settings (docs/models.md)."""
 
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
@@ -27,9 +23,9 @@ OPENAI: Final = "openai"
 GIGACHAT: Final = "gigachat"
 LARGEST_FILE: Final = 100_000
 _KEYS: Final = frozenset({"openai_api_key", "gigachat_credentials"})
-"""The settings that hold keys of providers; no other secret of the program is ever sent to one."""
+"""No other secret is ever sent to a provider."""
 _TUNED: Final = ("temperature", "reasoning_effort", "max_tokens", "extra_body")
-"""The fields of a provider that settings of the same name, with MODEL_ before it, give to the one that answers people."""
+"""Settings with MODEL_ before the name give these to the provider that answers people."""
 _OF_GIGACHAT: Final = ("scope", "auth_url", "wide_schemas")
 _ENDPOINTS: Final = ("/chat/completions", "/completions", "/embeddings", "/models", "/responses")
 _Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,39}$")]
@@ -42,19 +38,19 @@ def _parse_extra(value: object) -> object:
 
 
 class ProviderSpec(Frozen):
-    """One provider as MODELS_FILE describes it. Its key is never in the file: `key` names the setting or variable that holds it."""
+    """One provider of MODELS_FILE, which never holds its key: `key` names the setting or variable."""
 
     kind: Literal["openai", "gigachat"]
     base: str = ""
     plain_http: bool = False
-    """Whether the key may be sent to an address outside of the own network without TLS."""
+    """Whether the key may be sent outside of the own network without TLS."""
     key: _Variable = ""
     model: str = ""
     embedding_model: str = ""
     embedding_question_model: str = ""
-    """The model that makes vectors of questions; without it the same, or the one that is known to belong to it."""
+    """Makes vectors of questions; default: the same, or the one known to belong to it."""
     embedding_batch: int | None = Field(None, ge=1, le=2048)
-    """How many texts one request for vectors has."""
+    """Texts in one request for vectors."""
     parallel: int = Field(PARALLEL, ge=1, le=1000)
     deadline: float | None = Field(None, gt=0, le=3600)
     timeout: float | None = Field(None, gt=0, le=3600)
@@ -76,19 +72,18 @@ class ProviderSpec(Frozen):
 
 
 class ModelsPlan(Frozen):
-    """The providers, and which of them serve the roles and the services of definitions, the first one first."""
+    """Who serves the roles and services, the first one first."""
 
     providers: dict[_Name, ProviderSpec] = Field(min_length=1)
     roles: dict[Role, _Chain] = Field(default_factory=dict)
     services: dict[Annotated[str, Field(min_length=1, max_length=100)], _Chain] = Field(default_factory=dict)
 
     def list_chain(self, role: Role) -> list[str]:
-        """Return the names of the providers that serve a role, the first one first."""
         return self.roles.get(role) or list(self.providers)
 
 
 def load_plan(settings: Settings) -> ModelsPlan:
-    """Return the plan of MODELS_FILE or, without one, of the settings. Raises SettingsError that says what is wrong and where."""
+    """Raises SettingsError that says what is wrong and where."""
     path = settings.models_file
     plan = _build_default_plan(settings) if path is None else _load_file(path, settings)
     secrets = [*list_secrets(settings), *_list_keys(plan, settings)]
@@ -140,7 +135,7 @@ def _find_chain_fault(place: str, chain: list[str], known: dict[str, ProviderSpe
 
 
 def _build_default_plan(settings: Settings) -> ModelsPlan:
-    """Return the plan of the settings alone: OPENAI_* serves everything, or talks to people beside GigaChat, which serves engines."""
+    """OPENAI_* serves everything, or talks to people beside GigaChat, which serves engines."""
     specs: dict[str, dict[str, Any]] = {}
     near = is_address(settings.openai_api_base) and is_internal(settings.openai_api_base)
     if settings.openai_api_key is not None or near or settings.gigachat_credentials is None:
@@ -159,7 +154,7 @@ def _build_default_plan(settings: Settings) -> ModelsPlan:
 
 
 def _find_fault(spec: ProviderSpec, settings: Settings, secrets: list[str]) -> str:
-    """Return what is wrong with a provider by itself, "" if nothing is. It never quotes what might be a key."""
+    """Never quotes what might be a key; "" if nothing is wrong."""
     if spec.key and spec.key.lower() in Settings.model_fields.keys() - _KEYS:
         return f"key names {spec.key}, which is no key of a provider of models and is never sent to one"
     if spec.kind == "openai" and (foreign := [name for name in _OF_GIGACHAT if name in spec.model_fields_set]):
@@ -218,7 +213,6 @@ def _find_option_fault(spec: ProviderSpec, settings: Settings) -> str:
 
 
 def build_tuning(spec: ProviderSpec, settings: Settings) -> Tuning:
-    """Return how the requests of a provider are made."""
     return Tuning(
         dialect=find_spec_dialect(spec, settings),
         temperature=spec.temperature,
@@ -233,22 +227,20 @@ def build_tuning(spec: ProviderSpec, settings: Settings) -> Tuning:
 
 
 def find_spec_dialect(spec: ProviderSpec, settings: Settings) -> Dialect:
-    """Return what is known of the service of a provider."""
     return dialects.GIGACHAT if spec.kind == "gigachat" else find_dialect(find_base(spec, settings))
 
 
 def find_base(spec: ProviderSpec, settings: Settings) -> str:
-    """Return the address of a provider, from the file or the settings."""
     return spec.base or (settings.gigachat_api_base if spec.kind == "gigachat" else settings.openai_api_base)
 
 
 def name_base(spec: ProviderSpec) -> str:
-    """Return what the address of a provider is called where it is written."""
+    """What the address is called where it is written."""
     return "base" if spec.base else "GIGACHAT_API_BASE" if spec.kind == "gigachat" else "OPENAI_API_BASE"
 
 
 def find_model_names(spec: ProviderSpec, settings: Settings) -> tuple[str, str]:
-    """Return the names of the provider's models for (chat, embeddings), from the file or the settings."""
+    """(chat, embeddings), from the file or the settings."""
     if spec.kind == "gigachat":
         return spec.model or settings.default_model or GIGACHAT_MODEL, (
             spec.embedding_model or settings.default_embedding_model or GIGACHAT_EMBEDDINGS
@@ -257,24 +249,22 @@ def find_model_names(spec: ProviderSpec, settings: Settings) -> tuple[str, str]:
 
 
 def list_model_secrets(settings: Settings) -> tuple[str, ...]:
-    """Return the keys of all providers, to mask them. A key that is not set is left out."""
     return tuple(_list_keys(load_plan(settings), settings))
 
 
 def _list_keys(plan: ModelsPlan, settings: Settings) -> list[str]:
-    found = [find_key(spec, settings) for spec in plan.providers.values()]
-    return [key.get_secret_value() for key in found if key is not None]
+    keys = [find_key(spec, settings) for spec in plan.providers.values()]
+    return [key.get_secret_value() for key in keys if key is not None]
 
 
 def name_key(spec: ProviderSpec) -> str:
-    """Return the setting or variable that holds the key of a provider, "" if it has none: it is asked without a key."""
+    """ "" for a provider without a key."""
     if spec.kind == "openai" and spec.base and not spec.key:
         return ""  # the key of OPENAI_API_BASE is not sent elsewhere unasked
     return spec.key or ("GIGACHAT_CREDENTIALS" if spec.kind == "gigachat" else "OPENAI_API_KEY")
 
 
 def find_key(spec: ProviderSpec, settings: Settings) -> SecretStr | None:
-    """Return the key of a provider, None if it is not set."""
     name = name_key(spec)
     if not name:
         return None

@@ -1,6 +1,6 @@
-"""The settings of one installation, read once and not changed after that. `loading.py` loads them.
+"""The settings of one installation, read once.
 
-This module imports no Telegram library, because `sdelka doctor` uses it too.
+Imports no Telegram library, because `sdelka doctor` uses it too.
 """
 
 import os
@@ -27,10 +27,7 @@ _NO_DURATION = "a duration such as 24h, 90m or 2d is needed"
 
 
 def _parse_duration(value: object) -> object:
-    """Convert "24h", "90m" or "2d" into a timedelta, and return any value that is not a string unchanged.
-
-    Raises ValueError for any other string.
-    """
+    """ "24h", "90m" or "2d"; what is no string stays."""
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -43,7 +40,7 @@ def _parse_duration(value: object) -> object:
 
 
 def _parse_extra_body(value: object) -> object:
-    """Convert a text of JSON into its object, and return any other value unchanged. Raises ValueError for a text that is no object."""
+    """Raises ValueError for a text that is no JSON object."""
     if not isinstance(value, str):
         return value
     from orchestrator.model_client.extra_body import parse_extra_body  # noqa: PLC0415 - reports read settings and need no clients
@@ -52,7 +49,7 @@ def _parse_extra_body(value: object) -> object:
 
 
 def _parse_commands(value: object) -> object:
-    """Convert "/exit, /quit", also in brackets and quotes, into lower-case commands; a value that is not a string stays as it is."""
+    """ "/exit, /quit", also in brackets and quotes."""
     if not isinstance(value, str):
         return value
     return tuple(word.casefold() for part in value.strip("{}[]() ").split(",") if (word := part.strip(" '\"")))
@@ -68,14 +65,14 @@ _OPEN_PASSWORD = re.compile(r"\s*[A-Za-z][\w+.-]*://[^:/]*:[^@]*@(?:[^?]*|[^=]*)
 
 
 def check_password(address: str) -> str:
-    """Return the address. Raises ValueError, which quotes nothing, if a part of its password would be taken for the host and shown."""
+    """Raises ValueError, which quotes nothing, if a part of the password would be taken for the host and shown."""
     if _OPEN_PASSWORD.match(address):
         raise ValueError("an @ in the name or the password is written %40")
     return address
 
 
 def parse_database_url(address: str) -> str:
-    """Return the address with the name that SQLAlchemy knows; those who rent databases out write "postgres". Raises ValueError."""
+    """With SQLAlchemy's name of the driver; those who rent databases out write "postgres". Raises ValueError."""
     kind, sign, rest = check_password(address).strip().partition("://")
     kind = "postgresql" if kind.lower() == "postgres" else kind.lower()
     try:
@@ -92,7 +89,7 @@ def _read_database_url(url: SecretStr | None) -> SecretStr | None:
 
 
 class Settings(BaseSettings):
-    """All settings of the installation; `.env.example` describes each in one sentence. Secrets have no default."""
+    """`.env.example` describes each setting. Secrets have no default."""
 
     model_config = SettingsConfigDict(env_file=".env", env_file_encoding="utf-8", frozen=True, extra="ignore", env_ignore_empty=True)
 
@@ -263,39 +260,36 @@ class Settings(BaseSettings):
 
     @property
     def event_tokens(self) -> tuple[SecretStr, ...]:
-        """Tokens that authenticate the portal's events. If there are none, the bot receives no events."""
-        listed = self.bitrix_event_token.get_secret_value().split(",") if self.bitrix_event_token else []
-        return tuple(SecretStr(token.strip()) for token in listed if token.strip())
+        """They authenticate the portal's events. Without one the bot receives none."""
+        tokens = self.bitrix_event_token.get_secret_value().split(",") if self.bitrix_event_token else []
+        return tuple(SecretStr(token.strip()) for token in tokens if token.strip())
 
     @property
     def database(self) -> SecretStr:
-        """SQLAlchemy URL of the database: DATABASE_URL, or SQLite in STATE_DIR."""
+        """DATABASE_URL, or SQLite in STATE_DIR."""
         if self.database_url is not None:
             return self.database_url
         return SecretStr(f"sqlite:///{self.state_dir / 'sdelka.db'}")
 
 
 def read_variable(name: str) -> SecretStr | None:
-    """Return the secret in the environment, or in `.env`, under a name that is no setting of its own; None if it is not set."""
+    """For names that are no setting of their own; None if it is not set."""
     value = os.environ.get(name) or dotenv_values(".env").get(name)
     return SecretStr(value) if value else None
 
 
 def list_portal_settings(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the settings that portal calls need.
-
-    They are those of the application if BITRIX_OAUTH_CLIENT_ID is set, else that of the incoming webhook.
-    """
+    """Of the application if BITRIX_OAUTH_CLIENT_ID is set, else of the webhook."""
     if settings.bitrix_oauth_client_id is None:
         return ("bitrix_webhook_url",)
     return ("bitrix_portal", "bitrix_oauth_client_id", "bitrix_oauth_client_secret", "bitrix_oauth_refresh_token")
 
 
 def list_secrets(settings: Settings) -> tuple[str, ...]:
-    """Return every secret of the settings, and every part of one that is secret by itself, such as a password; used to mask texts."""
+    """Also every part that is secret by itself, such as a password."""
     whole = [value.get_secret_value() for value in settings.__dict__.values() if isinstance(value, SecretStr)]
-    listed = [one.get_secret_value() for one in (settings.http_api_tokens, settings.bitrix_event_token) if one is not None]
-    entries = [part.strip() for value in listed for part in value.split(",")]
+    lists = [one.get_secret_value() for one in (settings.http_api_tokens, settings.bitrix_event_token) if one is not None]
+    entries = [part.strip() for value in lists for part in value.split(",")]
     tokens = [entry.partition("=")[2].split(":")[0] for entry in entries]  # name=token:role:mode of the HTTP API
     portal = settings.bitrix_webhook_url.get_secret_value().rstrip("/").rsplit("/", 1)[1:] if settings.bitrix_webhook_url else []
     bot = settings.telegram_bot_token.get_secret_value().partition(":")[2:] if settings.telegram_bot_token else []
@@ -306,15 +300,15 @@ def list_secrets(settings: Settings) -> tuple[str, ...]:
 
 
 def _find_passwords(address: str) -> list[str]:
-    """Return the passwords in an address, as they are written and decoded: before the host, or in the query."""
+    """As they are written and decoded."""
     if "://" not in address:
         return []
-    found = [*re.findall(r"://[^:/@]*:([^@]*)@", address), *re.findall(r"[?&](?:password|passwd|sslpassword)=([^&#]+)", address)]
-    return [text for password in found for text in (password, unquote(password))]
+    passwords = [*re.findall(r"://[^:/@]*:([^@]*)@", address), *re.findall(r"[?&](?:password|passwd|sslpassword)=([^&#]+)", address)]
+    return [text for password in passwords for text in (password, unquote(password))]
 
 
 def _find_gigachat_secret(key: SecretStr | None) -> list[str]:
-    """Return the client secret that GigaChat's authorization key holds: the key is "<id>:<secret>" in base64."""
+    """The key is "<id>:<secret>" in base64."""
     try:
         return [b64decode(key.get_secret_value(), validate=True).decode().partition(":")[2]] if key is not None else []
     except ValueError:
@@ -326,22 +320,18 @@ _WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{16,256}")
 
 @dataclass(frozen=True, kw_only=True)
 class Webhook:
-    """Telegram's webhook: the address to which Telegram posts updates, and the secret that proves that a post is from Telegram."""
+    """The secret proves that a post is from Telegram."""
 
     url: str
     secret: SecretStr
 
     @property
     def path(self) -> str:
-        """The path of the address, at which the bot's HTTP server receives updates."""
         return urlsplit(self.url).path
 
 
 def parse_webhook(url: str | None, secret: SecretStr | None) -> Webhook | None:
-    """Return Telegram's webhook for the given settings, None if `url` is None; raises SettingsError for an invalid address or secret.
-
-    The secret is required: without it anybody could post updates in anybody's name.
-    """
+    """None without `url`. Raises SettingsError; without a secret anybody could post updates in anybody's name."""
     if url is None:
         return None
     parts = urlsplit(url)
@@ -355,11 +345,11 @@ def parse_webhook(url: str | None, secret: SecretStr | None) -> Webhook | None:
 
 
 CONSOLE_PATH: Final = "/console"
-"""The path at which the console is served; its pages and cookies know it."""
+"""The console's pages and cookies know it."""
 
 
 def parse_console_address(address: str | None, host: str, port: int) -> str:
-    """Return the address of the console for browsers, without a slash at its end. Raises SettingsError for one that cannot be it."""
+    """Without a slash at its end. Raises SettingsError."""
     if address is None:
         return f"http://{_format_host(host)}:{port}{CONSOLE_PATH}"
     parts = urlsplit(address.rstrip("/"))
@@ -369,5 +359,5 @@ def parse_console_address(address: str | None, host: str, port: int) -> str:
 
 
 def _format_host(host: str) -> str:
-    shown = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where nobody can connect to
-    return f"[{shown}]" if ":" in shown else shown
+    address = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - where nobody can connect to
+    return f"[{address}]" if ":" in address else address
