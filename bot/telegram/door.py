@@ -186,10 +186,10 @@ class TelegramDoor:
         query, row = update.callback_query, next(iter(routed.rows), None)
         if query is None or query.message is None or row is None or self._orchestrator is None:
             return routed
-        input_ = routed.said
-        if isinstance(input_, FeatureClick) and input_.words[0] not in self._orchestrator.tools.features.buttons:
+        stored_input = routed.said
+        if isinstance(stored_input, FeatureClick) and stored_input.words[0] not in self._orchestrator.tools.features.buttons:
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="card-outdated"))
-        stops = isinstance(input_, Command) and input_.name == "stop"
+        stops = isinstance(stored_input, Command) and stored_input.name == "stop"
         if stops and self.delivery.progress.is_shown_elsewhere(row.session, query.message.message_id):
             return ParsedUpdate(session=routed.session, callback_id=query.id, toast=Notice(code="nothing-to-stop"))
         return routed

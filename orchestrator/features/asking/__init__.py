@@ -1,1 +1,0 @@
-"""The command /ask, with which a person asks the tool agent."""

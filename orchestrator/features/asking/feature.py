@@ -1,4 +1,4 @@
-"""Registers the command /ask: what follows it is a request to an engine that has a conversation of its own."""
+"""The command /ask: what follows it goes to an engine that has a conversation of its own."""
 
 from typing import Final
 
@@ -6,11 +6,9 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.turns.feature import CommandSpec, Feature
 
 LONGEST: Final = 20_000
-"""How many characters may follow the command."""
 
 
 def build_feature(engine: str) -> Feature:
-    """Return the feature; `engine` answers."""
     return Feature(
         command_specs={"ask": CommandSpec(lane="turn", longest=LONGEST, menu=Notice(code="menu-ask"), engine=engine, in_groups=True)}
     )

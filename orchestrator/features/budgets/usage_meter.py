@@ -1,8 +1,3 @@
-"""Measures for reports how much of their limits people have used: changes of the last day, and tokens of the model in this month.
-
-Each measurement reads only what is new since the one before.
-"""
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,35 +13,33 @@ from state.journal.async_store import AsyncStore
 
 @dataclass(frozen=True, kw_only=True)
 class LimitUse:
-    """How much a person has used of the limits, or, of the model, what all people together have used."""
+    """Of one person, or the tokens of all."""
 
     changes: int
-    """Changes to the portal that were begun for the person within the last 24 hours."""
+    """Begun within the last 24 hours."""
     changes_limit: int | None
     tokens: int
-    """Tokens of the model in this month."""
     cost: Decimal | None
-    """What they cost; None if the policy has no prices."""
+    """None if the policy has no prices."""
     currency: str
     percent: int | None
-    """How much of the person's own budget for the model is used; None without a budget."""
+    """Of the person's own budget; None without one."""
 
 
 class UsageMeter:
-    """Measures the use of limits. One instance per process; its methods raise StoreError."""
+    """One instance per process; methods raise StoreError."""
 
     def __init__(self, store: AsyncStore, wall: Callable[[], datetime]) -> None:
-        """Read nothing yet; `wall` is the clock that also makes the event ids."""
+        """`wall` makes the event ids."""
         self._changes = JournalChangeCounter(store, wall)
         self._usage = UsageReader(store, wall)
 
     async def catch_up(self, now: datetime) -> None:
-        """Read what is new in the journal, so that the next measurement is quick."""
         await self._changes.read_new_events()
         await self._usage.refresh(now)
 
     async def measure(self, actor: Actor, policy: Policy, now: datetime, *, everybody: bool) -> LimitUse:
-        """Return the use of the person; with `everybody` the tokens and their cost are those of all people."""
+        """With `everybody` tokens and cost are of all people."""
         changes = sum(change.many for change in await self._changes.list_changes_at(actor, now))
         totals, month = await self._usage.refresh(now), to_month(now, actor.time_zone)
         own = _sum_person(totals, actor, month)

@@ -1,8 +1,6 @@
-"""The ✏ button of a confirmation card: the person changes one value of the proposed call before they approve or decline it.
+"""The ✏ button: a person changes one value of a card before they decide it.
 
-The steps are: the person clicks, chooses the field, and sends the new value as a reply. The new value is read by code, without a language
-model. A new request with it goes through the gate (which decides about each call) and gets its own card, which still needs approval. The
-commit that shows the new card closes the old one as «заменено».
+The value is read by code, without a model. The new request gets its own card, whose commit closes the old one as «заменено».
 """
 
 from collections.abc import Mapping, Sequence
@@ -52,9 +50,9 @@ from state.model.card import Card
 from state.stored import JsonObject
 
 ADD_TO: Final = "addto"
-"""The word of the button that keeps an old text and adds the new one to it; the card's id follows."""
+"""Keeps an old text and adds the new one to it; the card's id follows."""
 ANSWER: Final = "edit_value"
-"""The kind of the input that is a reply to a question about a value: {confirmation_id, ask, text}."""
+"""A reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8
 _NO_ANSWER: Final = Unresolved(notice=Notice(code="edit-empty"), detail="nothing was written")
 _WORDS: Final = load_lexicon("answers")
@@ -64,45 +62,36 @@ _NO: Final = frozenset(_WORDS.read_words("value", "no"))
 
 @dataclass(frozen=True, kw_only=True)
 class _EditableCard:
-    """A confirmation card whose values can still be changed: the stored card, its call, and the fields that the person may change."""
-
     entry: Card
     call: Call
     fields: Sequence[EditableField]
 
     @property
     def id(self) -> str:
-        """The id of the confirmation that the card asks for."""
         return self.entry.confirmation_id
 
     @property
     def lost_texts(self) -> Mapping[str, str]:
-        """The texts that the call would replace by others, as they were when the card was shown: field code → text."""
+        """Texts that the call would replace: field code → text."""
         preview = Preview.model_validate(self.entry.preview or {})
         images = ((self.entry.before or {}).get(f"{kind}:{number}") for kind, number in self.call.targets)
         record = next((image for image in images if image), {})
         codes = {line.field: self.call.spec.stands_for.get(line.field, line.field) for line in preview.lines if may_keep_line(line)}
-        held = {code: find_value(record, place, self.call.entity) for code, place in codes.items()}
-        return {code: text for code, text in held.items() if isinstance(text, str)}
+        values = {code: find_value(record, place, self.call.entity) for code, place in codes.items()}
+        return {code: text for code, text in values.items() if isinstance(text, str)}
 
     def get_place(self, session: Session) -> FieldContext:
-        """Return what is needed to read a new value: the card's call, its records as they were before the call, and the session's state."""
         return FieldContext(call=self.call, before=self.entry.before or {}, state=session.state)
 
 
 class CardEditor:
-    """Handles the button clicks and replies by which a person changes a value of a card, each in one commit.
-
-    Every method may raise StoreError.
-    """
+    """One commit for each click and reply. Every method may raise StoreError."""
 
     def __init__(self, catalogue: Catalogue, reference: Reference) -> None:
-        """Keep the catalogue of methods and the reader of the portal's lists of fields, stages and people."""
         self._catalogue = catalogue
         self._reference = reference
 
     async def begin(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click on "edit" (with the card's id): ask which field to change, or ask for the value if there is only one field."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -119,7 +108,7 @@ class CardEditor:
         await session.commit(event, actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
 
     async def select_field(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click on "field" (with the card's id and n): ask for the new value of the n-th editable field, counted from 0."""
+        """Fields are counted from 0."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -132,7 +121,6 @@ class CardEditor:
         await self._ask(card, card.fields[int(number)], row, actor, session)
 
     async def cancel(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click on "noedit" (with the card's id): end the edit without a change."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -143,10 +131,7 @@ class CardEditor:
         await _cancel_edit(read_word(row, 1), row, actor, session)
 
     async def pick(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click on "pick": use one of the values that were offered because the person's reply was ambiguous.
-
-        The button holds the card's id, the number of the question and the number of the offered value, counted from 0.
-        """
+        """One of the values offered after an ambiguous reply, by card, question and number from 0."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -163,7 +148,6 @@ class CardEditor:
         await self._request_change(card, field, option.value, option.label, row=row, actor=actor, session=session, tools=tools)
 
     async def add_to_texts(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the click on `ADD_TO` (with the card's id): request the call with its texts added to those that it would replace."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(read_word(row, 1), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -184,10 +168,7 @@ class CardEditor:
         await _report_objection(objection, row, actor, session, tools)
 
     async def receive_answer(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the reply to a question for a value: read the value, and request the call again with it.
-
-        If the value is invalid, explain why and ask again; if the reply reads as a request, pass it on to a turn instead.
-        """
+        """An invalid value is asked again; a request in the reply goes to a turn."""
         actor = await admit_actor(row, session, tools)
         card = await self._find_card(str(row.body["confirmation_id"]), actor, session) if actor is not None else None
         if actor is None or isinstance(card, Notice) or card is None:
@@ -210,28 +191,28 @@ class CardEditor:
     async def _take_value(
         self, words: str, card: _EditableCard, field: EditableField, *, row: InboxRow, actor: Actor, session: Session, tools: Tools
     ) -> None:
-        """Read the value in the person's `words` and request the change with it; if they contain none, do what they say instead."""
+        """Words without a value are done as they say."""
         try:
-            found = await self._read(words, field, card.get_place(session), actor, tools) if words else _NO_ANSWER
+            resolution = await self._read(words, field, card.get_place(session), actor, tools) if words else _NO_ANSWER
         except BitrixError:
-            found = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
-        is_unread = _is_unread(found)
+            resolution = Unresolved(notice=Notice(code="edit-not-read-now"), detail="the portal cannot be read")
+        is_unread = _is_unread(resolution)
         if is_unread and _fold_answer(words) in _NO:  # no value is called so
             await _cancel_edit(card.id, row, actor, session)
             return
         if is_unread and may_be_request(words):
             await _pass_on(row, actor, session)
             return
-        match found:
+        match resolution:
             case Resolved():
-                await self._request_change(card, field, found.value, words, row=row, actor=actor, session=session, tools=tools)
+                await self._request_change(card, field, resolution.value, words, row=row, actor=actor, session=session, tools=tools)
             case Ambiguous():
-                await self._ask(card, field, row, actor, session, objection=found.ask, options=found.options[:_MOST_OPTIONS])
+                await self._ask(card, field, row, actor, session, objection=resolution.ask, options=resolution.options[:_MOST_OPTIONS])
             case Unresolved():
-                await self._ask(card, field, row, actor, session, objection=found.notice)
+                await self._ask(card, field, row, actor, session, objection=resolution.notice)
 
     async def _read(self, words: str, field: EditableField, place: FieldContext, actor: Actor, tools: Tools) -> Resolution:
-        """Read the person's text as the field's value; if it cannot be read, read it without the words that only lead to a value."""
+        """Leave out words that only lead to a value, if needed."""
         resolution = await self._read_exactly(words, field, place, actor, tools)
         bare = strip_value_words(words) if field.kind not in TEXTS and _is_unread(resolution) else words
         if bare == words:
@@ -249,19 +230,16 @@ class CardEditor:
         card: _EditableCard,
         field: EditableField,
         value: object,
-        said: str,
+        words: str,
         *,
         row: InboxRow,
         actor: Actor,
         session: Session,
         tools: Tools,
     ) -> None:
-        """Submit the request with the new value to the gate and show its card; if the gate refuses it, explain why and ask again.
-
-        `said` is how the person gave the value: the text of the reply, or the label of the button.
-        """
+        """A refusal is explained and asked again."""
         params = replace_value(card.call.params, field.code, value)
-        result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, said=said)
+        result = await submit_again(card.entry, params, f"edit:{row.id}", actor, session, tools, words=words)
         if isinstance(result, Pending) and result.confirmation_id == card.id:
             await self._ask(card, field, row, actor, session, objection=Notice(code="edit-same"))
         elif isinstance(result, Pending):
@@ -280,16 +258,14 @@ class CardEditor:
         objection: Notice | None = None,
         options: Sequence[Option] = (),
     ) -> None:
-        """Ask for the new value of the field, in a new message, with a button for each value that can be chosen.
+        """In a new message: an edited one would be overlooked, and cannot open the reply field.
 
-        `objection` says what was wrong with the last answer. The buttons show `options`, the values that this answer may have meant, or
-        else the values that the field allows. The message is new because an edited one further up would be overlooked. Besides, Telegram
-        cannot edit a message so that it opens the reply field of the person's client (force_reply).
+        `options` are what the last answer may have meant, else what the field allows.
         """
         ask = _next_question_number(card, session)
         options = options or await list_options(field, card.get_place(session), actor, self._reference)
-        kept = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
-        event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=kept)
+        stored_options = [{"value": option.value, "label": option.label, "target": option.target} for option in options]
+        event = EditAsked(confirmation_id=card.id, code=field.code, by=actor.key, ask=ask, options=stored_options)
         labels = [option.label for option in options]
         out = [open_cards.build_question_row(session.key, card.id, field, session.now, ask=ask, objection=objection, options=labels)]
         if is_click(row):
@@ -299,7 +275,7 @@ class CardEditor:
         await session.commit(event, actor=actor.key, outbox=out, inbox_done=[row.id])
 
     async def _find_card(self, confirmation_id: str, actor: Actor | None, session: Session) -> "_EditableCard | Notice":
-        """Return the card if this person can change it now; otherwise return the message that tells them why they cannot."""
+        """The card, or why this person cannot change it now."""
         entry = session.state.cards.get(confirmation_id)
         if entry is None or actor is None:
             return OUTDATED
@@ -324,12 +300,11 @@ class CardEditor:
         return _EditableCard(entry=entry, call=call, fields=fields)
 
     async def _load_custom_types(self, call: Call) -> Mapping[str, str]:
-        """Return the portal's types of custom fields and of fields whose value is an entry of a list (crm_status): field code → type.
-
-        Fields that hold several values are left out. If the portal cannot be read, the result is empty; such fields cannot be edited then.
-        """
-        listed = await load_call_fields(call, self._reference)
-        return {code: field.type for code, field in listed.items() if (field.custom or field.type == "crm_status") and not field.multiple}
+        """Field code → type; empty if the portal cannot be read. Fields with several values cannot be edited."""
+        call_fields = await load_call_fields(call, self._reference)
+        return {
+            code: field.type for code, field in call_fields.items() if (field.custom or field.type == "crm_status") and not field.multiple
+        }
 
 
 def _fold_answer(words: str) -> str:
@@ -341,7 +316,7 @@ def _is_unread(resolution: Resolution) -> bool:
 
 
 async def _pass_on(row: InboxRow, actor: Actor, session: Session) -> None:
-    """Have a turn handle the reply as a request; the question stays open, so a later reply to it may still be the value."""
+    """The question stays open: a later reply may still be the value."""
     await session.commit(actor=actor.key, inbox_new=[build_request_row(row)], inbox_done=[row.id])
 
 
@@ -355,16 +330,13 @@ def _find_reason(result: Outcome) -> Notice:
 
 
 def _next_question_number(card: _EditableCard, session: Session) -> int:
-    """Return the number of the next question about this card. Replies to questions with a lower number are no longer accepted."""
+    """Replies to earlier questions no longer count."""
     edit = list_edits(session.state).get(card.id)
     return edit.ask + 1 if edit is not None else 1
 
 
 async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, *, row: InboxRow, actor: Actor, session: Session) -> None:
-    """Close the old card and show the new one in one commit.
-
-    If somebody has decided about the old card meanwhile, their decision stands, and the new card is closed instead.
-    """
+    """In one commit. If the old card was decided meanwhile, the new one is closed instead."""
     entries, is_asked = session.state.cards, card.id in list_edits(session.state)
     closing = confirmations.build_superseded_closing(card.entry, why="edited", by=new_id)
     over = EditClosed(confirmation_id=card.id, how="replaced")
@@ -386,7 +358,6 @@ async def _replace_card(card: _EditableCard, new_id: str, field: EditableField, 
 
 
 async def _drop_late_card(card: _EditableCard, new_id: str, *, row: InboxRow, actor: Actor, session: Session) -> None:
-    """Close the new card, which nobody has seen, because somebody decided about the old one while the new value was being read."""
     entries = session.state.cards
     now = entries.get(card.id) or card.entry
     notice = describe_status(now) if now.status != "requested" else OUTDATED
@@ -407,10 +378,6 @@ def _build_closed_picker(card: _EditableCard, session: Session, code: str, **arg
 
 
 async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, session: Session) -> None:
-    """End the edit without a change; the card still waits for a decision.
-
-    If the person cancelled with a typed reply, the card is shown again at the end of the chat.
-    """
     entry = session.state.cards.get(confirmation_id)
     event = EditClosed(confirmation_id=confirmation_id, how="cancelled")
     out = [build_toast(row, Notice(code="edit-cancelled"), session)]
@@ -422,20 +389,16 @@ async def _cancel_edit(confirmation_id: str, row: InboxRow, actor: Actor, sessio
 
 
 async def _report_objection(
-    found: "_EditableCard | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools
+    objection: "_EditableCard | Notice | None", row: InboxRow, actor: Actor | None, session: Session, tools: Tools
 ) -> None:
-    """Tell the person why their click or reply was rejected, and redraw the card if it is already decided.
-
-    `found` is the message with the reason. Do nothing if it is no message, or if `actor` is None: a person without access was told so
-    already.
-    """
-    if actor is None or not isinstance(found, Notice):
+    """Also redraw a decided card. A person without access was told already."""
+    if actor is None or not isinstance(objection, Notice):
         return
     confirmation_id = read_word(row, 1) or str(row.body.get("confirmation_id", ""))
     entry = session.state.cards.get(confirmation_id)
     settled = entry is not None and entry.status != "requested"
     events = [EditClosed(confirmation_id=confirmation_id, how="late")] if settled and confirmation_id in list_edits(session.state) else []
-    out = [build_toast(row, found, session)]
+    out = [build_toast(row, objection, session)]
     if entry is not None and settled and entry.is_known:
         out.append(build_current_card(entry, session, tools))
     await session.commit(*events, actor=actor.key, outbox=out, inbox_done=[row.id])

@@ -1,7 +1,4 @@
-"""Registers the cards feature: the command /pending, editing of a card, and the button «Повторить» (submit a request again).
-
-It also shows open cards again after the bot was without contact to Telegram, since clicks may have been lost.
-"""
+"""The command /pending, editing of cards, and «Повторить»."""
 
 from functools import partial
 
@@ -16,11 +13,7 @@ from state.journal.async_store import AsyncStore
 
 
 def build_feature(catalogue: Catalogue, reference: Reference, store: AsyncStore, find_elsewhere: FindElsewhere) -> Feature:
-    """Return the feature.
-
-    `reference` gives the types of custom fields, the stages and the people; `find_elsewhere` finds the cards of other sessions that
-    /pending shows too.
-    """
+    """`find_elsewhere` finds cards of other sessions for /pending."""
     editing = CardEditor(catalogue, reference)
     return Feature(
         inbox={

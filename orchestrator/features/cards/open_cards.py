@@ -1,7 +1,4 @@
-"""Shows cards that wait for a decision once more: on /pending, and after downtime in which Telegram dropped button clicks.
-
-It also builds the outbox rows for this: a card shown again, the questions of an edit, and the list of open cards. It decides nothing.
-"""
+"""Shows open cards again: on /pending, and after downtime in which Telegram dropped clicks."""
 
 import logging
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,11 +31,10 @@ from state.model.card import Card
 log = logging.getLogger(__name__)
 
 REFRESH: Final = "refresh_cards"
-"""The kind of the input that makes a session show its open cards again."""
+"""Input that makes a session show its open cards again."""
 SHOW_AGAIN: Final = "show_cards_again"
-"""The kind of the input that makes a run show its open cards again in its chat."""
 LOST_AFTER: Final = timedelta(seconds=150)
-"""How long Telegram keeps a button click for a bot that does not fetch it; messages are kept for a day."""
+"""Telegram keeps clicks so long; messages for a day."""
 _ALIVE: Final = "cards:alive"
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
@@ -46,18 +42,10 @@ MAX_LINKS: Final = 20
 
 
 FindElsewhere = Callable[[InboxRow, Actor, Session, Tools], Awaitable[tuple[int, list[InboxRow]]]]
-"""A function that finds the cards of other sessions that wait for a person, for /pending.
-
-It returns their number, and the inputs that ask those sessions to show them.
-"""
+"""Number of cards that wait elsewhere, and inputs that show them."""
 
 
 async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_elsewhere: FindElsewhere) -> None:
-    """Handle /pending: show the cards that are open in this session, and those of the runs that are shown in it.
-
-    A run is an execution of a scenario, flow or workflow; it shows its cards itself. If the person is a lead (head of sales), the sessions
-    of other people also show the cards that wait for this lead. Raises StoreError.
-    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -69,7 +57,6 @@ async def show_pending(row: InboxRow, session: Session, tools: Tools, *, find_el
 
 
 async def _count_run_cards(session: Session, store: AsyncStore) -> dict[str, int]:
-    """Return run key → number of open cards, for each run that is shown in this session's chat and has open cards."""
     waiting = await store.list_runs(RunFilter(home=session.key, statuses=("waiting", "paused"), limit=MAX_LINKS))
     keys = [f"{RUN}{one.run_id}" for one in reversed(waiting)]
     counts = {key: len(list_open_confirmations((await store.read(load_state, key))[0])) for key in keys}
@@ -77,29 +64,25 @@ async def _count_run_cards(session: Session, store: AsyncStore) -> dict[str, int
 
 
 async def show_again(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Show the open cards of a run at the end of its chat, because somebody there asked for them with /pending. Raises StoreError."""
     outbox_rows = [build_fresh_card_row(session.key, entry, session.now) for entry in list_open_confirmations(session.state)]
     await session.commit(actor=row.actor_key, outbox=outbox_rows, inbox_done=[row.id])
 
 
 async def build_pending_rows(session: Session, store: AsyncStore, *, of_others: int = 0, of_runs: int = 0) -> list[OutboxRow]:
-    """Return the messages that answer /pending.
-
-    In a group they contain links to the open cards; in a private chat they show the cards again at the end of the chat. `of_others` is the
-    number of cards in other sessions that wait for the person; the last message mentions it, and those sessions show their cards
-    themselves. So do the runs of this chat; `of_runs` is the number of their cards.
-    """
+    """Links in a group, otherwise the cards. Other sessions and runs show their own."""
     entries = list_shown_cards(session.state, session.key)
-    told = outbox.build_reply_row(session.key, build_reply(Notice(code="pending", args={"count": len(entries) + of_runs})), session.now)
+    count_row = outbox.build_reply_row(
+        session.key, build_reply(Notice(code="pending", args={"count": len(entries) + of_runs})), session.now
+    )
     also = (
         [outbox.build_reply_row(session.key, build_reply(Notice(code="lead-pending", args={"count": of_others})), session.now)]
         if of_others
         else []
     )
     if not entries:
-        return [told, *also] if of_runs else also or [told]
+        return [count_row, *also] if of_runs else also or [count_row]
     if not Address.parse(session.key).is_group:
-        return [told, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries), *also]
+        return [count_row, *(build_fresh_card_row(session.key, entry, session.now) for entry in entries), *also]
     refs = {entry.confirmation_id: await store.find_sent_ref(session.key, f"card:{entry.confirmation_id}") for entry in entries}
     linked = [entry for entry in entries if refs[entry.confirmation_id]][:MAX_LINKS]
     lines = [_build_line(entry, refs[entry.confirmation_id]) for entry in linked]
@@ -114,34 +97,27 @@ def _build_line(entry: Card, ref: str) -> CallLine:
 
 
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show every open card of the session again as a new message, so that a person whose click was lost can click again.
-
-    Raises StoreError.
-    """
+    """New messages replace lost clicks. Raises StoreError."""
     del tools
-    shown = [build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_shown_cards(session.state, session.key)]
+    card_rows = [
+        build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_shown_cards(session.state, session.key)
+    ]
     note = (
-        [outbox.build_reply_row(session.key, build_reply(Notice(code="cards-again", args={"count": len(shown)})), session.now)]
-        if shown
+        [outbox.build_reply_row(session.key, build_reply(Notice(code="cards-again", args={"count": len(card_rows)})), session.now)]
+        if card_rows
         else []
     )
-    await session.commit(actor="system", outbox=[*note, *shown], inbox_done=[row.id])
+    await session.commit(actor="system", outbox=[*note, *card_rows], inbox_done=[row.id])
 
 
 class CardRefresher:
-    """A periodic task that notices when the bot was down for longer than Telegram keeps button clicks, and has open cards shown again."""
+    """Notices downtime in which clicks were lost."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Keep the store; nothing is read yet."""
         self._store = store
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """If the bot was down for longer than `LOST_AFTER`, have every chat with open cards show them again.
-
-        For this it submits one input for each such chat. The worker calls this method every 20 seconds, so the time since the previous run
-        tells how long the bot was down. If the process crashes before the run is recorded, the next run submits inputs with the same ids,
-        so that each is handled only once. May raise StoreError.
-        """
+        """One input per chat after `LOST_AFTER`; repeated runs submit the same ids. Called every 20 seconds."""
         last = await self._store.get_value(_ALIVE)
         if last is not None and now - parse_iso(last) > LOST_AFTER:
             waiting_sessions = await self._find_waiting_sessions(now)
@@ -151,14 +127,12 @@ class CardRefresher:
         await self._store.set_value(_ALIVE, format_iso(now))
 
     async def _find_waiting_sessions(self, now: datetime) -> list[str]:
-        """Return the keys of the sessions with open cards that are shown in a messenger, found by the cards' expiry timers."""
         timers = await self._store.list_due_timers(now + _LONGEST, _MOST)
         waiting = {timer.session for timer in timers if timer.kind == confirmations.TIMER and timer.due_at > now}
         homes = {key: await self._find_home(key) for key in waiting}
         return sorted(key for key, home in homes.items() if Address.parse(home).is_messenger)
 
     async def _find_home(self, key: str) -> str:
-        """Return the session in whose chat the cards of the session `key` are shown: the home of a run, otherwise the session itself."""
         if not key.startswith(RUN):
             return key
         runs = await self._store.list_runs(RunFilter(run_id=key.removeprefix(RUN)))
@@ -166,33 +140,24 @@ class CardRefresher:
 
 
 EDIT = "edit"
-"""The kind of outbox rows that belong to an edit; their body is an `EditBody`."""
 PENDING_LIST = "waiting"
-"""The kind of the outbox row that lists the open cards of a group; its body is a `WaitingBody`."""
+"""Its body is a `WaitingBody`."""
 
 
 def build_fresh_card_row(session: str, entry: Card, now: datetime, *, leads: Literal["too", "not"] = "not") -> OutboxRow:
-    """Return the outbox row that shows the card as a new message at the end of the chat.
-
-    The earlier message loses its buttons and refers to the new one. `leads` says whether the copies of the card in the chats of leads
-    (heads of sales) are sent again too; they are not when a person lists their own cards, so that nobody else is notified.
-    """
+    """The earlier message loses its buttons. `leads`: also the copies of leads."""
     card_row = outbox.build_card_row(session, entry, now, anew=True)
     return replace(card_row, body={**card_row.body, "told": entry.told}) if leads == "too" and entry.told else card_row
 
 
 def build_picker_row(session: str, confirmation_id: str, fields: Sequence[EditableField], now: datetime) -> OutboxRow:
-    """Return the outbox row that asks the person which of these fields to change."""
     editable_fields = [EditableField(name=field.name, value=field.value) for field in fields]
     body = EditBody(what="fields", confirmation_id=confirmation_id, fields=editable_fields)
     return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
 
 def build_picker_result_row(session: str, confirmation_id: str, code: str, now: datetime, **args: str) -> OutboxRow:
-    """Return the outbox row that replaces the question "which field?" with the result of the edit.
-
-    `code` is the code of the message text, `args` its arguments.
-    """
+    """Replaces the question "which field?"."""
     body = EditBody(what="told", confirmation_id=confirmation_id, notice=Notice(code=code, args=args))
     return outbox.build_row(session, EDIT, body.to_json(), now, key=f"edit:{confirmation_id}")
 
@@ -200,10 +165,6 @@ def build_picker_result_row(session: str, confirmation_id: str, code: str, now: 
 def build_question_row(
     session: str, confirmation_id: str, field: EditableField, now: datetime, *, ask: int, objection: Notice | None, options: Sequence[str]
 ) -> OutboxRow:
-    """Return the outbox row that asks for the new value of the field.
-
-    `ask` is the number of the question. `objection` says what was wrong with the last answer, `options` are values that it may have meant.
-    """
     body = EditBody(
         what="value",
         confirmation_id=confirmation_id,

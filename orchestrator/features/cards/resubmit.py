@@ -1,7 +1,4 @@
-"""The button «Повторить» of a card: submits a request again if its call certainly did not run or nobody decided in time.
-
-The request goes through the gate with the parameters of the old card, and always gets a new card.
-"""
+"""«Повторить»: submits a request again whose call certainly did not run; it gets a new card."""
 
 from typing import Final
 
@@ -25,33 +22,29 @@ from state.stored import JsonObject
 
 OUTDATED: Final = Notice(code="card-outdated")
 _AGAIN: Final = "again:"
-"""The beginning of the slot of a request that is submitted as it was."""
 _FINAL_CODES: Final = frozenset(
     {"requester-gone", "no-access-any-more", "shadow-now", "card-outdated", "came-back-done", "came-back-unclear", COMPUTED_CHANGED}
 )
 
 
 def is_click(row: InboxRow) -> bool:
-    """Whether the input is a button click, which Telegram expects to be answered (with a toast)."""
+    """Telegram expects an answer, a toast."""
     return bool(row.body.get("callback_id"))
 
 
 def read_word(row: InboxRow, number: int) -> str:
-    """Return the n-th word (from 0) of the data of the clicked button, for example its action or an id; "" if there are fewer words."""
+    """Counted from 0; "" if there are fewer."""
     words = row.body.get("words") or ()
     return str(words[number]) if len(words) > number else ""
 
 
 def is_undo(entry: Card) -> bool:
-    """Whether the card asks to undo an earlier call. Such a card cannot be edited."""
+    """Such a card cannot be edited."""
     return str(entry.slot or "").startswith("undo:")
 
 
 def may_repeat(entry: Card) -> bool:
-    """Whether the card's request may be submitted again: its call certainly did not run, and another attempt may help.
-
-    An undo cannot be repeated here: the person clicks the undo button again, which first checks the present values of the records.
-    """
+    """The call certainly did not run. An undo has its own button, which checks the records."""
     if is_undo(entry):
         return False
     if entry.status == "expired":
@@ -61,10 +54,7 @@ def may_repeat(entry: Card) -> bool:
 
 
 async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click on "again" (with the card's id): submit the request again and show the new card. Raises StoreError.
-
-    A second click does not make another card but shows the one that the first click made.
-    """
+    """A second click shows the first one's card. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -79,12 +69,9 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def submit_again(
-    entry: Card, params: JsonObject, slot: str, actor: Actor, session: Session, tools: Tools, *, said: str = ""
+    entry: Card, params: JsonObject, slot: str, actor: Actor, session: Session, tools: Tools, *, words: str = ""
 ) -> Outcome | Pending:
-    """Submit the request of the card `entry` to the gate again, with the parameters `params`, and return the gate's result.
-
-    `slot` identifies the new call within its turn. `said` is the text in which the person gave a new value, "" if there is none.
-    """
+    """`slot` identifies the call within its turn; `words` are a new value, "" if none."""
     stored = await session.find_effect(entry.effect_id)
     ran = await check_repeated_request(stored, tools.gate.deps)
     if ran is not None:
@@ -96,8 +83,8 @@ async def submit_again(
     if stored is not None and call is None:  # the person who had asked was erased, and with them what the call was
         return Outcome(status="refused", effect_id=entry.effect_id, method=entry.method, reason=OUTDATED, detail="the call is erased")
     provenance = Provenance.model_validate({"message": None, **(entry.provenance or {})})  # cards of earlier versions know nothing of it
-    if said:
-        provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{said}".strip()})
+    if words:
+        provenance = provenance.model_copy(update={"person_text": f"{provenance.person_text}\n{words}".strip()})
     effect = Effect(
         kind=call.kind if call is not None else "bitrix",
         method=entry.method,
@@ -123,14 +110,13 @@ def _find_objection(entry: Card | None, actor: Actor) -> Notice | None:
 
 
 def build_current_card(entry: Card, session: Session, tools: Tools) -> OutboxRow:
-    """Return the outbox row that draws the card in its present state, with the undo button if undo is still possible."""
+    """With the undo button if possible."""
     deps, entries = tools.gate.deps, session.state.cards
     body = undo_policy.add_undo_status(entry, entries, now=session.now, deps=deps)
     return outbox.build_card_row(session.key, body, session.now)
 
 
 def describe_status(entry: Card) -> Notice:
-    """Return the message about a card that cannot be changed any more: its status, who decided and when."""
     if entry.status == "requested":
         return Notice(code="card-waits-already")
     who = entry.approved_by_name or entry.denied_by_name or ""
@@ -149,7 +135,7 @@ def _build_answer_rows(result: Outcome | Pending, row: InboxRow, session: Sessio
 
 
 def build_toast(row: InboxRow, notice: Notice, session: Session) -> OutboxRow:
-    """Return the outbox row that shows `notice` to the person: as a toast if the input is a button click, otherwise as a message."""
+    """A toast if the input is a click, otherwise a message."""
     if is_click(row):
         return outbox.build_toast_row(session.key, row.body["callback_id"], notice, session.now)
     return outbox.build_reply_row(session.key, build_reply(notice), session.now)

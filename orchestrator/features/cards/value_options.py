@@ -1,4 +1,4 @@
-"""Lists the values that can be chosen by a button when a field of a card is edited: stages, funnels, people, list values. Reads only."""
+"""Values to choose by a button when a card's field is edited. Reads only."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -19,13 +19,13 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import fold
 
 _MOST: Final = 12
-"""The most buttons under a question; what is not among them is typed."""
+"""Other values are typed."""
 _ANSWERS: Final = load_lexicon("card_fields")
 _WORDS: Final = {locale: _ANSWERS.read_table("flags", locale) for locale in ("ru", "en")}
 
 
 async def list_options(field: EditableField, place: FieldContext, actor: Actor, reference: Reference) -> Sequence[Option]:
-    """Return the values to choose from, without the one on the card; none for fields whose value is typed, and if the portal fails."""
+    """Without the one on the card; none if the portal fails."""
     present = place.call.written_fields[field.code]
     try:
         match field.kind:
@@ -51,17 +51,14 @@ async def list_options(field: EditableField, place: FieldContext, actor: Actor, 
 
 
 async def read_choice(words: str, field: EditableField, place: FieldContext, reference: Reference) -> Resolution:
-    """Return the entry of the field's list of values whose name the person wrote, in full or only the beginning of the name.
-
-    If not exactly one entry fits, the result is `Unresolved` with a message that names the entries. May raise BitrixError.
-    """
+    """`Unresolved` unless exactly one name begins so. May raise BitrixError."""
     known = await _load_choices(field.code, place, reference)
-    said = fold(words).strip(' .!«»"')
-    exact = [option for option in known if fold(option.label) == said]
-    options = exact or [option for option in known if said and fold(option.label).startswith(said)]
+    name = fold(words).strip(' .!«»"')
+    exact = [option for option in known if fold(option.label) == name]
+    options = exact or [option for option in known if name and fold(option.label).startswith(name)]
     if len(options) != 1:
-        listed = ", ".join(option.label for option in known[:_MOST])
-        return Unresolved(notice=Notice(code="edit-choose", args={"known": listed}), detail="no single value of the list")
+        labels = ", ".join(option.label for option in known[:_MOST])
+        return Unresolved(notice=Notice(code="edit-choose", args={"known": labels}), detail="no single value of the list")
     return Resolved(value=options[0].value, label=options[0].label, named_by_person=True)
 
 
@@ -75,10 +72,7 @@ async def _load_choices(code: str, place: FieldContext, reference: Reference) ->
 
 
 async def load_call_fields(call: Call, reference: Reference) -> Mapping[str, Field]:
-    """Return the descriptions of the fields that the call can write: the field's code as spelled in this call → description.
-
-    The result is empty if the kind of record has no list of fields, or if it cannot be read from the portal.
-    """
+    """By the code in this call; empty if it cannot be read."""
     kind = find_list_name(call) or call.entity
     try:
         return await reference.load_fields(kind) if kind else {}
@@ -94,7 +88,6 @@ def _list_flags(present: object, actor: Actor) -> list[Option]:
 
 
 def _list_previous(field: EditableField, place: FieldContext) -> frozenset[str]:
-    """Return the ids of the people who stand in the field before the call."""
     code = place.call.spec.stands_for.get(field.code, field.code)
     return frozenset(
         number for record in place.before.values() for number in fields.parse_ids(fields.find_value(record or {}, code, place.call.entity))
@@ -102,11 +95,7 @@ def _list_previous(field: EditableField, place: FieldContext) -> frozenset[str]:
 
 
 def _list_people(users: Mapping[int, User], previous: frozenset[str], actor: Actor) -> list[Option]:
-    """Return the employees to choose from: `actor`, then `previous`, then colleagues of the actor's departments, then all others.
-
-    `actor` is the person who edits the card, `previous` are the ids of the people who stand in the field before the call. Within each
-    group, the employees are sorted by name.
-    """
+    """`actor`, `previous`, colleagues, all others; each by name."""
     me = users.get(actor.bitrix_user_id or 0)
     near = _to_set(me.departments) if me is not None else frozenset()
 

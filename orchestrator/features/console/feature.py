@@ -1,4 +1,4 @@
-"""Registers the console feature: the command /console, and the inputs that record a login and who saved the policy."""
+"""The command /console, and the inputs that record a login and who saved the policy."""
 
 from functools import partial
 
@@ -9,7 +9,7 @@ from orchestrator.turns.feature import CommandSpec, Feature
 
 
 def build_feature(sign_link: handlers.SignLink | None) -> Feature:
-    """Return the feature; `sign_link` returns the address by which a person logs in, and is None if this installation has no console."""
+    """`sign_link` is None without a console."""
     menu = Notice(code="menu-console") if sign_link is not None else None
     return Feature(
         inbox={ConsoleLogin.KIND: handlers.record_login, PolicyFileSaved.KIND: handlers.record_policy},

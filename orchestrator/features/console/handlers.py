@@ -1,6 +1,6 @@
-"""Handles /console, which sends the person a link by which they log in to the console, and /console close, which logs them out everywhere.
+"""/console sends a link for logging in, /console close ends all logins.
 
-The link works once and for a few minutes. It is sent into the private chat alone: whoever opens it acts as that person.
+The link works once, and only in the private chat: whoever opens it acts as that person.
 """
 
 from collections.abc import Callable
@@ -25,30 +25,27 @@ _CLOSE: Final = frozenset({"close", "off", "stop"})
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools, *, sign_link: SignLink | None) -> None:
-    """Answer /console with a link, or close all sessions of the person's browsers. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     closes = Command.model_validate(row.body).args.strip().casefold() in _CLOSE
-    notice, asked = Notice(code="console-off"), []
+    notice, inputs = Notice(code="console-off"), []
     if sign_link is not None and session.key != actor.key:
         notice = Notice(code="console-private-only")
     elif sign_link is not None and closes:
-        notice, asked = Notice(code="console-closed"), [build_closing_row(f"{row.id}:close", actor, session.now)]
+        notice, inputs = Notice(code="console-closed"), [build_closing_row(f"{row.id}:close", actor, session.now)]
     elif sign_link is not None:
         notice = Notice(code="console-link", args={"url": sign_link(actor, session.now)})
     reply_row = outbox.build_reply_row(session.key, build_reply(notice), session.now)
-    await session.commit(actor=actor.key, inbox_new=asked, outbox=[reply_row], inbox_done=[row.id])
+    await session.commit(actor=actor.key, inbox_new=inputs, outbox=[reply_row], inbox_done=[row.id])
 
 
 def build_closing_row(source: str, actor: Actor, now: datetime) -> InboxRow:
-    """Return the input that sets the time before which all logins of the person have ended; it is stored once for each `source`."""
     change = PreferenceChange(preference=CONSOLE_SINCE, value=format_iso(now))
     return change.to_row(PEOPLE, source=source, actor=actor.model_dump(mode="json"), now=now)
 
 
 async def record_login(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Record that a browser was let in, and tell the person. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -59,7 +56,7 @@ async def record_login(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def record_policy(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Record who has saved the policy file, whatever rights they have by now: it is saved. Raises StoreError."""
+    """Whatever rights they have by now: it is saved."""
     actor = Actor.model_validate(row.actor)
     saved = PolicySaved(person=actor.key, name=actor.name, digest=PolicyFileSaved.model_validate(row.body).digest)
     await session.commit(saved, actor=actor.key, inbox_done=[row.id])

@@ -1,8 +1,6 @@
-"""Sends the morning digest and the evening summary; a person gets at most one message of each kind per day.
+"""Morning digest and evening summary, at most one of each per person and day.
 
-Each kind of message has one durable timer per person. The commit that sends a message also records in the journal for which day it was
-sent. So a second process, a restart, a new time zone or a changed preference cannot send it twice. Rights, preferences and time zone are
-read again when a timer is due.
+One commit sends a message and records its day, so no restart, process or changed preference repeats it.
 """
 
 import logging
@@ -35,43 +33,30 @@ log = logging.getLogger(__name__)
 
 What = Literal["digest", "evening"]
 Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
-"""A function that stores new inputs durably and starts to handle them."""
 
 TIMER: Final = "daily"
 PLAN: Final = "daily_plan"
 AGAIN: Final = timedelta(minutes=10)
-"""How long to wait before reading an unresponsive portal again, until it is too late for the day."""
 _HOURS: Final[Mapping[What, time]] = {"digest": MORNING, "evening": EVENING}
 _LEADING: Final = frozenset({"lead", "admin"})
 
 
 class DailyMessages:
-    """Sends the daily messages (digest and evening summary) and answers the command /today. One instance per process.
-
-    Its only state is the year for which it has logged a warning about missing holidays.
-    """
+    """One instance per process."""
 
     def __init__(self, agenda: ReadAgenda, people: People, workdays: Workdays) -> None:
-        """Keep the readers of a person's day, of people and of working days."""
         self._agenda = agenda
         self._people = people
         self._workdays = workdays
         self._lacking = 0
 
     async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set or delete the person's timers of the digest and the evening summary, as their present preferences say. Raises StoreError.
-
-        The person is the owner of this session, which is a private chat.
-        """
         actor = _find_owner(session, tools)
         timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the timer of a digest or a summary: send the message, and set the timer of the next working day in the same commit.
-
-        If the portal or the store cannot be read, set the timer for a later try instead. Raises StoreError.
-        """
+        """One commit sends the message and sets the next timer. Raises StoreError."""
         what = cast("What", row.body["what"])
         actor = _find_owner(session, tools)
         slot = self._find_slot(what, actor, session)
@@ -91,11 +76,7 @@ class DailyMessages:
             await self._finish(row, session, actor, DailySent(what=what, day=slot.day.toordinal()), body)
 
     async def _reschedule(self, row: InboxRow, session: Session, actor: Actor, what: What, *, slot: Slot, error: Exception) -> None:
-        """Set the timer for a later try, because building the message of kind `what`, due at `slot` (day and time), failed with `error`.
-
-        If the portal cannot be read and the day is too far gone for another try, tell the person that there is no message today, and set
-        the timer of the next working day.
-        """
+        """If it is too late for the day, the person is told."""
         log.warning("a daily message is put off: %s", error, extra={"action": "daily_put_off", "session": session.key})
         later = Slot(day=slot.day, at=session.now + AGAIN)
         if isinstance(error, BitrixError) and later.at >= slot.at + LATEST:
@@ -106,10 +87,7 @@ class DailyMessages:
         await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /today with the person's lists of the day. Raises StoreError.
-
-        In a group, the answer only tells the person to ask in their private chat. If the portal cannot be read, the answer says that.
-        """
+        """In a private chat only. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -142,11 +120,7 @@ class DailyMessages:
         )
 
     def _find_slot(self, what: What, actor: Actor | None, session: Session, *, last: int = 0) -> Slot | None:
-        """Return the day and time at which the message of kind `what` (digest or evening summary) is next due.
-
-        Return None for a person who does not want the message or has no right to it. `last` is the day (as an ordinal) for which it was
-        just sent.
-        """
+        """None if the person gets no such message. `last` is the ordinal of the day just sent."""
         if actor is None:
             return None
         wishes = to_daily_preferences(self._people.resolve_preferences(actor.key))
@@ -157,10 +131,7 @@ class DailyMessages:
         return find_next_slot(session.now, _HOURS[what], actor.time_zone, workdays=self._workdays, last=known)
 
     def _warn_of_missing_days(self, now: datetime) -> None:
-        """Log a warning, once for each year, if the holiday file does not list which days off were moved in that year.
-
-        Without that list, a digest may be sent on a day off.
-        """
+        """Without moved days off, a digest may come on a day off."""
         lacking = self._workdays.find_unlisted_year(now.date())
         if lacking and lacking != self._lacking:
             self._lacking = lacking
@@ -171,11 +142,7 @@ class DailyMessages:
             )
 
     def _list_team(self, actor: Actor) -> Sequence[int]:
-        """Return the portal user ids of the employees whose counts this person is shown; empty unless they are a lead or administrator.
-
-        A lead (head of sales) is shown the employees whose records they may see. If they may see all records, the result is all users of
-        this bot. The person themselves is left out.
-        """
+        """Empty unless the actor is a lead or administrator."""
         if actor.role not in _LEADING:
             return ()
         seen = find_visible_users(actor)
@@ -183,11 +150,7 @@ class DailyMessages:
         return sorted((users if seen is None else seen) - {actor.bitrix_user_id})
 
     def _build_timer(self, what: What, session: Session, slot: Slot | None) -> Timer:
-        """Return the person's timer for messages of kind `what` (digest or evening summary), due at `slot` (day and time).
-
-        There is only one timer of each kind. If `slot` is None, the returned timer is marked for deletion, so that committing it deletes
-        the stored timer.
-        """
+        """Marked for deletion if `slot` is None."""
         at: datetime = (
             session.now if slot is None else max(slot.at, session.now)
         )  # never in the past: a timer with the same due time would count as a duplicate
@@ -197,21 +160,14 @@ class DailyMessages:
 
 
 class DailyPlanner:
-    """A periodic task that finds the people whose preferences, role or time zone have changed, so that their timers are set again.
-
-    It keeps the values of its previous run in memory only.
-    """
+    """Finds whose timers must be set again. Remembers in memory only."""
 
     def __init__(self, people: People) -> None:
-        """Start as if nobody's timers were set, so that the first run sets the timers of all `people`."""
         self._people = people
         self._known: Mapping[str, object] = {}
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Submit an input for each person whose daily timers must be set again: everybody at the first run, later only who changed.
-
-        The worker calls this method every 20 seconds. Raises StoreError.
-        """
+        """Everybody at the first run. Raises StoreError."""
         present = {
             person.key: (to_daily_preferences(self._people.resolve_preferences(person.key)), person.time_zone, person.role)
             for person in self._people.list_people()
@@ -229,12 +185,10 @@ def _build_plan_row(key: str, now: datetime) -> InboxRow:
 
 
 def _find_owner(session: Session, tools: Tools) -> Actor | None:
-    """Return the person whose private chat this is, with their present rights; None if they have no access."""
     return tools.refresh_actor(Actor(key=session.key, name=session.key))
 
 
 def _explain_failure(error: BitrixError) -> Notice:
-    """Return why the lists of the day cannot be shown."""
     kind = find_error_kind(error.code, error.detail)
     if kind in CLOSED:
         return Notice(code="today-closed", args={"why": kind})

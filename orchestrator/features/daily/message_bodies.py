@@ -1,8 +1,4 @@
-"""Builds the bodies of daily messages: outbox rows of kind "daily" (digest, /today, evening summary) and "reminder".
-
-The evening summary is for a lead (head of sales). From the journal it lists which changes the bot made today for each person, which cards
-still wait, and which calls have an unknown outcome. Nothing is sent here.
-"""
+"""Bodies of daily messages and reminders."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
@@ -26,20 +22,16 @@ from state.model.card import Card
 from state.model.session_state import SessionState
 
 LINES: Final = 5
-"""How many changes of one person are listed; the rest are only counted."""
+"""More changes of one person are only counted."""
 OPEN: Final = 10
 _DAYS: Final = 7
-"""How many days back the journal is searched for chats with cards that may still wait."""
+"""Of the journal, for chats with waiting cards."""
 _DAY_MS: Final = 86_400_000
 _TRACES: Final = ("CallSucceeded", "OutcomeReconciled", "ConfirmationRequested", "CallStarted")
 
 
 def build_summary(store: Store, lead: Actor, everybody: Sequence[Actor], slot: Slot) -> DailyBody:
-    """Return the body of the evening summary for `lead`. May raise StoreError.
-
-    Of the changes, it lists those made so far on the day of `slot` (the day and time at which the summary is due). `everybody` are all
-    people who use this bot; the summary covers those whose records the lead may see.
-    """
+    """For those whose records the lead may see. May raise StoreError."""
     users = find_visible_users(lead)
     team = {actor.key: actor.name for actor in everybody if actor.key == lead.key or users is None or actor.bitrix_user_id in users}
     since = to_utc(slot.day, time.min, lead.time_zone)
@@ -70,20 +62,19 @@ def _scan_since(store: Store, milliseconds: int) -> Iterator[StoredEvent]:
 
 
 def _collect_changes(store: Store, events: Sequence[StoredEvent], team: Mapping[str, str]) -> dict[str, list[CallLine]]:
-    """Return the changes that the bot made for each person of `team`: person key → one line per call, oldest first."""
-    found: dict[str, dict[str, CallLine]] = {}
+    """By person key, oldest first."""
+    lines_by_person: dict[str, dict[str, CallLine]] = {}
     for effect_id in filter(None, map(_find_done_change, events)):
         effect = _read_effect(store, effect_id)
         if effect.call is not None and effect.call.kind == "bitrix" and effect.requested_by in team:
-            found.setdefault(effect.requested_by, {}).setdefault(effect_id, CallLine(named=effect.named, method=effect.call.method))
-    return {key: list(lines.values()) for key, lines in found.items()}
+            lines_by_person.setdefault(effect.requested_by, {}).setdefault(
+                effect_id, CallLine(named=effect.named, method=effect.call.method)
+            )
+    return {key: list(lines.values()) for key, lines in lines_by_person.items()}
 
 
 def _find_done_change(event: StoredEvent) -> str:
-    """Return the effect id of the write that this event proves to have happened; "" if the event proves none.
-
-    An effect is one call that the bot proposed. The proof is a success, or a later check of the portal with the verdict "done".
-    """
+    """Effect id of a success, or of a check with the verdict "done"; else ""."""
     if event.type == CallSucceeded.__name__ and (done := CallSucceeded.from_data(event.data)).call_class != "R":
         return done.effect_id
     if event.type == OutcomeReconciled.__name__ and (seen := OutcomeReconciled.from_data(event.data)).verdict == "done":
@@ -103,43 +94,33 @@ def _find_unknown(store: Store, state: SessionState, team: Mapping[str, str]) ->
 
 
 def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
-    """Return the line of the summary about a card that waits for a decision.
-
-    It contains only the heading of the card; the details are shown only to those who decide about it.
-    """
+    """Details are for those who decide."""
     preview = Preview.model_validate(entry.preview or {})
-    kept = preview.model_dump(include={"verb", "entity", "title", "url", "count"}, exclude_unset=True)
-    heading = Preview(**kept, items=[PreviewPart()] * len(preview.items), lines=())
+    fields = preview.model_dump(include={"verb", "entity", "title", "url", "count"}, exclude_unset=True)
+    heading = Preview(**fields, items=[PreviewPart()] * len(preview.items), lines=())
     return CallLine(who=team[entry.requested_by], preview=heading, method=entry.method, until=entry.expires_at)
 
 
 def _trim_lines(lines: Sequence[CallLine], most: int, **whose: str) -> CallGroup:
-    """Return a group with the first `most` lines, the number of all lines, and how many were left out.
-
-    For a group of one person's lines, the caller also passes the keyword `name`, the person's name, which the group shows.
-    """
+    """`whose` may be `name`."""
     return CallGroup(**whose, count=len(lines), lines=lines[:most], more=max(0, len(lines) - most))
 
 
 MAX_ROWS = {"digest": 10, "today": 30}
-"""How many rows of each list are shown; the count and sum of a list cover all rows."""
+"""Count and sum cover all rows."""
 
 
 def build_daily_row(session: str, body: DailyBody, now: datetime) -> OutboxRow:
-    """Return the outbox row with the body of a digest, an evening summary or an answer to /today."""
     return outbox.build_row(session, "daily", body.to_json(), now, key="")
 
 
 def build_reminder_row(session: str, body: ReminderBody, now: datetime, *, key: str) -> OutboxRow:
-    """Return the outbox row of a reminder; it edits the earlier message with the same `key` in place."""
+    """Edits the earlier message with the same `key`."""
     return outbox.build_row(session, "reminder", body.to_json(), now, key=key)
 
 
 def build_agenda_body(what: str, agenda: Agenda, day: date) -> DailyBody:
-    """Return the body of a digest (`what` = "digest") or of an answer to /today ("today").
-
-    Each list of the day is cut to `MAX_ROWS[what]` rows.
-    """
+    """`what` is "digest" or "today"."""
     most = MAX_ROWS[what]
     tables = [
         (notice, table.model_copy(update={"rows": table.rows[:most], "shown": min(most, len(table.rows))}))

@@ -1,7 +1,6 @@
-"""Reminders in a person's private chat: set, send, move, drop and list them. Each step commits an event and a durable timer together.
+"""Reminders in a private chat. Each step commits an event and a durable timer together.
 
-To set a reminder, the model proposes an effect of kind `schedule`. If the gate (which decides about each proposed effect) allows it, a
-performer stores the inbox row that is handled here. Nothing else sets reminders.
+The gate allows an effect of kind `schedule`, whose performer stores the row handled here.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -28,7 +27,7 @@ SET: Final = "reminder_set"
 PRESS: Final = "reminder"
 CHANGED: Final = "reminder_changed"
 LATE: Final = timedelta(minutes=1)
-"""A reminder that is sent later than this says so: the bot was not running when it was due."""
+"""A reminder sent later says so."""
 HOUR: Final = timedelta(hours=1)
 MAX_LISTED: Final = 20
 
@@ -36,17 +35,11 @@ _ANSWERS: Final = {"dropped": "toast-reminder-dropped", "moved": "toast-reminder
 
 
 class Reminders:
-    """Handles all inputs about reminders: setting, timers, buttons and the command /reminders. Has no state of its own."""
-
     def __init__(self, url_of: BuildUrl) -> None:
-        """Keep `url_of`, the function that builds the link to a record."""
         self._url_of = url_of
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Set a reminder that the gate has allowed, and show its time to the person. Raises StoreError.
-
-        A reminder that is set already is not set again.
-        """
+        """Once. Raises StoreError."""
         event, actor = ReminderSet.from_data(row.body), _find_owner(session, tools)
         if actor is None or event.effect_id in list_reminders(session.state):
             await session.commit(actor="system", inbox_done=[row.id])
@@ -58,10 +51,7 @@ class Reminders:
         )
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle the timer of a reminder: send the reminder once. Raises StoreError.
-
-        A person who has lost access gets nothing. If the reminder was moved meanwhile, the timer is set to the new time.
-        """
+        """Once, unless it was moved or access is lost. Raises StoreError."""
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
         if entry is None or actor is None or entry.status != "waits":
@@ -76,10 +66,7 @@ class Reminders:
         await session.commit(event, actor="system", outbox=[outbox_row], timers=[_build_timer(known, None, session)], inbox_done=[row.id])
 
     async def apply_button(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a click on a button of a reminder: remind again in an hour or tomorrow morning, or drop the reminder.
-
-        Raises StoreError.
-        """
+        """In an hour, tomorrow morning, or never. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -97,10 +84,7 @@ class Reminders:
             await self._commit_change(row, session, actor, ReminderMoved(effect_id=known, due_ts=due_ts), entry=entry, due_ts=due_ts)
 
     async def apply_change(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Move or remove a reminder as the gate has allowed, and tell the person. Raises StoreError.
-
-        Nothing is done for a reminder that is gone meanwhile, and for a person who has lost access.
-        """
+        """Nothing for a reminder that is gone. Raises StoreError."""
         known, due_ts = str(row.body["reminder"]), row.body["due_ts"]
         entry, actor = list_reminders(session.state).get(known), _find_owner(session, tools)
         if entry is None or actor is None:
@@ -110,10 +94,7 @@ class Reminders:
         await self._commit_change(row, session, actor, event, entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Answer the command /reminders: list the waiting reminders, the earliest first, each with a button. Raises StoreError.
-
-        In a group, the answer only tells the person to ask in their private chat.
-        """
+        """In a private chat only. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -134,10 +115,7 @@ class Reminders:
         entry: Reminder,
         due_ts: int | None,
     ) -> None:
-        """Commit a click that moves or drops a reminder: the event, the timer, the updated message, and the toast that answers the click.
-
-        `due_ts` is the new time in seconds since 1970, None if the reminder was dropped.
-        """
+        """`due_ts` is in seconds since 1970, None if dropped."""
         known, what = event.effect_id, "dropped" if due_ts is None else "moved"
         reminder = entry if due_ts is None else entry.with_values(due_ts=due_ts)
         outbox_rows = [
@@ -147,12 +125,7 @@ class Reminders:
         await session.commit(event, actor=actor.key, outbox=outbox_rows, timers=[_build_timer(known, due_ts, session)], inbox_done=[row.id])
 
     def _build_row(self, known: str, entry: Reminder, session: Session, actor: Actor, *, what: str, place: str = "") -> OutboxRow:
-        """Return the outbox row that shows the reminder `entry` (`known` is its effect id, `what` says what happened to it).
-
-        If the reminder was just set or is due, `place` is "" and the row is a new message. After a click on a button of a reminder, `place`
-        identifies the message with the button, and the row edits this message. After a click in the list of reminders, `place` is "list",
-        and the row is a new message.
-        """
+        """`place` is the message to edit; "" or "list" for a new one."""
         place = place or f"{what[0]}{entry.due_ts}"
         body = ReminderBody(what=what, **self._build_item(known, entry, session, actor).to_json(), place=place)
         return build_reminder_row(session.key, body, session.now, key=f"reminder:{known}:{place}" if place != "list" else "")
@@ -170,7 +143,7 @@ class Reminders:
 
 
 def _build_toast(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """Return the toast that answers the click; empty if the input was not a click."""
+    """Empty if the input was not a click."""
     callback = str(row.body.get("callback_id") or "")
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
@@ -188,9 +161,6 @@ def _find_tomorrow_morning(now: datetime, zone: str) -> datetime:
 
 
 def _build_timer(known: str, due_ts: int | None, session: Session) -> Timer:
-    """Return the only timer of the reminder `known`; if `due_ts` is None, it is marked for deletion, so that committing it deletes it.
-
-    The timer contains only the reminder's id, none of the person's words.
-    """
+    """Has no words of the person. Deleted if `due_ts` is None."""
     at = session.now if due_ts is None else datetime.fromtimestamp(due_ts, UTC)
     return Timer(id=f"{TIMER}:{known}", due_at=at, session=session.key, kind=TIMER, body={"reminder": known}, delete=due_ts is None)

@@ -1,4 +1,4 @@
-"""Tells leads (heads of sales) and administrators, each in their own chat, that a version of a definition was published, and by whom."""
+"""Tells leads and administrators that a version of a definition was published, and by whom."""
 
 from functools import partial
 
@@ -13,12 +13,12 @@ from state.journal.store import InboxRow
 
 
 def build_feature(staff: Staff | None) -> Feature:
-    """Return the feature; `staff` is the access list, without which nobody is told."""
+    """Without `staff` nobody is told."""
     return Feature(inbox={DefinitionNews.KIND: partial(tell_leads, staff=staff)})
 
 
 async def tell_leads(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff | None) -> None:
-    """Tell every lead and administrator but the one who published it. Raises StoreError."""
+    """Not the one who published it. Raises StoreError."""
     news, by = DefinitionNews.model_validate(row.body), Actor.model_validate(row.actor)
     args = {
         "kind": news.definition_kind,

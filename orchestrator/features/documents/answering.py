@@ -1,5 +1,3 @@
-"""What the inputs about documents have in common: who may give them, and how they are answered."""
-
 from collections.abc import Sequence
 from typing import Final
 
@@ -13,14 +11,11 @@ from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.journal.store import InboxRow, Timer
 
 PRESS: Final = "docs"
-"""The first word of the buttons.
-
-("docs", "do" or "no", id of an offer), ("docs", "ask", mark of a listed document), ("docs", "page", number, id of a list).
-"""
+"""Words of buttons: ("docs", "do" or "no", offer), ("docs", "ask", mark of a document), ("docs", "page", number, list)."""
 
 
 async def require_administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the sender of the input if they are an administrator now; otherwise tell them who may do this, and return None."""
+    """None, after telling them, for everybody else."""
     actor = await admit_actor(row, session, tools)
     if actor is None or actor.role == "admin":
         return actor
@@ -38,7 +33,7 @@ async def answer(
     toast: str = "toast-doing",
     timers: Sequence[Timer] = (),
 ) -> None:
-    """End the input with a message, or with a toast alone. The message replaces the earlier one that has this key."""
+    """The message replaces the earlier one with `key`; None is a toast alone."""
     click_toasts = build_click_toasts(row, session, Notice(code=toast)) if row.kind == FeatureClick.KIND else []
     if reply is not None:
         click_toasts.append(outbox.build_reply_row(session.key, reply, session.now, key=key or f"docs:{row.id}"))

@@ -1,4 +1,4 @@
-"""Registers /docs, the files that are sent to the bot, and the buttons under both."""
+"""/docs, and files that are sent to the bot."""
 
 from functools import partial
 
@@ -11,7 +11,7 @@ from orchestrator.turns.feature import CommandSpec, Feature, Files
 
 
 def build_feature(shelf: DocumentShelf | None, files: Files | None) -> Feature:
-    """Return the feature. Without a `shelf` it says that documents are kept elsewhere; without `files` nothing can be sent."""
+    """Without `shelf` documents are kept elsewhere; without `files` nothing can be sent."""
     taker = orders.OrderTaker(shelf, files)
     return Feature(
         inbox={SentDocument.KIND: partial(handlers.offer_document, shelf=shelf), DocumentOrder.KIND: taker.take},

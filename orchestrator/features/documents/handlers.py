@@ -1,6 +1,6 @@
-"""Handles a file that is sent to the bot, and the presses on the buttons of questions about documents.
+"""A sent file, and presses on buttons about documents.
 
-A file becomes a document only after a press: whoever forwards a letter to the bot did not mean that everybody should read it.
+A file becomes a document only after a press: forwarding a letter does not mean that everybody should read it.
 """
 
 from dataclasses import replace
@@ -26,7 +26,6 @@ from state.journal.store import InboxRow, OutboxRow, Timer
 from state.stored import convert
 
 LARGEST: Final = 20 * MEGABYTE
-"""The largest file that Telegram gives to a bot, in bytes."""
 KNOWN: Final = frozenset({".md", ".markdown", ".txt", ".text", ".pdf", ".docx", ".xlsx", ".xlsm", ".html", ".htm"})
 _TOASTS: Final[dict[OfferState, str]] = {
     "ordered": "toast-already",
@@ -34,18 +33,17 @@ _TOASTS: Final[dict[OfferState, str]] = {
     "failed": "docs-toast-failed",
     "refused": "docs-toast-refused",
 }
-"""What a press on an offer is answered that is not open any more."""
+"""Answers to a press on an offer that is over."""
 
 
 class _Asked(NamedTuple):
-    """A message about a sent file, and the offer that it makes; none if the file cannot become a document."""
+    """Without an offer the file cannot become a document."""
 
     row: OutboxRow
     timers: list[Timer]
 
 
 async def offer_document(row: InboxRow, session: Session, tools: Tools, *, shelf: DocumentShelf | None) -> None:
-    """Ask an administrator whether the file becomes a document, and tell everybody else who may do that."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -71,33 +69,30 @@ async def offer_document(row: InboxRow, session: Session, tools: Tools, *, shelf
 async def _ask_for_folder(
     sent: SentDocument, folder: str, row: InboxRow, session: Session, tools: Tools, shelf: DocumentShelf
 ) -> tuple[list[OutboxRow], list[Timer]]:
-    """Return the question about a sent file, and about the files of its album whose folder only this file's caption names."""
+    """Also about files of its album that have no caption."""
     album = await load_album(tools.store, session, sent.album) if sent.album else Album(id="")
     offer = Offer(id=build_offer_id(), what="add", path="", name=sent.name, size=sent.size, file_id=sent.file_id, message=f"docs:{row.id}")
     outbox_rows: list[OutboxRow] = []
     timers: list[Timer] = []
-    asked = await _ask(offer, folder or album.folder, session, shelf)
+    question = await _ask(offer, folder or album.folder, session, shelf)
     if folder and not album.folder:
         album, outbox_rows, timers = await _move_album(replace(album, folder=folder), session, tools, shelf)
     if not folder:
         album = replace(album, offers=(*album.offers, offer.id))
-    timers += [*asked.timers, *([keep(album, session)] if album.id else [])]
-    return [*outbox_rows, asked.row], timers
+    timers += [*question.timers, *([keep(album, session)] if album.id else [])]
+    return [*outbox_rows, question.row], timers
 
 
 async def _move_album(album: Album, session: Session, tools: Tools, shelf: DocumentShelf) -> tuple[Album, list[OutboxRow], list[Timer]]:
-    """Ask anew, in the same messages, about the files of an album that came before the caption. What was pressed already stays.
-
-    They are new offers: a press on what was shown before must not put the file elsewhere.
-    """
+    """New offers replace the open ones: an old press must not put the file elsewhere."""
     outbox_rows: list[OutboxRow] = []
     timers: list[Timer] = []
     for offer_id in album.offers:
         offer = await load_offer(tools.store, session, offer_id)
         if offer is not None and offer.state == "open":
-            asked = await _ask(replace(offer, id=build_offer_id()), album.folder, session, shelf)
-            outbox_rows.append(asked.row)
-            timers += [end_offer(offer, session), *asked.timers]
+            question = await _ask(replace(offer, id=build_offer_id()), album.folder, session, shelf)
+            outbox_rows.append(question.row)
+            timers += [end_offer(offer, session), *question.timers]
     return replace(album, offers=()), outbox_rows, timers
 
 
@@ -111,29 +106,29 @@ async def _find_folder(caption: str, shelf: DocumentShelf | None) -> str | None:
 
 
 async def _ask(offer: Offer, folder: str, session: Session, shelf: DocumentShelf) -> _Asked:
-    """Return the question whether the file becomes a document, or why it cannot."""
+    """Or why the file cannot become a document."""
     built = await _build_question(offer, folder, shelf)
     reply, timers = (built, []) if isinstance(built, Reply) else (_build_reply(*built), [keep(built[0], session)])
     return _Asked(outbox.build_reply_row(session.key, reply, session.now, key=offer.message), timers)
 
 
 async def _build_question(offer: Offer, folder: str, shelf: DocumentShelf) -> tuple[Offer, Notice] | Reply:
-    shown = {"name": shorten(offer.name), **measure(offer.size)}
+    args = {"name": shorten(offer.name), **measure(offer.size)}
     if PurePosixPath(offer.name).suffix.lower() not in KNOWN:
-        return build_reply(Notice(code="docs-kind-unknown", args=shown))
+        return build_reply(Notice(code="docs-kind-unknown", args=args))
     if offer.size > LARGEST:
-        return build_reply(Notice(code="docs-too-large", args={**shown, "most": LARGEST // MEGABYTE}))
+        return build_reply(Notice(code="docs-too-large", args={**args, "most": LARGEST // MEGABYTE}))
     try:
         (name,) = parse_path(offer.name)  # the folder is there and has its own spelling
     except (PathRefused, ValueError):
-        return build_reply(Notice(code="docs-name-unfit", args=shown))
+        return build_reply(Notice(code="docs-name-unfit", args=args))
     path = f"{folder}/{name}" if folder else name
     there = await shelf.find_document(path)
     if there is not None and not there.is_file:
         return build_reply(Notice(code="docs-name-taken", args={"path": there.path}))
     path, stamp = (there.path, there.stamp) if there is not None else (path, "")
     readers = describe_readers(await shelf.find_readers(path))
-    question = Notice(code="docs-replace" if stamp else "docs-add", args={**shown, "path": path, "readers": readers.model_dump()})
+    question = Notice(code="docs-replace" if stamp else "docs-add", args={**args, "path": path, "readers": readers.model_dump()})
     return replace(offer, path=path, stamp=stamp, readers=readers.code), question
 
 
@@ -144,18 +139,18 @@ def _build_reply(offer: Offer, question: Notice) -> Reply:
 
 
 async def take_press(row: InboxRow, session: Session, tools: Tools, *, shelf: DocumentShelf | None) -> None:
-    """Do what the pressed button offers, once: a press on an offer that is over says what came of it, and changes nothing."""
+    """A press on an offer that is over changes nothing."""
     actor = await require_administrator(row, session, tools)
     if actor is None:
         return
-    _, verb, told, more, *_ = (*FeatureClick.model_validate(row.body).words, "", "", "")
+    _, verb, subject, more, *_ = (*FeatureClick.model_validate(row.body).words, "", "", "")
     match verb:
         case "ask" if shelf is not None:
-            await ask_to_remove(told, row, actor, session, shelf)
+            await ask_to_remove(subject, row, actor, session, shelf)
         case "page" if shelf is not None:
-            await show_page(told, more, row, actor, session, tools, shelf)
+            await show_page(subject, more, row, actor, session, tools, shelf)
         case "do" | "no" if shelf is not None:
-            await _take_answer(verb, told, row, actor, session, tools)
+            await _take_answer(verb, subject, row, actor, session, tools)
         case _:
             await answer(None, row, actor, session, toast="docs-toast-old")
 
@@ -188,7 +183,7 @@ def _build_order(offer: Offer, actor: Actor, session: Session) -> InboxRow:
 
 
 def _restate(row: InboxRow, sent: SentDocument) -> InboxRow:
-    """Return the input that the message is beside its file. It is the same one each time, so that a crash does not double it."""
+    """Always the same input, so that a crash does not double it."""
     fresh = uuid5(UUID_NAMESPACE, f"{row.id}/instead").hex
     return replace(
         row, id=fresh, source=f"{row.source}:instead", lane=sent.instead_lane, kind=sent.instead_kind, body=dict(sent.instead), attempts=0

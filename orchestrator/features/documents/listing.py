@@ -1,6 +1,6 @@
-"""Handles /docs, the pages of the list, and the buttons that ask whether a document is to be removed.
+"""/docs and its pages.
 
-A button of the list names the document by a hash of its path and its stamp, so that it means exactly the one that was listed.
+A button names a document by a hash of path and stamp: exactly the one that was listed.
 """
 
 import hashlib
@@ -20,14 +20,13 @@ from orchestrator.turns.feature import Tools
 from state.journal.store import InboxRow
 
 LISTED: Final = 10
-"""How many documents a page has."""
 _WANTED: Final = 100
 _MARK: Final = 16
 _DIGITS: Final = 6
 
 
 async def list_documents(row: InboxRow, session: Session, tools: Tools, *, shelf: DocumentShelf | None) -> None:
-    """Show the documents, or those whose path holds what was typed after the command, each with a button that removes it."""
+    """All, or those whose path holds the typed words."""
     actor = await require_administrator(row, session, tools)
     if actor is None:
         return
@@ -37,8 +36,8 @@ async def list_documents(row: InboxRow, session: Session, tools: Tools, *, shelf
     if shelf is None:
         await answer(build_reply(Notice(code="docs-elsewhere")), row, actor, session)
         return
-    wanted = " ".join(Command.model_validate(row.body).args.split())[:_WANTED]
-    listing = Listing(id=build_offer_id(), wanted=wanted)
+    query = " ".join(Command.model_validate(row.body).args.split())[:_WANTED]
+    listing = Listing(id=build_offer_id(), wanted=query)
     try:
         reply = await _build_page(listing, 0, actor, shelf)
     except ShelfFailed as error:
@@ -49,7 +48,7 @@ async def list_documents(row: InboxRow, session: Session, tools: Tools, *, shelf
 async def show_page(
     number: str, listing_id: str, row: InboxRow, actor: Actor, session: Session, tools: Tools, shelf: DocumentShelf
 ) -> None:
-    """Show another page of a list in its message. The page is counted from 0, and the last one stands for a number that is too large."""
+    """Counted from 0; the last page stands for a number that is too large."""
     listing = await load_listing(tools.store, session, listing_id)
     if listing is None or not number.isdecimal() or len(number) > _DIGITS:
         await answer(None, row, actor, session, toast="docs-toast-old")
@@ -63,7 +62,7 @@ async def show_page(
 
 
 async def ask_to_remove(mark: str, row: InboxRow, actor: Actor, session: Session, shelf: DocumentShelf) -> None:
-    """Ask whether the document with this mark is to be removed. Each question is an offer of its own, which one answer ends."""
+    """Each question is an offer of its own, which one answer ends."""
     try:
         document = next((one for one in await shelf.list_documents() if one.is_file and _build_mark(one) == mark), None)
     except ShelfFailed as error:
@@ -100,7 +99,6 @@ def _build_removals(shelf_documents: Sequence[ShelfDocument]) -> list[Action]:
 
 
 def _build_turns(listing: Listing, page: int, pages: int) -> list[Action]:
-    """Return the buttons that lead to the pages before and after this one."""
     turns = [("docs-button-back", page - 1), ("docs-button-on", page + 1)]
     return [
         Action(words=(PRESS, "page", str(number), listing.id), label=Notice(code=code)) for code, number in turns if 0 <= number < pages

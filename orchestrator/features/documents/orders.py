@@ -1,4 +1,4 @@
-"""Carries out the orders to add a document and to remove one, each once, and tells what came of it."""
+"""Adds and removes documents, each once."""
 
 import hashlib
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 class _Outcome(NamedTuple):
-    """What came of an order: what the person reads, what the offer is now, and what the journal notes if this order changed something."""
+    """The journal notes an event only if this order changed something."""
 
     told: Notice
     state: OfferState
@@ -36,8 +36,6 @@ class _Outcome(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    """An order that is carried out now."""
-
     body: DocumentOrder
     row: InboxRow
     actor: Actor
@@ -46,17 +44,11 @@ class _Order:
 
 
 class OrderTaker:
-    """Carries out orders on one folder of documents."""
-
     def __init__(self, shelf: DocumentShelf | None, files: Files | None) -> None:
-        """Change `shelf`, and download with `files`."""
         self._shelf, self._files = shelf, files
 
     async def take(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Carry out the order if the person still is an administrator. After a crash it is carried out again and changes nothing more.
-
-        If it failed in a way that may pass, the offer is open again, and the answer has its button.
-        """
+        """After a crash it changes nothing more. What may pass leaves the offer open, with a button."""
         actor = await admit_actor(row, session, tools)
         body = DocumentOrder.model_validate(row.body)
         offer = await load_offer(tools.store, session, body.offer)
@@ -138,26 +130,23 @@ class OrderTaker:
         return _Outcome(Notice(code="docs-removed", args={"path": path}), "done", event)
 
     async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Tell the person that the order was not carried out, because each attempt ended the process."""
+        """Each attempt ended the process."""
         order = DocumentOrder.model_validate(row.body)
         offer = await load_offer(tools.store, session, order.offer)
-        told = build_reply(Notice(code="docs-given-up", args={"path": order.path}))
-        reply = outbox.build_reply_row(session.key, told, session.now)
+        body = build_reply(Notice(code="docs-given-up", args={"path": order.path}))
+        reply = outbox.build_reply_row(session.key, body, session.now)
         await session.commit(actor=row.actor_key, outbox=[reply], timers=_settle(offer, "failed", session))
 
 
 def _settle(offer: Offer | None, state: OfferState, session: Session) -> list[Timer]:
-    """Return the change that notes what came of the order of an offer. An offer that is open again can be ordered once more."""
+    """An offer that is open again can be ordered once more."""
     if offer is None or offer.state != "ordered":
         return []
     return [keep(replace(offer, state=state, tries=offer.tries + 1), session)]
 
 
 async def _was_done_before(order: _Order) -> bool:
-    """Return whether an attempt at this order, which ended before it was noted, made what is there now.
-
-    Otherwise somebody else did it, who must be the one whom the journal names.
-    """
+    """An attempt that was not noted made what is there now; otherwise the journal names somebody else."""
     if order.row.attempts <= 1:
         return False
     others = await order.store.scan((DocumentChanged.__name__,), order.row.id)
@@ -165,7 +154,7 @@ async def _was_done_before(order: _Order) -> bool:
 
 
 async def _may_be_done(order: _Order) -> bool:
-    """Return whether an earlier attempt may have stored the document: something stands there that the question did not show."""
+    """Something stands there that the question did not show."""
     if order.row.attempts <= 1:
         return False
     document = await order.shelf.find_document(order.body.path)
@@ -173,7 +162,7 @@ async def _may_be_done(order: _Order) -> bool:
 
 
 async def _wait_until_read(order: _Order) -> ShelfDocument | None:
-    """Return the document after it was read. The change is made: what fails now must not be told as if it were not."""
+    """The change is made: a failure now must not be told as if it were not."""
     try:
         return await order.shelf.wait_until_read(order.body.path)
     except ShelfFailed as error:

@@ -1,5 +1,3 @@
-"""Puts documents into words: their lines in a list, their sizes, who may read them, and why the folder cannot be used."""
-
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,17 +8,15 @@ from orchestrator.domain.shelf import ShelfDocument, ShelfFailed
 MEGABYTE: Final = 1024 * 1024
 _ON_BUTTON: Final = 60
 _IN_LINE: Final = 100
-"""Characters of a path and of a reason in a list, so that a page fits into one message of 4,096."""
+"""So that a page fits into one message of 4,096 characters."""
 _ROLES: Final = ("admin", "lead", "manager")
 
 
 def build_failure(error: ShelfFailed) -> Notice:
-    """Return the sentence about a folder that cannot be used."""
     return Notice(code="docs-failed", args={"reason": error.reason[:200]})
 
 
 def describe_document(shelf_document: ShelfDocument, actor: Actor) -> Notice:
-    """Return the line about a document: its path, size, whether people can ask it, and who."""
     reason = shelf_document.reasons.get(actor.locale, "")
     args = {
         "path": shorten(shelf_document.path, _IN_LINE),
@@ -33,7 +29,6 @@ def describe_document(shelf_document: ShelfDocument, actor: Actor) -> Notice:
 
 
 def describe_readers(readers: frozenset[str] | None) -> Notice:
-    """Return who may read a document, in words."""
     if readers is None:
         return Notice(code="docs-readers-everybody")
     known: Sequence[str] = [role for role in _ROLES if role in readers]
@@ -41,12 +36,12 @@ def describe_readers(readers: frozenset[str] | None) -> Notice:
 
 
 def measure(size: int) -> dict[str, object]:
-    """Return a size in bytes as people write it: {size, unit}, in whole kilobytes or in megabytes with one decimal."""
+    """{size, unit}, in whole kilobytes or in megabytes with one decimal."""
     if size < MEGABYTE:
         return {"size": max(1, round(size / 1024)), "unit": "kb"}
     return {"size": round(size / MEGABYTE, 1), "unit": "mb"}
 
 
 def shorten(path: str, longest: int = _ON_BUTTON) -> str:
-    """Return a path that fits on a button or into a line: the end of a long one."""
+    """The end stays."""
     return path if len(path) <= longest else "…" + path[-longest + 1 :]

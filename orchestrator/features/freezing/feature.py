@@ -1,4 +1,4 @@
-"""Registers the freezing feature: /freeze (stop all writes), /unfreeze (allow them again) with its button, and news to administrators."""
+"""/freeze, /unfreeze with its button, and news to administrators."""
 
 from functools import partial
 
@@ -10,10 +10,7 @@ from orchestrator.turns.feature import CommandSpec, Feature
 
 
 def build_feature(switch: FreezeSwitch, staff: Staff | None = None) -> Feature:
-    """Return the freezing feature with its commands, button and input.
-
-    `staff` is the access list. Without it, administrators are not told when somebody else freezes or releases writes.
-    """
+    """Without `staff` administrators are not told."""
     return Feature(
         inbox={freeze_switch.NEWS_KIND: partial(freeze_switch.tell_administrators, staff=staff)} if staff is not None else {},
         commands={"freeze": partial(handlers.freeze, switch=switch), "unfreeze": partial(handlers.ask_unfreeze, switch=switch)},

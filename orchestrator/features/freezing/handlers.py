@@ -1,8 +1,4 @@
-"""Handles /freeze, /unfreeze and the button that /unfreeze shows: an administrator stops all writes to the portal, or allows them again.
-
-The command /freeze works at once. The command /unfreeze shows a button that must be clicked; it releases only the freeze that stopped
-writes when the button was shown.
-"""
+"""/freeze works at once; /unfreeze shows a button for the present freeze only."""
 
 from typing import Final
 
@@ -24,7 +20,6 @@ PRESS: Final = "unfreeze"
 
 
 async def freeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the command /freeze [reason]: stop all writes and confirm it to the administrator. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -35,7 +30,6 @@ async def freeze(row: InboxRow, session: Session, tools: Tools, *, switch: Freez
 
 
 async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the command /unfreeze: show the freeze that stops all writes now, and the button that releases it. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -49,10 +43,7 @@ async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch:
 
 
 async def release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Handle the click on "unfreeze" (with the number of a freeze): allow writes again if that freeze is still in force.
-
-    Raises StoreError.
-    """
+    """Only the freeze of the button. Raises StoreError."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return
@@ -68,7 +59,7 @@ async def release(row: InboxRow, session: Session, tools: Tools, *, switch: Free
 
 
 async def _require_administrator(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the sender of the input if they are an administrator now; otherwise tell them that they may not do this, and return None."""
+    """None, after telling them, for everybody else."""
     actor = await admit_actor(row, session, tools)
     if actor is None or actor.role == "admin":
         return actor

@@ -1,7 +1,4 @@
-"""Handles the command /history and its buttons. They only read, so they work even while the bot may not write.
-
-The person's rights to the record are checked again for every page.
-"""
+"""/history and its buttons. They only read, so they work during a freeze. Rights are checked for every page."""
 
 from typing import Final
 
@@ -26,55 +23,46 @@ _WORDS: Final = 4
 
 
 class History:
-    """Handles the command /history and the clicks on the buttons of its pages."""
-
     async def show_first_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle /history: show the first page of a record's history. Raises StoreError.
-
-        The argument is a number or a name ("/history 481", "/history Ромашка"); without one, the record that the conversation is about is
-        shown.
-        """
+        """By default of the conversation's record. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        said = str(row.body.get("args") or "")
+        words = str(row.body.get("args") or "")
         screen = row.id[-12:]
         target: str | Reply | Notice = (
-            parse_record_reference(said, tools.gate.deps.catalogue) if said.strip() else find_current_record(session.state)
+            parse_record_reference(words, tools.gate.deps.catalogue) if words.strip() else find_current_record(session.state)
         )
         if not target:
-            target = await self._find_by_name(said, actor, session, tools, screen=screen)
-        told = await self._build_page(target, 0, actor, session, tools=tools, screen=screen) if isinstance(target, str) else target
-        reply = build_reply(told) if isinstance(told, Notice) else told
+            target = await self._find_by_name(words, actor, session, tools, screen=screen)
+        page = await self._build_page(target, 0, actor, session, tools=tools, screen=screen) if isinstance(target, str) else target
+        reply = build_reply(page) if isinstance(page, Notice) else page
         outbox_row = outbox.build_reply_row(session.key, reply, session.now) if isinstance(reply, Reply) else reply
         await session.commit(actor=actor.key, outbox=[outbox_row], inbox_done=[row.id])
 
     async def show_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a click on a page button: show that page in the same message. Raises StoreError."""
+        """Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
         words: list[str] = list(row.body.get("words") or ())
         target = parse_record_reference(words[1].replace(".", ":"), tools.gate.deps.catalogue) if len(words) == _WORDS else ""
         page = int(words[2]) if len(words) == _WORDS and words[2].isdecimal() and len(words[2]) <= _WORDS else 0
-        told: OutboxRow | Notice = Notice(code="history-which")
+        body: OutboxRow | Notice = Notice(code="history-which")
         if target:
-            told = await self._build_page(target, page, actor, session, tools=tools, screen=words[3])
+            body = await self._build_page(target, page, actor, session, tools=tools, screen=words[3])
         callback = str(row.body.get("callback_id") or "")
-        toast = told if isinstance(told, Notice) else Notice(code="history-turned", args={"page": page + 1})
+        toast = body if isinstance(body, Notice) else Notice(code="history-turned", args={"page": page + 1})
         rows = [outbox.build_toast_row(session.key, callback, toast, session.now)] if callback else []
-        rows += [told] if isinstance(told, OutboxRow) else []
+        rows += [body] if isinstance(body, OutboxRow) else []
         await session.commit(actor=actor.key, outbox=rows, inbox_done=[row.id])
 
-    async def _find_by_name(self, said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply | Notice:
-        """Return the record with the name `said`, as a text such as "deal:481"; otherwise a question or a message to show instead.
-
-        `screen` is the id of the message that will show the history; the buttons of the question contain it.
-        """
-        if not said.strip():
+    async def _find_by_name(self, name: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply | Notice:
+        """Or a question or message to show instead."""
+        if not name.strip():
             return Notice(code="history-which")
         try:
-            return await find_record_by_name(said, actor, session, tools, screen=screen)
+            return await find_record_by_name(name, actor, session, tools, screen=screen)
         except BitrixError as error:
             return build_read_refusal(error).reason
 

@@ -1,7 +1,4 @@
-"""Builds one page of a record's history as data: who changed what, when, who approved it, and the outcome.
-
-A changed field is described in the same way as on a card, in the reader's language. The data contain no markup.
-"""
+"""Builds one page of a record's history."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -37,35 +34,26 @@ from state.stored import JsonObject
 KIND: Final = "history"
 PAGE: Final = 8
 _SAME_HAND: Final = timedelta(minutes=5)
-"""A change seen in the portal this soon after a call of the bot wrote the field is attributed to that call."""
+"""A change seen so soon after a call of the bot is the call's."""
 _HIDDEN: Final = frozenset({"superseded"})
-"""Statuses that are left out: instead of a superseded card, the card that replaced it is listed."""
+"""The card that replaced it is listed instead."""
 
 
 class HistorySources(Protocol):
-    """What the pages are made from, beside the journal."""
+    @property
+    def catalogue(self) -> Catalogue: ...
 
     @property
-    def catalogue(self) -> Catalogue:
-        """The portal's methods and kinds of records."""
+    def names(self) -> Names: ...
 
     @property
-    def names(self) -> Names:
-        """The finder of names."""
-
-    @property
-    def records(self) -> PortalReader:
-        """The reader of records."""
+    def records(self) -> PortalReader: ...
 
 
 class HistoryPages:
-    """Builds the pages of a record's history. All methods may raise StoreError.
-
-    If a name cannot be read from the portal, the page shows the number instead.
-    """
+    """All methods may raise StoreError. An unknown name is shown as a number."""
 
     def __init__(self, index: RecordIndex, deps: HistorySources, present: RefreshActor) -> None:
-        """Keep the record index, the sources of records and names, and `present`, which gives a person their present name and rights."""
         self._index = index
         self._deps = deps
         self._present = present
@@ -73,10 +61,7 @@ class HistoryPages:
     async def build_body(
         self, target: str, record: JsonObject | None, *, page: int, actor: Actor, screen: str, now: datetime, size: int = PAGE
     ) -> HistoryBody:
-        """Return the page with number `page`, counted from 0, of `size` changes; a number that is too large gives the last page.
-
-        `record` is the record's present state, None if it was deleted; `screen` identifies the message.
-        """
+        """`page` counts from 0. `record` is None if it was deleted."""
         maker = find_origin_effect(record) if record is not None else ""
         rows = [
             row
@@ -114,12 +99,12 @@ class HistoryPages:
 
     async def _build_call_entry(self, row: EffectRow, target: str, actor: Actor, now: datetime) -> HistoryEntry:
         effect, decision = EffectRecord.model_validate(row.call), await self._index.find_decision(row.effect_id)
-        asked, undone = effect.requested_by, await self._find_undo_time(row)
+        requester, undone = effect.requested_by, await self._find_undo_time(row)
         return HistoryEntry(
             what="call",
             when=_format_when(format_iso(find_start_time(row)), actor, now),
-            by=self._find_name(asked, str(effect.actor.get("name") or "")),
-            decided_by=self._find_name(decision.by) if decision and decision.by != asked else "",
+            by=self._find_name(requester, str(effect.actor.get("name") or "")),
+            decided_by=self._find_name(decision.by) if decision and decision.by != requester else "",
             decided=decision is not None,
             via=decision.via if decision else "",
             status=row.status,
@@ -134,10 +119,7 @@ class HistoryPages:
         return format_iso(undo.updated_at) if undo is not None and undo.status == "succeeded" else ""
 
     async def _build_changes(self, row: EffectRow, target: str, actor: Actor) -> PreviewPart:
-        """Return the verb of the call (what it does, such as "update") and one line for each field that it changed.
-
-        If the call is a batch, only lines about this record are included. If the stored call cannot be decoded, the result is empty.
-        """
+        """Of a batch, only about this record. Empty if it cannot be decoded."""
         try:
             call = decode_call(row.call["call"], self._deps.catalogue)
             before = {parse_target(name): image for name, image in EffectRecord.model_validate(row.call).before.items()}
@@ -150,26 +132,23 @@ class HistoryPages:
         return PreviewPart(verb=first.verb, entity=first.entity, lines=[line for part in parts for line in part.lines])
 
     async def _find_outside_changes(self, target: str, rows: Sequence[EffectRow]) -> list[tuple[StoredEvent, Sequence[Change]]]:
-        """Return the changes of the record that were not made through the bot, each group with the event that recorded it.
-
-        The bot reads a record after the portal reports an event about it; the changes are the differences between two such readings.
-        """
+        """Differences between readings after portal events."""
         kind, _ = parse_target(target)
         entity = self._deps.catalogue.entities.get(kind.partition(":")[0])
-        found: list[tuple[StoredEvent, Sequence[Change]]] = []
+        outside: list[tuple[StoredEvent, Sequence[Change]]] = []
         last: Mapping[str, str] | None = None
         for event in await self._index.list_probes(target):
             now = RecordsSeen.from_data(event.data).records.get(target)
             if now and last and entity is not None:
                 changes = [change for change in compare_values(entity, last, now) if not _is_ours(change, event, rows, kind)]
-                found += [(event, changes)] if changes else []
+                outside += [(event, changes)] if changes else []
             last = now or last
-        return found
+        return outside
 
     async def _build_outside_entry(
-        self, one: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime
+        self, change_group: tuple[StoredEvent, Sequence[Change]], target: str, actor: Actor, now: datetime
     ) -> HistoryEntry:
-        event, changes = one
+        event, changes = change_group
         kind, _ = parse_target(target)
         values = RecordsSeen.from_data(event.data).records[target]
         reader = Reader(names=self._deps.names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)
@@ -188,18 +167,18 @@ class HistoryPages:
         return HistoryEntry(what="portal", when=_format_when(event.ts, actor, now), lines=lines)
 
     def _find_name(self, key: str, then: str = "") -> str:
-        """Return the person's present name; without one, return the former name `then`; without that, the key."""
+        """Else the former name `then`, else the key."""
         known = self._present(Actor(key=key, name=""))
         return (known.name if known else "") or then or key
 
 
 def build_history_row(session: str, body: HistoryBody, now: datetime) -> OutboxRow:
-    """Return the outbox row that shows the page; it replaces the message that shows another page with the same `screen`."""
+    """Replaces another page with the same `screen`."""
     return outbox.build_row(session, KIND, body.to_json(), now, f"history:{body.screen}")
 
 
 def _format_when(moment: str, actor: Actor, now: datetime) -> str:
-    """Return a time as text in the person's time zone: "18:30" if today, "22.11 18:30" if this year, otherwise with the year."""
+    """Such as "18:30" today or "22.11 18:30" this year."""
     zone = ZoneInfo(actor.time_zone)
     here, today = parse_iso(moment).astimezone(zone), now.astimezone(zone)
     if here.date() == today.date():
@@ -208,11 +187,7 @@ def _format_when(moment: str, actor: Actor, now: datetime) -> str:
 
 
 def _is_ours(change: Change, event: StoredEvent, rows: Sequence[EffectRow], kind: str) -> bool:
-    """Whether the bot made this change, which `event` recorded when the bot saw it in the portal.
-
-    That is so if one of the calls in `rows` had written the field at most five minutes (`_SAME_HAND`) earlier. `kind` is the kind of the
-    record.
-    """
+    """A call of `rows` wrote the field at most `_SAME_HAND` before."""
     field_key = fields.to_field_key(change.field, kind)
     seen = parse_iso(event.ts)
     near = (

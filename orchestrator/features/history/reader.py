@@ -1,7 +1,6 @@
-"""Reads who changed a record, for a question of the model. The gate has checked that the person who asks may see the record.
+"""Reads who changed a record, for a question of the model; the gate has checked the rights.
 
-It is the same history as that of the command /history. Titles and names in it are short texts of the portal; long texts, which customers
-may have written, are left out unless they were asked for.
+Long texts may be of customers and are left out unless asked for.
 """
 
 from dataclasses import dataclass
@@ -28,32 +27,24 @@ MOST: Final = 20
 _LONGEST_VALUE: Final = 300
 _LABEL_KINDS: Final = frozenset({"money", "date", "datetime", "user", "stage", "category", "company", "contact", "flag", "number", "enum"})
 _LABELS: Final = frozenset({"TITLE", "NAME", "SECOND_NAME", "LAST_NAME", "POST", "SUBJECT", "CURRENCY_ID"})
-"""Fields of kind text that hold names: short, and read as labels everywhere."""
+"""Names: short, and read as labels everywhere."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HistoryData:
-    """What histories are made from, beside the journal."""
-
     catalogue: Catalogue
     names: Names
     records: PortalReader
 
 
 class HistoryReader:
-    """Reads the history of a record from the journal of all sessions."""
-
     def __init__(self, store: AsyncStore, sources: HistorySources, clock: Clock, present: RefreshActor) -> None:
-        """Keep the journal, the sources of records and names, the clock, and `present`, which gives people their present names."""
         self._pages = HistoryPages(RecordIndex(store), sources, present)
         self._sources = sources
         self._clock = clock
 
     async def read(self, *, target: str, zone: str, locale: Locale, texts: bool) -> RecordHistory:
-        """Return the newest changes of the record `target` ("deal:481") in words; with `texts` also long texts. Raises StoreError.
-
-        A record that the portal does not give just now has a history too, without what the record itself would tell.
-        """
+        """With `texts` also long ones. Raises StoreError."""
         kind, number = parse_target(target)
         try:
             record = (await self._sources.records.load_records([(kind, number)]))[kind, number]
@@ -85,12 +76,12 @@ def _build_line(line: PreviewLine, *, is_hidden: bool) -> HistoryLine:
 
 
 def _is_prose(line: PreviewLine, entry: HistoryEntry, kind: str, catalogue: Catalogue) -> bool:
-    """Return whether the values of a line may be text that a customer wrote: all that is no name, number, date or choice."""
+    """A customer may have written it."""
     info = next(
         (
-            found
+            field
             for name in (kind, entry.entity)
-            if name and (entity := targets.find_definition(name, catalogue)) and (found := fields.find_field_info(entity, line.field))
+            if name and (entity := targets.find_definition(name, catalogue)) and (field := fields.find_field_info(entity, line.field))
         ),
         None,
     )

@@ -1,7 +1,4 @@
-"""Finds the record that a text names: «481», «сделки 481», "deal 481", a URL, or the name of a record.
-
-A name is searched only among the records that the person may see.
-"""
+"""Finds the record that a text names: «481», «сделки 481», a URL, or a name among what the person may see."""
 
 import re
 from typing import Final
@@ -31,30 +28,24 @@ _CURRENT: Final = (
 
 
 def parse_record_reference(text: str, catalogue: Catalogue) -> str:
-    """Return the record, for example "deal:481", that a text such as «сделки 481» or a URL names by its number; "" if it names none.
-
-    A number without a kind of record means a deal.
-    """
-    said = text.strip().rstrip(".?!")
-    if bare := _NUMBER.fullmatch(said):
+    """A number alone is a deal; "" without a number."""
+    words = text.strip().rstrip(".?!")
+    if bare := _NUMBER.fullmatch(words):
         return f"deal:{int(bare[1])}"
-    if card := _CARD.fullmatch(said):
+    if card := _CARD.fullmatch(words):
         return parse_record([*([f"item:{card[1]}"] if card[1] else [card[2]]), card[3]], catalogue)
-    if task := _TASK.fullmatch(said):
+    if task := _TASK.fullmatch(words):
         return f"task:{int(task[1])}"
-    named = _NAMED.fullmatch(said)
-    if named is None:
+    match = _NAMED.fullmatch(words)
+    if match is None:
         return ""
-    word = named[1].casefold()
+    word = match[1].casefold()
     kind = next((code for start, code in _WORDS.items() if word.startswith(start)), word)
-    return parse_record([kind, *(number for number in named.groups()[1:] if number)], catalogue)
+    return parse_record([kind, *(number for number in match.groups()[1:] if number)], catalogue)
 
 
 def split_kind(text: str) -> tuple[str, str]:
-    """Split a text such as «компания Вектор» into (kind of record, name), here ("company", "Вектор").
-
-    The kind is "" if the text does not begin with the name of a kind.
-    """
+    """As («компания Вектор») → ("company", "Вектор")."""
     word, _, rest = text.strip().partition(" ")
     folded = word.casefold()
     kind = next((code for start, code in _WORDS.items() if folded.startswith(start)), folded if folded in _WORDS.values() else "")
@@ -62,10 +53,7 @@ def split_kind(text: str) -> tuple[str, str]:
 
 
 def find_current_record(state: SessionState) -> str:
-    """Return the record that the conversation is about, for example "deal:481"; "" if there is none.
-
-    If there are several, it is the one that was named last.
-    """
+    """The one named last; "" if none."""
     objects = state.agent.objects
     here = {f"{kind}:{objects[key]}" for key, kind in _CURRENT if objects.get(key)}
     latest = next((target for target in reversed(state.trusted or ()) if target in here), "")
@@ -73,38 +61,34 @@ def find_current_record(state: SessionState) -> str:
 
 
 _KINDS: Final = ("deal", "company", "contact", "lead")
-"""The kinds among which a name without a kind is searched, in this order."""
+"""Order of search."""
 _NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
 
 
-async def find_record_by_name(said: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
-    """Return the record with the name `said`, for example "deal:481".
-
-    If several, too many or no records match, return a reply that says so; for several, it has a button for each. Such a button contains
-    `screen`, the id of the message that will show the history. Raises BitrixError.
-    """
-    kind, rest = split_kind(said)
+async def find_record_by_name(query: str, actor: Actor, session: Session, tools: Tools, *, screen: str) -> str | Reply:
+    """A reply, with buttons, for several. Raises BitrixError."""
+    kind, rest = split_kind(query)
     reply = build_reply(Notice(code="history-which"))
     guess: Reply | None = None  # another kind may have a record of exactly that name
-    wanted = [(kind, rest)] if kind in _NAMED_KINDS else []
-    wanted += [(one, said) for one in _KINDS]  # «Лидер рынка» begins like «лид» but is no lead
-    for one, words in wanted if any(sign.isalpha() for sign in said) else ():
+    searches = [(kind, rest)] if kind in _NAMED_KINDS else []
+    searches += [(record_kind, query) for record_kind in _KINDS]  # «Лидер рынка» begins like «лид» but is no lead
+    for record_kind, words in searches if any(sign.isalpha() for sign in query) else ():
         name = words.strip(" «»\"'“”")
         resolution: Resolution = await tools.queries["resolve"](
-            reference=f"@{one}:{name}", method="", params={}, actor=actor, state=session.state, text=said
+            reference=f"@{record_kind}:{name}", method="", params={}, actor=actor, state=session.state, text=query
         )
         match resolution:
             case Resolved():
-                return f"{one}:{resolution.value}"
+                return f"{record_kind}:{resolution.value}"
             case Ambiguous():
-                offered = [(f"{one}.{option.value}", option.label) for option in resolution.options]
+                offered = [(f"{record_kind}.{option.value}", option.label) for option in resolution.options]
                 actions = (Action(words=("history", record, "0", screen), label=_build_label(label)) for record, label in offered)
                 question = Reply(notices=(resolution.ask,), actions=tuple(actions))
                 if not resolution.is_guess:
                     return question
                 guess = guess or question
             case unresolved:
-                reply = build_reply(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": said}))
+                reply = build_reply(Notice(code=unresolved.notice.code, args={**unresolved.notice.args, "name": query}))
                 if unresolved.notice.code != "not-found":
                     break
     return guess or reply

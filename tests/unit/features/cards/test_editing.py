@@ -196,7 +196,7 @@ async def test_a_stop_between_the_new_card_and_the_end_of_the_old_one_leaves_one
     session = await world.session(owner="dying")
     before = session.state.agent.confirmations[entry["confirmation_id"]]
     params = replace_value(strip_marks(before.params), "OPPORTUNITY", 1300000)
-    await submit_again(before, params, f"edit:{row.id}", ANNA, session, world.tools, said="1 300 000")
+    await submit_again(before, params, f"edit:{row.id}", ANNA, session, world.tools, words="1 300 000")
     await session.close()
     assert len(world.events("ConfirmationRequested")) == 2
     await world.work(row)
