@@ -1,7 +1,4 @@
-"""Finds the leads (heads of sales) who may approve a request, and the deputies who stand in for absent leads.
-
-Rights and absences are read at each call, so the answer is valid for that moment only.
-"""
+"""Leads (heads of sales) who may approve a request, and deputies of absent ones; valid for the moment."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -15,25 +12,15 @@ _DECIDE = frozenset({"lead", "admin"})
 
 
 class LeadApprovers:
-    """Knows which leads may approve whose requests, by the access list; it implements `Approvers` for the gate.
-
-    The gate decides about each call, and asks here who must approve it.
-    """
+    """Implements `Approvers` for the gate."""
 
     def __init__(self, staff: Staff, now: Callable[[], datetime]) -> None:
-        """Keep the access list `staff` and the clock `now`, which decides who is absent.
-
-        A lead's last day of absence ends at midnight in the lead's time zone.
-        """
+        """The last day of absence ends at midnight in the lead's time zone."""
         self._staff = staff
         self._now = now
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """Return the leads who may approve a request of `actor`; `sees` tells whether a person may see the records concerned.
-
-        These are the person's own lead or that lead's deputy. If neither may approve, the result is all leads who may; if there is none,
-        all administrators who may. It is empty if nobody may approve.
-        """
+        """The person's own lead or deputy, else all leads, else administrators; empty if nobody may."""
         people = self._map_people()
         person = people.get(self._staff.find_lead(actor.key))
         groups = (
@@ -49,19 +36,13 @@ class LeadApprovers:
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with the rights of a deputy: the role and the visible records of each absent lead whom `actor` replaces today.
-
-        The person keeps their own rights too.
-        """
+        """With role and sight of the leads whom the actor replaces today, beside their own."""
         for lead in self._list_replaced_leads(actor):
             actor = actor.model_copy(update={"role": actor.role if actor.role in _DECIDE else "lead", "sees": _merge_sight(actor, lead)})
         return actor
 
     def map_deciders(self) -> Mapping[str, str]:
-        """Return who decides today in place of each lead: lead's key → key of the lead or deputy who decides, "" for nobody.
-
-        When this mapping changes, open cards must move to other chats.
-        """
+        """Lead's key → key of who decides. When it changes, open cards must move."""
         people = self._map_people()
         return {lead.key: self._find_decider(lead, people) for lead in people.values() if lead.role in _DECIDE}
 
@@ -73,10 +54,7 @@ class LeadApprovers:
         return lead.may_approve and not is_same_person(lead, asking.key, asking.bitrix_user_id) and acting.role in _DECIDE and sees(acting)
 
     def _find_decider(self, lead: Actor, people: Mapping[str, Actor]) -> str:
-        """Return the key of the person who decides for that lead today, "" for nobody; `people` are all who have access, by their keys.
-
-        A lead who is absent is replaced by their deputy, an absent deputy by their own deputy.
-        """
+        """ "" for nobody. An absent deputy is replaced too."""
         seen: set[str] = set()
         while (away := self._find_absence(lead)) is not None:
             seen.add(lead.key)
@@ -96,7 +74,6 @@ class LeadApprovers:
                 yield lead
 
 
-def _merge_sight(one: Actor, other: Actor) -> str | tuple[int, ...]:
-    """Return the users whose records `one` or `other` may see, in the form of `Actor.sees`: "all" or a tuple of portal user ids."""
-    mine, theirs = find_visible_users(one), find_visible_users(other)
+def _merge_sight(actor: Actor, other: Actor) -> str | tuple[int, ...]:
+    mine, theirs = find_visible_users(actor), find_visible_users(other)
     return "all" if mine is None or theirs is None else tuple(sorted(mine | theirs))

@@ -1,7 +1,4 @@
-"""Handles the reason that a lead (head of sales) gives for denying a request: typed after a click, or as a reply to the card.
-
-The reason arrives in the lead's own chat. It is passed on to the requester's session, to which the card belongs; there the card is denied.
-"""
+"""The reason of a lead's denial, typed after a click or in reply to the card. The requester's session denies the card."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -21,18 +18,12 @@ from state.events.leads import DenialReasonAsked, DenialReasonGiven, find_awaite
 from state.journal.store import InboxRow
 
 PRESS: Final = "why"
-"""The words of the button «Отклонить с причиной»: ("why", confirmation id, nonce, place of the card).
-
-The place is the key of the card's session without its channel; a topic follows after a dot.
-"""
+"""("why", confirmation id, nonce, place); the place is the session's key without channel, a topic after a dot."""
 WITHIN: Final = timedelta(minutes=15)
 
 
 async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the button «Отклонить с причиной»: ask the lead for the reason of the denial. Raises StoreError.
-
-    The lead's next message in this chat is taken as the reason, if it comes within `WITHIN`.
-    """
+    """The next message is the reason, if it comes within `WITHIN`. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -59,12 +50,7 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the reason of a denial. Raises StoreError.
-
-    The reason arrives in the lead's chat and is passed on to the session to which the card belongs. In that session, the card is denied. If
-    the reason is a reply to a card, the input names the card; otherwise the reason belongs to the card whose button the lead clicked
-    before.
-    """
+    """Passed on to the card's session. Raises StoreError."""
     reason = DenialReason.model_validate(row.body)
     home = reason.home or session.key
     if not reason.confirmation_id:
@@ -81,13 +67,15 @@ async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
 async def _receive_after_click(row: InboxRow, text: str, session: Session) -> None:
     person = row.actor_key
-    asked = find_awaited_denial(session.state, person, session.now)
-    if asked is None:
+    awaited = find_awaited_denial(session.state, person, session.now)
+    if awaited is None:
         late = outbox.build_reply_row(session.key, build_reply(Notice(code="card-outdated")), session.now)
         await session.commit(actor=person, outbox=[late], inbox_done=[row.id])
         return
-    passed = _build_passed_row(DenialReason(confirmation_id=asked.confirmation_id, nonce=asked.nonce, text=text), row, asked.home, session)
-    event = DenialReasonGiven(confirmation_id=asked.confirmation_id, by=person)
+    passed = _build_passed_row(
+        DenialReason(confirmation_id=awaited.confirmation_id, nonce=awaited.nonce, text=text), row, awaited.home, session
+    )
+    event = DenialReasonGiven(confirmation_id=awaited.confirmation_id, by=person)
     await session.commit(event, actor=person, inbox_new=[passed], inbox_done=[row.id])
 
 

@@ -1,4 +1,4 @@
-"""Registers the leads feature: cards shown to leads (heads of sales), denial reasons, reminders, and moving cards between leads."""
+"""Cards in the chats of leads, denial reasons, reminders, and moves between leads."""
 
 from functools import partial
 
@@ -11,10 +11,7 @@ from state.journal.async_store import AsyncStore
 
 
 def build_feature(store: AsyncStore, staff: Staff | None = None) -> Feature:
-    """Return the leads feature; `staff` is the access list.
-
-    Without `staff`, the feature only shows a lead the cards of other people that wait for them.
-    """
+    """Without `staff` a lead only sees waiting cards."""
     feature = Feature(
         inbox={lead_inbox.SHOW_TO_LEAD: lead_inbox.show_pending_cards, lead_inbox.DETAILS_TO_LEAD: lead_inbox.send_details},
         buttons={lead_inbox.DETAILS_BUTTON: lead_inbox.request_details},
@@ -23,7 +20,6 @@ def build_feature(store: AsyncStore, staff: Staff | None = None) -> Feature:
 
 
 def build_staffed_feature(store: AsyncStore, staff: Staff) -> Feature:
-    """Return the part of the feature that needs the access list."""
     return Feature(
         inbox={
             DenialReason.KIND: denial_reasons.receive_reason,

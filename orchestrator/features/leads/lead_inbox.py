@@ -1,8 +1,4 @@
-"""Shows a lead (head of sales), in the lead's own chat, the cards of other people that wait for the lead's decision.
-
-On request it also shows the exact call of such a card. Open cards are found by their expiry timers; each card is shown by the session to
-which it belongs, in its present state.
-"""
+"""Shows leads, in their own chat, the cards of others that wait for them. Each card's own session shows it."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,23 +30,17 @@ from state.journal.streams import to_stream
 from state.model.card import Card
 
 SHOW_TO_LEAD: Final = "show_to_lead"
-"""The kind of the input that asks a session to show its cards that wait for the sender of the input."""
+"""Input for a session, from who must decide."""
 DETAILS_TO_LEAD: Final = "details_to_lead"
-"""The kind of the input that asks a session to show the exact call of one card: {confirmation_id}."""
+"""Asks a session for a call: {confirmation_id}."""
 DETAILS_BUTTON: Final = "details"
-"""The words of the button: ("details", confirmation id, place of the card).
-
-The place is the key of the card's session without its channel; a topic follows after a dot.
-"""
+"""("details", confirmation id, place); the place is the session's key without channel, a topic after a dot."""
 _LONGEST: Final = timedelta(days=3660)
 _MOST: Final = 10_000
 
 
 async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, tools: Tools) -> tuple[int, list[InboxRow]]:
-    """Return how many cards of other sessions wait for `actor`, and the inputs that make those sessions show them.
-
-    In a group, and for a person who is no lead or administrator, return (0, []).
-    """
+    """And inputs that show them; (0, []) in a group and for everybody else."""
     if session.key != actor.key or tools.gate.deps.approvers.apply_delegation(actor).role == "manager":
         return 0, []
     timers = await tools.store.list_due_timers(session.now + _LONGEST, _MOST)
@@ -61,18 +51,15 @@ async def find_pending_elsewhere(row: InboxRow, actor: Actor, session: Session, 
 
 
 async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence[Card]:
-    """Return the cards of another session that wait for `actor`, as a chat shows them: one for all steps of a plan."""
+    """One for all steps of a plan."""
     state, _ = await tools.store.read(load_state, to_stream(home))
     cards = [entry for entry in list_open_confirmations(state) if assignment.is_asked(entry, actor, tools)]
-    shown = [find_shown_card(entry.confirmation_id, state, home) or entry for entry in cards]
-    return list({card.confirmation_id: card for card in shown}.values())
+    cards_shown = [find_shown_card(entry.confirmation_id, state, home) or entry for entry in cards]
+    return list({card.confirmation_id: card for card in cards_shown}.values())
 
 
 async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show the sender of this input, in their own chat, the cards of this session that wait for their decision. Raises StoreError.
-
-    The journal records for each card that it is now shown to the sender.
-    """
+    """The journal records it. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
     for entries in assignment.list_lead_cards(session) if actor is not None else ():
@@ -94,10 +81,7 @@ def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the details button on a lead's copy of a card: pass the request on to the session to which the card belongs.
-
-    Raises StoreError.
-    """
+    """Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -111,7 +95,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Send the exact call of a card to the lead who requests it, if the card was shown to them and they may decide. Raises StoreError."""
+    """To whom the card was shown and who may decide. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     number = Click.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(number)
@@ -120,11 +104,11 @@ async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
     out: list[OutboxRow] = []
     opened: list[CardOpened] = []
     if actor is not None:
-        told = any(actor.key in member.told for member in members)
-        asked = told and all(assignment.may_decide(member, actor, tools) for member in members)
-        if asked and entry is not None and group is not None:
+        has_card = any(actor.key in member.told for member in members)
+        may_see = has_card and all(assignment.may_decide(member, actor, tools) for member in members)
+        if may_see and entry is not None and group is not None:
             out.extend(build_plan_details_rows(actor.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
-        elif asked and entry is not None and entry.has_call:
+        elif may_see and entry is not None and entry.has_call:
             out.append(outbox.build_details_row(actor.key, entry, session.now))
             if actor.role == "admin":
                 text = f"{entry.method}\n{dumps(mask_value(entry.params))}"

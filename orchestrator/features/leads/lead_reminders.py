@@ -1,7 +1,4 @@
-"""Handles the timers of a card that waits for a lead (head of sales): check whether it reached any lead, and remind the leads.
-
-The timers belong to the session of the person who made the request.
-"""
+"""Timers of the requester's session for a card that waits for a lead."""
 
 from collections.abc import Mapping
 from datetime import datetime, time, timedelta
@@ -28,32 +25,27 @@ _NIGHT_TO: Final = time(8)
 
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
-    """If the messenger has delivered the card to none of the leads, tell the requester so. Raises StoreError.
-
-    That happens if a lead has never written to the bot or has blocked it.
-    """
+    """A lead may have blocked the bot. Raises StoreError."""
     due = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(due.confirmation_id)
     outbox_rows: list[OutboxRow] = []
     if entry is not None and _list_together(entry, session)[:1] == [entry]:
         card = find_shown_card(entry.confirmation_id, session.state, session.key) or entry
         brought = entry.told or ()
-        named = {lead.key for lead in compute_assignment(entry, tools).named_leads} & set(
+        leads = {lead.key for lead in compute_assignment(entry, tools).named_leads} & set(
             brought
         )  # that it reached a lead who is away helps nobody
-        shown = [lead for lead in named or brought if await tools.store.find_sent_ref(lead, f"card:{card.confirmation_id}")]
-        if not shown:
+        arrived = [lead for lead in leads or brought if await tools.store.find_sent_ref(lead, f"card:{card.confirmation_id}")]
+        if not arrived:
             lost = Notice(code="lead-unreached", args={"who": ", ".join(entry.told_names or ()), "what": find_title(card)})
             outbox_rows.append(outbox.build_reply_row(session.key, build_reply(lost), session.now))
     await session.commit(actor="system", outbox=outbox_rows, timers=[_build_drop_timer(due, session)], inbox_done=[row.id])
 
 
 async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Remind the leads who must decide about the card, each once and not at night. Raises StoreError.
+    """Each once and not at night. Raises StoreError.
 
-    For the steps of a plan that one card shows, the timer of the first one that waits does this. If other leads decide now, the card moves
-    to them and they are reminded later. The field `left` of the input holds the keys of the leads who were not reminded yet. The card is
-    sent again where it did not arrive.
+    One timer serves all steps of a plan. `left` are leads not yet reminded.
     """
     fired = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(fired.confirmation_id)
@@ -72,37 +64,29 @@ async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
     later |= {lead.key: session.now + tools.gate.policy.remind_lead_after for lead in lead_assignment.notified if lead.key not in before}
     about = {"who": entry.requested_by_name, "what": what, "at": entry.expires_at}
     outbox_rows = [outbox.build_reply_row(lead.key, build_reply(Notice(code="lead-remind", args=about)), session.now) for lead in awake]
-    shown = [outbox.build_card_row(session.key, entry, session.now)] if awake and not brought else []
+    card_rows = [outbox.build_card_row(session.key, entry, session.now)] if awake and not brought else []
     timers = [_postpone_timer(fired, later, session) if later else _build_drop_timer(fired, session)]
-    await session.commit(actor="system", outbox=[*brought, *shown, *outbox_rows], timers=timers, inbox_done=[row.id])
+    await session.commit(actor="system", outbox=[*brought, *card_rows, *outbox_rows], timers=timers, inbox_done=[row.id])
 
 
 def _is_night(lead: Actor, now: datetime) -> bool:
-    """Whether it is night in the lead's time zone. The day of the week does not matter: requests do not wait for Monday."""
     here = now.astimezone(ZoneInfo(lead.time_zone)).time()
     return here >= _NIGHT_FROM or here < _NIGHT_TO
 
 
 def _find_next_morning(lead: Actor, now: datetime) -> datetime:
-    """Return the next time at which a morning (`MORNING`) begins in the lead's time zone."""
     today = now.astimezone(ZoneInfo(lead.time_zone)).date()
     return next(at for days in range(3) if (at := to_utc(today + timedelta(days=days), MORNING, lead.time_zone)) > now)
 
 
 def _postpone_timer(fired: CardTimerDue, later: Mapping[str, datetime], session: Session) -> Timer:
-    """Return the timer `fired`, set again for the leads who were not reminded yet; `later` maps their keys to the times for that.
-
-    The timer is due again at the earliest of these times. It is then set once more for the leads whose time comes later.
-    """
+    """Due at the earliest time of `later`."""
     body = {"confirmation_id": fired.confirmation_id, "left": sorted(later)}
     return Timer(id=fired.timer, due_at=min(later.values()), session=session.key, kind=confirmations.REMIND, body=body)
 
 
 def _list_together(entry: Card, session: Session) -> list[Card]:
-    """Return the cards that wait for a lead and that one message shows together with `entry`; empty if `entry` does not wait any more.
-
-    It does not if somebody has decided, or if its time has passed, which after downtime may not be recorded yet.
-    """
+    """Empty if `entry` no longer waits."""
     return next((cards for cards in assignment.list_lead_cards(session) if entry in cards), [])
 
 

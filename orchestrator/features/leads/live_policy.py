@@ -1,4 +1,4 @@
-"""Keeps the policy up to date with its files, looked at once a second at most; a faulty file leaves the last valid one in force."""
+"""Keeps the policy up to date with its files; after a fault the last valid one stays in force."""
 
 import logging
 import time
@@ -16,40 +16,30 @@ from state.clock import SystemClock
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 1.0
-"""Seconds between two checks of the files."""
 SETTLED = 1.0
-"""Seconds to wait after the last write of a file before it is read: a half-written file may contain fewer rules."""
+"""Seconds: a half-written file may contain fewer rules."""
 
 
 class FixedPolicy:
-    """A `PolicySource` whose policy never changes."""
-
     def __init__(self, policy: Policy) -> None:
         self._policy = policy
 
     def now(self) -> Policy:
-        """Return the policy that was given at the start."""
         return self._policy
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyChange:
-    """A report about a change of the policy files.
-
-    `faults` says why the old rules stay in force (empty if the new ones apply). `restart` says that the methods which the policy adds to
-    the catalogue of the portal's methods have changed; this takes effect at the next start.
-    """
+    """`faults` are why the old rules stay. `restart`: added methods take effect at the next start."""
 
     digest: str
     content: str
-    """The checksum of the files' present content; the same content is reported only once."""
+    """Checksum; the same content is reported once."""
     faults: tuple[str, ...] = ()
     restart: bool = False
 
 
 class LivePolicy:
-    """A `PolicySource` that reads the policy again when the shipped file or the owner's file changes."""
-
     def __init__(  # noqa: PLR0913 - its files, what names in them may mean, and two clocks that tests replace
         self,
         path: Path | None,
@@ -62,7 +52,7 @@ class LivePolicy:
         clock: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = lambda: SystemClock().now().timestamp(),
     ) -> None:
-        """Raise SettingsError if `policy` is not given and the files are faulty; `tell` is called with each change of the files."""
+        """Raises SettingsError for faulty files without `policy`."""
         self._files = (shipped, path) if path else (shipped,)
         self._path, self._shipped, self._catalogue = path, shipped, catalogue
         self._tell, self._kinds = tell, kinds
@@ -72,7 +62,6 @@ class LivePolicy:
         self._policy = policy or self._load()
 
     def now(self) -> Policy:
-        """Return the policy in force; it exists even if its files are faulty or gone."""
         if self._clock() - self._looked >= LOOK_EVERY:
             self._looked = self._clock()
             self._reload_if_changed()
@@ -98,7 +87,7 @@ class LivePolicy:
         return PolicyChange(digest=self._policy.digest, content=content, restart=restart)
 
     def _check_not_empty(self) -> None:
-        """Raise SettingsError if the owner's file is empty: a full disk can do that, and every limit would disappear."""
+        """A full disk can empty the file. Raises SettingsError."""
         if self._path is not None and not read_policy_file(self._path)[0]:
             raise SettingsError(f"POLICY_FILE {self._path.name}: says nothing any more; write `rules: []` if nothing is wanted")
 

@@ -1,5 +1,3 @@
-"""Tells the administrators when the policy file has changed or has become invalid."""
-
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from typing import Final
@@ -18,27 +16,25 @@ from state.journal.store import InboxRow
 KIND: Final = PolicyNews.KIND
 SESSION: Final = "policy"
 MAX_SHOWN: Final = 5
-"""How many faults of a file are shown; `sdelka policy check` lists all of them."""
+"""`sdelka policy check` lists all faults."""
 
 
 class PolicyWatcher:
-    """Queues the changes of the policy that `LivePolicy` reports, and submits them as inputs so that administrators are told."""
+    """Queues changes of the policy until they are submitted as inputs."""
 
     def __init__(self) -> None:
-        """Start with an empty queue."""
         self._news: list[PolicyChange] = []
 
     def add_news(self, news: PolicyChange) -> None:
-        """Queue a change of the policy. `LivePolicy` calls this method when a policy file has changed."""
         self._news.append(news)
 
     async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
-        """Let the policy check its files, and submit the changes found as inputs. Raises StoreError; changes not stored stay queued."""
+        """Raises StoreError; changes not stored stay queued."""
         policies.now()
         await self.deliver_news(receive, now)
 
     async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
-        """Submit all queued changes as inputs. Raises StoreError; changes that are not stored stay queued."""
+        """Raises StoreError; changes not stored stay queued."""
         while self._news:
             news = self._news[0]
             policy_news = PolicyNews(digest=news.digest, faults=news.faults, restart=news.restart)
@@ -48,7 +44,6 @@ class PolicyWatcher:
 
 
 async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
-    """Tell every administrator, in their own chat, of a change of the policy. Raises StoreError."""
     news = PolicyNews.model_validate(row.body)
     notice = Notice(code="policy-restart" if news.restart else "policy-taken", args={"digest": news.digest})
     if news.faults:

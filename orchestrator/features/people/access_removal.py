@@ -1,8 +1,4 @@
-"""Ends people's access to the bot, and gives it back to people who work in the company again.
-
-People lose access when they are dismissed in the portal, when operations staff remove them, or when an administrator removes them with a
-button, which asks for confirmation. If the portal cannot be read, nobody counts as dismissed.
-"""
+"""Ends access, and gives it back. If the portal cannot be read, nobody counts as dismissed."""
 
 import contextlib
 import logging
@@ -38,29 +34,20 @@ FILE: Final = AccessFileChange.KIND
 _LONGEST_FAULT: Final = 400
 EVERY: Final = timedelta(hours=1)
 AGAIN: Final = timedelta(minutes=10)
-"""How long to wait before the next check if the portal could not be read."""
 
 
 def build_start_row(now: datetime) -> InboxRow:
-    """Return the input that a process stores at its start, so that everybody's employment is checked."""
     return build_system_row(START, SESSION, f"{START}:{generate_id()}", now)
 
 
 def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
-    """Return the input that reports a changed access file (the file that lists who may use the bot).
-
-    `content` identifies this version of the file, which is reported once. `left` are the keys of people no longer in the file, `count` is
-    the number of people in it, and `faults` says why the file was rejected, "" if it was not.
-    """
+    """`content` identifies the file's version, `left` are the keys of removed people."""
     change = AccessFileChange(left=tuple(left), count=count, faults=faults[:_LONGEST_FAULT])
     return build_system_row(FILE, SESSION, f"{FILE}:{content}", now, body=change.to_json())
 
 
 async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Handle a change of the access file: tell the administrators whether it was loaded, and close the cards of removed people.
-
-    It also checks whether the people in the file still work in the company. Raises StoreError.
-    """
+    """Raises StoreError."""
     change = AccessFileChange.model_validate(row.body)
     body = screens.build_message("people-file-faulty" if change.faults else "people-file-taken", count=change.count, faults=change.faults)
     outbox_rows = [screens.build_row(admin.key, body, session.now) for admin in desk.staff.list_admins()]
@@ -74,10 +61,7 @@ async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, de
 
 
 async def check_employment(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Read from the portal which people still work in the company, end the access of those dismissed, and set the timer of the next check.
-
-    Raises StoreError.
-    """
+    """Sets the next timer too. Raises StoreError."""
     try:
         await _compare_with_portal(session, tools, desk)
         wait = EVERY
@@ -104,11 +88,7 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
 
 
 async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Remove a person's access or an invitation, as operations staff or an administrator in the console have ordered. Raises StoreError.
-
-    The input names the person. An order of a person who is no administrator any more is dropped.
-    People listed in the access file are left alone: they can only be removed in that file.
-    """
+    """Not people of the access file. Raises StoreError."""
     person, registry = AccessEnd.model_validate(row.body).person, desk.get_registry(session)
     by = row.actor_key
     if not desk.may_manage(by):
@@ -123,11 +103,7 @@ async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: 
 async def revoke_access(
     person: str, why: Literal["portal", "admin"], session: Session, tools: Tools, *, desk: PeopleContext, by: str
 ) -> None:
-    """End a person's access in one commit. Raises StoreError.
-
-    `why` is "portal" (dismissed in the portal) or "admin" (removed by an administrator or operations staff). The same commit tells all
-    administrators except the one who ordered it (`by`), and stores the inputs that close the person's open cards.
-    """
+    """In one commit with messages and inputs that close cards. `why` is "portal" or "admin". Raises StoreError."""
     closing = await _build_closing_rows(person, why, session, tools)
     name = desk.staff.find_name(person)
     outbox_rows = [row for row in desk.tell_admins(f"people-gone-{why}", session, about=(person, name)) if row.session != by]
@@ -136,10 +112,7 @@ async def revoke_access(
 
 
 async def _build_closing_rows(person: str, why: str, session: Session, tools: Tools) -> list[InboxRow]:
-    """Return the inputs that close the open cards of a person who loses access, and stop what is worked on for them.
-
-    There is one input for the person's own chat and one for each other session in which a card of theirs is open or a turn of theirs runs.
-    """
+    """For each session with a card or a turn of theirs."""
     turns = [key for key, one in tools.running.items() if one.actor.key == person and not key.startswith(RUN)]
     homes = {person, *turns, *await tools.store.read(_find_origin_sessions, person)}
     body = AccessEnd(person=person, why=why).to_json()
@@ -147,26 +120,22 @@ async def _build_closing_rows(person: str, why: str, session: Session, tools: To
 
 
 def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
-    """Return the keys of the sessions in which a card of this person is open, runs (executions of scenarios or flows) among them."""
-    found = set()
+    sessions = set()
     for stream in store.list_streams():
         key = to_lease_key(stream)
         has_cards = key.startswith(RUN) or Address.parse(key).is_messenger
         if has_cards and any(row.call.get("requested_by") == person for row in store.list_effects(stream, "requested")):
-            found.add(key)
-    return found
+            sessions.add(key)
+    return sessions
 
 
 async def close_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Close the open cards of a person who lost access, and stop their turn; if this is their own chat, tell them why. Raises StoreError.
-
-    A run of theirs ends by itself before its next step.
-    """
+    """A run ends by itself before its next step. Raises StoreError."""
     end = AccessEnd.model_validate(row.body)
     turn = tools.running.get(session.key)
     if turn is not None and turn.actor.key == end.person and not session.key.startswith(RUN):
         turn.stop()
-    told, closed = [], 0
+    messages, closed = [], 0
     for entry in list_open_confirmations(session.state):
         if entry.requested_by != end.person:
             continue
@@ -174,20 +143,16 @@ async def close_cards(row: InboxRow, session: Session, tools: Tools) -> None:
         with contextlib.suppress(EffectConflict):  # decided at this very moment: a call that runs is awaited
             await session.commit(closing.event, actor="system", effects=[closing.change], timers=[confirmations.drop_timer(entry, session)])
             closed += 1
-        told.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
+        messages.append(outbox.build_card_row(session.key, session.state.cards[entry.confirmation_id], session.now))
     if session.key == end.person:
-        told.append(screens.build_row(end.person, screens.build_message(f"people-lost-{end.why}", cards=closed), session.now))
-    await session.commit(actor="system", outbox=told, inbox_done=[row.id])
+        messages.append(screens.build_row(end.person, screens.build_message(f"people-lost-{end.why}", cards=closed), session.now))
+    await session.commit(actor="system", outbox=messages, inbox_done=[row.id])
 
 
 async def revoke_by_click(
     row: InboxRow, words: tuple[str, str, str], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """Handle an administrator's click on "revoke" (ask for confirmation), "remove" (end the access) or "keep" (change nothing).
-
-    `words` are the button's action, the person's key and the id of the message. People listed in the access file can only be removed in
-    that file. Raises StoreError.
-    """
+    """ "revoke" asks, "remove" ends, "keep" changes nothing. Raises StoreError."""
     word, person, screen = words
     entry = desk.get_registry(session).people.get(person)
     about, admins = (person, desk.staff.find_name(person)), [admin]

@@ -1,7 +1,4 @@
-"""Requests for access by people who have none (strangers), which administrators answer with buttons.
-
-The administrator's rights are checked at every click.
-"""
+"""Requests of people without access ("strangers"). Administrators' rights are checked at every click."""
 
 import logging
 from collections.abc import Sequence
@@ -30,24 +27,21 @@ log = logging.getLogger(__name__)
 
 
 async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Tell every administrator that a person without access wrote, and tell the person that they have none. Raises StoreError.
-
-    The administrators are asked at most once a day about each such person.
-    """
+    """Once a day about a stranger. Raises StoreError."""
     person, access_request = row.actor_key, AccessRequest.model_validate(row.body)
     is_stranger = desk.staff.find_actor_by_key(person) is None
     registry, admins = desk.get_registry(session), desk.staff.list_admins()
     asks = access_request.asks and is_stranger and not desk.staff.is_fixed(person) and may_ask(registry, person, session.now)
     is_seen = bool(admins) and (asks or was_asked(registry, person, session.now))
-    told = _build_stranger_answer(person, session, is_seen=is_seen) if access_request.answered and is_stranger else []
+    answer = _build_stranger_answer(person, session, is_seen=is_seen) if access_request.answered and is_stranger else []
     if not asks:
-        await desk.commit(session, actor=person, outbox=told, done=[row.id])
+        await desk.commit(session, actor=person, outbox=answer, done=[row.id])
         return
     if not admins:
         log.warning("a stranger asks for access, and nobody is an administrator", extra={"action": "access_asked"})
     name = to_visible_line(Actor.model_validate(row.actor).name, limit=LONGEST_NAME)
     cards = screens.build_request_cards(admins, screens.build_access_question(person, name), session.now, stranger=person)
-    await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=[*told, *cards], done=[row.id])
+    await desk.commit(session, AccessAsked(person=person, name=name), actor=person, outbox=[*answer, *cards], done=[row.id])
 
 
 def _build_stranger_answer(person: str, session: Session, *, is_seen: bool) -> list[OutboxRow]:
@@ -56,7 +50,6 @@ def _build_stranger_answer(person: str, session: Session, *, is_seen: bool) -> l
 
 
 async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Handle one click on a button of the people feature, after checking the rights of the person who clicks. Raises StoreError."""
     actor = desk.staff.find_actor_by_key(row.actor_key)
     click = PeopleClick.model_validate(row.body)
     if actor is None or click.chat != actor.key:  # buttons of a private chat are valid only there
@@ -75,12 +68,7 @@ async def dispatch_click(row: InboxRow, session: Session, tools: Tools, *, desk:
 
 
 async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor) -> None:
-    """Handle an administrator's click about a stranger who asked for access: show the next question, admit or decline the stranger.
-
-    `words` are what the clicked button holds. "deny" and "back" are followed only by the stranger's key. The other actions are followed by
-    the stranger's key, the letter of a role ("m" manager, "l" lead) and a number: for "who" (choose the employee) the number of a page, for
-    "admit" and "second" (admit although the employee has an account) the employee's portal user id.
-    """
+    """`words` are action and stranger's key, then role letter ("m", "l") and a number: page or employee."""
     stranger = words[1]
     name = desk.get_requested_name(stranger, session)
     if desk.staff.find_actor_by_key(stranger) is not None:
@@ -105,33 +93,29 @@ async def _decide(row: InboxRow, words: tuple[str, ...], session: Session, tools
             await desk.commit(session, actor=admin.key, done=[row.id])
 
 
-async def _ask_employee(row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Ask the administrator which employee of the portal the stranger (a person without access) is.
+async def _ask_employee(row: InboxRow, question: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
+    """Similar names first, employees with access last.
 
-    Employees with a similar name come first. Employees who already have access come last, with their Telegram numbers. `asked` is
-    (stranger's key, stranger's name, letter of the role to grant: "m" manager or "l" lead, number of the page to show).
+    `question` is (stranger's key, name, role letter, page).
     """
-    stranger, name, letter, page = asked
+    stranger, name, letter, page = question
     try:
         employees = await desk.employees.list_working()
     except BitrixError as error:
         log.warning("the employees cannot be read: %s", error, extra={"action": "access_employees_failed"})
         await _show_unreachable(row, (stranger, name), session, desk=desk, admin=admin)
         return
-    taken = {item.user_id: screens.format_telegram_numbers(desk.list_accounts(item.user_id, but=stranger)) for item in employees}
-    employees.sort(key=lambda item: (bool(taken[item.user_id]), -_calculate_likeness(item, name), item.name))
-    body = screens.build_employee_choice((stranger, name), letter, employees, page, taken)
+    telegram_numbers = {item.user_id: screens.format_telegram_numbers(desk.list_accounts(item.user_id, but=stranger)) for item in employees}
+    employees.sort(key=lambda item: (bool(telegram_numbers[item.user_id]), -_calculate_likeness(item, name), item.name))
+    body = screens.build_employee_choice((stranger, name), letter, employees, page, telegram_numbers)
     await _show(row, body, stranger, session, desk=desk, admins=[admin])
 
 
 async def _ask_second_account(
-    row: InboxRow, asked: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor
+    row: InboxRow, question: tuple[str, str, str, int], session: Session, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """Ask the administrator to confirm the choice, because the chosen employee already has an account.
-
-    `asked` is (stranger's key, stranger's name, letter of the role to grant: "m" manager or "l" lead, employee's portal user id).
-    """
-    stranger, name, letter, number = asked
+    """`question` is (stranger's key, name, role letter, employee)."""
+    stranger, name, letter, number = question
     others = desk.list_accounts(number, but=stranger)
     body = screens.build_second_account_question((stranger, name), letter, (number, desk.staff.find_name(others[0])), others)
     await _show(row, body, stranger, session, desk=desk, admins=[admin])
@@ -157,10 +141,6 @@ async def _admit(row: InboxRow, chosen: tuple[str, str, int], session: Session, 
 
 
 async def _show_unreachable(row: InboxRow, stranger: tuple[str, str], session: Session, *, desk: PeopleContext, admin: Actor) -> None:
-    """Ask the administrator again whether to admit the stranger, with a note that the portal did not confirm the employee.
-
-    `stranger` is (key, name).
-    """
     body = screens.build_access_question(*stranger)
     await _show(row, body.model_copy(update={"code": "people-asks-again"}), stranger[0], session, desk=desk, admins=[admin])
 
@@ -171,6 +151,6 @@ async def _show(row: InboxRow, body: PeopleBody, stranger: str, session: Session
 
 
 def _calculate_likeness(employee: Employee, name: str) -> float:
-    """Return how similar an employee's name is to the stranger's Telegram name, from 0 to 1. The order of the words does not matter."""
+    """From 0 to 1, in any order of words."""
     ours, theirs = (" ".join(sorted(replace_yo(text.casefold()).split())) for text in (employee.name, name.partition("@")[0].strip("( ")))
     return SequenceMatcher(a=ours, b=theirs).ratio()

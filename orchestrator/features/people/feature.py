@@ -1,4 +1,4 @@
-"""Registers the people feature: invitations, access requests, dismissals, and the screens where people set their preferences."""
+"""Invitations, access requests, dismissals, and preferences."""
 
 from functools import partial
 
@@ -8,10 +8,7 @@ from orchestrator.turns.feature import Feature
 
 
 def build_feature(desk: PeopleContext) -> Feature:
-    """Return the people feature with its inputs, timer and commands.
-
-    Its inputs are handled in the session `access`, except `access_lost`, which goes to each session in which the person has cards.
-    """
+    """`access_lost` goes to each session with the person's cards, other inputs to `access`."""
     return Feature(
         inbox={
             "invite": partial(joining.record_invitation, desk=desk),

@@ -1,7 +1,4 @@
-"""Handles invitations: operations staff make a link, and the invited person opens it. Each link works once.
-
-Invitations are decided in the session `access`, where inputs are handled one after the other.
-"""
+"""Invitations, each for one person: the session `access` handles one input after the other."""
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import JoinRequest
@@ -22,20 +19,14 @@ LONGEST_NAME = 80
 
 
 async def record_invitation(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Record an invitation made by the command `sdelka invite` or in the console, unless it is recorded already. Raises StoreError.
-
-    One by a person who is no administrator any more is dropped.
-    """
+    """Not by a former administrator. Raises StoreError."""
     registry, event = desk.get_registry(session), PersonInvited.model_validate({**row.body, "by": row.actor_key}, extra="ignore")
     known = event.fingerprint in registry.invited or event.fingerprint in registry.used
     await desk.commit(session, *([event] if not known and desk.may_manage(event.by) else []), actor=event.by, done=[row.id])
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Admit the person who opens an invitation link, or tell them why they are not admitted. Raises StoreError.
-
-    Nothing in the answer reveals which other links exist.
-    """
+    """Reveals nothing of other links. Raises StoreError."""
     person, registry, now = row.actor_key, desk.get_registry(session), session.now
     actor = desk.staff.find_actor_by_key(person)
     if actor is not None:  # a second click on the same link, or on another one
@@ -61,11 +52,7 @@ async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleCon
 
 
 async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: Invitation, desk: PeopleContext) -> PersonJoined | None:
-    """Return the event that admits the person; None if the portal says that the invited employee no longer works there.
-
-    `brought` holds what was computed from the token of the link that the person opened. If the portal cannot be read or does not know the
-    employee, the person is admitted.
-    """
+    """None for a dismissed employee. Without an answer of the portal the person is admitted."""
     employee = await desk.employees.read_employee(invitation.bitrix_user_id)
     if employee.known and not employee.works:
         return None
@@ -84,19 +71,16 @@ async def _build_joined_event(row: InboxRow, brought: JoinRequest, invitation: I
 
 
 async def admit_person(event: PersonJoined, row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Give the person access in one commit. Raises StoreError.
-
-    The same commit sends the welcome to the person, a card to the administrators, and a warning to other accounts of the same employee.
-    """
+    """In one commit with all messages. Raises StoreError."""
     person, now = event.person, session.now
     actor = Actor(key=person, name=event.name, role=event.role, locale=event.locale)
-    asked = desk.get_registry(session).asked.get(person)
+    request = desk.get_registry(session).asked.get(person)
     others = desk.list_accounts(event.bitrix_user_id, but=person)
-    screen = generate_id()[-8:] if asked is None else screens.REQUEST  # a person who asked before already has a card, which is updated
+    screen = generate_id()[-8:] if request is None else screens.REQUEST  # a person who asked before already has a card, which is updated
     body = screens.build_joined_message((person, event.name), event.model_dump(), others, screen)
     request_cards = screens.build_request_cards(desk.staff.list_admins(), body, now, stranger=person, screen=screen)
-    called = Actor.model_validate(row.actor).name if asked is None else asked.name
-    warning = screens.build_message("people-second-account", about=(person, called), id=screens.to_telegram_number(person))
+    name = Actor.model_validate(row.actor).name if request is None else request.name
+    warning = screens.build_message("people-second-account", about=(person, name), id=screens.to_telegram_number(person))
     request_cards += [screens.build_row(key, warning, now) for key in others if desk.staff.find_actor_by_key(key) is not None]
     welcome = screens.build_welcome(actor, resolve_mode(tools.mode, actor), {}, now)
     await desk.commit(session, event, actor=person, outbox=[welcome, *request_cards], done=[row.id])

@@ -1,4 +1,4 @@
-"""The preferences of a person: language, digests, alerts. Nobody can set them for somebody else."""
+"""Nobody can set preferences for somebody else."""
 
 from typing import Final, get_args
 
@@ -23,27 +23,23 @@ _VALUES: Final = {"locale": ("ru", "en"), **dict.fromkeys(screens.SWITCHES, ("on
 
 
 def is_valid_preference(name: str, value: str) -> bool:
-    """Whether a preference of that name exists and may have that value. Of a time zone only the length is checked."""
+    """Of a time zone only the length is checked."""
     return name in _KNOWN and (value in _VALUES[name] if name in _VALUES else 0 < len(value) <= 40)  # noqa: PLR2004 - the longest zone has 32
 
 
 async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Set one preference of the sender; the input contains {preference, value}. Raises StoreError.
-
-    An invalid preference changes nothing.
-    """
+    """An invalid one changes nothing. Raises StoreError."""
     person, preference_change = row.actor_key, PreferenceChange.model_validate(row.body)
-    wanted = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(preference_change.preference, preference_change.value)
-    await desk.commit(session, *([_build_event(person, preference_change)] if wanted else []), actor=person, done=[row.id])
+    is_allowed = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(
+        preference_change.preference, preference_change.value
+    )
+    await desk.commit(session, *([_build_event(person, preference_change)] if is_allowed else []), actor=person, done=[row.id])
 
 
 async def set_preference_by_click(
     row: InboxRow, pressed: tuple[str, str, str], actor: Actor, session: Session, tools: Tools, *, desk: PeopleContext
 ) -> None:
-    """Set the preference whose button was clicked, and redraw the message that contains the button. Raises StoreError.
-
-    `pressed` is (name of the preference, new value, id of that message).
-    """
+    """`pressed` is (preference, value, message). Raises StoreError."""
     name, value, screen = pressed
     if is_valid_preference(name, value):
         await desk.commit(session, _build_event(actor.key, PreferenceChange(preference=name, value=value)), actor=actor.key)
@@ -52,10 +48,7 @@ async def set_preference_by_click(
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Answer /start, /help, /language or /settings. Raises StoreError.
-
-    The screens of settings and language are shown only in private chats.
-    """
+    """Preferences in private chats only. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -82,7 +75,6 @@ def _build_event(person: str, preference_change: PreferenceChange) -> Preference
 
 
 def _rebuild_screen(actor: Actor, screen: str, session: Session, tools: Tools, *, desk: PeopleContext) -> OutboxRow:
-    """Return the screen on which a button was clicked, drawn again with the present preferences."""
     chosen = desk.staff.resolve_preferences(actor.key)
     match screen[:1]:
         case "w" | "h":

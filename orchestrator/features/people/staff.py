@@ -1,8 +1,3 @@
-"""The sources of facts for the people feature: the access list (who has which rights now) and the portal (who is employed).
-
-The access list implements `Staff`; `Employees` reads the portal.
-"""
-
 import asyncio
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -19,63 +14,50 @@ from orchestrator.language.text import to_visible_line
 from state.model.registry import Registry
 
 _WITHIN: Final = 5.0
-"""Seconds that a person who clicked a link or a button may wait for the portal."""
+"""Seconds that a person waits for the portal."""
 _FOR_ALL: Final = 30.0
 
 
 class Staff(Protocol):
-    """The access list: who may use the bot, with which rights and preferences. `bot.access.access` implements it."""
+    """`bot.access.access` implements it."""
 
     def find_actor_by_key(self, key: str) -> Actor | None:
-        """Return the person with their present rights; None for a stranger and for a person who lost access."""
+        """None without access."""
 
-    def list_admins(self) -> Sequence[Actor]:
-        """Return the administrators of the bot; they decide who gets access."""
+    def list_admins(self) -> Sequence[Actor]: ...
 
     def map_employees(self) -> Mapping[str, int]:
-        """Return the portal user ids of the bot's users: person key → user id.
-
-        People who lost access are included; people without a user id are left out.
-        """
+        """Person key → user id, also without access."""
 
     def find_name(self, key: str) -> str:
-        """Return the person's name, also if they lost access; "" for a stranger."""
+        """ "" for a stranger."""
 
     def is_fixed(self, key: str) -> bool:
-        """Whether the access file lists the person. Only a change of that file can remove such a person."""
+        """Only a change of the file removes the person."""
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """Return the preferences that the person has set: name → value. A preference that is missing has its default value."""
+        """A missing one has its default value."""
 
-    def apply_registry(self, registry: Registry, seq: int) -> None:
-        """Update the access list from the registry of people as it is after the event with number `seq`."""
+    def apply_registry(self, registry: Registry, seq: int) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Employee:
-    """An employee of the portal, as far as the people feature needs to know them."""
-
     user_id: int
     name: str
     time_zone: str = ""
     works: bool = True
     known: bool = True
-    """Whether the employee was found; False if the portal could not be read, or has no employee with that number."""
+    """False if the portal has no such employee or no answer."""
 
 
 class Employees:
-    """Reads from the portal who is employed; used when people are admitted or lose access."""
-
     def __init__(self, reference: Reference, naming: Naming) -> None:
-        """Keep the readers of the portal's users and of their time zones."""
         self._reference = reference
         self._naming = naming
 
     async def read_employee(self, user_id: int) -> Employee:
-        """Return the employee with this user id, read from the portal and not from a cache.
-
-        Takes at most `_WITHIN` seconds and raises no BitrixError; if the employee cannot be read, `known` is False.
-        """
+        """Not cached; raises no BitrixError."""
         try:
             async with _limit_wait(_WITHIN):
                 row = await self._reference.find_user(user_id, fresh=True)
@@ -87,17 +69,16 @@ class Employees:
         return Employee(user_id=user_id, name=_format_name(row), time_zone=zone, works=is_employed(row))
 
     async def list_working(self) -> list[Employee]:
-        """Return the employees who are not dismissed, sorted by name. Raises BitrixError."""
+        """By name, without dismissed ones. Raises BitrixError."""
         async with _limit_wait(_WITHIN):
             rows = await self._reference.load_users()
         employees = [Employee(user_id=number, name=_format_name(row) or f"№{number}") for number, row in rows.items() if is_employed(row)]
         return sorted(employees, key=lambda item: item.name)
 
     async def check_at_work(self, numbers: Collection[int]) -> dict[int, bool]:
-        """Return whether each of these employees works in the company now: user id → bool. Raises BitrixError.
+        """Without unknown ones. Raises BitrixError.
 
-        Employees who are not found are left out. The list of users is read once; if the portal cuts it off, missing employees are read one
-        by one.
+        If the portal cuts the list off, missing employees are read one by one.
         """
         async with _limit_wait(_FOR_ALL):
             rows = dict(await self._reference.load_users(fresh=True))
@@ -109,7 +90,7 @@ class Employees:
 
 @asynccontextmanager
 async def _limit_wait(seconds: float) -> AsyncIterator[None]:
-    """Run a read of the portal with a time limit; raise OutcomeUnknown, a BitrixError, on a timeout or an unreadable answer."""
+    """Raises OutcomeUnknown, a BitrixError."""
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -1,8 +1,6 @@
-"""At startup, compares the stored values of records with the portal, because the portal does not send missed events again.
+"""Compares stored records with the portal at startup: missed events are not sent again.
 
-A record that is not stored yet is stored now, so that its first change can be shown as before → after. A record whose values differ is put
-on the list of records to read. Deals are always compared. Other kinds of records are compared only after their first event, so that a
-restart causes no message that would not have been sent without it.
+Deals always, other kinds only after their first event, so that a restart causes no message of its own.
 """
 
 import logging
@@ -29,34 +27,27 @@ log = logging.getLogger(__name__)
 
 START_EVENT: Final = "START"
 MOST_ALONE: Final = 500
-"""The greatest number of stored records that are in no list and are read one by one, in batches: those seen last."""
+"""One by one, those seen last."""
 _OPEN: Final[Mapping[str, tuple[str, Mapping[str, object]]]] = {
     "deal": ("crm.deal.list", {CLOSED: "N"}),
     "lead": ("crm.lead.list", {"STATUS_SEMANTIC_ID": "P"}),
     "task": ("tasks.task.list", {"<REAL_STATUS": 5}),
 }
-"""The method and filter by which the open records of a kind are listed; smart processes have no filter for open items."""
+"""Smart processes have no filter for open items."""
 _TAIL: Final = 50
 
 
 @dataclass(frozen=True, kw_only=True)
 class ScanResult:
-    """The records as the portal shows them at startup.
-
-    `records` maps records to their present values. `gone` are the stored records that were deleted, and the deals that were open and are
-    now missing in the portal's list of open deals.
-    """
+    """`gone` are deleted records, and deals no longer open."""
 
     records: dict[str, Values]
     gone: list[str]
 
 
 async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> ScanResult:
-    """Return the open records of these employees, and the stored records `seen`, as they are in the portal now.
-
-    At most KEEP_SEEN records are kept. A record that cannot be read is left out and logged; its changes are reported at its next event.
-    """
-    found = ScanResult(records={}, gone=[])
+    """At most KEEP_SEEN; unreadable records are left out."""
+    scan = ScanResult(records={}, gone=[])
     try:
         if users:
             deals = await _list_open(reads, "deal", users, KEEP_SEEN)
@@ -66,29 +57,29 @@ async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[
             await _add_others(found, reads, users, seen)
     except BitrixError as error:  # the portal as a whole failed: ask it nothing more
         _log_unread("the portal", error)
-    return found
+    return scan
 
 
 async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:
     for kind in [kind for kind in _OPEN if kind != "deal" and any(parse_kind(target) == kind for target in seen)]:
-        room = KEEP_SEEN - len({*seen, *found.records})
+        room = KEEP_SEEN - len({*seen, *scan.records})
         if room > 0:  # new records must not push known ones out of the bounded state
-            found.records.update(await _list_open(reads, kind, users, room) or {})
-    rest = [target for target in seen if parse_kind(target) != "deal" and target not in found.records][-MOST_ALONE:]
+            scan.records.update(await _list_open(reads, kind, users, room) or {})
+    rest = [target for target in seen if parse_kind(target) != "deal" and target not in scan.records][-MOST_ALONE:]
     for (kind, number), record in (await reads.load_each_record([parse_target(target) for target in rest], Priority.BULK)).items():
         if record is None:
-            found.gone.append(f"{kind}:{number}")
+            scan.gone.append(f"{kind}:{number}")
         elif not isinstance(record, BitrixError):
-            found.records[f"{kind}:{number}"] = extract_values(kind, record)
+            scan.records[f"{kind}:{number}"] = extract_values(kind, record)
 
 
 async def _list_open(reads: PortalReader, kind: str, users: Sequence[int], limit: int) -> dict[str, Values] | None:
-    """Return the newest open records of a kind, at most `limit`: record ("deal:481") → values; None if the portal refuses the list."""
+    """None if the portal refuses the list."""
     watched = KINDS[kind]
     method, is_open = _OPEN[kind]
-    wanted = {"filter": {watched.owner: list(users), **is_open}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
+    params = {"filter": {watched.owner: list(users), **is_open}, "select": ["ID", *watched.fields], "order": {"ID": "DESC"}}
     try:
-        rows = await reads.load_rows(method, wanted, limit=limit)
+        rows = await reads.load_rows(method, params, limit=limit)
     except Refused as error:
         _log_unread(f"the list of open {kind}s", error)
         return None
@@ -100,10 +91,7 @@ def _log_unread(what: str, error: BitrixError) -> None:
 
 
 async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: datetime) -> None:
-    """Fill `recent` with the calls that the bot started within the last seconds, read from the journal.
-
-    The previous process kept them only in memory, and may have crashed during a call.
-    """
+    """The previous process may have crashed during a call."""
     for stream in await store.list_streams():
         seq, _ = await store.read_head(stream)
         for event in await store.read_events(stream, after=max(0, seq - _TAIL)):
@@ -117,21 +105,17 @@ async def restore_recent_writes(recent: RecentWrites, store: AsyncStore, now: da
 
 
 def compare_with_portal(
-    portal: PortalState, found: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
+    portal: PortalState, scan: ScanResult, entities: Mapping[str, Entity], *, now: datetime, look_at: datetime
 ) -> list[Event]:
-    """Return the journal events that bring the stored values of records up to date with the scan `found`.
-
-    Records not stored yet are stored. A record that differs gets an event that puts it on the list of changed records, which the bot reads
-    again at the time `look_at`.
-    """
+    """Records that differ are read at `look_at`."""
     seen, due = portal.seen, portal.due
-    new = {target: dict(values) for target, values in found.records.items() if target not in seen and target not in due}
+    new = {target: dict(values) for target, values in scan.records.items() if target not in seen and target not in due}
     other = [
         target
-        for target, values in found.records.items()
+        for target, values in scan.records.items()
         if target in seen and compare_values(entities[parse_kind(target)], seen[target], values)
     ]
-    other.extend(target for target in found.gone if target not in due)  # its event may say that it was deleted
+    other.extend(target for target in scan.gone if target not in due)  # its event may say that it was deleted
     events: list[Event] = [RecordsSeen(records=new, look_at=portal.look_at)] if new else []
     set_here = format_iso(look_at) if other and not due else ""
     ts = int(now.timestamp())
@@ -139,10 +123,7 @@ def compare_with_portal(
 
 
 def _find_closed_deals(seen: Mapping[str, Values], open_deals: Mapping[str, Values]) -> Iterable[str]:
-    """Yield the stored deals that were open when last read and are not in `open_deals` now.
-
-    Such a deal is closed, or belongs now to an employee who does not use the bot.
-    """
+    """Or of an employee who does not use the bot."""
     return (
         target for target, values in seen.items() if parse_kind(target) == "deal" and values.get(CLOSED) == "N" and target not in open_deals
     )

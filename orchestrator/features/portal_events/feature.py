@@ -1,17 +1,11 @@
-"""Registers the feature that watches the portal: it receives portal events, reads changed records and tells their owners.
-
-At startup it also looks for changes that it missed.
-"""
+"""Watches the portal: reads changed records and tells their owners."""
 
 from orchestrator.features.portal_events.watcher import START, TIMER, PortalWatcher
 from orchestrator.turns.feature import Feature
 
 
 def build_feature(watcher: PortalWatcher) -> Feature:
-    """Return the feature that watches the portal.
-
-    Its inputs are handled in a session of their own, in which no person talks to the bot.
-    """
+    """In a session of its own."""
     return Feature(
         inbox={START: watcher.find_missed, "portal_event": watcher.receive_event},
         timers={TIMER: watcher.probe_due},

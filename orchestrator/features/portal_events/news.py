@@ -1,7 +1,4 @@
-"""Builds the messages about changed records: who changed what, before → after, in the reader's language and within their rights.
-
-These texts go only to people, never into a model's prompt. The access list implements `Audience`, which knows the recipients.
-"""
+"""Messages about changed records, within the reader's rights. Never in a model's prompt."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,55 +29,49 @@ NOBODY: Final = Author()
 
 @dataclass(frozen=True, kw_only=True)
 class News:
-    """A change of one record as data, before it is put into words for a reader."""
-
     target: str
     entity: Entity
     what: str
-    """One of "added", "changed", "deleted", or "first" for a change of a record of which the bot knew nothing before."""
+    """Or "first", a change of an unknown record."""
     title: str
     before: Values | None
     now: Values
     changes: tuple[tuple[Change, Author], ...] = ()
     author: Author = NOBODY
-    """The author of a creation or deletion; the changes of fields have their own authors."""
+    """Changed fields have their own authors."""
     record: JsonObject | None = None
 
 
 def filter_news(news: News, actor: Actor, naming: Naming) -> News | None:
-    """Return the part of the news that this person is told; None if nothing is left.
+    """Without the person's own changes; None if nothing is left.
 
-    The person's own changes are left out. If a record was changed and the person may not see it now (`naming` knows), only the change of
-    its owner is left, with the title that the person knew.
+    Of an invisible record only its new owner is told.
     """
     if news.what in {"added", "deleted"}:
         return None if news.author.is_person(actor) else news
     watched = find_watched_fields(news.target)
-    kept = tuple((change, author) for change, author in news.changes if not author.is_person(actor))
+    changes = tuple((change, author) for change, author in news.changes if not author.is_person(actor))
     title = news.title
     if watched and news.record is not None and not naming.is_visible(parse_target(news.target)[0], news.record, actor):
         title = str((news.before or {}).get("TITLE") or "")  # the title they knew: they may not see the present one
-        kept = tuple((change, author) for change, author in kept if change.field == watched.owner)  # the new owner is all they may see
-    if not kept and (news.changes or news.author.is_person(actor)):
+        changes = tuple(
+            (change, author) for change, author in changes if change.field == watched.owner
+        )  # the new owner is all they may see
+    if not changes and (news.changes or news.author.is_person(actor)):
         return None
-    return replace(news, changes=kept, title=title)
+    return replace(news, changes=changes, title=title)
 
 
 @dataclass(frozen=True, kw_only=True)
 class NewsBuilder:
-    """Builds the message with all news for one person."""
-
     actor: Actor
     naming: Naming
     portal: str
     names: Mapping[str, str]
-    """The names of the people who use the bot, by their keys."""
+    """By person key."""
 
     async def build_body(self, news: Sequence[News], *, quiet: bool) -> NewsBody:
-        """Return the body of the message: up to `MAX_ITEMS` records, and how many more there are. May raise BitrixError.
-
-        With `quiet`, the message arrives without a sound.
-        """
+        """`quiet` without a sound. May raise BitrixError."""
         items = [await self._build_item(one) for one in news[:MAX_ITEMS]]
         return NewsBody(items=items, more=max(0, len(news) - MAX_ITEMS), **({"quiet": True} if quiet else {}))
 
@@ -126,39 +117,25 @@ class NewsBuilder:
         return self._escape(await format_value(value, info.kind if info else "text", context=context, reader=reader), _VALUE)
 
     def _escape(self, text: str, limit: int) -> str:
-        """Return a text written by other people in a form that is safe to show.
-
-        It is one line, cut at `limit` characters, without secrets and without links to unknown hosts.
-        """
-        shown = escape_text(mask(text), locale=self.actor.locale, limit=limit)
-        return strip_unknown_links(shown, frozenset({self.portal}), locale=self.actor.locale)
+        """One line, without secrets and unknown links."""
+        escaped = escape_text(mask(text), locale=self.actor.locale, limit=limit)
+        return strip_unknown_links(escaped, frozenset({self.portal}), locale=self.actor.locale)
 
 
 class Audience(Protocol):
-    """Knows which people want to be told when their own records change; the access list implements it."""
-
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """Return the people who use the bot as the employee `user_id` and want to be told of changes.
+        """One for each account."""
 
-        An employee may have several accounts.
-        """
-
-    def list_watched_users(self) -> Sequence[int]:
-        """Return the portal user ids of all people who use the bot."""
+    def list_watched_users(self) -> Sequence[int]: ...
 
 
 class Nobody:
-    """An `Audience` without any people."""
-
     def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """Return no people."""
         del user_id
         return ()
 
     def list_watched_users(self) -> Sequence[int]:
-        """Return no user ids."""
         return ()
 
 
 RefreshActor = Callable[[Actor], Actor | None]
-"""A function that returns the person with their present rights, None if they have lost access."""

@@ -1,4 +1,4 @@
-"""Probes changed records: reads them, compares them with the values last seen, and builds the messages about them. Commits nothing."""
+"""Reads changed records and compares them with the values last seen. Commits nothing."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -22,20 +22,12 @@ from state.stored import JsonObject
 log = logging.getLogger(__name__)
 
 Records = Mapping[str, JsonObject | None]
-"""Record ("deal:481") → its present state, None if it is deleted or not visible to the bot."""
+"""None if deleted or not visible."""
 
 
 class RecordProbe:
-    """Reads changed records and builds the messages about their changes; `PortalWatcher` uses it.
-
-    Its only state is the portal user as whom the bot calls the portal.
-    """
-
     def __init__(self, reads: PortalReader, naming: Naming, recent: RecentWrites, *, audience: Audience, present: RefreshActor) -> None:
-        """Keep the readers; `audience` knows who wants messages, `present` returns a person with their present rights.
-
-        Both are asked for each message, so that the rights at that moment apply.
-        """
+        """Rights at the time of each message count."""
         self._reads = reads
         self._naming = naming
         self._recent = recent
@@ -44,36 +36,25 @@ class RecordProbe:
         self._own_user = 0
 
     async def read(self, targets: Sequence[str]) -> dict[str, JsonObject | None]:
-        """Return these records as they are in the portal now: record ("deal:481") → fields, None if deleted.
-
-        A record that the portal refuses to show counts as deleted. Raises BitrixError if the portal cannot be used at all, for example
-        because it refuses the webhook; the records must then be read later.
-        """
+        """None if deleted or refused. Raises BitrixError if the portal cannot be used."""
         record = await self._reads.load_each_record([parse_target(target) for target in targets], Priority.BULK)
         return {target: _require_record(target, record[parse_target(target)]) for target in targets}
 
     async def collect_news(self, due: Mapping[str, str], records: Records, session: Session, *, events: Mapping[str, int]) -> list[News]:
-        """Return the news (what has changed) of the records in `due`; records without a change are left out. May raise BitrixError.
-
-        `due` maps each record to what its events report ("add", "update" or "delete"). `events` maps it to the number of these events.
-        """
+        """`due` maps to "add", "update" or "delete". May raise BitrixError."""
         known: Mapping[str, Values] = session.state.portal.seen if session.state.portal else {}
         hands = AuthorFinder(recent_writes=self._recent, find_effect=session.find_effect, own_user=await self._find_own_user(records))
-        found = []
+        collected = []
         for target, what in due.items():
             before = known.get(target)
             came = events.get(target, 0) if before is not None else None
-            found.append(await self._build_news(target, what, records[target], before, hands=hands, events=came))
-        return [news for news in found if news is not None]
+            collected.append(await self._build_news(target, what, records[target], before, hands=hands, events=came))
+        return [news for news in collected if news is not None]
 
     async def _build_news(
         self, target: str, action: str, record: JsonObject | None, before: Values | None, *, hands: AuthorFinder, events: int | None
     ) -> News | None:
-        """Return the news of one record, None if nothing in it has changed.
-
-        `action` is what the record's events report ("add", "update" or "delete"), `events` their number, and `hands` finds who made the
-        changes. `record` is its present state, None if deleted; `before` are the values last seen, None if the bot never read it.
-        """
+        """None if nothing changed. `before` is None if the bot never read the record."""
         kind = parse_target(target)[0]
         entity = self._reads.catalogue.entities[kind.partition(":")[0]]
         if record is None:
@@ -102,12 +83,11 @@ class RecordProbe:
         )
 
     async def build_messages(self, news: Sequence[News], session: Session) -> list[OutboxRow]:
-        """Return one message for each person who is or was the owner of a changed record and wants to be told."""
         concerned: dict[str, tuple[Actor, list[News]]] = {}
-        for one in news:
-            for owner in list_owners(one.target, one.now, one.before):
+        for record_news in news:
+            for owner in list_owners(record_news.target, record_news.now, record_news.before):
                 for actor in self._audience.find_subscribers(owner):
-                    own = filter_news(one, actor, self._naming)
+                    own = filter_news(record_news, actor, self._naming)
                     if own is not None:
                         concerned.setdefault(actor.key, (actor, []))[1].append(own)
         return [await self._build_message(actor, _select_unique(own), session) for actor, own in concerned.values()]
@@ -120,10 +100,7 @@ class RecordProbe:
         return build_news_row(actor.key, body.to_json(), session.now)
 
     async def _find_own_user(self, records: Mapping[str, object]) -> int:
-        """Return the id of the portal user as whom the bot calls the portal, 0 if unknown.
-
-        The id is read only once, and not before the bot has written to one of the records.
-        """
+        """0 if unknown. Read once, after the bot's first write."""
         if not self._own_user and any(self._recent.find_writes(target) for target in records):
             try:
                 self._own_user = await self._reads.find_own_user()
@@ -133,20 +110,17 @@ class RecordProbe:
 
 
 def _select_unique(news: Sequence[News]) -> list[News]:
-    """Return one person's news with each record once.
-
-    A record comes twice if the person is its former owner and also its present owner, because news are collected for both.
-    """
+    """Former and present owner may be the same."""
     return list({one.target: one for one in news}.values())
 
 
-def _require_record(target: str, found: RecordOrError) -> JsonObject | None:
-    """Return the record that was read, None if the portal refused it; raise any other error."""
-    match found:
+def _require_record(target: str, record: RecordOrError) -> JsonObject | None:
+    """None if refused; other errors are raised."""
+    match record:
         case Refused():
-            log.info("a changed record is not shown to us: %s", found, extra={"action": "portal_look_refused", "target": target})
+            log.info("a changed record is not shown to us: %s", record, extra={"action": "portal_look_refused", "target": target})
             return None
         case BitrixError():
-            raise found
+            raise record
         case _:
-            return found
+            return record

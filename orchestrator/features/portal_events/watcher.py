@@ -1,8 +1,4 @@
-"""The session of the portal: receives portal events, reads the changed records a few seconds later, and tells their owners.
-
-One such reading of records is called a probe; several events shortly after each other share one probe. Events, probes and messages are
-ordinary commits: nothing is lost, but a message may be sent twice.
-"""
+"""The portal's session: takes events and reads changed records seconds later (a probe). A message may be sent twice."""
 
 import logging
 from collections.abc import Sequence
@@ -32,33 +28,22 @@ log = logging.getLogger(__name__)
 SESSION: Final = "portal:"
 TIMER: Final = "portal_look"
 LOOK_AFTER: Final = timedelta(seconds=3)
-"""How long after an event its record is read.
-
-It is longer than one second, the resolution of the portal's clock: a second change within a second has the same `ts` and counts as a
-duplicate.
-"""
+"""More than a second: a change within it has the same `ts` and counts as a duplicate."""
 CALM: Final = timedelta(seconds=15)
-"""The shortest time between two messages, however long a burst of events lasts."""
+"""Between two messages."""
 MAX_LOOK: Final = 500
 _SLOWEST: Final = timedelta(minutes=10)
 
 START: Final = "portal_start"
-"""The kind of the input that a process stores when it starts."""
 
 
 class PortalWatcher:
-    """Handles the portal's events, and sends messages about changed records. One instance per process.
-
-    Only the bot's recent writes are kept in memory; everything else is in the state of the portal's session.
-    """
+    """One instance per process."""
 
     def __init__(
         self, reads: PortalReader, naming: Naming, store: AsyncStore, clock: Clock, *, audience: Audience, present: RefreshActor
     ) -> None:
-        """Keep the readers; `audience` knows who wants messages, `present` returns a person with their present rights.
-
-        Both are asked for each message, so that the rights at that moment apply.
-        """
+        """Rights at the time of each message count."""
         self._reads = reads
         self._store = store
         self._audience = audience
@@ -67,18 +52,15 @@ class PortalWatcher:
 
     @property
     def session(self) -> str:
-        """The key of the session in which the portal's events are handled."""
         return f"{SESSION}{self._reads.client.portal}"
 
     def build_start_row(self, now: datetime) -> InboxRow:
-        """Return the input that a process stores at its start, so that missed changes are looked for."""
         row_id = generate_id()
         actor = {"key": "system", "name": "system"}
         source = f"{START}:{row_id}"
         return InboxRow(id=row_id, source=source, session=self.session, lane="express", kind=START, actor=actor, body={}, received_at=now)
 
     async def receive_event(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Record one event that the portal has sent, and set the timer to read the record if no such timer is set. Raises StoreError."""
         event = PortalEventReceived.model_validate(row.body)
         self._reads.reference.discard_for_event(event.event)
         target = event.target if find_watched_fields(event.target) else ""
@@ -88,10 +70,7 @@ class PortalWatcher:
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
     async def find_missed(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Look for changes that were made while the bot was not running, and set the timer to report them. Raises StoreError.
-
-        If the portal cannot be read, such a change is reported when the next event about its record comes.
-        """
+        """If the portal cannot be read, its next event tells the change. Raises StoreError."""
         await restore_recent_writes(self.recent_writes, self._store, session.now)
         state, due_at = _get_state(session), _find_next_probe_time(session)
         records = await scan_records(self._reads, self._audience.list_watched_users(), state.seen)
@@ -100,10 +79,7 @@ class PortalWatcher:
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
     async def probe_due(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Read the records with new events, tell their owners, and store the values read. Raises StoreError.
-
-        If the portal cannot be read, set the timer to try again later.
-        """
+        """Later if the portal cannot be read. Raises StoreError."""
         due = _get_state(session).due
         targets = list(due)[:MAX_LOOK]
         if not targets:
@@ -126,26 +102,20 @@ class PortalWatcher:
             await self._commit_probe(row, session, records, messages)
 
     async def reschedule(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Set the timer again after a probe (a reading of changed records) crashed the process repeatedly and was given up.
-
-        Without the timer, its records would never be read.
-        """
+        """Without a timer the records of a probe that crashed would never be read."""
         await self._reschedule_probe(row, session, "given up")
 
-    async def _commit_probe(self, row: InboxRow, session: Session, records: Records, told: Sequence[OutboxRow]) -> None:
-        """Store the results of a probe (a reading of changed records) in one commit.
-
-        These are the values read, the messages `told`, that the input is handled, and the timer of the next probe if records are left.
-        """
+    async def _commit_probe(self, row: InboxRow, session: Session, records: Records, messages: Sequence[OutboxRow]) -> None:
+        """In one commit."""
         rest = len(_get_state(session).due) > len(records)
-        next_look = session.now + (CALM if told else LOOK_AFTER) if rest else None
+        next_look = session.now + (CALM if messages else LOOK_AFTER) if rest else None
         event = RecordsSeen(
             records={target: extract_values(parse_target(target)[0], record) for target, record in records.items() if record is not None},
             gone=[target for target, record in records.items() if record is None],
-            told=[message.session for message in told],
+            told=[message.session for message in messages],
             look_at=format_iso(next_look) if next_look else "",
         )
-        await session.commit(event, actor="system", outbox=told, timers=[_build_timer(session, next_look)], inbox_done=[row.id])
+        await session.commit(event, actor="system", outbox=messages, timers=[_build_timer(session, next_look)], inbox_done=[row.id])
 
     async def _reschedule_probe(self, row: InboxRow, session: Session, reason: str) -> None:
         tries = _get_state(session).tries + 1
@@ -159,21 +129,18 @@ def _get_state(session: Session) -> PortalState:
 
 
 def _is_set(session: Session) -> bool:
-    """Whether the timer of the next probe is set.
-
-    A time too far in the future does not count: it comes from a clock that has been set back since.
-    """
+    """A time too far away is of a clock that was set back."""
     portal = _get_state(session)
     return bool(portal.due and portal.look_at) and parse_iso(portal.look_at) <= session.now + _SLOWEST
 
 
 def _find_next_probe_time(session: Session) -> datetime:
-    """Return when changed records are next read: after `LOOK_AFTER`, but not before `CALM` has passed since the last message."""
+    """Not before `CALM` after the last message."""
     soon = session.now + LOOK_AFTER
     told_at = _get_state(session).told_at
     return max(soon, min(parse_iso(told_at), session.now) + CALM) if told_at else soon
 
 
 def _build_timer(session: Session, due_at: datetime | None) -> Timer:
-    """Return the only timer of the portal's session; if `due_at` is None, it is marked for deletion, so that committing it deletes it."""
+    """Marked for deletion if `due_at` is None."""
     return Timer(id=f"{TIMER}:{session.key}", due_at=due_at or session.now, session=session.key, kind=TIMER, delete=due_at is None)

@@ -1,1 +1,0 @@
-"""Features of the conversation: voice messages, edited and forwarded messages, and the command /stop with its queue of requests."""

@@ -1,8 +1,4 @@
-"""Requests that a person makes with a button: run an edited message, or create a lead or a task from a forwarded message.
-
-If a turn with the old text of an edited message has begun, the edit does not change that turn. A request about a forwarded message consists
-of fixed words of the program; the forwarded text is only quoted beside them.
-"""
+"""Requests made with a button, about an edited or forwarded message, whose text is only quoted."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -30,10 +26,7 @@ _DIGEST: Final = 16
 
 
 async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle an edited message: offer a button that runs the new text. Raises StoreError.
-
-    If the edit did not change the text, there is no answer.
-    """
+    """Not without a new text. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -54,10 +47,7 @@ async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click on the button under an edited message: run the new text as a request. Raises StoreError.
-
-    The request runs only once, and only for the person who edited the message.
-    """
+    """Once, only for the editor. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -87,30 +77,25 @@ def _list_edits(events: Sequence[StoredEvent]) -> list[MessageEdited]:
     return [MessageEdited.from_data(item.data) for item in events if item.type == "MessageEdited"]
 
 
-def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, said: MessageReceived | None) -> bool:
-    """Whether the bot already knows this text of the message with the number `ref`, so that the edit changes nothing.
-
-    The text is compared with the last edit of the message in `events`. If there is none, it is compared with the message as it was received
-    (`said`): as a whole and, if it was merged from several messages, part by part.
-    """
+def _is_known_text(text: str, events: Sequence[StoredEvent], ref: int, received: MessageReceived | None) -> bool:
+    """As edited last, or as received: as a whole or by its parts."""
     edits = [edit.text for edit in _list_edits(events) if edit.ref == ref]
     if edits:
         return text == edits[-1]
-    if said is None:
+    if received is None:
         return False
-    parts = {said.text, said.quoted, said.text.partition("\n")[0], f"{said.text}\n{said.quoted}"}
-    return text in parts or split_foreign_text(text) == (said.text, said.quoted)
+    parts = {received.text, received.quoted, received.text.partition("\n")[0], f"{received.text}\n{received.quoted}"}
+    return text in parts or split_foreign_text(text) == (received.text, received.quoted)
 
 
 async def _is_waiting(ref: int, text: str, session: Session, tools: Tools) -> bool:
-    """Whether the queue of this session contains the message with the number `ref`, and with exactly this text."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
     requests = (neighbour for row in waiting if isinstance(neighbour := parse_neighbour(row), TextMessage))
     return any(request.message_id == ref and request.text == text for request in requests)
 
 
 def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -> bool:
-    """Whether a change that this turn proposed is already approved or made, so that running the turn again would make it twice."""
+    """Running again would make a change twice."""
     entries = session.state.cards.values()
     if any(entry.turn_id == turn_id and entry.status not in {"requested", "denied", "expired", "superseded"} for entry in entries):
         return True
@@ -119,21 +104,18 @@ def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -
 
 
 FORWARD_TEXTS = {wish: load_lexicon("requests").read_table("forwarded", wish) for wish in ("lead", "task")}
-"""The request, in words, for which each button under a forward stands; it contains nothing of the forwarded message."""
+"""Nothing of the forwarded message."""
 
 
 async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle a click under a forwarded message: request a lead or a task with the data of that message. Raises StoreError.
-
-    Further clicks on the same button make no further request.
-    """
+    """Once. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
     _, turn_id, wish = (*FeatureClick.model_validate(row.body).words, "", "")[:3]
     events = await read_recent_events(session, tools)
-    said = ((MessageReceived.from_data(item.data), item.actor) for item in events if item.type == "MessageReceived")
-    quoted, by = next(((message.quoted, by) for message, by in said if message.turn_id == turn_id), ("", actor.key))
+    messages = ((MessageReceived.from_data(item.data), item.actor) for item in events if item.type == "MessageReceived")
+    quoted, by = next(((message.quoted, by) for message, by in messages if message.turn_id == turn_id), ("", actor.key))
     if not quoted or wish not in FORWARD_REQUESTS or by != actor.key:
         click_toasts = build_click_toasts(row, session, Notice(code="toast-not-yours" if by != actor.key else "toast-forward-gone"))
         await session.commit(actor=actor.key, outbox=click_toasts, inbox_done=[row.id])
@@ -146,24 +128,17 @@ async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> 
 
 
 LOOK_BACK = 500
-"""How many recent events of a session are searched for a message."""
+"""Events of a session."""
 
 
 async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredEvent]:
-    """Return the last `LOOK_BACK` events of the session, oldest first. Raises StoreError.
-
-    The events that the session buffers (has not stored yet) are stored first, so that they are included.
-    """
+    """Oldest first; stores buffered events before. Raises StoreError."""
     await session.flush()
     return await tools.store.read_events(session.stream, max(0, session.seq - LOOK_BACK))
 
 
 def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot: str, kind: str = TextMessage.KIND) -> InboxRow:
-    """Return the inbox row of a request that a person makes by a click; `pressed` is the click, `body` the request.
-
-    `slot` is a text that names what the button is for, such as "forward/…" with the id of a turn. The id of the row is computed from the
-    session and `slot`. So a second click makes the same row, and the request runs once.
-    """
+    """A second click makes the same row, by session and `slot`."""
     place = f"{session.key}/{slot}"
     return InboxRow(
         id=uuid5(UUID_NAMESPACE, place).hex,
@@ -178,7 +153,7 @@ def build_request(pressed: InboxRow, session: Session, body: JsonObject, *, slot
 
 
 async def is_made(inbox_row: InboxRow, session: Session, tools: Tools) -> bool:
-    """Whether the request `inbox_row` is already in the queue, running or finished. Raises StoreError."""
+    """Also if it waits. Raises StoreError."""
     if any(row.id == inbox_row.id for row in await tools.store.list_waiting_inbox(inbox_row.session, inbox_row.lane)):
         return True
     return any(message.turn_id == inbox_row.id for message in _list_messages(await read_recent_events(session, tools)))

@@ -1,4 +1,4 @@
-"""Registers the talking feature: /stop, voice and edited messages, direct answers, and buttons under forwarded and edited messages."""
+"""/stop, voice and edited messages, direct answers, and buttons under forwarded ones."""
 
 from functools import partial
 from typing import Final
@@ -14,11 +14,11 @@ from orchestrator.turns.feature import Feature, Tools
 from state.journal.store import InboxRow
 
 UNREADABLE: Final = "only-text"
-"""The code of the notice that a message has nothing that the bot can read."""
+"""A message has nothing that the bot can read."""
 
 
 def build_feature(ear: VoiceInput | None = None) -> Feature:
-    """Return the talking feature. `ear` handles voice messages; without it they have no handler."""
+    """Without `ear` voice messages have no handler."""
     answer = partial(send_answer, hears=ear is not None and ear.transcriber is not None)
     return Feature(
         inbox={"answer": answer, "edited": button_requests.offer_edited, **({"voice": ear.receive_voice} if ear else {})},
@@ -32,11 +32,7 @@ def build_feature(ear: VoiceInput | None = None) -> Feature:
 
 
 async def send_answer(row: InboxRow, session: Session, _tools: Tools, *, hears: bool) -> None:
-    """Send the answer that the front end decided on. Raises StoreError.
-
-    If the answer is that the bot cannot read the person's message (a photo, a video), and `hears` says that voice messages are transcribed,
-    it also says that the person may send voice messages.
-    """
+    """With `hears` an unreadable message gets a hint at voice messages."""
     notice = DirectAnswer.model_validate(row.body).notice
     more = [Notice(code="voice-works")] if hears and notice.code == UNREADABLE else []
     reply_row = outbox.build_reply_row(session.key, build_reply(notice, *more), session.now)

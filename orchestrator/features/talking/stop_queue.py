@@ -1,7 +1,6 @@
-"""The command /stop: ends the running turn and drops the person's waiting requests. One click queues the dropped requests again.
+"""/stop ends the running turn and drops waiting requests; a click queues them again.
 
-A stop is recorded as an event with its time. Before a request begins, its time of arrival is compared with the time of the last stop, so
-that no request both runs and is dropped.
+No request that arrived before the stop begins, so none both runs and is dropped.
 """
 
 from typing import Final
@@ -23,13 +22,7 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle /stop: stop the running turn and drop the person's waiting requests. Raises StoreError.
-
-    The reply tells how many were dropped and offers to queue them again. What waits for cards does not go on after them any more; the cards
-    can still be decided. A call that is already sent is not cut off. Only a lead (head of sales) or an administrator can stop the running
-    turn of somebody else. The time of the stop is stored before the turn is stopped, so that a worker that takes the next request knows
-    about it.
-    """
+    """A sent call is not cut off. Only a lead or administrator stops somebody else's turn. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -60,10 +53,7 @@ async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
-    """Return how many requests of `actor` in this session have not begun, or not begun to go on after their cards. Raises StoreError.
-
-    A request that a worker has taken while nothing runs counts too: it waits for further parts of a long message, or for a free turn.
-    """
+    """Also taken ones that wait for a turn. Raises StoreError."""
     rows = await tools.store.list_waiting_inbox(session.key, "turn")
     at_work = session.key in tools.running or session.state.turn is not None
     mine = (row for row in rows if row.kind in {*REQUEST_KINDS, TurnGoesOn.KIND} and row.actor_key == actor.key)
@@ -71,7 +61,7 @@ async def count_waiting(actor: Actor, session: Session, tools: Tools) -> int:
 
 
 async def find_requester(session: Session, tools: Tools) -> Actor | None:
-    """Return the requester of the work running in this session, None if nothing runs. Raises StoreError."""
+    """None if nothing runs. Raises StoreError."""
     at_work, turn = tools.running.get(session.key), session.state.turn
     if at_work is not None:
         return at_work.actor
@@ -80,31 +70,20 @@ async def find_requester(session: Session, tools: Tools) -> Actor | None:
 
 
 def may_stop(actor: Actor, person: Actor | None) -> bool:
-    """Whether `actor` may stop a request of `person`.
-
-    Everybody may stop their own requests; a lead (head of sales) or an administrator may stop any.
-    """
     return person is None or person.key == actor.key or actor.role in _LEADING
 
 
 def build_stop_event(row: InboxRow, person: str, *, turn_id: str = "") -> StopAsked:
-    """Return the event that records a /stop.
-
-    The event stops all earlier requests of `person`; with `turn_id`, it stops only that turn.
-    """
+    """With `turn_id` only that turn."""
     return StopAsked(by=person, at=to_milliseconds(row), turn_id=turn_id)
 
 
 def to_milliseconds(row: InboxRow) -> int:
-    """Return the time at which the input was received, in milliseconds since the epoch."""
     return int(row.received_at.timestamp() * 1000)
 
 
 async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click that puts the requests dropped by a /stop back into the queue. Raises StoreError.
-
-    It works once, and only for the person whose requests they are.
-    """
+    """Once, only for their requester. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

@@ -1,8 +1,4 @@
-"""Handles voice messages: a service transcribes them, the person is shown the text, and the text is handled like a typed message.
-
-A recording is downloaded and transcribed by the worker that handles its input, not by the front end that receives it. Transcribed words
-cannot approve or decline a card.
-"""
+"""Voice messages are transcribed, shown, and handled like typed ones, but decide no card."""
 
 import asyncio
 import logging
@@ -25,33 +21,26 @@ from state.journal.store import InboxRow
 log = logging.getLogger(__name__)
 
 LONGEST: Final = 300
-"""The longest recording that is accepted, in seconds."""
+"""Seconds."""
 LARGEST: Final = 20_000_000
-"""The largest recording that is accepted, in bytes: Telegram gives no larger file to a bot."""
+"""Bytes that Telegram gives to a bot."""
 MAX_TEXT: Final = 20_000
 
 
 class SpeechToText(Protocol):
-    """A service that turns speech into text."""
-
     async def transcribe(self, recording: bytes, *, language: str) -> str:
-        """Return the text, "" if nothing was said. Raises ModelClientError."""
+        """ "" if nothing was said. Raises ModelClientError."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class VoiceInput:
-    """Handles voice messages. If `transcriber` is None, voice messages are refused."""
+    """Without `transcriber` voice messages are refused."""
 
     files: Files
     transcriber: SpeechToText | None = None
 
     async def receive_voice(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle one voice message: transcribe it, and handle the text as an answer to the bot's question or as a request.
-
-        Raises StoreError.
-
-        The text is stored before the request runs, so that the recording is not transcribed again after a crash.
-        """
+        """The text is stored first: a crash does not transcribe again. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -72,11 +61,7 @@ class VoiceInput:
         await session.commit(actor=actor.key, inbox_new=[answer], inbox_done=[row.id])
 
     async def _transcribe(self, row: InboxRow, voice_message: VoiceMessage, actor: Actor, session: Session, tools: Tools) -> str | None:
-        """Show and store the text of a voice message, and return it.
-
-        Return None if there is no text, after telling the person why, or if /stop ended the work. /stop works even while the text is being
-        stored.
-        """
+        """None without text, or after /stop."""
         refused = self._find_refusal(voice_message)
         if refused is not None:
             await _finish(row, actor, session, refused)
@@ -85,22 +70,22 @@ class VoiceInput:
         tools.running[session.key] = hearing
         try:
             await tools.show_partial(session.key, Notice(code="hearing"))
-            found = await _find_words(hearing)
-            if isinstance(found, str):
+            words = await _find_words(hearing)
+            if isinstance(words, str):
                 reply_row = outbox.build_reply_row(
-                    session.key, build_reply(Notice(code="heard", args={"words": found})), session.now, key=f"heard:{row.id}"
+                    session.key, build_reply(Notice(code="heard", args={"words": words})), session.now, key=f"heard:{row.id}"
                 )
-                inbox_row = replace(row, body={**row.body, "heard": found}, attempts=0)
+                inbox_row = replace(row, body={**row.body, "heard": words}, attempts=0)
                 await session.commit(actor=actor.key, outbox=[reply_row], inbox_new=[inbox_row])
             if hearing.stopped:
-                found = Notice(code="stopped")
-            if isinstance(found, Notice):
-                await _finish(row, actor, session, found)
+                words = Notice(code="stopped")
+            if isinstance(words, Notice):
+                await _finish(row, actor, session, words)
                 return None
         finally:
             hearing.stop()
             tools.running.pop(session.key, None)
-        return found
+        return words
 
     def _find_refusal(self, voice_message: VoiceMessage) -> Notice | None:
         if self.transcriber is None:
@@ -117,20 +102,16 @@ class VoiceInput:
 
 
 class _Transcription:
-    """A transcription that is running; /stop calls `stop` to end it."""
-
     def __init__(self, work: Awaitable[str], actor: Actor) -> None:
         self.actor = actor
         self._task = asyncio.ensure_future(work)
         self.stopped = False
 
     def stop(self) -> None:
-        """Cancel the transcription."""
         self.stopped = True
         self._task.cancel()
 
     async def wait_for_words(self) -> str:
-        """Return the transcribed text; "" if `stop` was called."""
         try:
             return await self._task
         except asyncio.CancelledError:
@@ -141,7 +122,6 @@ class _Transcription:
 
 
 async def _find_words(hearing: _Transcription) -> str | Notice:
-    """Return the transcribed text; if there is none, return the message that tells the person why."""
     try:
         words = to_storable_text(await hearing.wait_for_words()).strip()
     except FileUnavailable as error:
@@ -159,6 +139,6 @@ async def _finish(row: InboxRow, actor: Actor, session: Session, notice: Notice)
 
 
 def _build_request(voice_message: VoiceMessage, words: str) -> TextMessage:
-    """Return the transcribed text as a request; the text of a forwarded recording counts as a quotation, not as the person's own words."""
+    """A forwarded recording counts as a quotation."""
     own, others = ("", words) if voice_message.forwarded else ("\n".join(filter(None, (voice_message.caption, words))), "")
     return TextMessage(text=own, quoted=others, origin="voice", message_id=voice_message.message_id, reply_to=voice_message.reply_to)

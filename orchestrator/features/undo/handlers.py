@@ -1,9 +1,6 @@
-"""Handles the button «↩ Отменить»: checks the records and proposes the undo to the gate, which shows a card. Writes nothing itself.
+"""«↩ Отменить»: checks the records and proposes the undo to the gate.
 
-The person's present rights apply. Further clicks show the same card while it waits. If undo is refused because somebody has changed a
-record, the person reads which field changed, its value now, and who last edited the record. If a record now belongs to somebody whose
-records the person may not see, the person cannot undo the call. If they requested or approved that call, the bot asks the leads (heads of
-sales) who may see all of its records. Each lead gets a button in their own chat, and a click on it proposes the undo as the lead's request.
+If the person may no longer see a record, the leads who may are asked.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,26 +38,24 @@ from state.journal.store import EffectRow, InboxRow, OutboxRow
 
 PRESS: Final = "undo"
 _ATTEMPTS: Final = 20
-"""How often the undo of one call may be proposed; a card that was declined or expired allows the next attempt."""
+"""After a declined or expired card another attempt is allowed."""
 _ON_REQUEST: Final = "asked"
-"""The last word of the button that a lead gets: ("undo", effect id, "asked")."""
+"""A lead's button: ("undo", effect id, "asked")."""
 _GIVEN_UP: Final = frozenset({"denied", "expired", "superseded", "refused"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Answer:
-    """The answer to a click on the undo button: a message for the person, and the id of the card to show ("" for none)."""
+    """The card's id is "" for none."""
 
     notice: Notice
     card: str = ""
     requests: Sequence[OutboxRow] = ()
-    """The messages that ask the leads to undo the call."""
     undone_by: str = ""
-    """Who has undone the call already, for `undo-done`."""
 
 
 async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle the click on the undo button: show a card that asks to undo the call, or say why it cannot be undone. Raises StoreError."""
+    """Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -75,7 +70,7 @@ async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
 async def propose_undos(
     effect_ids: Sequence[str], actor: Actor, row: InboxRow, session: Session, tools: Tools, *, is_requested: bool = False
 ) -> None:
-    """Show for each call a card that asks to undo it, or say why it cannot be undone, and finish the input. Raises StoreError."""
+    """Raises StoreError."""
     rows: list[OutboxRow] = []
     for effect_id in effect_ids:
         answer = await _undo(effect_id, actor, row, is_requested=is_requested, session=session, tools=tools)
@@ -86,11 +81,7 @@ async def propose_undos(
 
 
 async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bool, session: Session, tools: Tools) -> _Answer:
-    """Propose the undo of the call `effect_id`, and return the answer to the click.
-
-    `is_requested` is True if a lead (head of sales) clicked the button in their own chat, because the person who requested or approved the
-    call could not undo it and the bot asked the lead. Then the call belongs to another session.
-    """
+    """`is_requested`: by a lead who was asked, so the call is of another session."""
     deps = tools.gate.deps
     effect = await session.find_effect(effect_id)
     if effect is None or (effect.stream != session.stream and not is_requested):
@@ -138,10 +129,7 @@ def _to_answer(result: Outcome | Pending) -> _Answer:
 
 
 def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[UndoPart, ...] | Notice:
-    """Return the writes of the call that must be undone, or a message if the call cannot be undone at all.
-
-    The state of the records is not looked at here.
-    """
+    """A message if no undo is possible at all."""
     done = undo_policy.find_completed(effect)
     if done is None:
         return Notice(code="undo-not-done")
@@ -157,10 +145,7 @@ def _find_parts(effect: EffectRow, session: Session, deps: GateDeps) -> tuple[Un
 async def _find_foreign_record(
     parts: Sequence[UndoPart], records: Records, actor: Actor, deps: GateDeps, session: Session
 ) -> _Answer | None:
-    """Return the refusal if the person has no right to one of the records, for example because it has another owner now; otherwise None.
-
-    The refusal names the record but none of its values. May raise BitrixError.
-    """
+    """Names no values. May raise BitrixError."""
     for part in parts:
         record = records.get(part.target)
         if record is None or await _may_touch(part, record, actor, deps):
@@ -171,7 +156,7 @@ async def _find_foreign_record(
 
 
 async def _may_touch(part: UndoPart, record: Mapping[str, object], actor: Actor, deps: GateDeps) -> bool:
-    """Return whether the person may touch the record of `part`; a comment or a product row is of the record that it belongs to."""
+    """A comment or product row is of its record."""
     is_new = part.call.spec.verb == "add"
     if (part.undo if is_new else part.call.spec).owner not in OF_PARTS or find_visible_users(actor) is None:
         return may_touch(actor, part.call.entities.get(part.call.entity), record)
@@ -181,11 +166,7 @@ async def _may_touch(part: UndoPart, record: Mapping[str, object], actor: Actor,
 
 
 def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, actor: Actor, session: Session, deps: GateDeps) -> _Answer:
-    """Return the answer that asks the leads (heads of sales) to undo the call: those who have a right to all of its records.
-
-    Each of them gets one message; if the person clicks again, the message is replaced by the same one. If there is no such lead, the answer
-    says so.
-    """
+    """Leads with a right to all records."""
     leads = undo_policy.find_restoring_leads(parts, records, actor, deps.approvers)
     if not leads:
         return _Answer(notice=Notice(code="undo-no-lead"))
@@ -198,17 +179,13 @@ def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, a
 
 
 async def _plan_undo(parts: tuple[UndoPart, ...], records: Records, actor: Actor, deps: GateDeps) -> RestoreCall | Notice:
-    """Return the call that restores the old values, or the message that says why they cannot be restored. May raise BitrixError."""
-    found = plan_restore(parts, records, deps.catalogue)
-    return await describe_conflict(found, records, actor, deps.names) if isinstance(found, Conflict) else found
+    """May raise BitrixError."""
+    plan = plan_restore(parts, records, deps.catalogue)
+    return await describe_conflict(plan, records, actor, deps.names) if isinstance(plan, Conflict) else plan
 
 
 async def _find_free_slot(effect_id: str, ledger: Ledger, tools: Tools) -> str | _Answer:
-    """Return the slot (place in a plan) for a new undo of the call `effect_id`, or the answer that says why there can be none.
-
-    There can be none if an earlier undo of the call waits for a decision, runs, is done or has an unknown outcome, or after `_ATTEMPTS`
-    attempts. An earlier undo that was declined or refused, or that expired, does not prevent a new one.
-    """
+    """None while an undo waits, runs, is done or unknown."""
     for attempt in range(1, _ATTEMPTS + 1):
         slot = undo_policy.build_undo_slot(effect_id, attempt)
         last = await _find_latest(undo_policy.build_undo_effect_id(effect_id, attempt), ledger)
@@ -220,11 +197,7 @@ async def _find_free_slot(effect_id: str, ledger: Ledger, tools: Tools) -> str |
 
 
 async def _find_latest(effect_id: str, ledger: Ledger) -> EffectRow | None:
-    """Return the newest effect of one attempt to undo a call; None if there was no such attempt.
-
-    `effect_id` is the id of the attempt's first effect. If the records change while the card of an effect waits, another effect with a new
-    id replaces it. This function follows the replacements.
-    """
+    """Follows replacements of a waiting effect whose records changed."""
     row = await ledger.find_effect(effect_id)
     while row is not None and row.status == "superseded":
         further = await ledger.find_effect(undo_policy.build_replacement_id(row.effect_id))
@@ -248,10 +221,7 @@ def _explain_taken(row: EffectRow, tools: Tools) -> _Answer:
 
 
 def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
-    """Whether the person may ask to undo this call: its requester, its approver, a lead (head of sales) or an administrator.
-
-    Whether they may see the records is checked separately.
-    """
+    """Sight is checked separately."""
     return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in undo_policy.LEADING
 
 
@@ -261,10 +231,7 @@ def _find_name(key: str, tools: Tools) -> str:
 
 
 def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the rows that answer the click: a toast, and the refusal as a message.
-
-    If there is a card to show, or if others could read the message because the chat is a group, only the toast is sent.
-    """
+    """Only a toast for a card, or in a group."""
     toasts = build_click_toasts(row, session, answer.notice)
     if answer.card or (toasts and (answer.requests or actor.key != session.key)):
         return toasts
@@ -273,11 +240,7 @@ def _build_answer_rows(answer: _Answer, actor: Actor, row: InboxRow, session: Se
 
 
 def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: GateDeps) -> list[OutboxRow]:
-    """Return the row that shows the card of the undo, if there is one, and if necessary a row that draws the original card again.
-
-    The original card is that of the call to undo. It is drawn again, without its undo button, if the time for an undo is over or if the
-    call is undone already.
-    """
+    """The original card loses its button when the undo is done or late."""
     entries = session.state.cards
     rows = [outbox.build_card_row(session.key, entries[answer.card], session.now)] if answer.card in entries else []
     if answer.notice.code not in {"undo-late", "undo-done"}:
@@ -292,11 +255,6 @@ def _build_card_rows(answer: _Answer, effect_id: str, session: Session, deps: Ga
 
 
 async def describe_conflict(conflict: Conflict, records: Records, actor: Actor, names: Names) -> Notice:
-    """Return the message that nothing is undone because fields have changed since the call.
-
-    It shows the present value of the first such field, the names of the others, and who last edited the record. If that person's name
-    cannot be read from the portal, it is left out.
-    """
     first = conflict.fields[0]
     record = records.get(first.part.target) or {}
     reader = Reader(names=names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0)

@@ -1,7 +1,6 @@
-"""Plans an undo from the present state of the records: the one call that restores the old values, or why that is impossible. Pure.
+"""Plans an undo from the present records, or tells why it is impossible. Pure.
 
-Each field must still have the value that the original call wrote. If somebody else has changed one of them, nothing is undone: their value
-is not overwritten, and an undo is never partial.
+If somebody changed one of the written fields, nothing is undone.
 """
 
 from collections import Counter
@@ -27,28 +26,22 @@ Record = JsonObject
 Records = Mapping[Target, Record | None]
 _MEANT_WITH: Final = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID"}
 _STEPS: Final = 2
-"""The greatest number of state changes of a task that lead back, such as renewing a completed task and starting it again."""
+"""State changes of a task that lead back."""
 _MOMENTS: Final = (
     ("DATE_CREATE", "DATE_MODIFY", "LAST_ACTIVITY_TIME"),
     ("CREATED_TIME", "UPDATED_TIME", "LAST_ACTIVITY_TIME"),
     ("CREATED_DATE", "CHANGED_DATE", "ACTIVITY_DATE"),
     ("CREATED", "LAST_UPDATED"),
 )
-"""In the spellings of records, entries and tasks: when one was made, and when it, or what belongs to it, was changed last."""
+"""Made, and changed last, in three spellings."""
 _EDITORS: Final = (("CREATED_BY_ID", "MODIFY_BY_ID"), ("CREATED_BY", "UPDATED_BY"))
 _SETTLES_WITHIN: Final = timedelta(minutes=1)
-"""How long after a record was made the changes in it may be those of the portal itself, or of the same request."""
+"""Changes so soon may be the portal's own."""
 _NEW_STATES: Final = frozenset({"", "1", "2"})
-"""The states of a task that nobody has begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreCall:
-    """The call that would undo the original call, and the records that it changes.
-
-    It is proposed to the gate, which asks the person for confirmation.
-    """
-
     method: str
     params: JsonObject
     targets: tuple[Target, ...]
@@ -56,51 +49,39 @@ class RestoreCall:
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedField:
-    """A field that has changed since the original call, so that it does not have the value that the call wrote."""
-
     part: UndoPart
     name: str
-    """The field's name in the record."""
     now: object
     as_before: bool = False
-    """Whether the field has the value from before the original call again: somebody restored it by hand."""
+    """Somebody restored it by hand."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Conflict:
-    """The reason why nothing is undone: the fields that somebody has changed since the original call."""
-
     fields: tuple[ChangedField, ...]
 
 
 @dataclass(kw_only=True)
 class _PartResult:
-    """The plan to undo one part of the call (one of its writes): the calls that undo it, and the fields changed after the original call.
-
-    Each call is given as (method, parameters).
-    """
+    """Calls as (method, parameters)."""
 
     calls: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     changed: list[ChangedField] = field(default_factory=list)
 
 
 def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalogue) -> RestoreCall | Conflict | Notice:
-    """Return one call that undoes all of `parts` (the writes of the original call), the last part first. Never raises.
-
-    If somebody has changed some of the fields since the original call, return a Conflict with these fields. If there is nothing to undo,
-    for example because all fields have their old values again, or if an undo is impossible, return a Notice with the reason.
-    """
+    """The last part first. Never raises."""
     gone = next((part.target for part in parts if records.get(part.target) is None), None)
     if gone is not None:
         return Notice(code="undo-gone", args={"entity": gone[0].partition(":")[0], "id": gone[1]})
-    found: list[_PartResult] = []
+    results: list[_PartResult] = []
     for part in reversed(parts):
         back = _restore_part(part, records[part.target] or {}, catalogue)
         if isinstance(back, Notice):
             return back
-        found.append(back)
-    changed = tuple(changed_field for back in found for changed_field in back.changed)
-    calls = [call for back in found for call in back.calls]
+        results.append(back)
+    changed = tuple(changed_field for back in results for changed_field in back.changed)
+    calls = [call for back in results for call in back.calls]
     others = tuple(changed_field for changed_field in changed if not changed_field.as_before)
     if others or (changed and calls):
         return Conflict(fields=others or changed)
@@ -113,10 +94,7 @@ def plan_restore(parts: Sequence[UndoPart], records: Records, catalogue: Catalog
 
 
 def _build_batch(calls: Sequence[tuple[str, dict[str, object]]], targets: tuple[Target, ...], *, chained: bool) -> RestoreCall | Notice:
-    """Return one batch with these calls, so that the person decides about a single card; a Notice if they cannot form a batch.
-
-    With `chained`, the calls change the same record and depend on each other, so the batch stops at the first error.
-    """
+    """One card for all. `chained` calls stop at the first error."""
     commands = [Command(f"u{number:02}", method, params) for number, (method, params) in enumerate(calls)]
     if len(commands) > MAX_COMMANDS:
         return Notice(code="undo-none")
@@ -149,10 +127,7 @@ def _restore_state(part: UndoPart, record: Record, catalogue: Catalogue) -> _Par
 
 
 def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> tuple[Method, ...] | None:
-    """Return the shortest sequence of methods that leads a task from the state `now` to the state `was`; None if there is none.
-
-    The sequence has at most `_STEPS` methods.
-    """
+    """The shortest one; None if there is none."""
     actions = [method for method in catalogue if method.leads_to and method.entity == spec.entity]
     ways: list[tuple[str, tuple[Method, ...]]] = [(now, ())]
     for _ in range(_STEPS):
@@ -164,11 +139,7 @@ def _find_transition(now: str, was: str, spec: Method, catalogue: Catalogue) -> 
 
 
 def _restore_add(part: UndoPart, record: Record) -> _PartResult | Notice:
-    """Return the plan to undo an add: delete the record that the call created.
-
-    If somebody has changed a field that the call wrote, the plan contains the changed fields and no deletion. Return a Notice if somebody
-    has worked on the record in another way, because that would be lost with it.
-    """
+    """Deletes the record, unless somebody worked on it."""
     back, call = _PartResult(), part.call
     for name, sent in call.written_fields.items():
         if name in part.unchanged or multifields.is_multifield(name) or not fields.has_field(record, name, call.entity):
@@ -185,32 +156,28 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult | Notice:
 
 
 def _is_worked_on(part: UndoPart, record: Record) -> bool:
-    """Return whether somebody has changed the new record, or added something to it, since it was made; doubt counts as that."""
+    """Doubt counts as yes."""
     if part.call.entity == "task" and find_task_state(record) not in _NEW_STATES:
         return True
-    found = [tuple(fields.find_value(record, name) for name in names) for names in _EDITORS]
-    if any(maker and editor and str(maker) != str(editor) for maker, editor in found):
+    editors = [tuple(fields.find_value(record, name) for name in names) for names in _EDITORS]
+    if any(maker and editor and str(maker) != str(editor) for maker, editor in editors):
         return True
     for names in _MOMENTS:
-        made, *later = (fields.find_value(record, name) for name in names)
-        if isinstance(made, str) and made:
-            return any(isinstance(moment, str) and moment and not _is_soon_after(made, moment) for moment in later)
+        created, *later = (fields.find_value(record, name) for name in names)
+        if isinstance(created, str) and created:
+            return any(isinstance(moment, str) and moment and not _is_soon_after(created, moment) for moment in later)
     return False
 
 
-def _is_soon_after(made: str, moment: str) -> bool:
+def _is_soon_after(created: str, moment: str) -> bool:
     try:
-        return parse_iso(moment) - parse_iso(made) <= _SETTLES_WITHIN
+        return parse_iso(moment) - parse_iso(created) <= _SETTLES_WITHIN
     except ValueError:
-        return moment == made
+        return moment == created
 
 
 def _restore_list(part: UndoPart, record: Record) -> _PartResult | Notice:
-    """Return the plan to undo a call that replaced a list: one call that writes the former list back.
-
-    If somebody has changed the list after the original call, the plan contains the changed list and no call. If the former list is not
-    known, return a Notice.
-    """
+    """A Notice if the former list is unknown."""
     change = find_list_change(part.call, part.old)
     if change is None or change.old is None:
         return Notice(code="undo-none")
@@ -249,18 +216,14 @@ def _restore_fields(part: UndoPart, record: Record) -> _PartResult:
 
 
 def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterator[ChangedField]:
-    """Yield the currency or the funnel of the record as a conflict, if somebody has changed it since the call.
-
-    `put` are the old values that the undo would write back. With another currency or funnel, an old sum or an old stage among them would
-    mean something else.
-    """
+    """With another currency an old sum would mean something else."""
     entity = part.call.entity
-    written = {fields.to_field_key(name, entity) for name in part.call.written_fields}
+    written_keys = {fields.to_field_key(name, entity) for name in part.call.written_fields}
     for name in put:
         other = _MEANT_WITH.get(fields.to_field_key(name, entity), "")
         if (
             not other
-            or fields.to_field_key(other, entity) in written
+            or fields.to_field_key(other, entity) in written_keys
             or not (fields.has_field(part.old, other, entity) and fields.has_field(record, other, entity))
         ):
             continue
@@ -270,12 +233,7 @@ def _check_companions(part: UndoPart, record: Record, put: JsonObject) -> Iterat
 
 
 def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Record, *, put: dict[str, object], back: _PartResult) -> None:
-    """Plan the undo of the field `name`, which holds several values, such as phones or addresses.
-
-    `steps` are what the original call did with single values: add, edit or remove. Their reversal is added to `put`, the fields that the
-    undo will write; a phone that is still there is named by its present ID. If somebody has changed the field after the original call, the
-    field is added to `back.changed` instead.
-    """
+    """Adds to `put`, or to `back.changed`."""
     kinds = {step.kind for step in steps}
     before = [element for element in multifields.parse_elements(part.old) if element.kind in kinds]
     present = [element for element in multifields.parse_elements(record) if element.kind in kinds]
@@ -285,7 +243,7 @@ def _restore_phones(part: UndoPart, name: str, steps: Sequence[Step], record: Re
         values, again = "; ".join(one.value for one in present), _count_keys(present) == _count_keys(before)
         back.changed.append(ChangedField(part=part, name=name, now=values, as_before=again))
         return
-    inverse = [found for step in steps if (found := _invert_step(step, present)) is not None]
+    inverse = [undone for step in steps if (undone := _invert_step(step, present)) is not None]
     put[name] = multifields.build_value(inverse, in_items=part.call.method.startswith("crm.item."), new=False)
 
 
@@ -295,8 +253,8 @@ def _invert_step(step: Step, present: Sequence[Element]) -> Step | None:
     if step.verb == "edit" and step.old is not None:
         now = next((one for one in present if one.id == step.old.id), None)
         return Step(verb="edit", kind=step.kind, value=step.old.value, value_type=step.old.value_type, old=now) if now else None
-    wanted = Element(id="", kind=step.kind, value=step.value).key
-    now = next((one for one in present if one.key == wanted), None)
+    key = Element(id="", kind=step.kind, value=step.value).key
+    now = next((one for one in present if one.key == key), None)
     return Step(verb="remove", kind=step.kind, old=now) if now else None
 
 
@@ -305,27 +263,21 @@ def _count_keys(elements: Sequence[Element]) -> Counter[tuple[str, str]]:
 
 
 def _build_update(part: UndoPart, put: JsonObject) -> tuple[str, dict[str, object]]:
-    """Return the update that writes the old values back, as (method, parameters).
-
-    If the original method can undo itself, the result is the original call with the old values instead of the new ones.
-    """
+    """As (method, parameters)."""
     call, undo = part.call, part.undo
     if undo.name == call.spec.name:
         base = {name: value for name, value in call.params.items() if name != undo.fields_at and name not in put}
-        kept = (
+        params = (
             {**base, undo.fields_at: dict(put)} if undo.fields_at else {name: put.get(name, value) for name, value in call.params.items()}
         )
-        return undo.name, kept
+        return undo.name, params
     own = {call.spec.stands_for.get(name, name): value for name, value in put.items()}
     at = {undo.fields_at: own} if undo.fields_at else own
     return undo.name, {undo.target[0]: part.target[1], **at}
 
 
 def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
-    """Whether two values of a field are surely equal.
-
-    If that is unsure, the result is False: it is better to undo nothing than to overwrite somebody's change.
-    """
+    """False if unsure: better undo nothing than overwrite a change."""
     info = fields.find_field_info(part.call.entities.get(part.call.entity), name)
     kind = info.kind if info else "text"
     if fields.is_same_value(sent, now, kind=kind):
@@ -343,10 +295,7 @@ def is_same_value(part: UndoPart, name: str, sent: object, now: object) -> bool:
 
 
 def _trim_to_precision(text: str) -> str:
-    """Return a date unchanged, and a time cut to minutes; "" if `text` is neither, or is a time with a UTC offset.
-
-    The portal interprets a time without an offset in its own time zone, which is not known here; so such a time is compared as text.
-    """
+    """Times with a UTC offset are not compared: the portal's zone is unknown here."""
     plain = text.strip().replace(" ", "T")
     day, _, clock = plain.partition("T")
     if len(day) != len("2026-12-01") or any(sign in clock for sign in "+-Z"):

@@ -1,7 +1,4 @@
-"""Takes back the last change when a person says so right after it: «отмени», «верни как было». Proposes the same as the button.
-
-Only a message that says nothing else is taken; anything else goes to a turn. No language model is asked.
-"""
+"""«отмени», «верни как было» right after a change propose the same as the button. No model is asked."""
 
 import re
 from contextlib import aclosing
@@ -22,28 +19,23 @@ from state.model.session_state import SessionState
 
 _WORDS: Final = load_lexicon("answers")
 _ASKED: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('undo', 'wish')})(?!\w)")
-"""What a question of the bot that «отменить» may answer speaks of: «перенести или отменить?»."""
+"""Questions that «отменить» may answer."""
 _WISH: Final = re.compile(
     rf"(?:(?:{_WORDS.join_patterns('undo', 'before')})[ ,]+)*(?:{_WORDS.join_patterns('undo', 'wish')})"
     rf"(?: (?:{_WORDS.join_patterns('undo', 'object')}))*(?:[ ,]+(?:{_WORDS.join_patterns('value', 'after')}))?"
 )
 _LONGEST: Final = 60
 _MOST: Final = 5
-"""How many changes of one turn are proposed to be taken back; of more, the person presses the buttons under the answer."""
+"""Changes of one turn."""
 
 
 def is_undo_wish(text: str) -> bool:
-    """Return whether the text says only that the last change should be taken back."""
-    said = fold(text).strip(" .!\n")
-    return len(said) <= _LONGEST and _WISH.fullmatch(said) is not None
+    words = fold(text).strip(" .!\n")
+    return len(words) <= _LONGEST and _WISH.fullmatch(words) is not None
 
 
 async def take_message(message: ParsedInput, session: Session, tools: Tools) -> bool:
-    """Propose to take back what the last turn changed, if the message says only that; return whether it was handled so.
-
-    While a card, a question or a run waits, «отмени» may mean that, so it is left to what handles messages after this. So it is where the
-    bot's last answer asks whether to cancel something.
-    """
+    """Not while a card, question or run waits: «отмени» may mean that."""
     row, content = message.row, message.content
     if not isinstance(content, TextMessage) or not _is_plain(content) or not is_undo_wish(content.text):
         return False
@@ -59,22 +51,18 @@ async def take_message(message: ParsedInput, session: Session, tools: Tools) -> 
 
 
 def _is_plain(message: TextMessage) -> bool:
-    """Return whether the message is the person's own words to the assistant, with nothing beside them that could say what is meant."""
     beside = message.quoted or message.cited or message.answers_others or message.attached
     return not beside and message.origin != "button" and message.engine == DEFAULT_ENGINE
 
 
 def _waits_for_words(state: SessionState) -> bool:
     last = state.history[-1] if state.history else None
-    asked = last is not None and last.role == "assistant" and "?" in last.text and _ASKED.search(fold(last.text)) is not None
-    return asked or bool(state.question or state.listening or any(card.is_waiting for card in state.cards.values()))
+    is_question = last is not None and last.role == "assistant" and "?" in last.text and _ASKED.search(fold(last.text)) is not None
+    return is_question or bool(state.question or state.listening or any(card.is_waiting for card in state.cards.values()))
 
 
 async def _find_last_changes(person: str, session: Session, tools: Tools) -> list[str]:
-    """Return the ids of the calls that changed something for this person in the turn before, the last one first. Raises StoreError.
-
-    Empty if something else was said or taken back since, a run of this chat has done something, or the conversation was begun anew.
-    """
+    """The last first; empty if anything was said or done since. Raises StoreError."""
     done: dict[str, str] = {}
     async with aclosing(tools.store.iterate_back(session.stream, session.seq)) as pages:
         async for page in pages:
@@ -98,5 +86,5 @@ async def _find_last_changes(person: str, session: Session, tools: Tools) -> lis
 
 
 async def _has_run_since(moment: str, session: Session, tools: Tools) -> bool:
-    """Return whether a run of this chat has begun or gone on since: «отмени» may mean what that has changed. Raises StoreError."""
+    """«отмени» may mean what it changed. Raises StoreError."""
     return any(run.updated_at > moment for run in await tools.store.list_runs(RunFilter(home=session.key)))
