@@ -1,7 +1,4 @@
-"""Writes an audit record of each iteration and each decision for operations staff (S004-43 … S004-47, X9).
-
-An iteration is one answer of the model with the calls it led to. A failure here never disturbs a turn.
-"""
+"""Audit records of each iteration and decision (S004-43 … S004-47, X9). A failure never disturbs a turn."""
 
 import asyncio
 import logging
@@ -30,7 +27,7 @@ from state.trace import get_trace_id
 log = logging.getLogger(__name__)
 
 SCHEMA = 2
-"""The version of docs/audit-record.schema.json that the records follow."""
+"""Of docs/audit-record.schema.json."""
 ENCODED_TOGETHER = 100
 """After so many records of one run the event loop gets its turn."""
 PAUSE_SECONDS = 0.05
@@ -39,27 +36,21 @@ MANY_WAITING = 1_000
 MOST_WAITING = 20_000
 """How many records may wait in memory for a disk that stands still; later ones are left to the journal."""
 KEPT_ENTRIES = 5
-"""How many of the latest confirmations and finished calls an audit record contains.
-
-Both lists only grow, and the journal holds them in full.
-"""
+"""The journal holds them in full."""
 KEPT_CARDS = 1000
-"""How many cards are kept in the form that records have."""
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
-"""The fields of a card that the audit record of a decision about it contains."""
 _UNTOLD = frozenset({"preview", "before", "provenance", "covers", "reasons", "nonce"})
-"""The fields of a card that the agent state in an audit record does not contain."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayedNode:
-    """What one node of a run (a named piece of its work) did while this process played the run."""
+    """What a node of a run did."""
 
     node: str
     what: str
-    """What the node did: "model", "effect", "memo", "say", "input", "sleep" or "child"."""
+    """"model", "effect", "memo", "say", "input", "sleep" or "child"."""
     call: JsonObject | None = None
-    """The call that it proposed, with its result, in the form of the audit log."""
+    """With its result."""
     model: str = ""
     tokens: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -69,8 +60,6 @@ class PlayedNode:
 
 
 class Audit:
-    """Writes audit records, with secrets masked, to the interaction log of each user."""
-
     def __init__(self, log: InteractionLogger, clock: Clock) -> None:
         """Keep the interaction log; a thread of its own writes to it, and the end of the program waits for what it was given."""
         self._clock = clock
@@ -83,11 +72,7 @@ class Audit:
     async def record_iteration(  # noqa: PLR0913 - each is a field of the record
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState, home: str = ""
     ) -> None:
-        """Record one iteration: message, model answer, calls with their results, requester, tokens, timings and the agent state.
-
-        The agent state (`state`) is the part of the session's state that the model sees in its prompt. For a run `home` is the
-        conversation in which it is shown.
-        """
+        """`state` is what the model sees. A run is shown in `home`."""
         self._write(
             find_log_user(actor.key, home or session),
             {
@@ -113,10 +98,7 @@ class Audit:
     async def record_nodes(
         self, nodes: Sequence[PlayedNode], *, actor: Actor, run: str, definition: str, engine: str, mode: Mode, home: str = ""
     ) -> None:
-        """Record what the nodes of a run did while it was played, one record for each node.
-
-        `run` is the session key of the run, `home` the conversation in which it is shown; `engine` and `definition` say what it executes.
-        """
+        """`run` is its session key; it is shown in `home`."""
         user = find_log_user(actor.key, home)
         for number, node in enumerate(nodes, start=1):
             record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
@@ -127,12 +109,7 @@ class Audit:
     async def record_decision(
         self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str, home: str = ""
     ) -> None:
-        """Record a person's decision about a card.
-
-        `via` says how the person decided ("button", "typed" …). `outcome` is the result of the card's call, None if the call did not run.
-        `notice` is the code of the message that the person got, "" for none. For the card of a run `home` is the conversation in which
-        the run is shown.
-        """
+        """`outcome` is None if the call did not run; `notice` is a code."""
         self._write(
             find_log_user(actor.key, home or session),
             {
@@ -148,13 +125,12 @@ class Audit:
         )
 
     async def record_failure(self, *, actor: Actor, session: str, turn_id: str, what: str) -> None:
-        """Record a failure, described by `what`, that operations staff should know of."""
         self._write(find_log_user(actor.key, session), {"type": "trouble", "session": session, "turn_id": turn_id, "errors": [what]})
 
     def _describe_card(self, card: Card) -> JsonObject:
-        kept = self._cards.get(card.confirmation_id)
-        if kept is not None and kept[0] is card:
-            return kept[1]
+        known = self._cards.get(card.confirmation_id)
+        if known is not None and known[0] is card:
+            return known[1]
         if len(self._cards) >= KEPT_CARDS:
             self._cards.clear()
         described = describe_card(card)
@@ -184,7 +160,6 @@ class Audit:
                 self._log.write(user, masked)
 
     def _freeze(self, user: str, record: JsonObject) -> bytes:
-        """Serialize the record with the fields that all records have, because the state in it may change before it is written."""
         trace = {"trace_id": get_trace_id()} if get_trace_id() else {}
         return encode_record({"timestamp": format_iso(self._clock.now()), "user": user, "v": SCHEMA, **trace, **record})
 
@@ -195,7 +170,7 @@ def _mask(user: str, record: bytes) -> bytes:
 
 
 def describe_model_node(done: NodeDone, text: str) -> PlayedNode:
-    """Return what the audit log has of a model's answer to a node of a run; `text` is "" for one to a service, which keeps its text."""
+    """`text` is "" for an answer to a service."""
     return PlayedNode(
         node=done.node,
         what="model",
@@ -209,10 +184,6 @@ def describe_model_node(done: NodeDone, text: str) -> PlayedNode:
 
 
 def build_node_record(node: PlayedNode, *, actor: Actor, run: str, definition: str, engine: str, mode: str) -> JsonObject:
-    """Return the audit record of one node of a run, without the fields that all records have.
-
-    `run` is the session key of the run; `engine` and `definition` say what it executes, `actor` with whose rights it works.
-    """
     return {
         "type": "node",
         "session": run,
@@ -233,7 +204,6 @@ def build_node_record(node: PlayedNode, *, actor: Actor, run: str, definition: s
 
 
 def describe_provider(provider: str, failed_before: Sequence[str]) -> JsonObject:
-    """Return who answered and who was asked first and did not, as a record holds it; nothing for what old events do not tell."""
     return ({"provider": provider} if provider else {}) | ({"failed_before": list(failed_before)} if failed_before else {})
 
 
@@ -243,11 +213,7 @@ def describe_card(card: Card) -> JsonObject:
 
 
 def trim_state(agent: AgentState, describe: Callable[[Card], JsonObject] = describe_card) -> JsonObject:
-    """Return the agent state (what the model sees of the session's state) in the short form for audit records.
-
-    Of the cards and of the texts about what was done, only the latest are kept. The cards lack, among other fields, their preview and their
-    nonce (the one-time code of their buttons). `describe` does what `describe_card` does.
-    """
+    """The latest cards and calls, without previews and nonces."""
     latest = list(agent.confirmations.values())[-KEPT_ENTRIES:]
     confirmations = [describe(card) for card in latest]
     without_cards = replace(agent, confirmations={})  # a session may have hundreds, and of most nothing is told
@@ -255,8 +221,8 @@ def trim_state(agent: AgentState, describe: Callable[[Card], JsonObject] = descr
 
 
 def _describe_outcome(outcome: Outcome) -> dict[str, object]:
-    told = outcome.model_dump(mode="json", exclude={"preview", "repeat_of", "decided"})
-    return {**told, "call": to_written_params(outcome.method, outcome.call)}
+    fields = outcome.model_dump(mode="json", exclude={"preview", "repeat_of", "decided"})
+    return {**fields, "call": to_written_params(outcome.method, outcome.call)}
 
 
 def show_written_keys(entry: dict[str, object]) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""Shows the cards of one plan as one message: replaces the rows of such cards by one row for all of them, and describes all its steps."""
+"""Shows the cards of one plan as one message."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -22,28 +22,22 @@ from state.journal.store import OutboxRow
 from state.model.card import Card
 
 DescribeCard = Callable[[Card, Mapping[str, Card]], Card]
-"""A function that completes a card for showing: it adds until when its call can be undone. It also gets all cards of the session."""
+"""Adds until when the card's call can be undone."""
 _HIDDEN: Final = ("params", "before", "provenance", "covers")
 _MARKS: Final = ("at", "anew")
 
 
 def keep_card(card: Card, _cards: Mapping[str, Card]) -> Card:
-    """Return the card as it is: the `DescribeCard` of a session in which nothing is known about undoing."""
     return card
 
 
 def group_card_rows(rows: Sequence[OutboxRow], key: str, cards: Mapping[str, Card], describe: DescribeCard) -> Sequence[OutboxRow]:
-    """Return the messages of a step of the session `key` with one row for all cards of a plan, in place of the rows of single cards.
-
-    `cards` are the session's cards before the step; the rows hold those that the step changes as they will be. A row may also hold the
-    merged card of a group, which changes none. If a plan no longer fits into one message, its waiting cards get rows of their own. A client
-    that fetches its messages decides cards one by one, and gets them so.
-    """
+    """`cards` are those before the step. Too long plans, and clients that fetch messages, get single cards."""
     own = [row for row in rows if _is_own_card(row, key)]
     if not own or Address.parse(key).is_pulled or not _may_be_grouped(own, cards):
         return rows
-    shown = [Card.from_stored(row.body) for row in own]
-    changed = {card.confirmation_id: _overlay(cards.get(card.confirmation_id), card) for card in shown if not is_merged(card)}
+    row_cards = [Card.from_stored(row.body) for row in own]
+    changed = {card.confirmation_id: _overlay(cards.get(card.confirmation_id), card) for card in row_cards if not is_merged(card)}
     known = {**cards, **changed}
     drawn: dict[str, OutboxRow] = {}
     outbox_rows: list[OutboxRow] = []
@@ -62,11 +56,7 @@ def group_card_rows(rows: Sequence[OutboxRow], key: str, cards: Mapping[str, Car
 
 
 def build_plan_details_rows(chat: str, card: Card, cards: Mapping[str, Card], now: datetime, *, with_calls: bool) -> list[OutboxRow]:
-    """Return the messages for the chat that describe every step of the plan of `card` completely and in words.
-
-    `cards` are all cards of the session. With `with_calls` a message with the exact call of each step follows, as administrators see it.
-    Empty if the plan has no common card.
-    """
+    """Empty if the plan has no common card."""
     group = find_group(card, cards)
     if group is None:
         return []
@@ -82,25 +72,19 @@ def _is_own_card(row: OutboxRow, key: str) -> bool:
 
 
 def _may_be_grouped(rows: Sequence[OutboxRow], cards: Mapping[str, Card]) -> bool:
-    """Return whether the plan of a card that the rows show has led to other cards, too."""
     new = [Card.from_stored(row.body) for row in rows if row.body["confirmation_id"] not in cards]
     known = {**cards, **{card.confirmation_id: card for card in new}} if new else cards
     return not all(is_only_card_of_plan(known[row.body["confirmation_id"]], known) for row in rows)
 
 
 def _overlay(old: Card | None, new: Card) -> Card:
-    """Return the card as the row shows it, with the fields that rows leave out."""
     return new if old is None else old.with_values(**new.select(new.stored_keys))
 
 
 def _build_group_row(
     row: OutboxRow, group: CardGroup, before: OutboxRow | None, describe: DescribeCard, known: Mapping[str, Card]
 ) -> OutboxRow:
-    """Return the row of the whole group: the merged card, and its members in the order of the plan's steps.
-
-    `before` is the row that another card of the same step has given already; its marks are kept. Only a row of the merged card can ask for
-    the second tap, because a tap on a single card says nothing about the others.
-    """
+    """Only a merged row asks for a second tap. `before` is another card's row."""
     earlier: Mapping[str, Any] = before.body if before is not None else {}
     marks = {name: one[name] for one in (row.body, earlier) for name in _MARKS if one.get(name)}
     taps = [int(one.get("stage") or 1) for one in (row.body, earlier) if (one.get("preview") or {}).get("verb") == VERB]
@@ -123,7 +107,7 @@ def _describe_member(card: Card, describe: DescribeCard, known: Mapping[str, Car
 def _build_narrowed_copies(
     group: CardGroup, hidden: Mapping[str, Sequence[str]], members: Sequence[Mapping[str, Any]]
 ) -> dict[str, dict[str, Any]]:
-    """Return what differs in the copies of leads who may not see some of the steps, by the key of the lead."""
+    """By lead, without steps they may not see."""
     copies: dict[str, dict[str, Any]] = {}
     for lead in dict.fromkeys(key for keys in hidden.values() for key in keys):
         seen, card = narrow_group(group, lead, hidden)

@@ -1,4 +1,4 @@
-"""Recognizes messages that are not new requests: answers to a question of the bot, and requests cancelled by /stop."""
+"""Recognizes answers to questions of the bot, and requests cancelled by /stop."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -16,26 +16,29 @@ from state.journal.store import InboxRow
 from state.stored import JsonObject
 
 
-async def recognize_answer(row: InboxRow, said: Input | None, session: Session, store: AsyncStore) -> InboxRow | None:
-    """Return an input that holds a message as the answer to a question of the bot; None if the message is no such answer.
+async def recognize_answer(row: InboxRow, message: Input | None, session: Session, store: AsyncStore) -> InboxRow | None:
+    """A value for the card that it replies to, or the reason of a denial; None for a request. Raises StoreError.
 
-    `said` is the parsed body of `row`. The message was typed, or it is the transcription of a voice message. It is a new value for a field
-    of a card if it replies to the very message that asked for the value, while the card waits, and is not clearly a request. A bare number
-    stays a value when the card no longer waits, so that the person reads why it came too late. The message is the reason for a denial if it
-    is the next message of the lead (head of sales) in the chat in which they were asked. Raises StoreError.
+    A bare number stays a value when the card is closed: the person reads that it came too late.
     """
-    if not isinstance(said, TextMessage) or said.origin not in {"typed", "voice"} or not said.text or said.pieces is not None:
+    if not isinstance(message, TextMessage) or message.origin not in {"typed", "voice"} or not message.text or message.pieces is not None:
         return None
-    person, reply_to = row.actor_key, said.reply_to
-    if reply_to and not is_clear_request(said.text):
+    person, reply_to = row.actor_key, message.reply_to
+    if reply_to and not is_clear_request(message.text):
         for confirmation_id, edit in list_edits(session.state).items():
             key = build_question_key(confirmation_id, edit.ask)
-            asked = edit.by == person and (_is_card_open(confirmation_id, session) or not any(map(str.isalpha, said.text)))
-            if asked and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
-                given = {"text": said.text, "message_id": said.message_id, "quoted": said.quoted, "at": said.at, "origin": said.origin}
-                return _restate(row, FieldValue.model_validate({"confirmation_id": confirmation_id, "ask": edit.ask, **given}))
+            may_answer = edit.by == person and (_is_card_open(confirmation_id, session) or not any(map(str.isalpha, message.text)))
+            if may_answer and (await store.find_sent_ref(session.key, key)).partition("@")[0] == str(reply_to):
+                fields = {
+                    "text": message.text,
+                    "message_id": message.message_id,
+                    "quoted": message.quoted,
+                    "at": message.at,
+                    "origin": message.origin,
+                }
+                return _restate(row, FieldValue.model_validate({"confirmation_id": confirmation_id, "ask": edit.ask, **fields}))
     if find_awaited_denial(session.state, person, session.now) is not None:
-        return _restate(row, DenialReason(text=said.text, message_id=said.message_id))
+        return _restate(row, DenialReason(text=message.text, message_id=message.message_id))
     return None
 
 
@@ -45,20 +48,16 @@ def _is_card_open(confirmation_id: str, session: Session) -> bool:
 
 
 def build_request_row(row: InboxRow) -> InboxRow:
-    """Return the request to handle in place of the reply `row`, which was taken for a new value of a card's field but is none.
-
-    It goes into the lane "turn", like every request.
-    """
-    said = FieldValue.model_validate(row.body)
-    text = TextMessage(text=said.text, quoted=said.quoted, origin=said.origin, message_id=said.message_id, at=said.at)
+    """For a reply that is no value."""
+    field_value = FieldValue.model_validate(row.body)
+    text = TextMessage(
+        text=field_value.text, quoted=field_value.quoted, origin=field_value.origin, message_id=field_value.message_id, at=field_value.at
+    )
     return replace(_restate(row, text), lane="turn")
 
 
 def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | None:
-    """Return the event that drops the request in `row`; None if the request is to be handled.
-
-    A request is dropped if the person who made it sent /stop after it arrived and before its turn began.
-    """
+    """None unless a /stop came before its turn began."""
     if not is_cancelled(row, session) or session.state.turn_id in {row.id, row.body.get("turn_id")}:
         return None
     at = find_stop_time(session.state, row.actor_key)
@@ -66,10 +65,7 @@ def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | Non
 
 
 def is_cancelled(row: InboxRow, session: Session) -> bool:
-    """Return whether the request in `row` was cancelled.
-
-    It was cancelled if the person who made it sent /stop after it arrived, or if its turn was running and was stopped.
-    """
+    """By a /stop, also of its running turn."""
     turn = session.state.turn
     if turn is not None and turn.turn_id in {row.id, row.body.get("turn_id")} and turn.stopped:
         return True
@@ -77,10 +73,7 @@ def is_cancelled(row: InboxRow, session: Session) -> bool:
 
 
 def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObject, session: Session) -> InboxRow:
-    """Return an inbox row of `kind` with which the input `row` of one session causes work in another session, `home`.
-
-    It is stored only once for the same `row`, `kind` and `home`.
-    """
+    """Stored once for the same `row`, `kind` and `home`."""
     return InboxRow(
         id=generate_id(),
         source=f"{kind}:{row.id}:{home}",
@@ -93,25 +86,19 @@ def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObjec
     )
 
 
-def _restate(row: InboxRow, said: Input) -> InboxRow:
-    """Return an inbox row for the same message, with the input `said` in place of the original one.
-
-    The new id is computed from the original id, so building the row again after a crash gives the same row.
-    """
-    return said.to_row(
+def _restate(row: InboxRow, new_input: Input) -> InboxRow:
+    """The id is always the same."""
+    return new_input.to_row(
         row.session,
-        source=f"{row.source}:{said.KIND}",
+        source=f"{row.source}:{new_input.KIND}",
         actor=row.actor,
         now=row.received_at,
-        row_id=uuid5(UUID_NAMESPACE, f"{row.id}/{said.KIND}").hex,
+        row_id=uuid5(UUID_NAMESPACE, f"{row.id}/{new_input.KIND}").hex,
     )
 
 
 def build_system_row(kind: str, session: str, source: str, now: datetime, *, body: JsonObject | None = None) -> InboxRow:
-    """Return an inbox row for `session` that no person sent. It is stored only once for each `source`.
-
-    It goes into the express lane (a second queue of the session), so it does not wait for the requests of people.
-    """
+    """Stored once for each `source`, in the express lane."""
     return InboxRow(
         id=generate_id(),
         source=source,

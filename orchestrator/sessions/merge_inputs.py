@@ -1,7 +1,6 @@
-"""Merges messages that were sent separately but form one request. It does not interpret their text.
+"""Merges messages that form one request: a cut paste, forwards with a comment, quick short messages.
 
-There are three cases: parts of a long paste that the messenger cut, forwarded messages with the person's comment, and short messages in
-quick succession. Quoted text is kept apart from the person's own words, because it must never act as an instruction.
+Quoted text stays apart: it must never act as an instruction.
 """
 
 import asyncio
@@ -21,26 +20,20 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 
 CUT = 4000
-"""From this length a message counts as cut, and is taken to continue in the next one.
-
-Messengers cut a long paste at about 4,096 UTF-16 units.
-"""
+"""Messengers cut a paste at about 4,096 UTF-16 units."""
 CUT_PAUSE = 1.5
-"""Seconds to wait for the next part of a pasted text that was cut."""
+"""Seconds."""
 FORWARD_PAUSE = 0.3
-"""Seconds to wait for further forwards, and after a message that may be the comment on a forward.
-
-Messengers send the comment first and the forward some tens of milliseconds later. The typing indicator does not wait for this.
-"""
+"""Seconds; the comment comes just before the forward."""
 MAX_PASTE = 20_000
 LEAD_IN = 300
-"""The greatest length of a first line, ending with a colon, that counts as the person's own words about the pasted text."""
+"""Characters of a first line with a colon."""
 AT_ONCE = 3
-"""Seconds within which a messenger sends the parts of one message."""
+"""Seconds between parts of one message."""
 QUICK = 1
-"""The greatest difference, in whole seconds of the messenger's clock, between two short messages that are merged."""
+"""Seconds of the messenger's clock."""
 FRESH = timedelta(seconds=0.5)
-"""An input younger than this was taken up on arrival, so nothing can be queued behind it yet."""
+"""Nothing is queued behind a younger input."""
 
 
 class _Piece(NamedTuple):
@@ -49,11 +42,7 @@ class _Piece(NamedTuple):
 
 
 async def merge_fragments(message: ParsedInput, session: Session, store: AsyncStore) -> ParsedInput | None:
-    """Return the input merged with the messages that continue it; None if nothing is left to handle.
-
-    The merged input keeps the id of the first message. If the turn of the input has already begun, or if the input was merged before a
-    crash, it is returned unchanged.
-    """
+    """Under the id of the first message; None if nothing is left. Unchanged once its turn has begun."""
     row = message.row
     answer = await recognize_answer(row, message.content, session, store)
     if answer is not None:
@@ -79,17 +68,13 @@ async def merge_fragments(message: ParsedInput, session: Session, store: AsyncSt
     return ParsedInput(joined.row, joined.said)
 
 
-def _to_piece(row: InboxRow, said: Input | None) -> _Piece | None:
-    """Return the row with its message `said`, if the person typed or forwarded it; None for a button, a choice or a voice message.
-
-    None is returned too for the words after a command that begins a turn of another engine.
-    """
-    is_message = isinstance(said, TextMessage) and said.origin == "typed" and said.engine == DEFAULT_ENGINE
-    return _Piece(row, said) if isinstance(said, TextMessage) and is_message else None
+def _to_piece(row: InboxRow, message: Input | None) -> _Piece | None:
+    """None for buttons, choices, voice and commands of engines."""
+    is_message = isinstance(message, TextMessage) and message.origin == "typed" and message.engine == DEFAULT_ENGINE
+    return _Piece(row, message) if isinstance(message, TextMessage) and is_message else None
 
 
 def _find_fault(whole: _Piece) -> Notice | None:
-    """Return the message that says why the text of `whole` cannot be handled: too long, or empty; None if it can."""
     length = _count_chars(whole)
     if length > MAX_PASTE:
         return Notice(code="too-long", args={"length": length, "limit": MAX_PASTE})
@@ -97,11 +82,7 @@ def _find_fault(whole: _Piece) -> Notice | None:
 
 
 async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore) -> list[_Piece]:
-    """Return the first message and the messages that continue it.
-
-    If `first` has only just arrived, nothing can be queued behind it. Then the function waits only if `first` may be the comment on a
-    forwarded message that has not arrived yet.
-    """
+    """A fresh message waits only if it may be a comment."""
     age = session.now - first.row.received_at
     if _find_pause([first]) or age >= FRESH:
         return await _wait_for_fragments(first, store)
@@ -114,11 +95,7 @@ async def _collect_fragments(first: _Piece, session: Session, store: AsyncStore)
 
 
 def _may_be_comment(piece: _Piece) -> bool:
-    """Return whether the message may be a comment that comes before a forwarded one; False if the messenger gives no sending times.
-
-    A reply is no such comment: what it is about is the message that it answers. In a group no forwarded message follows: nothing in it
-    speaks to the bot, so the door leaves it out.
-    """
+    """No reply, and not in a group, where no forward speaks to the bot."""
     text_message = piece.said
     if not text_message.text or text_message.quoted or text_message.at is None or text_message.reply_to is not None:
         return False
@@ -126,7 +103,7 @@ def _may_be_comment(piece: _Piece) -> bool:
 
 
 async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Return the messages that have arrived and form one request. While more are likely to come, wait a moment for the next."""
+    """Wait while more are likely."""
     pieces = await _read_fragments(first, store)
     while pause := _find_pause(pieces):
         await asyncio.sleep(pause)
@@ -138,7 +115,7 @@ async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
 
 
 def _find_pause(pieces: Sequence[_Piece]) -> float:
-    """Return the seconds to wait before reading the inbox again, 0 if no further message is expected."""
+    """Seconds, 0 if no more is expected."""
     last = pieces[-1]
     if _is_cut(last):
         return CUT_PAUSE
@@ -148,7 +125,6 @@ def _find_pause(pieces: Sequence[_Piece]) -> float:
 
 
 async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Return the first message with the next messages in the inbox, as long as they come from the same person and continue it."""
     pieces, length = [first], _count_chars(first)
     for row in await store.list_waiting_inbox(first.row.session, first.row.lane):
         if row.id == first.row.id:
@@ -164,7 +140,6 @@ async def _read_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
 
 
 def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
-    """Return whether the message `after` belongs to the same request as the last message of `pieces`."""
     last = pieces[-1]
     if not _is_at_once(last, after):
         return False
@@ -181,22 +156,17 @@ def _is_continuation(pieces: Sequence[_Piece], after: _Piece) -> bool:
 
 
 def _is_joined_forward(pieces: Sequence[_Piece], after: _Piece) -> bool:
-    """Return whether `after` is one more forwarded message, or the only comment on the forwarded messages in `pieces`.
-
-    The result is False if the messenger gives no sending times.
-    """
+    """False without sending times."""
     if _measure_gap(pieces[-1], after) is None:
         return False
     return _is_of_others(after) or not any(piece.said.text for piece in pieces)
 
 
 def _measure_gap(piece: _Piece, after: _Piece) -> int | None:
-    """Return the seconds between two messages on the messenger's clock; None if it gives no sending times."""
     return after.said.at - piece.said.at if piece.said.at is not None and after.said.at is not None else None
 
 
 def _is_of_others(piece: _Piece) -> bool:
-    """Return whether the message holds only text of somebody else, as a forwarded message does."""
     return not piece.said.text and bool(piece.said.quoted)
 
 
@@ -205,10 +175,7 @@ def _is_cut(piece: _Piece) -> bool:
 
 
 def _is_at_once(piece: _Piece, after: _Piece) -> bool:
-    """Return whether two messages were sent at about the same time.
-
-    If the messenger gives no sending times, the times of arrival count. These are less exact: a bot that was offline receives all at once.
-    """
+    """Without sending times, by arrival: less exact after downtime."""
     seconds = _measure_gap(piece, after)
     return (
         0 <= seconds <= AT_ONCE if seconds is not None else abs((after.row.received_at - piece.row.received_at).total_seconds()) <= AT_ONCE
@@ -220,31 +187,26 @@ def _count_chars(piece: _Piece) -> int:
 
 
 def _join(pieces: Sequence[_Piece]) -> _Piece:
-    """Return all `pieces` merged into one message, which keeps the id of the first."""
     first = pieces[0]
     text, quoted = _split_cut_paste(pieces) if _is_cut(first) and not _is_mixed(pieces) else _split_own_and_quoted(pieces)
-    kept = first.said.model_dump(include={"at", "message_id"}, exclude_unset=True)
+    fields = first.said.model_dump(include={"at", "message_id"}, exclude_unset=True)
     attached = {piece.said.attached for piece in pieces} - {""}
     if attached:
-        kept["attached"] = attached.pop() if len(attached) == 1 else "other"
+        fields["attached"] = attached.pop() if len(attached) == 1 else "other"
     if cited := "\n".join(piece.said.cited for piece in pieces if piece.said.cited):
-        kept["cited"] = cited
+        fields["cited"] = cited
     if any(piece.said.answers_others for piece in pieces):
-        kept["answers_others"] = True
-    text_message = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **kept)
+        fields["answers_others"] = True
+    text_message = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **fields)
     return _Piece(replace(first.row, body=text_message.to_json(), attempts=0), text_message)
 
 
 def _is_mixed(pieces: Sequence[_Piece]) -> bool:
-    """Whether `pieces` hold both the person's own messages and forwarded ones."""
     return len({_is_of_others(piece) for piece in pieces}) > 1
 
 
 def _split_cut_paste(pieces: Sequence[_Piece]) -> tuple[str, str]:
-    """Return (the person's own words, the pasted text) of a long paste that the messenger cut.
-
-    A short first line that ends with a colon counts as the person's own words. If the paste has no such line, they are "".
-    """
+    """(own words, pasted text)."""
     everything = "\n".join(piece.said.text or piece.said.quoted for piece in pieces)
     line, _, rest = everything.partition("\n")
     own = bool(pieces[0].said.text) and len(line) <= LEAD_IN and line.rstrip().endswith(":")
@@ -252,7 +214,6 @@ def _split_cut_paste(pieces: Sequence[_Piece]) -> tuple[str, str]:
 
 
 def _split_own_and_quoted(pieces: Sequence[_Piece]) -> tuple[str, str]:
-    """Return (the person's own words, the quoted text) of all `pieces`. A message that the messenger cut counts as quoted."""
     own = [piece.said.text for piece in pieces if not _is_cut(piece)]
     others = [piece.said.quoted or (piece.said.text if _is_cut(piece) else "") for piece in pieces]
     return "\n".join(filter(None, own)), "\n\n".join(filter(None, others))

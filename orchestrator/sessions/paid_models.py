@@ -1,7 +1,6 @@
-"""Lets services inside of this process ask models at the cost of the person whose turn or run asks the service.
+"""Services of this process ask models at the cost of the person whose turn or run asks them.
 
-The documents and the haiku service get `ATTACHED_MODELS`. What it asks is that which the turn or run has attached to the task of its
-request, so a request that came over a network has none, whatever it says of who asks.
+A request over a network has none attached.
 """
 
 import contextlib
@@ -21,36 +20,32 @@ from orchestrator.sessions.session import Session
 from state.events.runs import NodeDone, NodeFailed
 
 Told = Callable[[NodeDone], None]
-"""Takes the event of an answer, for the audit log, which is written anew from such events where it is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PaidModels:
-    """Asks models for a service at the cost of one person. Each call is noted in the stream of the turn or run, as its own calls are.
-
-    The text of an answer is not noted here: it is part of what the service gives, which the turn or run stores.
-    """
+    """Calls are noted in the stream of the turn or run."""
 
     models: Models
     budget: ModelBudget
     session: Session
     actor: Actor
     owner: str
-    """Whose events these are: the person of a turn, the owner of a run."""
+    """Of a turn its person."""
     node: str
-    """The name under which the calls are noted; nothing of the turn or run has it."""
+    """Nothing of the turn or run has this name."""
     kind: Literal["memo", "model"]
-    """What the audit log has of it: a run has a record of each node of a model, a turn tells it in the record of its iteration."""
+    """A turn tells the call in its iteration's record."""
     tell: Told
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None, *, on_restart: OnRestart | None = None) -> ModelAnswer:
-        """Return the answer. Raises OverBudget, without asking, if the person's budget is used up, ModelClientError, and StoreError."""
-        asked = build_asked_event(request, self.find_model_name(request), self.actor, self.session.now, node=self.node)
-        reserved = await self.budget.reserve(self.actor, self.session.now, asked)
+        """Raises OverBudget before asking, ModelClientError, StoreError."""
+        model_asked = build_asked_event(request, self.find_model_name(request), self.actor, self.session.now, node=self.node)
+        reserved = await self.budget.reserve(self.actor, self.session.now, model_asked)
         if isinstance(reserved, Notice):
             raise OverBudget
         async with hold(reserved):
-            await self.session.buffer(asked, actor=self.owner)
+            await self.session.buffer(model_asked, actor=self.owner)
             started = time.monotonic()
             try:
                 answer = await self.models.chat(request, on_delta, on_restart=on_restart)
@@ -86,12 +81,11 @@ class PaidModels:
         )
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
-        """Raise ModelClientError: vectors are made by models of the service's own."""
+        """Raises ModelClientError: services make their own vectors."""
         del request
         raise ModelClientError("Vectors are not made at a person's cost.")
 
     def find_model_name(self, request: ModelRequest) -> str:
-        """Return the name of the model that is asked first."""
         return self.models.find_model_name(request)
 
 
@@ -102,7 +96,7 @@ _ATTACHED: ContextVar[Models | None] = ContextVar("attached_models", default=Non
 
 @contextlib.contextmanager
 def attach_models(models: Models) -> Generator[None, None, None]:
-    """Let `ATTACHED_MODELS` ask these models, inside the `with` block and in tasks started there."""
+    """Also for tasks started inside the block."""
     token = _ATTACHED.set(models)
     try:
         yield
@@ -111,18 +105,15 @@ def attach_models(models: Models) -> Generator[None, None, None]:
 
 
 class AttachedModels:
-    """Asks the models that `attach_models` has set. Raises ModelClientError where nobody has: no answer is made that nobody pays for."""
+    """Raises ModelClientError where none are attached."""
 
     async def chat(self, request: ModelRequest, on_delta: OnDelta | None = None, *, on_restart: OnRestart | None = None) -> ModelAnswer:
-        """Return the answer of the attached models."""
         return await _find_attached().chat(request, on_delta, on_restart=on_restart)
 
     async def embed(self, request: EmbedRequest) -> EmbedAnswer:
-        """Return the vectors of the attached models."""
         return await _find_attached().embed(request)
 
     def find_model_name(self, request: ModelRequest) -> str:
-        """Return the name of the model that is asked first."""
         return _find_attached().find_model_name(request)
 
 

@@ -1,9 +1,6 @@
-"""One open session: its state and the only way to append to its journal. The process holds the session's lease while it is open.
+"""One open session: its state and the only way to append to its journal.
 
-Tasks of one process (a turn and a decision) commit one after the other. Of several processes only the holder of the lease may commit: each
-new holder gets a higher epoch number than the previous one, and the database refuses commits with an old number. A step is what one call of
-`commit` or `buffer` adds: events with the rows that belong to them. docs/adr/0014-cost-of-a-turn.md says which steps are committed at once
-and which are buffered until the next commit.
+Only the holder of the lease may commit: the database refuses older epochs. See docs/adr/0014-cost-of-a-turn.md.
 """
 
 import asyncio
@@ -51,13 +48,11 @@ log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=60)
 BUFFER_SECONDS = 0.05
-"""Seconds after which a buffered step is stored by itself if no commit has taken it along."""
+"""Then a buffered step is stored by itself."""
 MAX_BUFFERED = 200
-"""How many buffered steps are kept in memory; a caller that goes on adding more flushes them first (`is_full`)."""
 CARD_MAY_WAIT = timedelta(days=7)
-"""How much longer than asked calls about a record are looked up: a card may wait this long, and its index entry dates from the request."""
+"""A card may wait, and its index entry dates from the request."""
 MAX_CALLS = 200
-"""Maximum number of calls about one record that are examined, the newest first."""
 _NOT_OVER = frozenset({"requested", "approved", "started"})
 
 
@@ -70,13 +65,10 @@ class _CommitHead(TypedDict):
 
 
 class Session:
-    """One open session of a conversation, created by `open_session`.
-
-    It implements `Ledger`, the interface by which the gate reads and writes the journal of one session.
-    """
+    """Created by `open_session`; the gate's `Ledger`."""
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
-        """Set up the session with its loaded `state`, whose last event has the number `seq`; call `open_session` instead."""
+        """Use `open_session` instead."""
         self.key = lease.session
         self.stream = to_stream(lease.session)
         self._store = store
@@ -86,52 +78,45 @@ class Session:
         self._seq = seq
         self._snapshot_seq = seq
         self._stored = seq
-        """The number of the last event of the journal that this process knows of.
-
-        If a commit was stored although its caller saw an error, the next commit is refused because of this number.
-        """
+        """A commit that was stored in spite of an error makes the next one fail by this."""
         self.kept_turns = KeptTurns()
-        """The events of turns that wait for their cards, as far as this session has stored them itself."""
         self._order = asyncio.Lock()
         self._buffered: list[Commit] = []
         self._effects: dict[str, EffectRow | None] = {}
-        """The rows of effects read or buffered since the last commit, together with `_own_effects`; None for ids without a row."""
+        """Read or buffered since the last commit."""
         self._own_effects: dict[str, EffectRow] = {}
-        """The rows of unfinished effects that this session has stored itself; see `_keep_own_effects`."""
+        """Unfinished effects that this session stored; see `_keep_own_effects`."""
         self._unreported_conflict: EffectConflict | None = None
-        """The conflict of a buffered step that was stored by the timer, when no caller was there to receive the error; otherwise None."""
+        """Of a buffered step that was stored without a caller."""
         self._store_timer: asyncio.TimerHandle | None = None
         self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
-        """The time of the last commit."""
         self.settling = asyncio.Lock()
-        """Held while an answer to a question of a run is checked and stored, so that of several only one is stored."""
+        """Only one answer to a question of a run is stored."""
         self.describe_card: DescribeCard = keep_card
-        """Completes a card that is shown, for example with the time until which its call can be undone."""
+        """Such as until when the call can be undone."""
         self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
-        """Functions called with the changes of effects of each commit, after it is stored and before anything external follows from it."""
+        """Called when a commit is stored, before anything external."""
 
     @property
     def now(self) -> datetime:
-        """The current time."""
         return self._clock.now()
 
     def mark(self) -> str:
-        """Return the present moment as a text for `measure_since`. Unlike a time, it stays correct when the system clock is changed."""
+        """Stays correct when the system clock is changed."""
         return self._clock.mark()
 
     def measure_since(self, mark: str) -> timedelta | None:
-        """Return the time that has passed since `mark`, a result of the method `mark`; None if it cannot be measured."""
+        """None if it cannot be measured."""
         return self._clock.measure_since(mark)
 
     @property
     def state(self) -> SessionState:
-        """The state after everything that was committed or buffered."""
+        """After everything committed or buffered."""
         return self._state
 
     @property
     def seq(self) -> int:
-        """The number of the last event, committed or buffered."""
         return self._seq
 
     async def commit(  # noqa: PLR0913 - the parts of a transaction, each with a usual value
@@ -146,12 +131,10 @@ class Session:
         blobs: Mapping[str, str] = MappingProxyType({}),
         complete: Callable[[Commit, SessionState], Commit] = keep_step,
     ) -> None:
-        """Store the events and all buffered steps in one transaction, then apply the events to the state.
+        """Store the events and all buffered steps in one transaction.
 
-        A buffered step is what an earlier call of `buffer` was given. `inbox_done` are the ids of inputs that are handled now, `inbox_new`
-        new inputs. `complete` may add to the step what depends on the state: it is called when no other step can come in between. Raises
-        EffectConflict, StaleEpoch, StoreUnwritable, or RunOver. After an error, nothing that this call was given is stored, and the
-        buffered steps stay buffered; only after an EffectConflict, those buffered steps that have no conflict themselves are stored.
+        `complete` may add what depends on the state. Raises EffectConflict, StaleEpoch, StoreUnwritable or RunOver: then nothing of this
+        call is stored, and of the buffered steps only those without a conflict.
         """
         commit = Commit(
             **self._build_head(actor),
@@ -177,10 +160,9 @@ class Session:
         timers: Sequence[Timer] = (),
         blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Apply the events to the state at once, but store them only with the next commit or after `BUFFER_SECONDS`.
+        """Apply now, store with the next commit or after `BUFFER_SECONDS`.
 
-        A crash may lose them, so the caller must commit or `flush` before anything external follows from them (a call, an answer). If it
-        raises EffectConflict or RunOver, the events are neither applied nor stored.
+        A crash may lose it: `flush` before anything external. EffectConflict and RunOver apply nothing.
         """
         commit = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
         if effects or self._order.locked():
@@ -199,42 +181,32 @@ class Session:
 
     @property
     def is_full(self) -> bool:
-        """Whether so much is buffered that it should be flushed before more is added."""
+        """Flush before more is added."""
         return len(self._buffered) >= MAX_BUFFERED
 
     async def catch_up(self) -> None:
-        """Wait until the events of a commit that is under way are in the state.
-
-        An input that such a commit stores can be seen in the database before that: whoever takes one from there has to catch up first.
-        """
+        """Wait for a commit whose inputs may be in the database already."""
         if self._order.locked():
             async with self._order:
                 pass
 
     async def flush(self) -> None:
-        """Store what `buffer` has kept in memory so far. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
+        """Raises EffectConflict, StaleEpoch or StoreUnwritable."""
         if self._buffered or self._unreported_conflict is not None:
             await self._store_waiting()
 
     async def flush_plan(self) -> None:
-        """Store what `buffer` has kept in memory so far, unless these are only results of reads; called before a read of the portal.
-
-        Such results may be lost in a crash without harm, because the reads can be repeated.
-        """
+        """Results of reads may wait: they can be repeated."""
         if self._unreported_conflict is not None or not all(is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
 
     def _build_head(self, actor: str) -> _CommitHead:
-        """Return what each commit of this session has. What the program itself notes in a run is encrypted with the key of its owner."""
         run = self._state.run
         owner = run.owner if run is not None else ""
         return {"stream": self.stream, "epoch": self._lease.epoch, "actor": actor, "now": self._clock.now(), "key_owner": owner}
 
     async def _check_effects(self, step: Commit) -> None:
-        """Check that each effect which `step` changes has one of the statuses that the change expects, and remember the effect's new row.
-
-        Raises EffectConflict if one has another status.
-        """
+        """Raises EffectConflict for an unexpected status."""
         changed: dict[str, EffectRow | None] = {}
         for change in step.effects:
             row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
@@ -244,7 +216,7 @@ class Session:
         self._effects |= changed
 
     async def _store_and_fold(self, step: Commit) -> None:
-        """Store the step with the buffered ones and apply it to the state: both or neither, even if the caller is cancelled."""
+        """Both or neither, even if cancelled."""
 
         def fold() -> None:
             self._buffered = []
@@ -267,10 +239,7 @@ class Session:
                     await run_to_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
-        """Store each buffered step in a transaction of its own, because storing them together met a conflict.
-
-        Steps with a conflict are dropped. In that case the state is loaded again, and EffectConflict is raised.
-        """
+        """Steps with a conflict are dropped and raised as EffectConflict; the state is loaded again."""
         conflict: EffectConflict | None = None
         while self._buffered:
             try:
@@ -286,7 +255,7 @@ class Session:
             raise conflict
 
     async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
-        """Store the steps in one transaction, then call `then`. Both happen even if the caller is cancelled meanwhile."""
+        """And call `then`, even if cancelled."""
         if self._store_timer is not None:  # even if this fails: nothing may be stored behind a caller who then discards the session
             self._store_timer.cancel()
             self._store_timer = None
@@ -308,10 +277,7 @@ class Session:
         await self._store.commit_then(steps[-1]._replace(earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
     def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
-        """Keep the rows of unfinished effects that this session stored, so that `find_effect` needs no query for them.
-
-        This is safe, because nobody else can change these rows while this process holds the lease.
-        """
+        """Nobody else changes them while the lease is held."""
         rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
         last = steps[-1]
         rows |= {effect.effect_id: effect.apply_to(self._effects.get(effect.effect_id), last.stream, last.now) for effect in last.effects}
@@ -328,10 +294,7 @@ class Session:
         self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:
-        """Start a task that stores the buffered steps. The timer set by `buffer` calls this.
-
-        After an error, the next commit tries again, and its caller gets the error.
-        """
+        """After an error the next commit tries again."""
         self._store_timer = None
         task = asyncio.ensure_future(self._store_waiting())
         self._storing.add(task)
@@ -347,22 +310,19 @@ class Session:
             log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
 
     def _raise_dropped_conflict(self) -> None:
-        """Raise the EffectConflict of a buffered step that was dropped in the background, if no caller has got it yet."""
+        """Once."""
         dropped, self._unreported_conflict = self._unreported_conflict, None
         if dropped is not None:
             raise dropped
 
     def _build_due_snapshot(self) -> Snapshot | None:
-        """Return a snapshot of the state if `SNAPSHOT_EVERY` events have passed since the last one, otherwise None.
-
-        It includes buffered steps and is stored with them, so it never runs ahead of the journal.
-        """
+        """Stored with the buffered steps, so never ahead of the journal."""
         if self._seq - self._snapshot_seq < SNAPSHOT_EVERY:
             return None
         return build_snapshot(self.stream, self._seq, self._state)
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return the row of an effect, including buffered changes; None if there is none."""
+        """With buffered changes."""
         known = self._effects
         if effect_id not in known:
             row = await self._store.find_effect(effect_id)  # the answer goes into the old cache if a commit replaced it meanwhile
@@ -370,7 +330,6 @@ class Session:
         return known[effect_id]
 
     async def find_home(self, stream: str) -> str:
-        """Return the session in whose chat messages about `stream` are shown: its own or, for a run, the home of the run; "" if unknown."""
         key = to_lease_key(stream)
         if not key.startswith(RUN):
             return key
@@ -378,34 +337,30 @@ class Session:
         return runs[0].home if runs else ""
 
     def mark_effect_absent(self, effect_id: str) -> None:
-        """Note that no effect is stored under this id, which spares the next `find_effect` or `buffer` a query."""
+        """Spares a query."""
         self._effects.setdefault(effect_id, None)
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
-        """Return the session's effects in that status, after storing the buffered steps."""
         await self.flush()
         return await self._store.list_effects(self.stream, status)
 
     async def find_making_call(self, record: str) -> EffectRow | None:
-        """Return the call of any session that created `record` ("task:8029"); None if no call of this program did. Raises StoreError."""
+        """None if this program did not create it. Raises StoreError."""
         return await self._store.read(_read_making_call, record)
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Return the calls of all sessions that changed `record` ("deal:481") or were meant to, oldest first; at most `MAX_CALLS`.
-
-        All calls of the last `within` are included; some earlier calls may be, too.
-        """
+        """Oldest first, at least the last `within`; at most `MAX_CALLS`."""
         return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
     async def renew(self) -> None:
-        """Renew the lease. Raises SessionTaken if it was lost."""
+        """Raises SessionTaken."""
         now = self._clock.now()
         lease = await self._store.acquire(self.key, self._lease.owner, now, now + LEASE)
         if lease is None or lease.epoch != self._lease.epoch:
             raise SessionTaken(f"another process works on {self.key}")
 
     async def close(self) -> None:
-        """Store the buffered steps and release the lease of the session."""
+        """Stores the buffered steps first."""
         try:
             await self.flush()
         finally:
@@ -414,17 +369,14 @@ class Session:
             await self._store.release(self._lease)
 
     async def discard(self) -> None:
-        """Release the lease without storing the buffered steps. Used when the state in memory may differ from the journal."""
+        """The state may differ from the journal."""
         if self._store_timer is not None:
             self._store_timer.cancel()
         await self._store.release(self._lease)
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
-    """Take the lease of the session `key` for the process `owner`, and load its state. Raises SessionTaken if another process holds it.
-
-    If it is cancelled, the lease is released again: another process need not wait until it expires.
-    """
+    """Raises SessionTaken. Cancelling releases the lease."""
     lease: Lease | None = None
 
     async def take_lease() -> None:
@@ -446,7 +398,7 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
 
 
 def _read_making_call(store: Store, record: str) -> EffectRow | None:
-    """Return the call that created `record`; None if there is none, or if its row fails its checksum."""
+    """None also for a wrong checksum."""
     index_entries = store.list_last_index_entries(record, "made", 1)
     with contextlib.suppress(DamagedRow):
         return store.find_effect(index_entries[0].effect_id) if index_entries else None
@@ -454,10 +406,7 @@ def _read_making_call(store: Store, record: str) -> EffectRow | None:
 
 
 def _read_calls_about(store: Store, record: str, after: str) -> list[EffectRow]:
-    """Return the newest calls about `record` with an event id greater than `after`, oldest first.
-
-    Event ids begin with the time, so comparing them compares times.
-    """
+    """Oldest first, after the event id `after`."""
     effect_ids = list(dict.fromkeys(reversed(store.list_calls_about(record, after, MAX_CALLS))))
     rows = {row.effect_id: row for row in store.find_effects(effect_ids)}
     return [rows[effect_id] for effect_id in effect_ids if effect_id in rows]

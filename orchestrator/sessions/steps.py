@@ -1,8 +1,6 @@
-"""Completes a step of a session before it is stored. A step is what one call of `Session.commit` or `Session.buffer` was given.
+"""Completes a step (what `commit` or `buffer` was given) before it is stored.
 
-Large values are moved to the blob table. Messages become events where clients fetch their answers. A step of a run (an execution of a
-scenario, flow or workflow) shows its messages in the chat of the run, wakes the run if it waits for what the step settles, and updates the
-index of runs: all that in the same transaction as the step itself.
+A run's step also shows messages, wakes it and updates the index of runs, in one transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,25 +30,19 @@ from state.model.session_state import SessionState
 from state.trace import get_trace_id
 
 INLINE_RESULT: Final = 2048
-"""Results longer than this many characters are stored once in the blob table, apart from their event."""
+"""Longer ones are in the blob table."""
 SETTLED: Final = frozenset({"succeeded", "refused", "denied", "expired", "superseded"})
-"""The statuses of an effect (proposed call) at which a run that waits for it goes on; it waits until an unknown outcome is known."""
+"""An unknown outcome is waited for."""
 _CARD_KINDS: Final = frozenset({"card", "details"})
 _WITH_RESULT: Final = (CallSucceeded, NodeDone)
 
 
 def keep_step(step: Commit, _state: SessionState) -> Commit:
-    """Return the step as it is: what a step needs to which nothing is added."""
     return step
 
 
 def prepare_step(step: Commit, key: str, state: SessionState, describe: DescribeCard = keep_card) -> Commit:
-    """Return the step of the session `key` as it will be stored; `state` is the session's state before it.
-
-    `describe` completes cards that are shown.
-
-    Raises RunOver if the step makes a run wait or act, or ends it, that is over: it ended while the step was being prepared.
-    """
+    """`state` is before the step. Raises RunOver for a run that has ended."""
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
@@ -77,10 +69,6 @@ def prepare_step(step: Commit, key: str, state: SessionState, describe: Describe
 
 
 def index_run(step: Commit, run: RunState | None) -> Commit:
-    """Return the prepared step with the new entry of its run in the index of runs, if the step may change the entry.
-
-    `run` is the state of the run before the step.
-    """
     if not [encoded_event for encoded_event in step.encoded_events if may_change_index(run, encoded_event.type, encoded_event.data)]:
         return step
     after = preview_run(run, ((encoded_event.type, encoded_event.data, format_iso(step.now)) for encoded_event in step.encoded_events))
@@ -88,16 +76,12 @@ def index_run(step: Commit, run: RunState | None) -> Commit:
 
 
 def build_play_row(key: str, now: datetime) -> InboxRow:
-    """Return the input that makes the run `key` go on."""
     fresh = generate_id()
     return RunPlay().to_row(key, source=f"play:{key}:{fresh}", actor=SYSTEM, now=now, lane="turn", row_id=fresh)
 
 
 def _goes_on(step: Commit, key: str) -> bool:
-    """Return whether the step lets the run `key` wait or end, or begins a call of one of its nodes: its card, or the call itself.
-
-    What people do with the calls of a run, such as taking one back, has a slot of its own and is done also after the end of the run.
-    """
+    """What people do with a run's calls is done also after its end."""
     begun = (effect.call for effect in step.effects if "absent" in effect.expect and effect.call is not None)
     return any(isinstance(event, RunWaits | RunFinished) for event in step.events) or any(
         str(call.get("slot", "")).startswith(f"{key}/") for call in begun
@@ -114,18 +98,13 @@ def _find_run(step: Commit, state: SessionState) -> RunState | None:
 
 
 def _build_wakes(step: Commit, run: RunState) -> list[RunWoken]:
-    """Return the events that wake the nodes which wait for an effect (proposed call) that this step settles."""
     settled = {change.effect_id: change.status for change in step.effects if change.status in SETTLED}
     waits = run.waits.items() if settled else ()
     return [RunWoken(node=node, by=settled[wait.waits_for]) for node, wait in waits if wait.on == "effect" and wait.waits_for in settled]
 
 
 def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[list[OutboxRow], list[InboxRow]]:
-    """Address a run's messages to the chat in which the run is shown. Return (messages to deliver, inputs that pass messages on).
-
-    Messages are passed on as inputs to a session whose client fetches its messages itself, because they are events of that session. A card
-    says which run it belongs to (`home` in its body), so that a click on its buttons goes to the run.
-    """
+    """(messages to deliver, inputs for clients that fetch). A card names its run."""
     outbox_rows: list[OutboxRow] = []
     passed: list[InboxRow] = []
     for row in rows:
@@ -142,25 +121,23 @@ def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[li
 
 
 def _mark_card(body: Mapping[str, Any], key: str, home: str) -> dict[str, Any]:
-    """Return the body of a run's card as it is shown in the chat `home` of the run."""
     opened: Sequence[str] = body.get("opened") or ()
     is_opened = home in opened or (Address.parse(home).is_group and bool(opened))
     return {**body, "home": key, "in_run_chat": True, **({"opened_here": True} if is_opened else {})}
 
 
 def build_passed_message(row: OutboxRow, home: str, body: dict[str, Any]) -> InboxRow:
-    """Return the input that passes a message of a run on to `home`, a session whose client fetches its messages itself."""
     return RunMessage(message=row.kind, key=row.key, body=body).to_row(home, source=f"passed:{row.id}", actor=SYSTEM, now=row.created_at)
 
 
 def is_reads_only(step: Commit) -> bool:
-    """Whether `step` (what one call of `buffer` was given) holds nothing but results of read-only calls."""
+    """Whether it has only results of reads."""
     only_events = not (step.effects or step.outbox or step.timers or step.inbox_done or step.inbox_new)
     return only_events and all(isinstance(event, CallSucceeded | CallRefused) and event.call_class == "R" for event in step.events)
 
 
 def move_to_blob(event: Event, key: str, blobs: dict[str, str]) -> Event:
-    """Return the event of the session `key`, with a large result moved into `blobs`; it then holds only the blob's checksum."""
+    """The event then holds the blob's checksum."""
     match event:
         case CallSucceeded(result=large) | NodeDone(output=large) if large is not None:
             text = dumps(large)

@@ -1,7 +1,4 @@
-"""Applies a person's decision about a card, and closes expired cards.
-
-Decisions are handled in the express lane (a second queue of the session), so they do not wait for a running turn of the same chat.
-"""
+"""Applies decisions about cards in the express lane, beside a running turn, and closes expired cards."""
 
 import contextlib
 from collections.abc import Iterator
@@ -37,10 +34,7 @@ _ACCESS_LOST: Final = "no-access-any-more"
 
 
 async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Apply one decision about a card: a button click, a typed reason for a denial, or a decision over the HTTP API.
-
-    The card is edited to show the result, and a button click is answered exactly once.
-    """
+    """A click is answered exactly once."""
     actor = await _admit_decider(row, session, tools)
     if actor is None:
         return
@@ -77,7 +71,6 @@ async def run_decision(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Close a card that nobody decided in time, edit the card to say so, and tell what was to follow on others of its turn."""
     confirmation_id = CardTimerDue.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(confirmation_id)
     timer = confirmations.drop_timer(entry or Card(confirmation_id=confirmation_id), session)
@@ -96,20 +89,13 @@ async def run_expiry(row: InboxRow, session: Session, _tools: Tools) -> None:
 
 
 def _find_reply_chat(row: InboxRow, session: Session) -> str:
-    """Return the chat in which the deciding person is answered.
-
-    A lead (head of sales) who got a copy of the card is answered in their own chat, anybody else in the card's chat.
-    """
+    """A lead's own chat for a copy of the card."""
     entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state, session.key) or NO_CARD
     return row.actor_key if row.actor_key in (entry.told or ()) else session.key
 
 
 def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
-    """Return the message to a lead (head of sales) that the bot could not handle their click on a card, or their reason for a denial.
-
-    It goes to the lead's own chat. The list is empty if the click or reason came from anybody else. The requester of the card is told
-    separately.
-    """
+    """To a lead; empty for others."""
     entry = find_shown_card(Click.model_validate(row.body).confirmation_id, session.state, session.key)
     if entry is None or (door := _find_reply_chat(row, session)) == session.key:
         return []
@@ -118,10 +104,7 @@ def build_failure_rows(row: InboxRow, session: Session) -> list[OutboxRow]:
 
 
 async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the person who decides, with their present rights; None if they have lost access.
-
-    In that case they are told so in the chat where they clicked, and the input is finished.
-    """
+    """None, after telling them, without access."""
     door = _find_reply_chat(row, session)
     card_decision = CardDecision.model_validate(row.body)
     is_answered_there = card_decision.via in ANSWERED_THERE
@@ -137,7 +120,7 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
 
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
-    """Run a call that was approved but not started before the process stopped, and send the result to the chat."""
+    """After a crash."""
     decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
     if decided.reopened and decided.notice is not None:
         reply_row = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
@@ -153,16 +136,12 @@ async def finish_approved(effect_id: str, confirmation_id: str, session: Session
 
 
 def _is_void(decided: DecisionResult) -> bool:
-    """Whether the decision changed nothing, for example because the person may not decide or the card is closed already."""
     denied = decided.notice is not None and decided.notice.code == "card-denied"
     return decided.notice is not None and not denied and decided.outcome is None and decided.replaced_by is None
 
 
 def _build_refusals(decided: DecisionResult, press: ButtonClick, session: Session, row: InboxRow) -> list[DecisionRefused]:
-    """Return the journal event that says why a decision over the HTTP API had no effect; an empty list for any other decision.
-
-    The API answers its caller with this event. It also records who tried to decide.
-    """
+    """Answers the HTTP API; empty for others."""
     entry = session.state.cards.get(press.decision.confirmation_id) or NO_CARD
     if not press.quiet or not _is_void(decided) or decided.notice is None or _is_same(press.decision, entry):
         return []
@@ -170,10 +149,7 @@ def _build_refusals(decided: DecisionResult, press: ButtonClick, session: Sessio
 
 
 def _is_same(decision: Decision, entry: Card) -> bool:
-    """Return whether the card was already decided by this same decision.
-
-    This happens if the decision arrived twice, or if a process crashed while handling it.
-    """
+    """It came twice, or after a crash."""
     return bool((entry.approved_by if decision.approve else entry.denied_by) == decision.actor.key)
 
 
@@ -191,14 +167,11 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRe
 
 
 def _build_announcement(entry: Card, press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the messages to store together with the decision, before the call runs.
-
-    They are the card with its new status and the short answer (toast) to the button click.
-    """
+    """Before the call runs."""
     now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
-    said = {"reason": decision.reason} if decision.reason and not decision.approve else {}
-    values = {"status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat(), **said}
+    reason = {"reason": decision.reason} if decision.reason and not decision.approve else {}
+    values = {"status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": now.isoformat(), **reason}
     changed = entry.with_values(**values)
     rows = [outbox.build_card_row(session.key, changed, now)]
     if press.toast:
@@ -208,11 +181,7 @@ def _build_announcement(entry: Card, press: ButtonClick, session: Session) -> li
 
 
 def _build_closing_rows(decided: DecisionResult, press: ButtonClick, session: Session, tools: Tools) -> list[OutboxRow]:
-    """Return the messages that follow a decision.
-
-    They are the card in its new state, the card that replaces it, if there is one, and, if the decision had no effect, a message that says
-    why to the person who decided.
-    """
+    """And why a decision had no effect."""
     rows: list[OutboxRow] = []
     now, decision = session.now, press.decision
     entry = session.state.cards.get(decision.confirmation_id)
@@ -236,20 +205,14 @@ def _build_closing_rows(decided: DecisionResult, press: ButtonClick, session: Se
 
 
 def _find_successor(confirmation_id: str, session: Session) -> str:
-    """Return the id of the waiting card that replaced this card because its record or the rules had changed; "" if there is none.
-
-    The new card may not have been shown yet because of a crash.
-    """
+    """Its record or the rules changed; "" if none."""
     entries = session.state.cards
     effect_id = build_effect_id(f"{entries[confirmation_id].effect_id}/again")
     return next((key for key, item in entries.items() if item.effect_id == effect_id and item.status == "requested"), "")
 
 
 def _build_lead_news(decided: DecisionResult, press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the message that tells the requester what the lead (head of sales) decided; editing the card alone causes no notification.
-
-    The list is empty if no lead was asked, or if the requester decided.
-    """
+    """Editing the card notifies nobody. Empty without leads, or if the requester decided."""
     entry = session.state.cards.get(press.decision.confirmation_id)
     if not press.leads_notified or entry is None or press.decision.actor.key == entry.requested_by:
         return []
@@ -273,11 +236,7 @@ def _build_lead_news(decided: DecisionResult, press: ButtonClick, session: Sessi
 
 
 async def build_undo_news(confirmation_id: str, session: Session) -> list[OutboxRow]:
-    """Return the message that tells a person whether a lead (head of sales) has undone their change, as they had asked.
-
-    `confirmation_id` is the card in the lead's own chat that asked the lead to confirm the undo; for any other card the list is empty. The
-    message goes to the chat in which the change was made. Raises StoreError.
-    """
+    """To who asked a lead for the undo. Raises StoreError."""
     entry = session.state.cards.get(confirmation_id) or NO_CARD
     code = {"executed": "undo-returned", "denied": "undo-not-returned"}.get(entry.status)
     undone = undo_policy.parse_undo_slot(entry.slot)
@@ -296,10 +255,7 @@ def _build_lead_approved_row(entry: Card, who: str, outcome: Outcome, session: S
 
 
 def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
-    """Return the messages that tell the requester and the leads that nobody decided in time; an empty list if no lead was asked.
-
-    Of the steps of a plan that are shown on one card, only the last one that expires is told about.
-    """
+    """Empty without leads. Of a plan only the last card tells."""
     card = find_shown_card(entry.confirmation_id, session.state, session.key)
     if not entry.told or (card is not None and card.is_waiting):
         return []
@@ -310,17 +266,14 @@ def _build_expiry_rows(entry: Card, session: Session) -> list[OutboxRow]:
 
 
 def find_title(entry: Card) -> str:
-    """Return a short name of what a card is about: the title of its record, of a plan those of its records, or else the method."""
+    """Titles of records, else the method."""
     preview = Preview.model_validate(entry.preview or {})
     titles = [part.title for part in preview.items if part.title] if is_merged(entry) else []
     return preview.title or ", ".join(dict.fromkeys(titles)) or entry.method
 
 
 def _build_settled_cards(confirmation_id: str, session: Session, tools: Tools, at: str = "") -> list[OutboxRow]:
-    """Return the card of a call that has run. It has an undo button if the call can be undone.
-
-    If the call was an undo itself, the card of the undone call is returned, too. `at` is the chat in which the decision was made.
-    """
+    """Also of the call that was undone. `at` is the chat of the decision."""
     entries = session.state.cards
     original = undo_policy.find_original(entries[confirmation_id], entries)
     cards = [entries[confirmation_id], *([original] if original is not None and original.is_known else [])]
@@ -353,11 +306,7 @@ async def _record_audit(decided: DecisionResult, decision: Decision, session: Se
 
 
 async def list_left_undone(expired: Card, session: Session) -> list[Notice]:
-    """Return a sentence for each step that will not be made because the card `expired` was the last one of its turn.
-
-    An expired card lets no turn go on. So what stood under «Затем» on a card of the turn that was approved and ran is not submitted any
-    more, although the person approved it with that card. Empty if the turn waits for another card, or was stopped. Raises StoreError.
-    """
+    """«Затем» of approved cards whose turn no longer goes on. Raises StoreError."""
     cards = session.state.cards
     origins = find_origin_slots(cards)
     notices: list[Notice] = []
@@ -374,7 +323,7 @@ def _is_awaited(origin: str, turn: str, paused: PausedTurn) -> bool:
 
 
 async def _is_ahead(card: Card, paused: PausedTurn, session: Session) -> bool:
-    """Return whether the call of the card ran since the turn began to wait, so that what follows on it was never begun."""
+    """It ran, and what follows was never begun."""
     if card.status != "executed" or not card.executed_at or parse_iso(card.executed_at) < parse_iso(paused.ts):
         return False
     return not any([await session.find_effect(build_effect_id(str(cover["slot"]))) for cover in card.covers])

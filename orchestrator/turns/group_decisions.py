@@ -1,7 +1,6 @@
-"""Applies one decision of a person to all waiting cards of a plan, one card after the other in the order of the plan's steps.
+"""Applies one decision to all waiting cards of a plan, in order.
 
-Each card is approved or denied by an event of its own, and each approved call is checked and run for itself. If the process dies in
-between, the input is handled again: cards that are decided already are left as they are.
+Each has its own event and check. After a crash decided cards are left as they are.
 """
 
 from collections.abc import Sequence
@@ -19,36 +18,30 @@ from state.journal.store import InboxRow, OutboxRow
 from state.model.card import Card
 
 OVER_HTTP: Final = "http"
-"""How a decision came (`via`) if it came over the HTTP API."""
 IN_CONSOLE: Final = "console"
-"""How a decision came if it was made in the console of the browser."""
 ANSWERED_THERE: Final = frozenset({OVER_HTTP, IN_CONSOLE})
-"""Where the one who decides sees the whole card and is answered: the chat of the card shows what changed, and nothing if nothing did."""
+"""Who decides there sees the whole card."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ButtonClick:
-    """A person's decision about a card, with the chat in which it is answered. The decision may also come from the HTTP API."""
+    """A decision about a card, also over the HTTP API."""
 
     decision: Decision
     toast: str
     reply_chat: str
-    """The chat in which the decision was made: the own chat of a lead (head of sales), or that of the card."""
+    """A lead's own chat, or the card's."""
     leads_notified: bool
-    """Whether leads were asked: the requester is then in another chat and gets a message about the decision."""
+    """The requester gets a message."""
 
     @property
     def quiet(self) -> bool:
-        """Whether the decision is answered by the HTTP API and not in a chat."""
+        """Answered by the HTTP API."""
         return self.decision.via in ANSWERED_THERE
 
 
 async def decide_group(group: CardGroup, press: ButtonClick, row: InboxRow, session: Session, tools: Tools) -> None:
-    """Decide all waiting cards of the group, show what came of each, and finish the input.
-
-    A call whose outcome is unknown stops the work: the cards after it keep waiting. So does a call that is refused or whose record has
-    changed, if the policy stops plans at their first such step.
-    """
+    """An unknown outcome stops the work; a refusal if the policy says so."""
     decision = press.decision
     objection = await find_group_objection(group, decision, tools.gate.deps, session)
     if objection is not None:
@@ -66,17 +59,13 @@ async def decide_group(group: CardGroup, press: ButtonClick, row: InboxRow, sess
 
 
 async def _decide_member(rest: Sequence[Card], press: ButtonClick, session: Session, tools: Tools, *, is_first: bool) -> DecisionResult:
-    """Decide the first of the cards that the decision is still to reach, and return the result.
-
-    The messages that show the decision are stored together with it: the plan with all these cards as decided, so that nobody presses again
-    while they run, and with the first card the answer to the click.
-    """
+    """All `rest` show as decided, so that nobody presses again."""
     card = rest[0]
     decision = build_member_decision(card, press.decision)
     status = "approved" if decision.approve else "denied"
-    said = {"reason": decision.reason} if decision.reason and not decision.approve else {}
-    told = {"status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": session.now.isoformat(), **said}
-    announce = [outbox.build_card_row(session.key, one.with_values(**told), session.now) for one in rest]
+    reason = {"reason": decision.reason} if decision.reason and not decision.approve else {}
+    values = {"status": status, f"{status}_by_name": decision.actor.name, f"{status}_at": session.now.isoformat(), **reason}
+    announce = [outbox.build_card_row(session.key, one.with_values(**values), session.now) for one in rest]
     if is_first and press.toast:
         toast = Notice(code="toast-running" if decision.approve else "toast-denied")
         announce.insert(0, outbox.build_toast_row(press.reply_chat, press.toast, toast, session.now))
@@ -105,7 +94,7 @@ def _stops(decided: DecisionResult, tools: Tools) -> bool:
 
 
 def _build_objection_rows(objection: Notice, group: CardGroup, press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the answer to a decision that does not count; after the first of two taps, the card with the question for the second."""
+    """Or the question for the second tap."""
     stage = 2 if objection.code == "card-second-tap" else 1
     return [_build_notice_row(objection, press, session), _build_group_row(group, session, at=press.reply_chat, stage=stage)]
 
@@ -117,16 +106,13 @@ def _build_notice_row(notice: Notice, press: ButtonClick, session: Session) -> O
 
 
 def _build_group_row(group: CardGroup, session: Session, *, at: str = "", stage: int = 1) -> OutboxRow:
-    """Return the message of the whole group, which is drawn as the cards stand when it is stored.
-
-    After the first of two taps `stage` is 2, and `at` the chat of that tap: only there the second one is asked for.
-    """
+    """As the cards stand when it is stored. Only `at` is asked for a second tap."""
     row = outbox.build_card_row(session.key, group.merge(), session.now, stage=stage)
     return replace(row, body={**row.body, "at": at}) if at else row
 
 
 def _build_answer_rows(results: Sequence[DecisionResult], press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return what the deciding person is told beside the card: the answer to a click that nothing answered yet, and why work stopped."""
+    """For a click, and why work stopped."""
     voids = [one.notice for one in results if one.notice is not None and one.notice.code != "card-denied" and one.replaced_by is None]
     rows = [_build_notice_row(voids[0], press, session)] if voids and results[0].notice is voids[0] and not results[0].reopened else []
     stopped = next((one.notice for one in results if one.reopened and one.notice is not None), None)
@@ -136,10 +122,7 @@ def _build_answer_rows(results: Sequence[DecisionResult], press: ButtonClick, se
 
 
 def _build_news_rows(results: Sequence[DecisionResult], group: CardGroup, press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """Return the message that tells the requester what a lead (head of sales) decided about the plan; none if they decided themselves.
-
-    A lead who typed the reason of a denial gets an answer to that message, too.
-    """
+    """For the requester, and a lead who typed a reason."""
     decision, card = press.decision, group.members[0]
     if not press.leads_notified or decision.actor.key == card.requested_by:
         return []

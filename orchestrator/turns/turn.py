@@ -1,8 +1,7 @@
-"""Runs one turn: records the person's message, runs the engine, stores the end and the answer. Start reading the code here.
+"""Runs one turn: message, engine, end and answer. Start reading the code here.
 
-A turn begins with an inbox row of the lane "turn". The commit that ends the turn contains all its messages, so the answer and the events
-are stored together or not at all. After a crash the turn runs again from its beginning. Nothing is done twice, because the recorded answers
-of the model are used again and each effect has an id made of its place in the turn (its slot).
+One commit has all messages of the turn. After a crash it runs again with its recorded answers, and effects have ids of their slots, so
+nothing is done twice.
 """
 
 import asyncio
@@ -53,10 +52,7 @@ log = logging.getLogger(__name__)
 
 
 async def run_turn(request: ParsedInput, session: Session, tools: Tools) -> None:
-    """Handle one request completely: run its turn and answer the person.
-
-    Raises StoreError if the journal cannot be written; the turn then stops.
-    """
+    """Raises StoreError; the turn then stops."""
     row = request.row
     async with tools.turns:
         stopped = is_cancelled(row, session)  # a /stop may have come while the request waited for a free place
@@ -69,13 +65,12 @@ async def run_turn(request: ParsedInput, session: Session, tools: Tools) -> None
 
 @dataclass
 class _StartingTurn:
-    """Stands for a turn whose engine does not run yet, and remembers a /stop that comes before it does."""
+    """Remembers an early /stop."""
 
     actor: Actor
     stopped: bool = False
 
     def stop(self) -> None:
-        """Make the turn end as soon as its engine starts."""
         self.stopped = True
 
 
@@ -104,8 +99,8 @@ async def _run_admitted(request: ParsedInput, asker: Actor, session: Session, to
         turn, stored = restored.turn, restored.events
     elif (turn := _build_turn_input(row, content, session)) is None:
         outdated = Notice(code="choice-outdated")
-        told = build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
-        await session.commit(actor=actor.key, outbox=told, inbox_done=[row.id])
+        replies = build_click_toasts(row, session, outdated) or [outbox.build_reply_row(session.key, build_reply(outdated), session.now)]
+        await session.commit(actor=actor.key, outbox=replies, inbox_done=[row.id])
         return
     if not await _may_answer(turn, actor, session, tools):
         click_toasts = build_click_toasts(row, session, Notice(code="choice-not-yours"))
@@ -138,27 +133,21 @@ async def _run_admitted(request: ParsedInput, asker: Actor, session: Session, to
     await end_turn(end, context, engine, row, session, tools)
 
 
-async def _restore_turn(said: TurnGoesOn, session: Session, tools: Tools) -> RestoredTurn | Notice | None:
-    """Return a turn whose last card is decided; None if the person has begun anew, or if the turn has gone on already.
-
-    A notice is returned if the turn may have gone on in a part of the journal that was lost with a restore from a backup.
-    """
-    paused = (session.state.paused or {}).get(said.turn_id)
-    if paused is None and session.state.turn_id != said.turn_id:
+async def _restore_turn(going_on: TurnGoesOn, session: Session, tools: Tools) -> RestoredTurn | Notice | None:
+    """None if it went on already or the person began anew; a notice after a restore."""
+    paused = (session.state.paused or {}).get(going_on.turn_id)
+    if paused is None and session.state.turn_id != going_on.turn_id:
         return None
     if paused is not None and await is_from_backup(paused, tools.store):
         return Notice(code="restored-not-resumed")
     await session.flush()
-    if events := session.kept_turns.find_events(said.turn_id):
+    if events := session.kept_turns.find_events(going_on.turn_id):
         return build_restored_turn(events)
-    return await restore_turn(said.turn_id, session.stream, session.seq, tools.store)
+    return await restore_turn(going_on.turn_id, session.stream, session.seq, tools.store)
 
 
 async def _admit_asker(row: InboxRow, asker: Actor, session: Session, tools: Tools) -> Actor | None:
-    """Return the person whose turn goes on, with their present rights; None for one who has lost access: the input is then finished.
-
-    They are told nothing, since they have asked for nothing now, and the chat may be that of others too.
-    """
+    """None without access; silently, since the chat may be that of others."""
     actor = tools.refresh_actor(asker)
     if actor is None:
         await session.commit(actor=row.actor_key, inbox_done=[row.id])
@@ -166,10 +155,7 @@ async def _admit_asker(row: InboxRow, asker: Actor, session: Session, tools: Too
 
 
 async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """Return the sender with their present rights, or None for a person who has lost access.
-
-    That person is told so, and the input is finished.
-    """
+    """None, after telling them, without access; the input is then finished."""
     return await _admit_stored(row, Actor.model_validate(row.actor), session, tools)
 
 
@@ -181,16 +167,13 @@ async def _admit_stored(row: InboxRow, stored: Actor, session: Session, tools: T
 
 
 async def build_runs_notices(actor: Actor, session: Session, tools: Tools) -> list[Notice]:
-    """Return a list with the notice that the person's runs of this chat go on; empty if there are none. Raises StoreError."""
+    """Raises StoreError."""
     runs = await tools.store.list_runs(RunFilter(home=session.key, owner=actor.key, statuses=("running", "waiting", "paused")))
     return [Notice(code="runs-go-on", args={"count": len(runs)})] if runs else []
 
 
 def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
-    """Return the message that tells a person in `chat` that they have no access any more.
-
-    A click on a button in a group is answered only with a toast, which the other members do not see.
-    """
+    """In a group a toast, which others do not see."""
     gone = Notice(code="no-access-any-more")
     callback = Click.model_validate(row.body).callback_id
     toast = [outbox.build_toast_row(chat, callback, gone, session.now)] if callback else []
@@ -198,21 +181,18 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
     return [*toast, outbox.build_reply_row(chat, build_reply(gone), session.now)] if alone else toast
 
 
-def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> TurnInput | None:
-    """Return the request that this turn is about; None if the input answers a question that is no longer open.
-
-    If the person chose an answer to a question, this is the request that led to the question. `said` is the content of the input.
-    """
-    if isinstance(said, ChoiceMade):
+def _build_turn_input(row: InboxRow, content: Input | None, session: Session) -> TurnInput | None:
+    """Of a choice, the earlier request; None if its question is closed."""
+    if isinstance(content, ChoiceMade):
         question = session.state.question
-        if not question or question.question_id != said.answers or not 0 <= said.option < len(question.options):
+        if not question or question.question_id != content.answers or not 0 <= content.option < len(question.options):
             return None
-        option = question.options[said.option]
+        option = question.options[content.option]
         targets = [option["target"]] if option["target"] else []
         choice = ChosenOption(question=question, value=option["value"], label=option["label"], targets=targets)
-        return TurnInput(turn_id=row.id, text=question.text, origin=said.origin or "typed", answers=said.answers, choice=choice)
-    said = said if isinstance(said, TextMessage) else TextMessage()
-    own, quoted = _separate_foreign_text(said)
+        return TurnInput(turn_id=row.id, text=question.text, origin=content.origin or "typed", answers=content.answers, choice=choice)
+    content = content if isinstance(content, TextMessage) else TextMessage()
+    own, quoted = _separate_foreign_text(content)
     return TurnInput(
         turn_id=row.id,
         text=own,
@@ -228,27 +208,24 @@ def _build_turn_input(row: InboxRow, said: Input | None, session: Session) -> Tu
 
 
 def _separate_foreign_text(text_message: TextMessage) -> tuple[str, str]:
-    """Return (the person's own words, text of other people) of a message: what the front end marked, and the lines that begin with ">"."""
+    """(own words, text of others)."""
     own, marked = split_foreign_text(text_message.text)
     return own, "\n\n".join(filter(None, (text_message.quoted, marked)))
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
-    """Return whether the actor may answer the question: only the person who was asked may.
-
-    In a group anybody can click, but the answer continues the request of the person who was asked.
-    """
+    """In a group anybody can click."""
     if not turn.answers or turn.is_resumed or session.key == actor.key:
         return True
     await session.flush()
     events = await tools.store.read_events(session.stream, max(0, session.seq - 500))
-    asked = (item for item in reversed(events) if item.type == "NameAsked")
-    by = next((item.actor for item in asked if NameAsked.from_data(item.data).question_id == turn.answers), None)
+    questions = (item for item in reversed(events) if item.type == "NameAsked")
+    by = next((item.actor for item in questions if NameAsked.from_data(item.data).question_id == turn.answers), None)
     return by == actor.key  # nobody may answer a question that lies so far back that who was asked is not known
 
 
 def build_click_toasts(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """Return the toast that answers the button click behind this input; empty if no click waits for an answer."""
+    """Empty if no click waits for an answer."""
     callback = Click.model_validate(row.body).callback_id if row.body.get("callback_id") else ""
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
 
@@ -263,10 +240,7 @@ async def _begin(
     toasts: Sequence[OutboxRow] = (),
     stored: Sequence[StoredEvent] | None = None,
 ) -> RecordedTurn:
-    """Record the person's message, and return what this turn has recorded before: before its cards, or before a crash.
-
-    For a new turn that is nothing. For any other turn the message is not recorded again. `stored` are the events of a turn that goes on.
-    """
+    """Empty for a new turn. `stored` are its events."""
     current = session.state.turn
     if turn.is_resumed and session.state.turn_id != turn.turn_id:
         # A crash that loses this note lets the turn go on once more, with the same input.
@@ -292,13 +266,15 @@ async def _begin(
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
-    """Return whether a /stop of the actor waits in the inbox. It is in another lane and may be handled only after this turn."""
+    """It may be handled only after this turn."""
     waiting = await tools.store.list_waiting_inbox(session.key, "express")
-    return any(isinstance(said := parse_neighbour(row), Command) and said.name == "stop" and row.actor_key == actor.key for row in waiting)
+    return any(
+        isinstance(command := parse_neighbour(row), Command) and command.name == "stop" and row.actor_key == actor.key for row in waiting
+    )
 
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
-    """Return the message with the bot's question again, now with the chosen answer and without buttons; an empty list without a choice."""
+    """Without buttons."""
     if turn.choice is None:
         return []
     question = turn.choice.question
@@ -308,10 +284,7 @@ def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRo
 
 
 async def _run_engine(engine: Engine, context: Context, tools: Tools, session: Session) -> TurnEnd:
-    """Run the engine and return the end of the turn, whether it was stopped, failed or came to its own end.
-
-    Only StoreError is raised, and CancelledError at a shutdown.
-    """
+    """Raises only StoreError, and CancelledError at a shutdown."""
     early = tools.running.get(session.key)
     tools.running[session.key] = context
     if isinstance(early, _StartingTurn) and early.stopped:
@@ -333,10 +306,9 @@ async def _find_end(engine: Engine, context: Context, tools: Tools, session: Ses
 
 
 async def run_until_stopped(engine: Engine, context: Context) -> TurnEnd | None:
-    """Return what the engine makes of the turn, None if the person stops it. Any other cancellation is raised, such as at a shutdown.
+    """None if the person stops the turn; other cancellations are raised.
 
-    The engine runs in this task, which a stop cancels as `asyncio.timeout` does: only while the engine runs, and the cancellation is taken
-    back. A task of its own would take two more rounds of the loop. A call that was sent is awaited in any case.
+    A stop cancels this task as `asyncio.timeout` does: a task of its own would take two more rounds of the loop.
     """
     if (task := asyncio.current_task()) is None:
         raise RuntimeError("a turn runs in a task")
@@ -364,7 +336,6 @@ async def run_until_stopped(engine: Engine, context: Context) -> TurnEnd | None:
 
 
 async def _end_failed_turn(cause: BaseException, context: Context, tools: Tools, session: Session) -> TurnEnd:
-    """Return the end of a turn whose engine, or one of the parts of it that worked side by side, has raised `cause`."""
     match cause:
         case StoreError():
             raise cause

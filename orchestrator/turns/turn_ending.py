@@ -1,7 +1,4 @@
-"""Ends a turn: completes its reply by code, and stores the end, the answer and the cards in one commit.
-
-What a person reads of changes, cards and failures is added here and not left to the model.
-"""
+"""Ends a turn: code completes the reply, and one commit stores all."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -35,11 +32,11 @@ from state.journal.store import InboxRow, OutboxRow
 from state.model.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
 
 RULES: Final = 1
-"""The number of the rules of consent. A conversation that is older than they are is told of them once."""
+"""Of consent; older conversations are told once."""
 
 
 async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, session: Session, tools: Tools) -> None:
-    """Answer the person and store that the turn has ended; `end` is what its engine made of it. Raises StoreError."""
+    """Raises StoreError."""
     turn, actor, mask = context.turn, context.actor, tools.guard.secrets.mask
     reply = await _complete_reply(end.reply, context, session, tools)
     if engine == DEFAULT_ENGINE:
@@ -51,12 +48,11 @@ async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, s
         warned.append(warning[1])
     end = replace(end, reply=tools.guard.clean_reply(reply, turn.text, locale=actor.locale), history=mask(end.history))
     lists = collect_shown_lists(end, session=session.key, mask=mask)
-    await _finish(end, _build_end_event(end, lists, context, engine), turn, session, row, told=warned)
+    await _finish(end, _build_end_event(end, lists, context, engine), turn, session, row, events=warned)
     await _record_audit(context, actor, session, tools)
 
 
 def _add_rules_notice(reply: Reply, session: Session) -> Reply:
-    """Return the reply with a sentence about what needs a press now, for people who have talked with an earlier version."""
     state = session.state
     now = state.turn.turn_id if state.turn is not None else ""
     if (state.rules or 0) >= RULES or not reply.parts or all(line.turn_id == now for line in state.history):
@@ -65,7 +61,6 @@ def _add_rules_notice(reply: Reply, session: Session) -> Reply:
 
 
 async def _complete_reply(reply: Reply, context: Context, session: Session, tools: Tools) -> Reply:
-    """Return the reply with what code tells of the turn: what was changed, what failed, what was withdrawn and what can be undone."""
     turn, deps = context.turn, tools.gate.deps
     reply = reply if turn.is_resumed else add_forward_buttons(reply, turn)
     reply = await add_made_lines(add_own_only_notices(reply, context, deps.catalogue), context, deps)
@@ -77,10 +72,7 @@ async def _complete_reply(reply: Reply, context: Context, session: Session, tool
 
 
 async def _issue_budget_warning(context: Context, actor: Actor, session: Session, tools: Tools) -> tuple[Notice, Event] | None:
-    """Return (warning that most of the month's budget is used, its event); None if no warning is due.
-
-    Buffered steps are stored first, so that the model's answers of this turn count.
-    """
+    """Buffered answers of this turn count."""
     if not context.iterations or await tools.model_budget.describe_usage(actor, session.now) is None:
         return None
     await session.flush()
@@ -88,9 +80,9 @@ async def _issue_budget_warning(context: Context, actor: Actor, session: Session
 
 
 def _build_end_event(end: TurnEnd, lists: Sequence[ShownList], context: Context, engine: str) -> TurnFinished:
-    kept = end.provenance.model_dump(mode="json") if end.provenance is not None else {}
+    provenance = end.provenance.model_dump(mode="json") if end.provenance is not None else {}
     asker = context.actor.model_dump(mode="json")
-    pause = {"asker": asker, "joined_slots": context.list_joined_steps(), "provenance": kept} if end.goes_on else {}
+    pause = {"asker": asker, "joined_slots": context.list_joined_steps(), "provenance": provenance} if end.goes_on else {}
     return TurnFinished(
         turn_id=context.turn.turn_id,
         reason=end.reason,
@@ -110,35 +102,32 @@ def _build_end_event(end: TurnEnd, lists: Sequence[ShownList], context: Context,
 
 
 async def _finish(
-    end: TurnEnd, event: TurnFinished, turn: TurnInput, session: Session, row: InboxRow, *, told: Sequence[Event] = ()
+    end: TurnEnd, event: TurnFinished, turn: TurnInput, session: Session, row: InboxRow, *, events: Sequence[Event] = ()
 ) -> None:
-    """Store in one commit the end of the turn, the answer, the cards, the events `told`, and that the input `row` is handled."""
+    """One commit."""
     now = session.now
     # A turn that goes on has answered already, and may have nothing to add to what its cards say.
     told_now = not turn.is_resumed or not end.reply.is_empty
     place = row.id if turn.is_resumed else turn.turn_id
     rows: list[OutboxRow] = [outbox.build_reply_row(session.key, end.reply, now, key=f"turn:{place}")] if told_now else []
     entries = session.state.cards
-    shown = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
-    rows.extend(_build_card_row(item, shown, turn, session) for item in shown if item in entries)
-    await session.commit(*told, event, actor=row.actor_key, outbox=rows, inbox_done=[row.id])
+    card_ids = dict.fromkeys([*_list_withdrawn_cards(session), *end.reply.confirmations])
+    rows.extend(_build_card_row(item, card_ids, turn, session) for item in card_ids if item in entries)
+    await session.commit(*events, event, actor=row.actor_key, outbox=rows, inbox_done=[row.id])
 
 
-def _build_card_row(confirmation_id: str, shown: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:
-    """Return the row of a card that the turn shows.
-
-    A turn that goes on may add a step to a plan with a card further up. That card is then shown anew, or nobody would notice the step.
-    """
+def _build_card_row(confirmation_id: str, card_ids: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:
+    """Anew if the turn added a step above, or nobody would notice."""
     entry = session.state.cards[confirmation_id]
     group = find_group(entry, session.state.cards) if turn.is_resumed and entry.is_waiting else None
-    if group is None or all(member.confirmation_id in shown for member in group.members):
+    if group is None or all(member.confirmation_id in card_ids for member in group.members):
         return outbox.build_card_row(session.key, entry, session.now)
     row = outbox.build_card_row(session.key, entry, session.now, anew=True)
     return replace(row, body={**row.body, "told": list(entry.told)})
 
 
 def _count_cards(reply: Reply, session: Session) -> tuple[Notice, ...]:
-    """Return the sentences of the reply; the one that announces cards has the number of messages that show them: a plan may have one."""
+    """A plan's cards may be one message."""
     if WAITING not in [notice.code for notice in reply.notices]:
         return reply.notices
     cards = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)
@@ -149,7 +138,7 @@ def _count_cards(reply: Reply, session: Session) -> tuple[Notice, ...]:
 
 
 def _list_withdrawn_cards(session: Session) -> list[str]:
-    """Return the ids of the cards that the model withdrew in this turn. They have to be shown again, without buttons."""
+    """To be shown again without buttons."""
     begun = session.state.turn.started if session.state.turn else ""
     entries = session.state.cards.values()
     denied = (entry for entry in entries if entry.status == "denied" and entry.via == "model" and entry.has("nonce"))
@@ -170,10 +159,7 @@ async def _record_audit(context: Context, actor: Actor, session: Session, tools:
 
 
 def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str]) -> list[ShownList]:
-    """Return the lists that the person sees in the reply, in its order, and after them those that the engine adds to the history.
-
-    `session` is the key of the conversation: of a long list a messenger shows fewer rows than other channels. `mask` hides secrets.
-    """
+    """In order, then those for the history. `mask` hides secrets."""
     has_file = Address.parse(session).is_messenger
     tables = {part.place: part for part in end.reply.parts if isinstance(part, Table) and part.place}  # one shown twice is one list
     lists = [*(_read_table(table, _find_source(end, table, mask), has_file=has_file) for table in tables.values()), *end.lists]
@@ -181,22 +167,22 @@ def collect_shown_lists(end: TurnEnd, *, session: str, mask: Callable[[str], str
 
 
 def _find_source(end: TurnEnd, table: Table, mask: Callable[[str], str]) -> ListSource | None:
-    """Return how the list was read; None if that holds a secret, which the state must not keep."""
+    """None if it holds a secret."""
     source = end.sources.get(table.place)
-    return source if source is not None and mask(written := dumps(source.params)) == written else None
+    return source if source is not None and mask(params := dumps(source.params)) == params else None
 
 
 def _read_table(table: Table, source: ListSource | None, *, has_file: bool) -> ShownList:
     seen = table.rows[: min(table.count_seen(has_file=has_file), KEEP_ROWS)]
     rows = tuple(ShownRow(row.target, " · ".join((row.label, *row.cells)) if table.is_grouped else row.label) for row in seen)
     total = table.groups if table.is_grouped else table.total
-    shown = ShownList(place=table.place, total=max(total, table.first - 1 + len(table.rows)), rows=rows, first=table.first)
-    return replace(shown, method=source.method, params=source.params, by=source.by) if source is not None else shown
+    shown_list = ShownList(place=table.place, total=max(total, table.first - 1 + len(table.rows)), rows=rows, first=table.first)
+    return replace(shown_list, method=source.method, params=source.params, by=source.by) if source is not None else shown_list
 
 
 def _limit_rows(lists: list[ShownList]) -> Iterator[ShownList]:
-    """Yield the lists, the last ones cut so that no more than `KEEP_IN_ANSWER` rows are kept of all."""
+    """At most `KEEP_IN_ANSWER` rows in all."""
     left = KEEP_IN_ANSWER
-    for one in lists:
-        yield replace(one, rows=one.rows[:left])
-        left -= len(one.rows[:left])
+    for shown_list in lists:
+        yield replace(shown_list, rows=shown_list.rows[:left])
+        left -= len(shown_list.rows[:left])
