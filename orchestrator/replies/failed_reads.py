@@ -1,4 +1,4 @@
-"""Names the reads of a batch that failed, since the model's answer may speak as if all of them had been read."""
+"""Names the failed reads of a batch: the model's answer may speak as if all had been read."""
 
 from typing import Final
 
@@ -17,7 +17,6 @@ _SINGLE: Final = frozenset({"id", "taskid"})
 
 
 def add_failed_reads(reply: Reply, context: Context, deps: GateDeps) -> Reply:
-    """Return the reply with a line for each read of a batch that failed and that no later step of the turn made good."""
     outcomes = [item for item in context.outcomes.values() if isinstance(item, Outcome)]
     lines = [
         _build_line(command, outcome, context, deps)
@@ -29,7 +28,6 @@ def add_failed_reads(reply: Reply, context: Context, deps: GateDeps) -> Reply:
 
 
 def _list_failed(outcome: Outcome, deps: GateDeps) -> list[Command]:
-    """Return the reading commands of a batch that did not succeed; empty for any other call."""
     failed = {report.key for report in outcome.commands if report.status != "success"}
     return [command for command in _parse(outcome) if command.key in failed and _is_read(command, deps)] if failed else []
 
@@ -47,7 +45,6 @@ def _parse(outcome: Outcome) -> tuple[Command, ...]:
 
 
 def _has_read(outcome: Outcome, command: Command) -> bool:
-    """Return whether the outcome is that of a step which read the same as the command."""
     if outcome.status != "succeeded":
         return False
     if outcome.commands:
@@ -68,7 +65,7 @@ def _find_number(params: JsonObject) -> int:
 
 
 def _build_line(command: Command, outcome: Outcome, context: Context, deps: GateDeps) -> Notice:
-    """Return a line such as «Не выполнено: чтение сделки №481 — такой записи нет»."""
+    """Such as «Не выполнено: чтение сделки №481 — такой записи нет»."""
     report = next(report for report in outcome.commands if report.key == command.key)
     spec, number = deps.catalogue.find(command.method), _find_number(command.params)
     label = build_read_label(command.method, spec.verb if spec else "other", spec.entity if spec else "")

@@ -1,7 +1,4 @@
-"""Tells by code what a turn changed without a card: a line for each change, with its record and the values that were written.
-
-The model's own sentence about a change is never relied on. The lines are built from the stored calls, so they are the same after a restart.
-"""
+"""Tells by code what a turn changed without a card: the model's own sentence is never relied on."""
 
 import logging
 from dataclasses import dataclass
@@ -37,35 +34,30 @@ from state.stored import JsonObject
 log = logging.getLogger(__name__)
 
 MAX_VALUE: Final = 600
-"""The length in characters to which a value is cut in a line: the whole of it stands in the record that the line links to."""
+"""Characters; the record has all of it."""
 _WORDS: Final = load_lexicon("card_fields")
 _YOU: Final = _WORDS.read_titles("you")
 _WAS_ADDED: Final = _WORDS.read_titles("was_added")
 _WAS_REMOVED: Final = _WORDS.read_titles("was_removed")
 _PLACES: Final = frozenset({"deal", "lead", "contact", "company", "task"})
-"""The kinds of records that a line calls by their kind if something new was attached to one; others are "record"."""
+"""Others are called "record"."""
 _PERSON_NAME: Final = frozenset({"NAME", "LAST_NAME"})
-"""The fields that together are the title of a new contact."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Change:
-    """One write of a call that ran: the call itself, or one command of a batch, and how cards show it."""
+    """A call, or one command of a batch."""
 
     call: Call
     part: PreviewPart
     before: JsonObject | None = None
-    """The record before the change, as far as it was stored; None for a new record."""
+    """As far as stored; None for a new record."""
     report: CommandReport | None = None
-    """The result of the command; None for a call that is no batch."""
+    """None for a call that is no batch."""
 
 
 async def add_made_lines(reply: Reply, context: Context, deps: GateDeps) -> Reply:
-    """Return the reply with lines about the changes that ran without a card. Raises StoreError.
-
-    If the reply has the sentence that the person need not ask for the changes again, the lines stand before it, otherwise before all
-    notices.
-    """
+    """Before the sentence that nothing need be asked again. Raises StoreError."""
     lines = [line for row in await _list_made(context) for line in await _build_lines(row, context, deps)]
     if not lines:
         return reply
@@ -83,7 +75,7 @@ async def _list_made(context: Context) -> list[EffectRow]:
 
 
 async def _build_lines(row: EffectRow, context: Context, deps: GateDeps) -> list[Notice]:
-    """Return a line for each write of the call; if this fails, return one line with the short description stored with the call."""
+    """Or the stored short description if this fails."""
     order, outcome = StoredOrder.from_data(row.call), EffectOutcome.model_validate(row.outcome or {})
     try:
         changes = await _show_changes(order, outcome, context, deps)
@@ -95,10 +87,7 @@ async def _build_lines(row: EffectRow, context: Context, deps: GateDeps) -> list
 
 
 async def _show_changes(order: StoredOrder, outcome: EffectOutcome, context: Context, deps: GateDeps) -> list[_Change]:
-    """Return the writes of the stored call `order` in the form in which a card shows them; `outcome` is the result of the call.
-
-    Raises BitrixError if names or fields must be read from the portal and the portal does not answer.
-    """
+    """Raises BitrixError."""
     call = decode_call(order.call, deps.catalogue)
     facts = Facts(records={parse_target(name): record for name, record in order.before.items()})
     preview = await preview_for(context.actor, call, facts, deps.names, now=context.now)
@@ -113,19 +102,15 @@ async def _show_changes(order: StoredOrder, outcome: EffectOutcome, context: Con
 
 
 def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, names: Names) -> Notice:
-    """Return a line such as «Создана задача «Позвонить» №9001 — Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы».
-
-    `effect_id` is the id of the call, `created` the record that the call created ("deal:481"), "" for none. If `change` is a command of a
-    batch and failed, the line says so.
-    """
+    """«Создана задача «Позвонить» №9001 — Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы»."""
     call, part = change.call, change.part
     is_new = part.verb == "add"
     target, number = _find_record("" if change.report is not None else created, call, is_new=is_new)
     place = part.record.partition(":")[0] if is_new and part.record not in {"", f"{target}:{number}"} else ""
     new = find_new_title(call) if place else part.title  # the title of the card is that of the place then
     title = new if is_new and not new.startswith("№") else ""  # an existing title stands in `call-named`
-    shown = format_number(number, actor.locale) if number else ""
-    name = " ".join(filter(None, (quote(title, actor.locale) if title else "", shown)))
+    formatted_number = format_number(number, actor.locale) if number else ""
+    name = " ".join(filter(None, (quote(title, actor.locale) if title else "", formatted_number)))
     label = build_call_label(call, Preview.model_validate(part.to_json()).model_copy(update={"lines": []}))
     values = _format_values(change, title if place else part.title, actor)
     args = {
@@ -148,11 +133,7 @@ def _build_line(change: _Change, effect_id: str, created: str, actor: Actor, nam
 
 
 def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[str, int]:
-    """Return (kind, number) of the record that a line names: the created or else the changed one; ("", 0) if there is not exactly one.
-
-    `created` is the record that the call created ("deal:481"), "" for none. A record to which a new one is only attached, such as the deal
-    of a new task, is not named.
-    """
+    """("", 0) if there is not exactly one."""
     kind, _, number = created.rpartition(":")
     if number.isdigit() and kind and kind != "comment":
         return kind, int(number)
@@ -161,10 +142,7 @@ def _find_record(created: str, call: Call, *, is_new: bool) -> Target | tuple[st
 
 
 def _format_values(change: _Change, title: str, actor: Actor) -> str:
-    """Return the written values as text, such as «Исполнитель: вы; Важность: 2», without those that only name the record; "" for none.
-
-    `title` is the title by which the line names the record.
-    """
+    """«Исполнитель: вы; Важность: 2»."""
     call, part = change.call, change.part
     lines = [line for line in part.lines if not _is_said_already(line, title, part, call)]
     if len(lines) == 1 and part.verb == "add" and _find_kind(lines[0], call) == "prose":
@@ -173,10 +151,7 @@ def _format_values(change: _Change, title: str, actor: Actor) -> str:
 
 
 def _is_said_already(line: PreviewLine, title: str, part: PreviewPart, call: Call) -> bool:
-    """Return whether a line of a card tells nothing more than the name of the record: its number, or of a new record its title.
-
-    An empty value of a new record tells nothing either. `part` is what the card shows about the record, `title` names it in the line.
-    """
+    """Only the record's name, or an empty value of a new record."""
     places = {path.rpartition(".")[2] for path in (*call.spec.target, call.spec.target_entity.removeprefix("@"))}
     if line.field in places:
         return True
@@ -191,27 +166,26 @@ def _format_line(line: PreviewLine, change: _Change, actor: Actor) -> str:
     line = shorten_line(line, actor.locale, is_done=True)
     if kind == "multifield" and (steps := find_steps(call, change.before).get(line.field)):
         return f"{line.name}: {', '.join(_format_step(step, actor.locale, is_new=change.part.verb == 'add') for step in steps)}"
-    written = call.written_fields.get(line.field)
-    own = actor.bitrix_user_id is not None and fields.parse_ids(written) == {str(actor.bitrix_user_id)}
+    new_value = call.written_fields.get(line.field)
+    own = actor.bitrix_user_id is not None and fields.parse_ids(new_value) == {str(actor.bitrix_user_id)}
     after = _YOU[actor.locale] if own and kind == "user" else _format_text(line.after)
     before = "" if line.before in {UNKNOWN[actor.locale], EMPTY} else _format_text(line.before)
     return f"{line.name}: {before} → {after}" if before else f"{line.name}: {after}"
 
 
 def _format_step(step: Step, locale: Locale, *, is_new: bool) -> str:
-    """Return as text what was done with one phone or address: added, edited or removed. For a new record, the text is only the value."""
     value, was = format_multifield(step.kind, step.value), format_multifield(step.kind, step.old.value if step.old is not None else "")
     if step.verb == "edit":
         return f"{was} → {value}"
-    shown = _format_text(escape_text(was if step.verb == "remove" else value, locale=locale))
+    text = _format_text(escape_text(was if step.verb == "remove" else value, locale=locale))
     if is_new:
-        return shown
-    return (_WAS_REMOVED if step.verb == "remove" else _WAS_ADDED)[locale].format(value=shown)
+        return text
+    return (_WAS_REMOVED if step.verb == "remove" else _WAS_ADDED)[locale].format(value=text)
 
 
 def _find_kind(line: PreviewLine, call: Call) -> str:
-    found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(line.field, line.field))
-    return found.kind if found is not None else ""
+    info = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(line.field, line.field))
+    return info.kind if info is not None else ""
 
 
 def _format_text(value: str) -> str:

@@ -1,4 +1,4 @@
-"""Removes secrets of this installation and links to unknown hosts from the output of a turn, before it is stored or shown."""
+"""Removes secrets and links to unknown hosts from the output of a turn."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,23 +11,17 @@ from orchestrator.language.links import extract_addresses, find_allowed_links, s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextGuard:
-    """Removes secrets and links to unknown hosts from texts.
-
-    `secrets` masks the secrets of this installation. `hosts` are the hosts to which links may point: the portal, and those in the policy.
-    """
+    """Links may point to `hosts`."""
 
     hosts: frozenset[str] = frozenset()
     secrets: SecretMask = field(default_factory=SecretMask)
 
     def clean_partial(self, text: str, *, locale: str) -> str:
-        """Return a text that the model has not finished yet, in a form that can be shown: without secrets and unknown links.
-
-        `locale` is the language of the words that replace a link.
-        """
+        """`locale` is of the words that replace a link."""
         return strip_unknown_links(self.secrets.mask(text), self.hosts, locale=locale)
 
     def clean_data(self, data: Any, *, locale: str) -> Any:
-        """Return JSON data each of whose texts is cleaned as by `clean_partial`; the names in its objects stay as they are."""
+        """Keys of objects stay."""
         match data:
             case str() if len(data) < SHORTEST_SECRET and data.isalnum():
                 return data  # pictures of progress have many such words: the states of steps
@@ -40,10 +34,7 @@ class TextGuard:
         return data
 
     def clean_reply(self, reply: Reply, person_text: str, *, locale: str) -> Reply:
-        """Return the reply without secrets and without links to unknown hosts.
-
-        Links to addresses that the person wrote in `person_text` are kept.
-        """
+        """Links that the person wrote in `person_text` are kept."""
         own = extract_addresses(person_text)
         parts = tuple([self._clean_part(part, own, locale=locale) for part in reply.parts])
         links = [link for part in parts if isinstance(part, Text) for link in find_allowed_links(part.text, self.hosts, own)]
@@ -82,7 +73,6 @@ class TextGuard:
         return notice.model_copy(update={"args": {key: self._mask_nested(value) for key, value in notice.args.items()}})
 
     def _mask_nested(self, value: object) -> object:
-        """Return a copy of a message's argument in which the secrets in all texts are masked, also in nested lists and mappings."""
         if isinstance(value, str):
             return self.secrets.mask(value)
         if isinstance(value, Mapping):

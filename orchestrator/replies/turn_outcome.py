@@ -1,4 +1,4 @@
-"""Completes the reply at the end of a turn: says why the turn was cut short, and which of its proposed changes were made or not."""
+"""Completes the reply of a turn: why it was cut short, and which changes were made or not."""
 
 import json
 import re
@@ -25,77 +25,57 @@ NOT_BEGUN = Notice(code="not-begun")
 PLANNED = Notice(code="shadow-now")
 UNKNOWN_REASON = Notice(code="no-reason-known")
 WITHDRAWN = frozenset({"denied-by-model", "gate-withdrawn"})
-"""The codes of the refusals of steps that the model withdrew: a line of its own names them, since nothing failed."""
+"""A line of its own names what the model withdrew."""
 _NUMBER = re.compile(r"№([0-9]+)", re.ASCII)
-"""What stands in place of a title that is not known."""
+"""In place of a title that is not known."""
 ALREADY_DONE = frozenset({"done-before", "done-already"})
-"""The codes of the sentences that nothing of what was changed needs to be repeated."""
 _RESTS = frozenset({REST_NOT_BEGUN, REST_AFTER_CARD})
-"""The codes of the sentences that steps of a plan were not begun."""
 MAX_NAMED = 10
-"""The most changes that one sentence names, or that get a line of their own; further ones are only counted."""
+"""Further changes are only counted."""
 
 Name = JsonObject
-"""The arguments of the notice `call-named`, with which a sentence names a change, and the effect id of the change."""
+"""Arguments of the notice `call-named`."""
 ChangeFate = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
-"""What became of a change, and the notice that says so (None: none). "told": the person learns it from the card or from recovery."""
+""""told": by the card or by recovery."""
 REPORTED: ChangeFate = ("told", None)
 
 
 @dataclass(kw_only=True)
 class _Changes:
-    """The changes that one turn proposed, sorted by what became of them; each list keeps their order.
-
-    `made` names the changes made, `unknown` contains messages about unknown outcomes, `not_made` contains pairs (name, reason).
-    """
-
     made: list[Name] = field(default_factory=list)
-    """Those made with a card, or without a stored effect: no other line of the reply names them."""
+    """Without those that `made_changes` tells."""
     has_lines: bool = False
-    """Whether others were made without a card: `made_changes` adds a line for each of them."""
     unknown: list[Notice] = field(default_factory=list)
     not_made: list[tuple[Name, Notice]] = field(default_factory=list)
 
     @property
     def made_notices(self) -> list[Notice]:
-        """A list with the sentence that the person need not ask again for the changes that were made; [] if none was made.
-
-        The sentence names the changes that have no line of their own in the reply.
-        """
+        """Empty if none was made."""
         if self.made:
             return [Notice(code="done-before", args={"calls": format_names(self.made)})]
         return [Notice(code="done-already")] if self.has_lines else []
 
     @property
     def not_made_notices(self) -> list[tuple[Notice, Notice]]:
-        """One pair (reason, notice) for each reason why changes were not made; the notice names the changes with that reason."""
         whys = _unique([why for _, why in self.not_made])
-        named = [(why, format_names([name for name, its in self.not_made if its == why])) for why in whys]
-        return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in named]
+        calls_by_reason = [(why, format_names([name for name, its in self.not_made if its == why])) for why in whys]
+        return [(why, Notice(code="not-made", args={"calls": calls, "why": why.model_dump(mode="json")})) for why, calls in calls_by_reason]
 
 
 async def build_early_end(reason: EndReason, context: Context, notice: Notice, *, partly: Notice | None = None) -> TurnEnd:
-    """Return the end of a turn that was cut short. Raises StoreError.
-
-    The reply begins with `notice`, or with `partly` if some change was made. Then it says which changes were made or not and why, and shows
-    the cards that the turn created.
-    """
+    """Begins with `partly` if something was made. Raises StoreError."""
     changes = await _collect_changes(context)
     opening = partly if partly is not None and changes.made_notices else notice
     notices = [opening, *changes.made_notices, *changes.unknown, *(told for _, told in changes.not_made_notices)]
-    made = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
+    new_cards = [item.confirmation_id for item in context.results if isinstance(item, Pending)]
     entries = context.state.cards.values()  # those too that a process before this one made
     waiting = [item.confirmation_id for item in entries if item.status == "requested" and item.turn_id == context.turn.turn_id]
-    cards = tuple(dict.fromkeys([*made, *waiting]))
+    cards = tuple(dict.fromkeys([*new_cards, *waiting]))
     return TurnEnd(reason=reason, reply=Reply(notices=tuple(_unique(notices)), confirmations=cards, turn_id=context.turn.turn_id))
 
 
 async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
-    """Return the end of a turn with notices about changes that the reply does not report yet. Raises StoreError.
-
-    The notices say which changes were made, and why others were not. A person who reads only about a failure would request everything
-    again. Beside a card, the model's text cannot report this, because it was written before the steps were carried out.
-    """
+    """Who reads only of a failure would request everything again. Raises StoreError."""
     reply = end.reply
     silent = not reply.parts or (end.reason == "waiting" and _has_failure(context))
     if not silent or reply.choices or not context.untold_steps:
@@ -108,7 +88,7 @@ async def add_change_notices(end: TurnEnd, context: Context) -> TurnEnd:
 
 
 async def name_rest(end: TurnEnd, context: Context) -> TurnEnd:
-    """Return the end of a turn whose sentence about a stopped plan names the changes that were not begun; unchanged without one."""
+    """In the sentence about a stopped plan."""
     if not any(notice.code in _RESTS for notice in end.reply.notices):
         return end
     left = [step.slot for step in end.next_planned_actions if step.slot in context.proposed_steps and step.slot not in context.outcomes]
@@ -124,10 +104,7 @@ async def name_rest(end: TurnEnd, context: Context) -> TurnEnd:
 
 
 async def add_withdrawal_line(reply: Reply, context: Context) -> Reply:
-    """Return the reply with one line that names what was withdrawn, in place of all sentences that say so; unchanged if nothing was.
-
-    A turn that goes on after its cards has told it before.
-    """
+    """One line in place of all that say so."""
     slots = [slot for slot, item in context.outcomes.items() if _is_withdrawn(item) and not context.is_told(slot)]
     notices = [notice for notice in reply.notices if notice.code not in WITHDRAWN]
     if not slots and len(notices) == len(reply.notices):
@@ -143,10 +120,7 @@ def _is_withdrawn(result: object) -> bool:
 
 
 def _name_record(label: ProposalLabel, state: SessionState) -> Name:
-    """Return the arguments that name a change, with the title of its record if they have only the number.
-
-    The title is that on the card of the same change, or in a list that the person has seen: no other may be told.
-    """
+    """The title on a card or list that the person has seen."""
     number = _NUMBER.fullmatch(str(label.named.get("title") or ""))
     if number is None:
         return label.named
@@ -159,7 +133,6 @@ def _name_record(label: ProposalLabel, state: SessionState) -> Name:
 
 
 def _has_failure(context: Context) -> bool:
-    """Return whether a step of the turn was refused, or a name in a step could not be resolved to a record."""
     refused = any(isinstance(item, Outcome) and item.status == "refused" for item in context.results)
     return refused or any(step.problem for step in context.untold_steps.values())
 
@@ -187,7 +160,6 @@ async def _collect_changes(context: Context) -> _Changes:
 
 
 def is_made_without_card(row: EffectRow) -> bool:
-    """Return whether the stored effect is a call of the portal that was carried out and had no card."""
     if row.status != "succeeded":
         return False
     order = StoredOrder.from_data(row.call)
@@ -195,7 +167,7 @@ def is_made_without_card(row: EffectRow) -> bool:
 
 
 def is_batch_refused(row: EffectRow) -> bool:
-    """Return whether the stored effect is a batch without a card, none of whose commands the portal carried out."""
+    """The portal carried out none of its commands."""
     if row.status != "refused":
         return False
     order, outcome = StoredOrder.from_data(row.call), EffectOutcome.model_validate(row.outcome or {})
@@ -203,10 +175,7 @@ def is_batch_refused(row: EffectRow) -> bool:
 
 
 def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate:
-    """Return what became of a change that has a row in the table of effects: its call was started, or a card was made for it.
-
-    `came` is the result that the gate returned for the change in this turn, None if there is none.
-    """
+    """`came` is the result in this turn."""
     if row.status == "succeeded":
         return "made", None
     if StoredOrder.from_data(row.call).confirmation_id:
@@ -220,10 +189,7 @@ def _find_row_fate(row: EffectRow, came: Outcome | Pending | None) -> ChangeFate
 
 
 def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
-    """Return what became of a change that has no row in the table of effects: no call was stored and no card was made.
-
-    `slot` is the place of the step that proposed the change ("<turn>/<iteration>/<step>").
-    """
+    """No call was stored and no card made."""
     refused, problem = context.recorded.refused_steps.get(slot), context.proposed_steps[slot].name_problem
     match context.outcomes.get(slot):
         case Pending():
@@ -247,10 +213,7 @@ def _find_rowless_fate(slot: str, context: Context) -> ChangeFate:
 
 
 async def _describe_change(slot: str, row: EffectRow | None, context: Context, *, unless_waiting: bool = False) -> Name | None:
-    """Return the arguments of the notice that names the change; None if the step only reads.
-
-    With `unless_waiting`, return None also if the change is the subject of a card that still waits.
-    """
+    """None for a read; with `unless_waiting` also for an open card."""
     if row is not None:
         return build_doubt_args(row.effect_id, row.call)
     described = await context.describe_change(slot)
@@ -261,13 +224,10 @@ async def _describe_change(slot: str, row: EffectRow | None, context: Context, *
 
 
 def format_names(names: Sequence[Name]) -> list[dict[str, object]]:
-    """Return notices that name the changes, in their stored form and without duplicates.
-
-    After `MAX_NAMED` names, a last notice says how many more there are.
-    """
-    kept = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
-    listed: list[dict[str, object]] = [{"code": "call-named", "args": dict(name)} for name in kept[:MAX_NAMED]]
-    return [*listed, {"code": "and-more", "args": {"count": len(kept) - MAX_NAMED}}] if len(kept) > MAX_NAMED else listed
+    """In stored form; after `MAX_NAMED` only their number."""
+    unique = [name for number, name in enumerate(names) if _strip_effect_id(name) not in map(_strip_effect_id, names[:number])]
+    notices: list[dict[str, object]] = [{"code": "call-named", "args": dict(name)} for name in unique[:MAX_NAMED]]
+    return [*notices, {"code": "and-more", "args": {"count": len(unique) - MAX_NAMED}}] if len(unique) > MAX_NAMED else notices
 
 
 def _strip_effect_id(name: Name) -> dict[str, object]:

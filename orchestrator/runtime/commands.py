@@ -1,7 +1,4 @@
-"""Handles typed commands such as /status with fixed code and without the model, in every safety mode.
-
-Of the commands here only /new changes anything. All others are a feature's, which registers them (`CommandSpec` in its `feature.py`).
-"""
+"""Typed commands such as /status, without the model. Other commands are features' (`CommandSpec`)."""
 
 from collections.abc import Awaitable, Callable
 
@@ -32,37 +29,25 @@ from state.journal.store import InboxRow, Lane, OutboxRow
 BuildReply = Callable[[Actor, Session, Tools], Awaitable[Reply]]
 
 COMMANDS = ("start", "help", "new", "stop", "pending", "today", "history", "reminders", "mode", "status", "language", "settings")
-"""The first commands of every menu, in its order. The list is closed: a new command has its line of the menu from its feature."""
+"""In menu order. New commands get their line from their feature."""
 CARD_BUTTONS = ("check", "details")
-"""Names under which buttons of cards arrive here as commands."""
+"""Buttons of cards that arrive as commands."""
 _IN_PRIVATE = frozenset({"language", "settings"})
 
 
 def list_commands(actor: Actor, session: str, features: Feature) -> tuple[str, ...]:
-    """Return the names of the commands that work for `actor` in this session; `features` are what all features registered.
-
-    /language and /settings are offered only in the person's own Telegram chat.
-    """
+    """Without those of a private chat elsewhere."""
     names = (*(name for name in COMMANDS if session == actor.key or name not in _IN_PRIVATE), *list_offered_commands(features))
     return (*names, *list_offered_commands(features, for_admins=True)) if actor.role == "admin" else names
 
 
 def list_offered_commands(features: Feature, *, for_admins: bool = False) -> dict[str, Notice]:
-    """Return the commands that features offer in the menu in addition to `COMMANDS`, as name → line of the menu.
-
-    With `for_admins` those that are offered to administrators alone; otherwise those for everybody.
-    """
+    """By name: the line of the menu."""
     return {name: one.menu for name, one in features.command_specs.items() if one.menu is not None and one.for_admins is for_admins}
 
 
 def parse_command(name: str, args: str, features: Feature) -> tuple[Command | TextMessage, Lane]:
-    """Return the input for a typed command, and the lane in which it is handled.
-
-    The words after a command of an engine are a request to that engine: they wait for their turn as every request does.
-
-    `name` is what stands after the slash, `args` what follows it, and `features` are what all features registered. Every front end asks
-    this function. A command is handled at once, while a turn runs, unless its feature says that it waits for the end of the turn.
-    """
+    """Every front end asks this. What follows a command of an engine waits for its turn."""
     if name == "new":
         return Command(name=name, args=args.strip()[:SHORT_ARGS]), "turn"
     spec = features.command_specs.get(name, CommandSpec())
@@ -72,10 +57,7 @@ def parse_command(name: str, args: str, features: Feature) -> tuple[Command | Te
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle one typed command, or a click on a card button that works like a command.
-
-    An unknown command is answered with the list of known commands.
-    """
+    """Or a click on a card button. An unknown command gets the list."""
     command = Command.model_validate(row.body)
     feature = tools.features.commands.get(command.name)
     if feature is not None:
@@ -95,12 +77,9 @@ async def run_command(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _answer_card_button(row: InboxRow, command: Command, actor: Actor, session: Session, tools: Tools) -> None:
-    """Handle a click on one of the two card buttons that decide nothing.
-
-    "check" looks in the portal whether a call of unknown outcome was executed. "details" shows the exact call.
-    """
+    """ "check" looks up an unknown outcome, "details" shows the exact call."""
     entry = session.state.cards.get(command.confirmation_id)
-    shown = find_shown_card(command.confirmation_id, session.state, session.key)
+    shown_card = find_shown_card(command.confirmation_id, session.state, session.key)
     rows: list[OutboxRow] = []
     passed: list[InboxRow] = []
     opened: list[CardOpened] = []
@@ -116,7 +95,7 @@ async def _answer_card_button(row: InboxRow, command: Command, actor: Actor, ses
         rows.append(outbox.build_reply_row(session.key, build_reply(Notice(code="details-none")), session.now))
     elif command.name == "check":
         await recovery.reconcile_now(entry.effect_id, session, tools)
-    elif shown is not None and is_merged(shown):
+    elif shown_card is not None and is_merged(shown_card):
         rows.extend(build_plan_details_rows(session.key, entry, session.state.cards, session.now, with_calls=actor.role == "admin"))
     else:
         rows.append(outbox.build_details_row(session.key, entry, session.now))
@@ -130,7 +109,6 @@ async def _answer_card_button(row: InboxRow, command: Command, actor: Actor, ses
 
 
 async def _is_run_shown_in(stream: str, session: Session, tools: Tools) -> bool:
-    """Return whether the stream is that of a run (an execution of a scenario, flow or workflow) which is shown in this session's chat."""
     if not is_run(stream):
         return False
     runs = await tools.store.list_runs(RunFilter(run_id=stream.removeprefix(PREFIX)))
@@ -173,7 +151,6 @@ async def _status(actor: Actor, session: Session, tools: Tools) -> Reply:
 
 
 async def _build_freeze_notices(tools: Tools) -> list[Notice]:
-    """Return a list with the notice that writes are frozen (stopped for everybody); empty when they are not."""
     standing = await tools.gate.deps.switch.find_freeze()
     return [] if standing is None else [Notice(code="frozen-now", args=build_freeze_args(standing))]
 

@@ -1,4 +1,4 @@
-"""Hands one stored input (an inbox row) to the code that handles its kind, and quarantines an input that cannot be handled."""
+"""Hands each stored input to its handler, or quarantines it."""
 
 import logging
 
@@ -19,11 +19,10 @@ from state.journal.store import InboxRow
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-"""How often the handling of an input is begun at most; one that comes up again after that has crashed the process each time."""
+"""More attempts have crashed the process each time."""
 
 
 def build_asker(row: InboxRow) -> Asker:
-    """Return for whom the portal is asked while this input is handled. A run that it plays has an asker of its own."""
     if row.kind == TimerDue.KIND or row.actor_key in {"", SYSTEM["key"]}:
         return build_own_asker()
     is_program = Address.parse(row.actor_key).is_pulled
@@ -31,12 +30,11 @@ def build_asker(row: InboxRow) -> Asker:
 
 
 def build_own_asker() -> Asker:
-    """Return the asker of what the bot does by itself."""
     return Asker(source=SYSTEM["key"], urgency=Priority.BULK)
 
 
 async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle one input completely. An input of unknown kind is quarantined (set aside for good). Raises the errors of the handler."""
+    """An unknown kind is set aside for good."""
     match row.kind:
         case "message":
             message = await merge_inputs.merge_fragments(read_input(row), session, tools.store)
@@ -57,7 +55,6 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _is_taken(message: ParsedInput, session: Session, tools: Tools) -> bool:
-    """Return whether a feature has handled this message to its end, so that no turn begins with it."""
     for take in tools.features.message_takers:
         if await take(message, session, tools):
             return True
@@ -65,17 +62,13 @@ async def _is_taken(message: ParsedInput, session: Session, tools: Tools) -> boo
 
 
 def _find_handler(row: InboxRow, tools: Tools) -> Handler | None:
-    """Return the handler that a feature registered for inputs of this kind, or for the button that was clicked; None if there is none."""
     if row.kind == FeatureClick.KIND:
         return tools.features.buttons.get(FeatureClick.model_validate(row.body).words[0])
     return tools.features.inbox.get(row.kind)
 
 
 async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Quarantine an input that cannot be handled (set it aside for good), after telling the person.
-
-    If a crash happens between the two, the person is told again; the message has the same key, so it replaces the first one.
-    """
+    """The person is told first."""
     store = tools.store
     if not _is_told(row, session, tools):
         # nobody reads the session, or the feature of the timer says itself what became of it
@@ -96,22 +89,18 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
 
 
 def _is_told(row: InboxRow, session: Session, tools: Tools) -> bool:
-    """Return whether a message in the chat says that the input is given up; of what a person said to a run, in the chat of the run."""
+    """In the chat of a run for what was said to it."""
     if is_run(session.key):
         return session.state.run is not None and row.actor_key not in {"", SYSTEM["key"]} and row.kind not in tools.features.given_up_inputs
     return Address.parse(session.key).channel in TALK_CHANNELS and _find_given_up_timer(row, tools) is None
 
 
 def _find_given_up_timer(row: InboxRow, tools: Tools) -> Handler | None:
-    """Return what a feature does about its timer whose input is given up; None for other inputs and timers."""
     return tools.features.given_up_timers.get(TimerDue.model_validate(row.body).kind) if row.kind == TimerDue.KIND else None
 
 
 async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Log that an input which no person sent could not be handled.
-
-    If the input came from a timer, set the timer again. Otherwise the timer would never fire any more.
-    """
+    """A timer is set again, or it would never fire."""
     log.error("an input is given up", extra={"action": "event_failed", "row": row.id, "kind": row.kind})
     if (ended := tools.features.given_up_inputs.get(row.kind)) is not None:
         await ended(row, session, tools)

@@ -1,4 +1,4 @@
-"""Restores a session that is opened after a crash: looks up unknown outcomes in the portal, and resumes approved calls."""
+"""Restores a session after a crash: unknown outcomes and approved calls."""
 
 import logging
 from collections.abc import Callable
@@ -23,10 +23,7 @@ RECHECK = TIMER
 
 
 async def recover(session: Session, tools: Tools) -> None:
-    """Restore the session before any of its inputs is handled. A write that may already have been sent is never sent again.
-
-    The worker calls this each time it opens a session.
-    """
+    """Before any input. A write that may have been sent is never sent again."""
     for recovered_effect in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
         await _tell_unclear(recovered_effect, session, tools)
     for row in await session.list_effects("approved"):
@@ -39,10 +36,7 @@ async def recover(session: Session, tools: Tools) -> None:
 
 
 async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
-    """Look in the portal whether a call of unknown outcome was executed, but only when the portal cannot be working on the call any more.
-
-    Return a timer for a later look if it is too early, otherwise None.
-    """
+    """A timer if the portal may still work on the call."""
     row = await session.find_effect(effect_id)
     if row is not None and row.status == "unknown" and (left := calculate_wait(row, session)):
         await reset_wait(row, session)
@@ -52,10 +46,7 @@ async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools)
 
 
 async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
-    """Look in the portal at once whether a call of unknown outcome was executed, and tell the person the result.
-
-    Nothing is done if the outcome is known.
-    """
+    """Nothing if the outcome is known."""
     row = await session.find_effect(effect_id)
     if row is None or row.status != "unknown":
         return
@@ -64,20 +55,13 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
 
 
 async def _tell_unclear(recovered_effect: RecoveredEffect, session: Session, tools: Tools) -> None:
-    """Send the person a message if the outcome is still unclear.
-
-    For any other result, the commit that stored the result has already stored the message about it.
-    """
+    """Other results were told with their commit."""
     if recovered_effect.reconciled.verdict == "unclear":
         await session.commit(actor="system", outbox=_build_announcer(session, tools)(recovered_effect))
 
 
 def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffect], list[OutboxRow]]:
-    """Return a function that builds the messages about the call in its argument, whose outcome was looked up in the portal.
-
-    The messages are a sentence and, if there is one, the card in its new state. For an undo, the card of the undone call follows. The gate
-    calls the function.
-    """
+    """A sentence and the cards concerned."""
 
     def rows(effect: RecoveredEffect) -> list[OutboxRow]:
         stored, seen, now = effect.row.call, effect.reconciled, session.now
@@ -99,10 +83,7 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
 
 
 def _find_undo_offer(effect: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
-    """Return the id of the call `effect`, as the only item, if the call turned out to have succeeded and can be undone; otherwise ().
-
-    The result is used only for calls without a card. With a card, the undo button is on the card.
-    """
+    """Only for calls without a card."""
     deps, done = tools.gate.deps, replace(effect.row, status="succeeded", updated_at=now)
     offered = effect.reconciled.verdict == "done" and undo_policy.is_undo_offered(
         done, now=now, policy=deps.policy, catalogue=deps.catalogue
@@ -120,5 +101,5 @@ def _build_verdict_notice(recovered_effect: RecoveredEffect) -> Notice:
 
 
 def _is_partly_known(seen: Reconciled) -> bool:
-    """Return whether the outcome of a batch is unclear as a whole, while the portal shows the outcome of some of its commands."""
+    """Of some commands."""
     return seen.verdict == "unclear" and any(report.status != "unknown" for report in seen.commands)

@@ -1,4 +1,4 @@
-"""Turns due timers into inbox rows, and handles those rows in the session that they belong to."""
+"""Due timers become inbox rows, handled in their session."""
 
 from datetime import datetime, timedelta
 
@@ -17,11 +17,7 @@ RETRY_AFTER = timedelta(hours=1)
 
 
 async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
-    """Return one inbox row for each timer that is due.
-
-    The row of a timer has the same `source` at each call until the timer is set to another time. The inbox stores only one row for each
-    `source`, so the timer has an effect only once.
-    """
+    """A timer keeps its `source` until it is set anew, so it has an effect once."""
     return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
 
 
@@ -31,10 +27,6 @@ def _build_row(timer: Timer, now: datetime) -> InboxRow:
 
 
 async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Do what the timer was set for.
-
-    The timer is deleted in the same commit that stores the result.
-    """
     due = TimerDue.model_validate(row.body)
     match due.kind:
         case confirmations.TIMER:
@@ -50,11 +42,10 @@ async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 def build_timer_deletion(row: InboxRow, session: Session) -> Timer:
-    """Return the timer change that deletes the timer behind this input. A timer that is not deleted would stay due for ever."""
+    """It would stay due for ever."""
     return Timer(id=TimerDue.model_validate(row.body).timer, due_at=session.now, session=session.key, kind="", delete=True)
 
 
 def reschedule(row: InboxRow, session: Session) -> Timer:
-    """Return the timer behind this input, set again for `RETRY_AFTER` later. Used when the handling of the input has failed too often."""
     due, body = TimerDue.model_validate(row.body), {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
     return Timer(id=due.timer, due_at=session.now + RETRY_AFTER, session=session.key, kind=due.kind, body=body)

@@ -1,7 +1,6 @@
-"""Stores inputs and handles those of each session in order. Decisions and /stop overtake requests, because they have a lane of their own.
+"""Stores inputs and handles those of each session in order; decisions and /stop have a lane of their own.
 
-One loop looks for sessions with new inbox rows. A task, called the drain, handles the rows of one lane of one session. The lease of the
-session keeps other processes from handling it, too.
+A task, the drain, handles one lane of a session under its lease.
 """
 
 import asyncio
@@ -35,94 +34,72 @@ log = logging.getLogger(__name__)
 POLL = 1.0
 PERIOD = 20.0
 FREQUENT_PERIOD = 3.0
-"""Seconds between two runs of the frequent tasks, such as the check of the access file for changes."""
 IDLE = timedelta(minutes=10)
 
 LaneKey = tuple[str, Lane]
 TellTrouble = Callable[[str, Notice], Awaitable[None]]
-"""A function that tells the person a sentence directly, when not even the outbox can be written; it gets session and sentence."""
+"""When not even the outbox can be written."""
 
 
 def _hide_secrets(row: InboxRow) -> InboxRow:
-    """Return the row without the secrets of this installation that somebody wrote: nearly always the row as it is."""
     body = hide_installed(row.body)
     return row if body == row.body else replace(row, body=body)
 
 
 class _ClaimedRow(NamedTuple):
-    """An inbox row that this process reserved for itself when receiving it. The next drain task of its lane handles it first."""
+    """The next drain of its lane handles it first."""
 
     row: InboxRow
     session: Session
-    """The session that was open when the row was claimed.
-
-    If another one is open by then, somebody else may have handled the row meanwhile.
-    """
+    """If another is open by then, the row may be handled."""
     alone: bool
-    """Whether nothing else waited in the lane, so the drain need not look for more; a row that comes later starts a new drain."""
+    """Nothing else waits in the lane."""
 
 
 class Orchestrator:
-    """Handles the inputs of all sessions in this process. `run` works until it is cancelled; front ends pass inputs to `receive`."""
+    """`run` works until cancelled; front ends pass inputs to `receive`."""
 
     def __init__(self, tools: Tools, clock: Clock, *, trouble: TellTrouble, owner: str | None = None) -> None:
-        """Set up the orchestrator. `owner` is the name of this process in leases; `trouble` tells people that nothing can be stored."""
+        """`trouble` tells people that nothing can be stored."""
         self.tools = tools
         self._clock = clock
         self._trouble = trouble
         self.owner = owner or uuid4().hex
-        """The name of this process in leases."""
         self._wake = asyncio.Event()
         self._sessions: dict[str, Session] = {}
         self._opening: dict[str, asyncio.Lock] = {}
         self._lanes: dict[LaneKey, asyncio.Task[None]] = {}
         self._begun = 0
-        """How many drains have been started."""
         self._holding: dict[LaneKey, asyncio.Task[None]] = {}
         self._claiming: set[LaneKey] = set()
-        """Lanes whose oldest row is being claimed: no drain may start on them."""
+        """No drain may start on them."""
         self._claimed: dict[LaneKey, _ClaimedRow] = {}
         self._passed_over: set[LaneKey] = set()
         self._behind_question: set[str] = set()
-        """Sessions whose lane "turn" waits for the end of their lane "express", where a question of a run waits to be noted."""
+        """A question of a run waits to be noted there."""
         self._in_hand: set[str] = set()
-        """The ids of the inputs that are being handled now."""
         self._troubled: set[str] = set()
         self._excused: dict[str, int] = {}
-        """By row: the attempts that failed because of the store and could not be marked as such in it.
-
-        They do not count towards the limit.
-        """
+        """Failures of the store do not count towards the limit."""
         self._left: dict[str, Session] = {}
-        """Sessions that were dropped after an error and not opened again; their leases are released at the end."""
+        """Their leases are released at the end."""
         self._group: asyncio.TaskGroup | None = None
-        """The task group of the drains; None while none may be started."""
+        """None while no drain may be started."""
         self._ending = False
         self.serves: Callable[[str], bool] = lambda _key: True
-        """Whether this process works on the session with this key; what it does not serve it leaves to other processes."""
+        """Other keys are left to other processes."""
         self.listeners: list[Callable[[], None]] = []
         self.polled_at: float | None = None
-        """When the loop last looked for work, on the clock of `read_boottime`; None before the first look.
-
-        If it is older than a few seconds, the loop hangs or does not run.
-        """
+        """Seconds of `read_boottime`; if it is old, the loop hangs."""
 
     async def start_feature(self, kind: str) -> str:
-        """Store the first input of a feature that has work of its own in this process, and return the key of the session that handles it.
-
-        An example is the feature that watches the portal. `kind` is the name under which it has registered this input. Raises StoreError,
-        and KeyError for an unknown kind.
-        """
+        """Return the session's key. Raises StoreError, and KeyError."""
         row = self.tools.features.starts[kind](self._clock.now())
         await self.receive([row])
         return row.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
-        """Store inputs durably, then start to handle them. Return for each input whether it is new (False: it was stored before).
-
-        A secret of this installation that somebody wrote is hidden before: it gets neither into the journal nor into a prompt (S004-A12).
-        Raises StoreError.
-        """
+        """Return for each whether it is new. Secrets of this installation are hidden before (S004-A12). Raises StoreError."""
         rows = [_hide_secrets(row) for row in rows]
         lanes = {(row.session, row.lane) for row in rows}
         free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
@@ -144,10 +121,7 @@ class Orchestrator:
         return stored.fresh
 
     def _is_free(self, lane: LaneKey) -> bool:
-        """Return whether this process may claim a new row of the lane for itself.
-
-        It may if it holds the session and handles no other row of the lane.
-        """
+        """This process holds the session and handles no other row of the lane."""
         return (
             not self._ending
             and lane[0] in self._sessions
@@ -155,7 +129,7 @@ class Orchestrator:
         )
 
     async def run(self) -> None:
-        """Work until cancelled; then let running calls finish and release the leases."""
+        """Then running calls finish."""
         self.tools.store.listeners.append(self._wake.set)
         self.tools.store.watchers.append(self._observe_commit)
         try:
@@ -174,7 +148,7 @@ class Orchestrator:
             await self._close()
 
     def _observe_commit(self, commit: Commit) -> None:
-        """Start to handle the inputs that a commit of this process has stored: whoever handles an input may cause others elsewhere."""
+        """Whoever handles an input may cause others."""
         new = [row for step in (*commit.earlier, commit) for row in step.inbox_new if row.id not in self._in_hand]
         if not new:
             return
@@ -184,7 +158,6 @@ class Orchestrator:
             self._wake.set()
 
     async def _poll(self) -> None:
-        """Check the database in a loop for work that did not come through `receive`: due timers, inputs stored by others, retries."""
         while True:
             self._wake.clear()
             await self._scan()
@@ -194,10 +167,7 @@ class Orchestrator:
                     await self._wake.wait()
 
     async def _close(self) -> None:
-        """Put the claimed rows that were not handled back into the inbox, and close all sessions.
-
-        An error in closing one session does not keep the others open.
-        """
+        """One error does not keep other sessions open."""
         while self._claimed:
             _, claimed = self._claimed.popitem()
             await self._return_row(claimed.row)
@@ -211,7 +181,7 @@ class Orchestrator:
                 log.warning("a session was not closed: %s", error, extra={"action": "session_not_closed"})
 
     async def is_idle(self) -> bool:
-        """Return whether no input waits that this process would handle, and none is being handled."""
+        """Nothing waits that this process would handle."""
         begun = self._begun
         if self._lanes or any(self.serves(key) for key, _ in await self.tools.store.list_ready_sessions()):
             return False
@@ -249,21 +219,14 @@ class Orchestrator:
         return forget
 
     async def finish_running(self, within: float) -> bool:
-        """Start no further work, and wait at most `within` seconds for running work. Return whether all of it has finished.
-
-        New inputs are still stored, but not handled.
-        """
+        """False if something still runs. New inputs are only stored."""
         self._ending = True
         if self._lanes:
             await asyncio.wait(list(self._lanes.values()), timeout=within)
         return not self._lanes
 
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
-        """Start drains (tasks that handle the rows of a lane) for those of `lanes` that `_start` skipped because they were busy.
-
-        A lane is busy while a drain works on it or `receive` claims a row of it. A new drain is needed, because the old one may have looked
-        for rows for the last time before the new row came.
-        """
+        """The old drain may have looked for the last time before."""
         if not self._passed_over:
             return
         late = self._passed_over.intersection(lanes)
@@ -271,7 +234,6 @@ class Orchestrator:
         self._start(late)
 
     async def _drain(self, key: str, lane: Lane) -> None:
-        """Handle the rows of one lane in order until none is left."""
         try:
             with ask_for(Asker(source=key)):  # whoever had the input stored may have left since
                 session = await self._open_session(key)
@@ -308,10 +270,7 @@ class Orchestrator:
                 await self._return_row(unbegun.row)
 
     async def _is_question_waiting(self, key: str) -> bool:
-        """Return whether a question of a run, which the person can see, waits to be noted in the session `key` after trouble of the store.
-
-        What the person writes would be taken for a new request instead of the answer. So the lane "turn" begins anew after "express".
-        """
+        """The person's words would be taken for a new request."""
         express: LaneKey = (key, "express")
         if express not in self._lanes and key not in self._troubled:
             return False
@@ -324,10 +283,7 @@ class Orchestrator:
         return True
 
     async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
-        """Return (next row of the lane or None, whether it is certain that no other row of the lane waits after it).
-
-        The next row is the one that was claimed, or else the oldest waiting row.
-        """
+        """Also whether surely no other row waits."""
         claimed = self._claimed.pop((session.key, lane), None)
         if claimed is not None and claimed.session is session:
             return claimed.row, claimed.alone
@@ -336,7 +292,7 @@ class Orchestrator:
         return await self.tools.store.take_inbox(session.key, lane), False
 
     async def _tell_trouble(self, key: str) -> None:
-        """Tell the person that nothing can be stored, but not again at each retry."""
+        """Not at each retry."""
         if key not in self._troubled:
             self._troubled.add(key)
             await self._trouble(key, Notice(code="store-trouble"))
@@ -370,7 +326,7 @@ class Orchestrator:
             self._excused[row.id] = self._excused.get(row.id, 0) + 1
 
     def _drop_session(self, key: str) -> None:
-        """Forget a session whose state may differ from the journal; it is loaded again when it is needed."""
+        """The state may differ from the journal."""
         session = self._sessions.pop(key, None)
         if session is not None:
             self._left[key] = session
@@ -405,7 +361,6 @@ class Orchestrator:
         return described.with_values(hidden_from=blind) if blind else described
 
     async def _close_idle_session(self, key: str) -> None:
-        """Close a session that has been idle for a while; it is loaded again when somebody writes."""
         async with self._opening.setdefault(key, asyncio.Lock()):
             if not any(name == key for name, _ in self._lanes):
                 session = self._sessions.pop(key, None)
@@ -413,7 +368,6 @@ class Orchestrator:
                     await session.close()
 
     async def _run_periodic_tasks(self, looks: Sequence[PeriodicTask], every: float) -> None:
-        """Run the tasks one after the other, then again after a pause of `every` seconds. A failed task runs again the next time."""
         while looks:
             for look in looks:
                 try:
@@ -424,7 +378,7 @@ class Orchestrator:
             await asyncio.sleep(every)
 
     async def _renew(self) -> None:
-        """Renew the leases of the sessions in use and close the idle ones."""
+        """And close idle sessions."""
         while True:
             await asyncio.sleep(LEASE.total_seconds() / 3)
             for key, session in list(self._sessions.items()):
