@@ -1,6 +1,6 @@
 """Decides who may use the bot: people of the access file and people who joined by invitation.
 
-The registry is the event stream of who joined, was removed or dismissed, and of chosen settings.
+The registry is the event stream about who joined, left, and chose which settings.
 """
 
 import asyncio
@@ -29,15 +29,15 @@ __all__ = ["Access", "Person", "load_access"]
 log = logging.getLogger(__name__)
 
 LOOK_EVERY = 3.0
-"""Seconds between checks whether the registry has grown."""
+"""Seconds between looks at the registry."""
 RELOAD = 300.0
-"""Seconds after which the registry is read again in any case."""
+"""Seconds after which the registry is read in any case."""
 GRACE = 60.0
-"""Seconds that the database may fail before people who joined count as strangers."""
+"""Seconds without the database before people who joined count as strangers."""
 
 
 class Access:
-    """The people who may use the bot now, kept in memory.
+    """The people who may use the bot now, in memory.
 
     A person key such as "tg:7" contains the Telegram id. An actor is a person with rights, language and time zone.
     """
@@ -50,7 +50,6 @@ class Access:
         self._pending_news: list[InboxRow] = []
         self._zones: dict[int, str] = {}
         self._actors: dict[int, tuple[Person, str | None, Actor]] = {}
-        """Each with the person and the time zone of which it was made."""
         self._zone_of: Callable[..., Awaitable[str]] | None = None
         self._registry = Registry()
         self._seq = -1
@@ -81,7 +80,7 @@ class Access:
         return self.find_actor(_parse_telegram_id(key))
 
     def find_listed_actor(self, telegram_id: int) -> Actor | None:
-        """Also of dismissed people, so only for the language and time zone of a text."""
+        """Also of dismissed people: only for the language of a text."""
         person = self._merge_people().get(telegram_id)
         return (
             _apply_preferences(person, self.resolve_preferences(f"tg:{telegram_id}")).to_actor(self._zones.get(telegram_id))
@@ -96,25 +95,25 @@ class Access:
         return [actor for actor in self.list_people() if actor.role == "admin"]
 
     def map_employees(self) -> dict[str, int]:
-        """Person key → employee number, also of dismissed people."""
+        """By person key, also of dismissed people."""
         return {
             f"tg:{number}": person.bitrix_user_id for number, person in self._merge_people().items() if person.bitrix_user_id is not None
         }
 
     def find_lead(self, key: str) -> str:
-        """ "" if the file names none."""
+        """ "" if none is named."""
         person = self._by_telegram.get(_parse_telegram_id(key))
         return f"tg:{person.lead}" if person is not None and person.lead is not None else ""
 
     def find_absence(self, key: str) -> Absence | None:
-        """The day may have passed. None without absence or without access."""
+        """None without absence or access; the day may have passed."""
         person = self._by_telegram.get(_parse_telegram_id(key))
         if person is None or person.away is None:
             return None
         return Absence(until=person.away, deputy=f"tg:{person.deputy}" if person.deputy is not None else "")
 
     def find_name(self, key: str) -> str:
-        """Also of dismissed people; "" for strangers."""
+        """ "" for strangers."""
         person = self._merge_people().get(_parse_telegram_id(key))
         return person.name if person else ""
 
@@ -123,27 +122,26 @@ class Access:
         return self._registry.out.get(key, "")
 
     def find_present_name(self, chat: int) -> str | None:
-        """None if the person has no access now."""
+        """None without access now."""
         person = self._by_telegram.get(chat)
         return person.name if person else None
 
     def is_fixed(self, key: str) -> bool:
-        """Only the access file can remove the person."""
         return _parse_telegram_id(key) in self._file_people
 
     def resolve_preferences(self, key: str) -> Mapping[str, str]:
-        """The person's choice replaces that of the file; a missing setting has its default."""
+        """The person's choice goes before the file; a missing setting has its default."""
         person = self._file_people.get(_parse_telegram_id(key))
         ours = {"alerts": "off"} if person is not None and person.notify == "none" else {}
         return {**ours, **self._registry.preferences.get(key, {})}
 
     def is_subscribed(self, actor: Actor, what: str) -> bool:
-        """ "digest" (morning), "evening", or "alerts" (changes to the person's records). False without access."""
+        """ "digest", "evening" or "alerts". False without access."""
         present = _parse_telegram_id(actor.key) in self._by_telegram
         return present and self.resolve_preferences(actor.key).get(what, DEFAULTS[what]) == "on"
 
     def find_subscribers(self, user_id: int) -> list[Actor]:
-        """One for each Telegram account of the employee who wants to be notified of changes."""
+        """One for each Telegram account that wants to be notified of changes."""
         mine = [person for person in self._by_telegram.values() if person.bitrix_user_id == user_id]
         return [actor for actor in map(self._build_actor, mine) if self.is_subscribed(actor, "alerts")]
 
@@ -154,12 +152,11 @@ class Access:
                 self._zones[person.telegram_id] = await zone_of(user_id=person.bitrix_user_id)
 
     def list_watched_users(self) -> list[int]:
-        """Employee numbers of people who want to be notified of changes, in ascending order."""
         numbers = {actor.bitrix_user_id for actor in self.list_people() if self.is_subscribed(actor, "alerts")}
         return sorted(number for number in numbers if number is not None)
 
     def apply_registry(self, registry: Registry, seq: int) -> None:
-        """`seq` is the registry's last event; an older registry than the applied one is ignored."""
+        """A registry older than the applied one is ignored."""
         if seq < self._seq:
             return
         self._registry, self._seq = deepcopy(registry), seq
@@ -172,19 +169,19 @@ class Access:
                 self._zones.setdefault(_parse_telegram_id(key), joined.time_zone)
 
     def discard_registry(self) -> None:
-        """Take access from all who joined by invitation; called when the registry cannot be read for too long."""
+        """Called when the registry cannot be read for too long: only people of the file keep access."""
         self.apply_registry(replace(self._registry, people={}), self._seq)
         self._seq = -1
 
     async def load_registry(self, store: AsyncStore) -> None:
-        """If this fails, only people of the access file have access for now."""
+        """If this fails, only people of the file have access."""
         try:
             await self.reload_registry(store)
         except Exception:  # see `watch_registry`
             log.exception("the registry of people cannot be read", extra={"action": "registry_unreadable"})
 
     async def watch_registry(self, store: AsyncStore) -> None:
-        """Apply changes, also of other processes, until cancelled. After `GRACE` seconds of failures `discard_registry` is called."""
+        """Until cancelled. After `GRACE` seconds of failures `discard_registry` is called."""
         failing_since: float | None = None
         read_at = -RELOAD
         while True:
@@ -200,7 +197,7 @@ class Access:
             await asyncio.sleep(LOOK_EVERY)
 
     async def _sync_file(self, store: AsyncStore) -> None:
-        """Store the change as an inbox row, whose handler tells the administrators and closes cards. Never raises."""
+        """As an inbox row, whose handler tells the administrators. Never raises."""
         try:
             news = await asyncio.to_thread(self._access_file.poll) if self._access_file is not None else None
             if news is not None:
@@ -215,7 +212,7 @@ class Access:
             log.exception("the access file cannot be followed", extra={"action": "access_not_followed"})
 
     def apply_file_news(self, news: FileNews) -> None:
-        """Rights change at once; the next `_sync_file` stores the inbox row."""
+        """The next `_sync_file` stores the inbox row."""
         before = set(self._by_telegram)
         if not news.faults:
             self._file_people = {person.telegram_id: person for person in news.people}
@@ -227,7 +224,7 @@ class Access:
         )
 
     async def _fetch_new_zones(self) -> None:
-        """People who are new in the file do not wait for the hourly `fetch_zones`."""
+        """Without waiting for the hourly `fetch_zones`."""
         for number, person in list(self._by_telegram.items()):
             if person.time_zone is None and number not in self._zones and self._zone_of is not None:
                 self._zones[number] = await self._zone_of(user_id=person.bitrix_user_id)
@@ -240,13 +237,12 @@ class Access:
         return read_boottime()
 
     async def reload_registry(self, store: AsyncStore) -> None:
-        """Raises the store's errors."""
         state, seq = await store.read(load_state, STREAM)
         self._seq = min(self._seq, seq)
         self.apply_registry(extract_registry(state), seq)
 
     def map_listed(self) -> dict[str, Person]:
-        """Person key → person, also dismissed ones."""
+        """Also dismissed people."""
         return {f"tg:{number}": person for number, person in self._merge_people().items()}
 
     def _merge_people(self) -> dict[int, Person]:
@@ -261,7 +257,7 @@ def _read_head(store: Store) -> int:
 
 
 def _parse_telegram_id(key: str) -> int:
-    """0, which nobody has, for any other key than "tg:<id>"."""
+    """0, which nobody has, for other keys than "tg:<id>"."""
     kind, _, number = key.partition(":")
     return int(number) if kind == "tg" and number.isascii() and number.isdecimal() else 0
 
@@ -275,9 +271,9 @@ def _build_joined_people(people: Mapping[str, JoinedPerson]) -> dict[int, Person
 
 
 def _mark_namesakes(people: Mapping[int, Person], file: Mapping[int, Person]) -> dict[int, Person]:
-    """Add the Telegram id to a name that does not identify one account, such as "Anna (Telegram 7)".
+    """ "Anna (Telegram 7)" where a name does not identify one account.
 
-    Also to a joined person whose employee number another has: both are accounts of one employee.
+    Also for a joined person with the employee number of another.
     """
     names = Counter(person.name.casefold() for person in people.values())
     employees = Counter(person.bitrix_user_id for person in people.values())
@@ -296,7 +292,7 @@ def _apply_preferences(person: Person, chosen: Mapping[str, str]) -> Person:
 
 
 def load_access(path: Path | None) -> Access:
-    """Empty if `path` is None. Raises SettingsError that names the file, the entry and the fix."""
+    """Raises SettingsError that names the file, the entry and the fix."""
     if path is None:
         return Access([])
     access_file = read_access_file(path)

@@ -1,6 +1,6 @@
-"""Reads the access file (YAML), which lists people and HTTP tokens and what they may do.
+"""Reads the access file (YAML): people, HTTP tokens, and what they may do.
 
-A file that becomes invalid or empty changes nothing: the last valid list stays in force.
+A file that becomes invalid or empty changes nothing.
 """
 
 import logging
@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 SETTLED = 1.0
-"""Seconds after the last write: a half-written file may list fewer people."""
+"""Seconds after a write: a half-written file may list fewer people."""
 
 
 def _validate_zone(name: str) -> str:
@@ -39,7 +39,7 @@ def _validate_zone(name: str) -> str:
 
 
 class Person(BaseModel):
-    """An entry of the access file, or somebody who joined by invitation."""
+    """Of the access file, or joined by invitation."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     telegram_id: int
@@ -48,21 +48,20 @@ class Person(BaseModel):
     role: Role = "manager"
     mode: Mode = "full"
     sees: Literal["own", "all"] | list[int] | None = None
-    """Whose records; a list holds employee numbers. Default: own for managers, all for leads and admins."""
+    """Employee numbers. Default: own for managers, all for leads and admins."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
-    """Default: the employee's zone in the portal, else the portal's own; Europe/Moscow until one has been read."""
+    """Default: that of the employee in the portal, of the portal, or Europe/Moscow."""
     locale: Literal["ru", "en"] = "ru"
     notify: Literal["none", "own"] = "own"
-    """Of changes to their own records in the portal."""
     lead: int | None = None
-    """Telegram id of who decides above this person's limit."""
+    """Telegram id of who decides above the limit."""
     deputy: int | None = None
-    """For a lead: Telegram id of who decides while they are away."""
+    """For a lead: Telegram id of who decides meanwhile."""
     away: date | None = None
-    """For a lead: the last day of their absence."""
+    """For a lead: the last day of absence."""
 
     def to_actor(self, learned: str | None = None) -> Actor:
-        """`learned` is the time zone in the portal, used if the file gives none."""
+        """`learned` is the portal's time zone for the person."""
         sees = self.sees if self.sees is not None else ("own" if self.role == "manager" else "all")
         return Actor(
             key=f"tg:{self.telegram_id}",
@@ -77,19 +76,19 @@ class Person(BaseModel):
 
 
 class TokenGrant(BaseModel):
-    """One HTTP API token, found by `name`; the token itself and its role are in HTTP_API_TOKENS."""
+    """Its token and role are in HTTP_API_TOKENS."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
     name: str
     bitrix_user_id: int | None = None
     sees: Literal["own", "all"] | list[int] | None = None
-    """Whose records; a list holds employee numbers. Default: own for a manager with a `bitrix_user_id`, else all."""
+    """Employee numbers. Default: own for a manager with a `bitrix_user_id`, else all."""
     time_zone: Annotated[str, AfterValidator(_validate_zone)] | None = None
     locale: Literal["ru", "en"] = "ru"
     customers: bool = False
-    """Customers write its messages: never instructions, so every write needs a confirmation."""
+    """Customers write its messages, so every write needs a confirmation."""
     words: Literal["program", "own"] = "program"
-    """Whose words the values of its runs are: of a program, which may pass on anybody's, or of the person behind it."""
+    """Of a program, which may pass on anybody's, or of the person behind it."""
 
 
 class _File(BaseModel):
@@ -100,10 +99,9 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class FileNews:
-    """`faults` says why the file is invalid; otherwise `people` and `tokens` are its new content."""
+    """`faults` says why the file is invalid."""
 
     content: str
-    """Hash and time, so that the change is reported once."""
     people: tuple[Person, ...] = ()
     tokens: tuple[TokenGrant, ...] = ()
     faults: str = ""
@@ -118,7 +116,7 @@ class AccessFile:
         self._stamp, self._content = _read_stamp(path), _hash_content(path)
 
     def poll(self) -> FileNews | None:
-        """None if nothing changed, or the file was written less than `SETTLED` seconds ago. Never raises."""
+        """None without a change that is `SETTLED` seconds old. Never raises."""
         stand = _read_stamp(self._path)
         if stand == self._stamp or (stand and 0 <= self._wall() - stand[0] / 1e9 < SETTLED):
             return None
@@ -141,7 +139,7 @@ class AccessFile:
 
 
 def read_people(path: Path) -> list[Person]:
-    """Raises SettingsError that names the file, the entry and the fix."""
+    """Raises SettingsError."""
     return read_access_file(path).people
 
 

@@ -1,7 +1,4 @@
-"""Inbox rows that invite people and end access.
-
-An invitation's token stands in its link only: the row holds a fingerprint.
-"""
+"""Inbox rows that invite people and end access. The token stands in the link only; the row holds a fingerprint."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -51,7 +48,7 @@ class EmployeeUnfit(Exception):
 def build_invitation(  # noqa: PLR0913 - what a link is made of
     bot: str, user_id: int, role: Role, name: str, *, hours: int, now: datetime, actor: JsonObject, door: str
 ) -> MadeInvitation:
-    """`bot` is its username, `actor` who invites, through `door` ("cli")."""
+    """`bot` is its username, `actor` who invites."""
     token, expires_at = create_token(), now + timedelta(hours=hours)
     proof = build_proof(token)
     body = {
@@ -66,7 +63,7 @@ def build_invitation(  # noqa: PLR0913 - what a link is made of
 
 
 def build_removal(person: str, *, now: datetime, actor: JsonObject, door: str) -> InboxRow:
-    """`person` is the key of a person or of an open link."""
+    """`person` may be an open link too."""
     return build_people_row(REMOVE, AccessEnd(person=person).to_json(), now=now, actor=actor, door=door)
 
 
@@ -93,7 +90,7 @@ def fetch_bot_name(settings: Settings) -> str:
 
 
 async def fetch_invited_name(settings: Settings, user_id: int, own_name: str) -> tuple[str, str]:
-    """The given name, else that in the portal; and why the portal could not be asked, else "".
+    """`own_name`, else that in the portal; and why the portal failed, "" if not.
 
     Raises EmployeeUnfit.
     """

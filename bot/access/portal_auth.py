@@ -1,4 +1,4 @@
-"""The portal credentials: an application's if BITRIX_OAUTH_CLIENT_ID is set, else a webhook. Sends nothing."""
+"""The portal credentials: an application's if BITRIX_OAUTH_CLIENT_ID is set, else a webhook."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -60,14 +60,14 @@ class OAuthStore:
             return await self._store.get_value(name)
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Store `text` if `expected` is stored there (None: nothing), and return whether it did. Raises OSError."""
+        """False if another text than `expected` is stored. Raises OSError."""
         with _translate_errors():
             return await self._store.swap_value(name, expected, text)
 
 
 @contextlib.contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Without the text of a StoreError, which may quote the token."""
+    """A StoreError may quote the token."""
     try:
         yield
     except StoreError as error:

@@ -1,7 +1,4 @@
-"""Read-only access to the portal for commands beside the bot.
-
-A `PortalProbe` renews no token and calls only `READS`; `fetch_employee` uses none, and may renew tokens.
-"""
+"""Read-only access to the portal. A `PortalProbe` calls only `READS` and renews no token; `fetch_employee` may."""
 
 import asyncio
 import contextlib
@@ -24,11 +21,11 @@ from state.stored import JsonObject
 
 READS: Final = frozenset({"profile", "scope", "server.time", "user.get", "crm.currency.base.get", "app.info"})
 NO_TOKEN: Final = "NO_STORED_TOKEN"  # noqa: S105 - an error code
-"""The stored access token has expired and a probe may not request a new one."""
+"""A probe may not request a new token."""
 
 
 class ReadOnlyTokens:
-    """Loads the application's tokens but never replaces them."""
+    """Never replaces tokens."""
 
     def __init__(self, load: Callable[[str], str | None]) -> None:
         self._load = load
@@ -42,7 +39,7 @@ class ReadOnlyTokens:
             raise OSError(type(error).__name__) from None
 
     async def swap(self, name: str, expected: str | None, text: str) -> bool:
-        """Always raises OSError: the portal client calls this before it asks for a new token."""
+        """Raises OSError: the client calls this before it asks for a token."""
         del name, expected, text
         self.was_swap_wanted = True
         raise OSError("a look stores nothing")
@@ -50,7 +47,7 @@ class ReadOnlyTokens:
 
 class PortalProbe:
     def __init__(self, client: BitrixClient, tokens: ReadOnlyTokens, within: float) -> None:
-        """`within` is in seconds; `tokens` knows whether a new token was needed."""
+        """`within` is in seconds."""
         self._client, self._tokens, self._within = client, tokens, within
 
     @property
@@ -63,7 +60,7 @@ class PortalProbe:
         return self._client.is_application
 
     async def ask(self, method: str, params: JsonObject | None = None) -> Answer:
-        """Raises BitrixError, and ValueError for a method that is not in `READS`."""
+        """Raises BitrixError, and ValueError for other methods than `READS`."""
         if method not in READS:
             msg = f"{method} is none of the reads"
             raise ValueError(msg)
@@ -80,7 +77,7 @@ class PortalProbe:
 
 @contextlib.asynccontextmanager
 async def open_portal_probe(settings: Settings, load: Callable[[str], str | None], *, within: float) -> AsyncIterator[PortalProbe]:
-    """`within` is the seconds of a call. Raises SettingsError."""
+    """`within` is in seconds. Raises SettingsError."""
     tokens = ReadOnlyTokens(load)
     clock = SystemClock()
     auth = build_auth(settings, tokens, clock.now)
@@ -93,7 +90,7 @@ _TIMEOUT = 15.0
 
 
 async def fetch_employee(settings: Settings, user_id: int) -> User | None:
-    """None if there is no such employee. May renew tokens. Raises BitrixError, SettingsError, StoreError."""
+    """May renew tokens. Raises BitrixError, SettingsError, StoreError."""
     opened = open_store(settings.database.get_secret_value())  # an application keeps its tokens there
     store, clock = AsyncStore(opened, threads=opened.threads), SystemClock()
     try:

@@ -25,7 +25,6 @@ _REST: Final = 4.0
 """A check sleeps so many times as long as it has worked."""
 _LONGEST_REST: Final = 1.0
 _AT_ONCE: Final = 100
-"""Events after which it sleeps."""
 
 Verify = Callable[[Callable[[], None]], JournalReport]
 """Calls the given function often, which may sleep. Raises FileNotFoundError if there is no database."""

@@ -87,7 +87,6 @@ def _describe_message(error: BaseException) -> str:
 
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        """Never fails."""
         line = {
             "time": _find_moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
             "level": record.levelname,
@@ -103,7 +102,6 @@ class JsonLines(logging.Formatter):
 
 class TextLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
-        """Never fails."""
         moment = _find_moment(record).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         ids = {**_find_trace(record, "trace"), **_mask_fields(record)}
         told = " ".join(f"{name}={value}" for name, value in ids.items())
@@ -139,7 +137,6 @@ def _format_message(record: logging.LogRecord) -> str:
 
 
 def _mask_fields(record: logging.LogRecord) -> dict[str, object]:
-    """The fields passed as `extra`."""
     fields = {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS and name != "action"}
     if not fields:
         return {}

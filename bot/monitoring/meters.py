@@ -46,7 +46,6 @@ class Meters:
     """Counts what happens in the process. It implements `orchestrator.runtime.metrics.Meter`."""
 
     def __init__(self, *, database: str = "", price: Price = lambda *_: None) -> None:
-        """`price` may be set later."""
         disable_created_metrics()  # type: ignore[no-untyped-call]  # when a series began is of no use here, and doubles the page
         self.registry = registry = CollectorRegistry()
         self.price = price
@@ -134,7 +133,6 @@ class Meters:
         self._nodes.labels(self._engines.resolve(engine), kind).inc()
 
     def observe_wait(self, seconds: float) -> None:
-        """For the rate limiter."""
         self._waits.observe(max(0.0, seconds))
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:

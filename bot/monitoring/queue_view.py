@@ -1,5 +1,3 @@
-"""What waits in the database, for a page that people look at."""
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -8,7 +6,7 @@ from state.sql.backlog import OPEN, Backlog
 
 @dataclass(frozen=True, kw_only=True)
 class QueueRow:
-    """`since` is ISO 8601, "" if unknown."""
+    """`oldest` is ISO 8601, "" if unknown."""
 
     kind: str
     count: int

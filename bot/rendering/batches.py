@@ -1,4 +1,4 @@
-"""Renders the commands of a batch for its card: as text with outcomes, and as a spreadsheet."""
+"""Renders the commands of a batch for its card, and as a spreadsheet."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,19 +13,19 @@ from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import quote
 
 Reports = Mapping[str, CommandReport]
-"""By the names of the commands in the batch."""
+"""By the names of the commands."""
 
 MAX_BEFORES = 3
 MAX_GROUPS = 10
 MAX_NAMES = 5
-"""Records that a card names of a group; the details view and the file name all."""
+"""Of a group on a card; the details view names all."""
 MAX_FAILED = 10
 _COLUMNS = ("card-file-record", "card-file-number", "card-file-action", "card-file-field", "card-file-before", "card-file-after")
 _MARKS = {"success": "✅ ", "error": "⚠️ ", "not_run": "⏸ ", "unknown": "❓ "}
 
 
 def render_commands(view: CardView, tr: Translator) -> list[Spans]:
-    """A line per command; above `CARD_COMMANDS` per group with the same change."""
+    """Above `CARD_COMMANDS` a line per group with the same change."""
     if len(view.preview.items) <= CARD_COMMANDS:
         return list_commands(view, tr)
     groups = _group_items(view.preview.items, tr)
@@ -41,7 +41,7 @@ def list_commands(view: CardView, tr: Translator) -> list[Spans]:
 
 
 def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -> list[Spans]:
-    """Critical commands first. A read ends with the model's key for it, by which later commands refer to the record."""
+    """Critical commands first. A read shows the key by which later commands refer to it."""
     rows = []
     for number, item in enumerate(sorted(items, key=lambda item: not item.is_critical), start=1):
         changes = "; ".join(format_change(line, with_name=True) for line in item.lines)
@@ -52,7 +52,7 @@ def list_items(items: Sequence[PreviewPart], reports: Reports, tr: Translator) -
 
 
 def render_failed_commands(view: CardView, tr: Translator) -> list[str]:
-    """At most `MAX_FAILED` with their errors. Commands that never ran are not among them."""
+    """Commands that never ran are not among them."""
     items = {item.key: item for item in view.preview.items}
     wrong = [report for report in view.commands if report.status == "error" and report.error]
     rows = [
@@ -88,7 +88,6 @@ def _build_rows(number: int, item: PreviewPart, tr: Translator) -> Iterator[tupl
 
 
 def _render_action(item: PreviewPart, tr: Translator) -> str:
-    """Without the title of its record."""
     return to_plain_text(render_heading(item.model_copy(update={"title": ""}), item.method, tr))
 
 
@@ -97,7 +96,6 @@ def _find_title(item: PreviewPart) -> str:
 
 
 def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str, list[PreviewPart]]]:
-    """Commands that make the same change, whatever the old values are."""
     groups: dict[tuple[str, ...], list[PreviewPart]] = {}
     for item in items:
         changes = (f"{line.name} → {line.after}" for line in item.lines)
@@ -106,7 +104,7 @@ def _group_items(items: Sequence[PreviewPart], tr: Translator) -> list[tuple[str
 
 
 def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, tr: Translator, *, most: int | None = None) -> Spans:
-    """With `most` each record has a line, failed ones first, then how many more there are."""
+    """With `most` each record has a line, failed ones first."""
     same = zip(*(item.lines for item in members), strict=True)  # the members of a group have equally many lines
     changes = "; ".join(_render_shared_change(lines, tr) for lines in same)
     marked = any(_find_mark(item, reports) != _MARKS["success"] for item in members)  # a full success is stated below
@@ -120,7 +118,7 @@ def _render_group(words: str, members: Sequence[PreviewPart], reports: Reports, 
 
 
 def _render_shared_change(lines: Sequence[PreviewLine], tr: Translator) -> str:
-    """ "Ответственный: Анна (9), Вера (2) → Борис": the most frequent old values, then how many others."""
+    """ "Ответственный: Анна (9), Вера (2) → Борис"."""
     name, after = lines[0].name, lines[0].after
     befores = Counter(line.before for line in lines)
     if set(befores) == {""}:

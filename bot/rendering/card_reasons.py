@@ -10,30 +10,28 @@ from orchestrator.language.text import Locale, quote
 from state.stored import JsonObject
 
 _SUM_REASONS = frozenset({"gate-sum-jump", "gate-sum-lost", "gate-sum-steps"})
-"""These make the reason "this field is critical" superfluous."""
+"""Beside these "this field is critical" is superfluous."""
 _MONEY_AND_PEOPLE = frozenset({
     "OPPORTUNITY", "CURRENCY_ID", "TAX_VALUE", "PRICE", "IS_MANUAL_OPPORTUNITY",
     "ASSIGNED_BY_ID", "RESPONSIBLE_ID", "CREATED_BY", "ACCOMPLICES", "AUDITORS", "OBSERVERS",
 })  # fmt: skip
-"""Fields of money and of responsible people: the risk is at least "mid"."""
+"""Their risk is at least "mid"."""
 _UNNAMED, _RECORD_NAMED = "gate-taint-target", "reason-record-unnamed"
-"""The request names no record; and the sentence if the record's title is known."""
+"""The request names no record; its title is known."""
 MOST_REASONS = 2
 _FIRST = frozenset({
     "gate-denied-before", "gate-hands-away", "gate-notifies", "gate-hidden-link", "gate-class-delete", "gate-class-outward",
     "gate-http-outward", "gate-sum-unnamed", "gate-sum-lost", "gate-sum-jump", "gate-sum-steps", "gate-sum-currency", "gate-rule",
     "gate-four-eyes", "changed", "gate-batch-twice",
 })  # fmt: skip
-"""Nobody may overlook these: they stand first."""
 _ONLY_ASKED, _COMPARED = "gate-only-asked", "gate-compared"
 _DOUBTS = (_ONLY_ASKED, "gate-not-ordered", _UNNAMED, "gate-taint-prose", "gate-more-than-ordered", "gate-not-plain", "gate-beside")
-"""Reasons about the message and not about the change, by their weight: a card says one of them."""
+"""About the message, by weight: a card says one of them."""
 _ABOUT_WORDS = frozenset({_COMPARED, "gate-replaces", "gate-no-addition", "gate-leaves-out"})
-"""They do not tell whether the change was wanted, so a doubt stands beside them."""
+"""They leave open whether the change was wanted."""
 _OWN_ORIGINS = ("edit:", "again:", "undo:")
-"""Requests made with a button: "the model asks" would be wrong."""
+"""Made with a button: "the model asks" would be wrong."""
 _REACHES_PEOPLE = frozenset({"gate-notifies", "gate-hidden-link"})
-"""What colleagues will get or follow."""
 
 
 def evaluate_risk(view: CardView) -> str:
@@ -47,12 +45,11 @@ def evaluate_risk(view: CardView) -> str:
 
 
 def _find_field(reason: Notice) -> str:
-    """ "" if the reason is about no field."""
     return str(reason.args.get("field") or "")
 
 
 def _name_reason(reason: Notice, preview: Preview, tr: Translator) -> JsonObject:
-    """Uses the card's own names for a field without a word in the Fluent files and for a record that the request does not name."""
+    """With names of the card for what the Fluent files or the request do not name."""
     parts = (preview, *preview.items)
     if _find_code(reason) == _UNNAMED and "title" not in reason.args:
         place = f"{reason.args.get('entity')}:{reason.args.get('id')}"
@@ -74,7 +71,7 @@ def _has_no_word(field: str, locale: Locale) -> bool:
 
 
 def _find_code(reason: Notice) -> str:
-    """For a command of a batch, the code of what is wrapped in it."""
+    """For a command of a batch, the wrapped code."""
     return str(reason.args.get("reason") or reason.code) if reason.code == "gate-batch-asks" else reason.code
 
 
@@ -84,9 +81,9 @@ def _render_reason(reason: Notice, preview: Preview, tr: Translator) -> str:
 
 
 def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = None) -> list[str]:
-    """At most two, by kind; the details view has all.
+    """At most two, by kind.
 
-    `about_fields` selects the reasons that say which critical fields change, or the others.
+    `about_fields` selects those about critical fields, or the others.
     """
     texts_by_code: dict[str, list[str]] = {}
     sharp = {_find_field(reason) for reason in view.reasons if reason.code in _SUM_REASONS}
@@ -105,7 +102,7 @@ def list_reasons(view: CardView, tr: Translator, *, about_fields: bool | None = 
 
 
 def _select_reasons(reasons: Sequence[Notice]) -> list[Notice]:
-    """Doubts about the message only where nothing is said about the change itself; the first in `_DOUBTS` counts."""
+    """Doubts only where nothing is said about the change itself."""
     codes = set(map(_find_code, reasons))
     doubts = {code for code in codes if code in _DOUBTS} - ({_UNNAMED} if _COMPARED in codes else set())
     doubt = next((code for code in _DOUBTS if code in doubts), "")
@@ -116,7 +113,7 @@ def _select_reasons(reasons: Sequence[Notice]) -> list[Notice]:
 
 
 def _join_texts(code: str, texts: list[str], view: CardView, tr: Translator) -> str:
-    """Changed fields if they are few and have names, otherwise the first and how many follow."""
+    """Changed fields if few, otherwise the first and how many follow."""
     if len(texts) == 1:
         return texts[0]
     if code == "gate-critical" and len(texts) <= MAX_FIELDS:
@@ -129,7 +126,7 @@ def _join_texts(code: str, texts: list[str], view: CardView, tr: Translator) -> 
 
 
 def render_reasons(view: CardView, tr: Translator) -> Spans:
-    """Without repetitions. Company rules are shown as written."""
+    """Company rules are shown as written."""
     texts = dict.fromkeys(_render_whole_reason(reason, view.preview, tr) for reason in view.reasons)
     if not texts:
         return ()

@@ -1,4 +1,4 @@
-"""Renders cards in each of their states, and their details view. Pure. The text comes from the stored call, never from the model."""
+"""Renders cards in each state, and their details, from the stored call and never by the model. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -17,22 +17,18 @@ from state.clock import parse_iso
 from state.model.card import Card
 
 OPEN_LINES = 10
-"""Changes shown in full; further ones stand in a folded block."""
+"""Further changes stand in a folded block."""
 LONG = 160
-"""Characters of old and new value above which a change gets a block of its own."""
+"""Characters; a longer change gets a block of its own."""
 _SECONDS = 60
 _TITLES = frozenset({"TITLE", "NAME"})
-"""The heading shows their value when the call creates a record."""
+"""In the heading of a created record."""
 _UNDO = "undo:"
 _UNDO_CODES = "undo-"
-"""Refusals that explain why nothing was undone."""
 
 
 def render_card(view: CardView, tr: Translator) -> Spans:
-    """What the call does, with old and new values; an open card also says why and who asked, any other what came of it.
-
-    Changes that are too long are shortened or left out, which the card says.
-    """
+    """An open card also says why and who asked, any other what came of it. The card says when changes are shortened."""
     shortened = shorten_preview(view.preview, tr.locale, is_done=view.card.status == "executed")
     preview, left_out = fit_preview(shortened, tr.locale) if view.is_cut else (shortened, 0)
     card_view = replace(view, preview=preview)
@@ -49,12 +45,12 @@ def render_card(view: CardView, tr: Translator) -> Spans:
 
 
 def describe_loss(line: PreviewLine, tr: Translator, *, is_done: bool) -> str:
-    """Such as «удалит 780 знаков: «История…»»; "" if the change loses no text."""
+    """«удалит 780 знаков: «История…»»; "" if no text is lost."""
     return shorten_line(line, tr.locale, is_done=is_done).before if line.lost else ""
 
 
 def render_following(card: Card, tr: Translator) -> Spans:
-    """The steps that follow the creation of a record; none once the call has run: then each has run too or has its own card."""
+    """None once the call has run: then each step has run or has a card."""
     if card.status not in {"requested", "approved"}:
         return ()
     lines = []
@@ -77,7 +73,7 @@ def _render_head(view: CardView, tr: Translator) -> Spans:
 
 
 def render_waiting(view: CardView, tr: Translator, *, reasons: Sequence[str] | None = None) -> Iterator[Spans]:
-    """Reasons and risk, safety mode, who asked and until when, and a warning before a second confirmation."""
+    """Reasons, risk, safety mode, who asked and until when."""
     card, mode = view.card, view.preview.mode
     badge = tr.translate("card-risk", level=evaluate_risk(view))
     why = ". ".join(list_reasons(view, tr) if reasons is None else reasons)
@@ -95,7 +91,7 @@ def render_waiting(view: CardView, tr: Translator, *, reasons: Sequence[str] | N
 
 
 def _render_lines(view: CardView) -> Spans:
-    """First changes, then a block that can be opened; it is not folded if a text goes outside the company."""
+    """The rest can be opened; it is not folded if a text leaves the company."""
     lines = [line for line in view.preview.lines if not _is_named_in_heading(line, view.preview)]
     block: Style = "block" if "N" in view.card.call_class else "quote"
     folded = "\n".join(f"{line.name}: {format_change(line)}" for line in lines[OPEN_LINES:])
@@ -103,12 +99,12 @@ def _render_lines(view: CardView) -> Spans:
 
 
 def _is_named_in_heading(line: PreviewLine, preview: Preview) -> bool:
-    """It is the title of the record that the call creates."""
+    """The title of a created record."""
     return preview.verb == "add" and line.field.upper() in _TITLES and line.after == preview.title
 
 
 def _render_line(line: PreviewLine, block: Style) -> Spans:
-    """A long change is a quote in the style `block`."""
+    """A long change is a quote in style `block`."""
     if "\n" in line.before or "\n" in line.after:
         return build_spans(f"{line.name}:", *(f"\n{text}" for text in _list_elements(line.before)), _render_elements(line))
     if len(line.before) + len(line.after) > LONG:
@@ -162,7 +158,6 @@ def render_state(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_replacement(card: Card, tr: Translator) -> str:
-    """With the values that changed in the portal, if they are known."""
     if card.why == "edited":
         return tr.translate("card-superseded-edited")
     if card.why == "drawn-anew":
@@ -173,7 +168,6 @@ def _render_replacement(card: Card, tr: Translator) -> str:
 
 
 def _render_refusal(card: Card, tr: Translator) -> str:
-    """The call was not made, or certainly changed nothing."""
     undo = is_undo(card)
     if not card.code:  # not refused: a look at the portal showed that it did not happen
         return tr.translate("card-undo-not-done" if undo else "card-not-done", method=card.method)
@@ -184,7 +178,7 @@ def _render_refusal(card: Card, tr: Translator) -> str:
 
 
 def explain_refusal(card: Card, tr: Translator) -> str:
-    """The program's reason, or what the portal's error means."""
+    """The program's reason, or the meaning of the portal's error."""
     if tr.has_message(card.code):
         return tr.translate(card.code, **card.args)
     notice = explain_portal_error(card.detail, code=card.code, method=card.method, reference=card.effect_id[:8])
@@ -213,7 +207,6 @@ def _render_executed(view: CardView, tr: Translator, who: str, at: str) -> Spans
 
 
 def _render_partial_outcome(view: CardView, tr: Translator) -> str:
-    """Which commands failed is shown by the marks in front of them."""
     statuses = [report.status for report in view.commands]
     failed = statuses.count("error") + statuses.count("not_run")
     unknown = statuses.count("unknown")
@@ -221,7 +214,7 @@ def _render_partial_outcome(view: CardView, tr: Translator) -> str:
 
 
 def _render_undo(view: CardView, tr: Translator) -> Spans:
-    """Until when it can be undone, or when and by whom it was; empty if it cannot."""
+    """Or when and by whom it was undone."""
     card = view.card
     if card.undone_at:
         return format_bold(tr.translate("card-undone", at=card.undone_at, who=card.undone_by))
@@ -229,14 +222,13 @@ def _render_undo(view: CardView, tr: Translator) -> Spans:
 
 
 def format_undo_offer(card: Card, tr: Translator) -> str:
-    """ "" if the call cannot be undone, or was already."""
+    """ "" if it cannot be undone."""
     if not card.undo_until or card.undone_at:
         return ""
     return tr.translate("card-undo-ask-until" if card.undo_by_lead else "card-undo-until", until=tr.format_time(card.undo_until))
 
 
 def render_outcome_details(view: CardView, tr: Translator) -> Spans:
-    """The created record, fields that were not written, commands that failed."""
     if view.card.status != "executed":
         return ()
     left_out = [format_bold(line) for line in _render_unwritten_fields(view, tr)]
@@ -245,7 +237,7 @@ def render_outcome_details(view: CardView, tr: Translator) -> Spans:
 
 
 def _format_duration(card: Card, tr: Translator) -> str:
-    """From approval to answer; "" from one minute on, since the program may have been restarted in between."""
+    """ "" from one minute on: the program may have been restarted."""
     begun, over = card.approved_at, card.executed_at
     seconds = (parse_iso(over) - parse_iso(begun)).total_seconds() if begun and over else -1.0
     if not 0 <= seconds < _SECONDS:
@@ -255,7 +247,7 @@ def _format_duration(card: Card, tr: Translator) -> str:
 
 
 def _render_created_record(view: CardView, tr: Translator) -> Spans:
-    """Such as «Сделка №482»; empty if the heading has the link, or the number is unknown."""
+    """«Сделка №482»; empty if the heading has the link."""
     preview = view.preview
     kind, _, created = view.card.created.rpartition(":")
     if not created and preview.title and preview.url:
@@ -270,7 +262,6 @@ def _render_created_record(view: CardView, tr: Translator) -> Spans:
 
 
 def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
-    """Fields that the portal did not write although it reported success."""
     added: list[str] = []
     unchanged: list[str] = []
     for code in view.card.unchanged:
@@ -285,7 +276,6 @@ def _render_unwritten_fields(view: CardView, tr: Translator) -> Iterator[str]:
 
 
 def render_details(view: CardView, tr: Translator) -> Spans:
-    """«Подробнее»: the record, every value, and each reason."""
     preview, card = view.preview, view.card
     number = f" {format_number(preview.id, tr.locale)}" if preview.id else ""
     head = format_bold(build_spans(render_heading(preview, card.method, tr), number))

@@ -1,6 +1,6 @@
-"""Makes texts of customers and of the portal show no clickable link, mention or command. Pure. Stored texts stay as they are.
+"""Makes foreign texts show no clickable link, mention or command. Pure. Stored texts stay as they are.
 
-On cards an address stays readable, since a person decides about it. In other messages it is removed.
+On cards an address stays readable, since a person decides about it; elsewhere it is removed.
 """
 
 import re
@@ -17,9 +17,9 @@ from orchestrator.language.links import extract_hosts, strip_unknown_links
 from state.stored import JsonObject
 
 JOINER: Final = "\u2060"
-"""WORD JOINER, at which an address, mention or command ends; a zero-width joiner could be part of an address."""
+"""WORD JOINER; a zero-width joiner could be part of an address."""
 _URL_FIELDS: Final = frozenset({"url", "made_url", "links"})
-"""Addresses built by the bot itself, which stay clickable."""
+"""The bot's own addresses stay clickable."""
 _CODE_FIELDS: Final = _URL_FIELDS | {"method", "commands"}
 _ADDRESSES_SHOWN: Final = frozenset({"card", "details", "edit", "waiting", "people", "sent"})
 _ADDRESSES_HIDDEN: Final = frozenset({"history", "news", "daily", "reminder"})
@@ -37,7 +37,7 @@ _ANY_STOP = re.compile(
     r":(?=//)|(?<=[\w-])\.(?=[^\W\d]{2})|(?<=\d)\.(?=(?:\d{1,3}\.){2}\d{1,3}(?!\w|\.\d))"
     rf"|@(?=\w)|(?<!\w)/(?=\w)|#(?=\w*[^\W\d])|{_CASHTAG}"
 )
-"""Where an address, a mention, a command or a tag can be ended."""
+"""Where something clickable can be ended."""
 _CONTACT = re.compile(
     r"[\w.%+-]{1,64}@(?:[\w-]{1,63}\.){1,20}[^\W\d_]{2,24}"  # an e-mail address
     r"|(?<![\w+])\+\d(?:[ \u00a0().-]{0,2}\d){8,16}(?!\w)"  # +7 901 123-45-67
@@ -45,14 +45,11 @@ _CONTACT = re.compile(
     r"|(?<![\w.,])\d{4}[ \u00a0-]\d{4}[ \u00a0-]\d{4}[ \u00a0-]\d{4,7}(?!\w)"  # the number of a bank card
     r"|(?<![\w.,-])\d{11,19}(?!\w)",
 )
-"""What a person may want to copy, and what Telegram would dial, write to or search for."""
+"""What Telegram would dial, write to or search for, and a person may copy."""
 
 
 def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonObject:
-    """Texts of the model are left alone: unknown links were removed before they were stored.
-
-    `locale` is that of the word for a removed address.
-    """
+    """Not texts of the model, whose unknown links were removed before. `locale` is of the word for an address."""
     if kind == "reply":
         lists, others = _Defanger(body, locale), _Defanger(body, locale="")
         # the text of a model stays: its links were checked before
@@ -66,12 +63,11 @@ def disable_message_links(kind: str, body: JsonObject, *, locale: str) -> JsonOb
 
 
 def disable_links(text: str, hosts: AbstractSet[str] = frozenset()) -> str:
-    """Insert invisible characters, so that nothing but addresses of `hosts` is clickable."""
+    """Only addresses of `hosts` stay clickable."""
     return _disable_addresses(text, lambda: hosts)
 
 
 def _disable_addresses(text: str, get_hosts: Callable[[], AbstractSet[str]]) -> str:
-    """Hosts are asked for only if the text has an address."""
     if "." in text or "://" in text:  # every address has one of them
         text = _ADDRESS.sub(
             lambda address: address[0] if extract_hosts(address[0]) & get_hosts() else _STOP.sub(_add_joiner, address[0]), text
@@ -85,18 +81,17 @@ def _add_joiner(match: re.Match[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Findings:
-    """What Telegram would make clickable, as offsets in the joined text of all spans."""
+    """Offsets in the joined text of all spans."""
 
     text: str
     contacts: tuple[tuple[int, int], ...]
     stops: tuple[int, ...]
-    """Places where a joiner ends an address, a mention, a command or a tag."""
 
 
 def disarm_spans(text: Spans) -> Spans:
-    """Leave nothing clickable except `Span.url`.
+    """Except `Span.url`. A tap on a contact copies it.
 
-    A contact gets the style "code", in which a tap copies it. The joined text is searched, since formatting may divide an address.
+    The joined text is searched, since formatting may divide an address.
     """
     joined = "".join(span.text for span in text)
     contacts = tuple(found.span() for found in _CONTACT.finditer(joined))
@@ -116,7 +111,7 @@ def disarm_spans(text: Spans) -> Spans:
 
 
 def _divide_span(span: Span, start: int, findings: _Findings) -> Iterator[Span]:
-    """`start` is the span's offset in the joined text of all spans."""
+    """`start` is an offset in the joined text."""
     place, end = start, start + len(span.text)
     for first, last in findings.contacts:
         if first < end and last > place:
@@ -128,7 +123,7 @@ def _divide_span(span: Span, start: int, findings: _Findings) -> Iterator[Span]:
 
 
 def _add_joiners(span: Span, start: int, end: int, findings: _Findings) -> str:
-    """Texts of the program itself get no joiner."""
+    """Not in texts of the program itself."""
     if not span.is_foreign:
         return findings.text[start:end]
     stops = findings.stops[bisect_right(findings.stops, start) : bisect_right(findings.stops, end)]
@@ -136,9 +131,9 @@ def _add_joiners(span: Span, start: int, end: int, findings: _Findings) -> str:
 
 
 class _Defanger:
-    """Disables links in one message body, except those that the bot put there. Without `locale` addresses stay readable.
+    """Without `locale` addresses stay readable.
 
-    A text counts as foreign unless its key says otherwise: a type would be forgotten at some field, and stored messages have none.
+    A text counts as foreign unless its key says otherwise: stored messages have no types.
     """
 
     def __init__(self, body: JsonObject, locale: str) -> None:
@@ -150,7 +145,6 @@ class _Defanger:
         return frozenset(host for address in _find_own_addresses(self._body) for host in extract_hosts(address))
 
     def disable(self, name: str, value: object) -> object:
-        """`name` is the key of `value` in the body."""
         if isinstance(value, str):
             return value if name in _CODE_FIELDS else self._disable_text(value)
         if isinstance(value, Mapping):
@@ -166,7 +160,7 @@ class _Defanger:
 
 
 def _find_own_addresses(value: object, name: str = "") -> Iterator[str]:
-    """Such addresses are recognized by their keys."""
+    """Recognized by their keys."""
     if isinstance(value, str) and name in _URL_FIELDS:
         yield value
     elif isinstance(value, Mapping):

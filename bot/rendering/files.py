@@ -1,4 +1,4 @@
-"""Renders lists as XLSX, or as CSV that the Russian Excel reads. Pure. No text of a record can become a formula."""
+"""Renders lists as XLSX, or as CSV that the Russian Excel reads. Pure."""
 
 import csv
 import io
@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """`links` has one address per row, to which the first cell links; "" is no link."""
+    """`links` has an address per row, "" for none."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
@@ -30,13 +30,13 @@ class Sheet:
 
 
 def build_sheet(table: Table, *, heading: str) -> Sheet:
-    """The first column has the record's text in the bot's message, and its link."""
+    """The first column links to the record."""
     rows = tuple((row.label, *row.cells) for row in table.rows)
     return Sheet(columns=(heading, *table.columns), rows=rows, links=tuple(row.url for row in table.rows))
 
 
 def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
-    """One sheet called `name`; headings are frozen and filtered, texts are never formulas."""
+    """Texts are never formulas."""
     import xlsxwriter  # type: ignore[import-untyped] # noqa: PLC0415 - the library has no types, and takes a third of a second to import
 
     buffer = io.BytesIO()
@@ -57,7 +57,7 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
 
 
 def render_csv(sheet: Sheet) -> bytes:
-    """UTF-8 with a byte order mark and semicolons, so that Russian Excel opens it with a double click."""
+    """With a byte order mark and semicolons, for the Russian Excel."""
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, delimiter=";", lineterminator="\r\n")
     writer.writerow([_escape_formula(title) for title in sheet.columns])
@@ -76,7 +76,7 @@ def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
 
 
 def _is_address(link: str) -> bool:
-    """Other links that Excel supports could open files of the reader."""
+    """Other links could open files of the reader."""
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
 
 
@@ -86,7 +86,7 @@ def _format_csv_cell(cell: Cell) -> str:
 
 
 def _escape_formula(text: str) -> str:
-    """An apostrophe before what a spreadsheet would read as a formula."""
+    """An apostrophe before what reads as a formula."""
     cleaned = _strip_unprintable(text)
     return f"'{cleaned}" if cleaned.lstrip(_BLANK).startswith(_RISKY) or cleaned.startswith(_RISKY) else cleaned
 

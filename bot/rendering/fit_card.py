@@ -1,7 +1,4 @@
-"""Shortens the preview of a call to what one card has room for. Pure.
-
-Such a card can be approved only after «Подробнее»: see `CardView.awaits_opening`.
-"""
+"""Shortens a call to what one card has room for; its reader must open the rest (`CardView.awaits_opening`). Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -15,7 +12,7 @@ _LONGEST_VALUES: Final = (2400, 1200, 600, 300, 150, 60)
 
 
 def fit_preview(preview: Preview, locale: Locale) -> tuple[Preview, int]:
-    """Also return how many lines had to be left out."""
+    """And how many lines were left out."""
     for longest in _LONGEST_VALUES:
         short = preview.model_copy(update=_cut_part(preview, longest, locale))
         short = short.model_copy(update={"items": [item.model_copy(update=_cut_part(item, longest, locale)) for item in preview.items]})
@@ -25,7 +22,7 @@ def fit_preview(preview: Preview, locale: Locale) -> tuple[Preview, int]:
 
 
 def _cut_part(part: PreviewPart, longest: int, locale: Locale) -> dict[str, Sequence[PreviewLine]]:
-    """The result is the argument `update` of pydantic's `model_copy`."""
+    """The argument `update` of pydantic's `model_copy`."""
     return {"lines": [_cut_line(line, longest, locale) for line in part.lines]}
 
 
@@ -38,7 +35,6 @@ def _cut_value(value: str, longest: int, locale: Locale) -> str:
 
 
 def _drop_lines(preview: Preview) -> tuple[Preview, int]:
-    """Also return how many lines were left out."""
     total = len(preview.lines) + sum(len(item.lines) for item in preview.items)
     room = CARD_ROOM - sum(item.model_copy(update={"lines": ()}).measure() for item in preview.items)
     count = 0

@@ -1,4 +1,4 @@
-"""Renders in words what a call does: the heading of its card, and the change of one field. Pure."""
+"""Renders in words what a call does, and the change of one field. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -10,9 +10,9 @@ from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
 from orchestrator.language.text import format_number, quote
 
 _NUMBER: Final = re.compile(r"№([0-9]+)", re.ASCII)
-"""Stands in place of a title that is not known; gets no quotes."""
+"""In place of a title that is not known."""
 MAX_KINDS: Final = 3
-"""Different acts that a heading names; of more it only says how many changes there are."""
+"""Of more acts only their number."""
 MAX_FIELDS: Final = 3
 
 
@@ -21,7 +21,6 @@ def is_number(title: str) -> bool:
 
 
 def format_change(line: PreviewLine, *, with_name: bool = False) -> str:
-    """ "old → new", or only the new value if there was none."""
     before, after = (", ".join(value.split("\n")) for value in (line.before, line.after))
     change = f"{before} → {after}" if before else after
     return f"{line.name}: {change}" if with_name else change
@@ -53,7 +52,7 @@ def render_batch_heading(items: Sequence[PreviewPart], tr: Translator) -> str:
 
 
 def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
-    """«Удалить 3 сделки», or «Отвязать контакт от сделки × 3» without a plural."""
+    """«Удалить 3 сделки»; «… × 3» without a plural."""
     item = members[0]
     records = {member.record for member in members}
     count = len(records) if item.verb == "update" and "" not in records else len(members)
@@ -67,7 +66,7 @@ def _name_group(members: Sequence[PreviewPart], tr: Translator) -> str:
 
 
 def _name_fields(changes: Sequence[PreviewPart]) -> str:
-    """ ": ответственный, сумма"; "" for more than `MAX_FIELDS`, or if not all are updates."""
+    """ "" for more than `MAX_FIELDS`, or if not all are updates."""
     names = list(dict.fromkeys(line.name for item in changes for line in item.lines))
     if not names or len(names) > MAX_FIELDS or any(item.verb != "update" for item in changes):
         return ""

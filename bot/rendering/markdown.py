@@ -1,6 +1,6 @@
 """Renders the Markdown of models as spans. Pure. Only listed addresses become links.
 
-Text that only looks like Markdown is kept: the star of "5*3", the numbers of a list, and "> 5" as a comparison.
+Text that only looks like Markdown is kept: "5*3", numbers of lists, "> 5".
 """
 
 import re
@@ -21,7 +21,7 @@ from orchestrator.language.links import find_addresses, normalize_address, strip
 from orchestrator.language.text import Locale
 
 _WIDEST: Final = 40
-"""Characters of a line on a phone in a fixed-width font; a wider table becomes a list."""
+"""On a phone; a wider table becomes a list."""
 _BULLETS: Final = {"-": "•", "*": "•", "+": "+"}
 """A plus sign may belong to a number, so it stays."""
 _INDENT: Final = "   "
@@ -32,12 +32,12 @@ _COMPARISON: Final = re.compile(r"[ \t]*(?:[\d=~≈>+.-]|[₽$€])")
 """What follows a ">" that means "more than"."""
 _AROUND_MASK: Final = frozenset("=/:?&-")
 _TOO_DEEP: Final = re.compile(r"^(?:[ \t]*(?:>|[-+*]|[0-9]{1,9}[.)])){40}|^[ \t]{80}", re.MULTILINE)
-"""The parser would leave out text that is nested so deep."""
+"""The parser would leave out such text."""
 _MAY_BE_MARKUP: Final = re.compile(
     r"[*_`\[\]<>~|\\&\x00\r\t]|^[^\S\n]|[^\S\n]$|^(?:[-+#=]|[0-9]{1,9}[.)])",
     re.MULTILINE,
 )
-"""Any markup needs one of these. Most sentences have none, and the parser is half of their cost."""
+"""All markup needs one of these; the parser is half of a sentence's cost."""
 _DEEPEST: Final = 100
 _MOST_BRACKETS: Final = 1000
 """Beyond this the parser takes seconds."""
@@ -49,7 +49,7 @@ _SCHEMES: Final = ("mailto:", "tel:")
 
 
 def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = None) -> Spans:
-    """Only addresses in `links` become links; None: every address with a slash, so unknown links must be removed before."""
+    """Without `links` every address with a slash is one: unknown ones must be removed before."""
     if links is None:
         links = [found.address for found in find_addresses(text) if "/" in found.address]
     writer = _Writer(locale=locale, links=frozenset(map(normalize_address, links)), lines=tuple(_LINE_END.split(text)))
@@ -62,7 +62,7 @@ def render_markdown(text: str, *, locale: Locale, links: Sequence[str] | None = 
 
 @lru_cache(maxsize=1)
 def _build_parser() -> MarkdownIt:
-    """CommonMark with tables and strikethrough, without the rules that would misread plain words."""
+    """Without rules that would misread plain words."""
     parser = MarkdownIt("commonmark", {"html": False, "maxNesting": _DEEPEST})
     parser.enable(["table", "strikethrough"]).disable(["code", "lheading", "reference", "html_block", "html_inline"])
     parser.normalizeLink = _keep_link  # type: ignore[method-assign]
@@ -73,18 +73,17 @@ def _build_parser() -> MarkdownIt:
 
 
 def _keep_link(url: str) -> str:
-    """The parser would encode it, and it is compared with the listed addresses."""
+    """The parser would encode it."""
     return url
 
 
 def _accept_link(url: str) -> bool:
-    """`_Writer` decides later."""
     del url
     return True
 
 
 def _take_plain_stars(state: StateInline, silent: bool) -> bool:  # noqa: FBT001 - the signature of a rule
-    """Stars are plain text in "5*3*2", in "a*b" and in a masked secret such as "key=***"."""
+    """In "5*3*2", "a*b" and a masked "key=***"."""
     if state.src[state.pos] != "*":
         return False
     end = state.pos + 1
@@ -102,7 +101,7 @@ def _take_plain_stars(state: StateInline, silent: bool) -> bool:  # noqa: FBT001
 
 
 def _take_quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - the signature of a rule
-    """ ">" is no quote where it means "more than", as in "> 5 млн"."""
+    """Not for "more than", as in "> 5 млн"."""
     place = state.bMarks[start] + state.tShift[start]
     if state.src[place : place + 1] == ">" and _COMPARISON.match(state.src, place + 1):
         return False
@@ -114,7 +113,7 @@ class _Tokens:
         self._tokens, self._at = tokens, 0
 
     def take_until(self, closing: str) -> "_Tokens":
-        """Take what stands before `closing` and skip it; nested blocks stay whole."""
+        """Nested blocks stay whole."""
         level, start = 0, self._at
         while self._at < len(self._tokens):
             token = self._tokens[self._at]
@@ -134,20 +133,16 @@ class _Tokens:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Writer:
-    """`links` are normalized."""
-
     locale: Locale
     links: AbstractSet[str]
     lines: tuple[str, ...]
-    """The lines of the source."""
     styles: tuple[Style, ...] = ()
 
     def render_plain(self, text: str) -> Spans:
-        """Not read as Markdown; listed addresses become links."""
         return self._render_words(text)
 
     def render_paragraphs(self) -> Spans:
-        """Several empty lines count as one, those at both ends as none."""
+        """Several empty lines count as one."""
         parts: list[Spans] = []
         is_parted = False
         for line in self.lines:
@@ -159,7 +154,7 @@ class _Writer:
         return build_spans(*parts)
 
     def render_blocks(self, tokens: _Tokens) -> Spans:
-        """An empty line separates blocks where the source has one."""
+        """Empty lines as in the source."""
         whole: list[Span] = []
         start = 0
         for token in tokens:
@@ -220,7 +215,7 @@ class _Writer:
         return join_blocks([self._render_row(cells[0], row) for row in rows[1:]], "\n")
 
     def _render_row(self, names: Sequence[str], row: Sequence[Spans]) -> Spans:
-        """For a table too wide for a phone: "• Ромашка — Сумма: 5, Стадия: Новая"."""
+        """ "• Ромашка — Сумма: 5, Стадия: Новая"."""
         first = tuple(replace(span, style="bold", more=()) if not span.styles else span for span in row[0])
         named_cells = zip(names[1:], row[1:], strict=True)
         rest = [build_spans(self._write(f"{name}: " if name else ""), cell) for name, cell in named_cells if cell]
@@ -256,7 +251,7 @@ class _Writer:
         return label if bare in words else build_spans(label, self._write(f" ({bare})" if words else bare))
 
     def _render_words(self, text: str) -> Spans:
-        """Other addresses than listed ones are replaced by a word."""
+        """Addresses that are not listed become a word."""
         parts: list[Spans] = []
         end = 0
         for match in find_addresses(text) if self.links else ():
@@ -273,7 +268,7 @@ class _Writer:
         return self if style in self.styles else replace(self, styles=(*self.styles, style))
 
     def _write(self, text: str, style: Style = "") -> Spans:
-        """With `style` (code) only "quote" is kept of the current styles."""
+        """With `style` only "quote" is kept of the current ones."""
         if not text:
             return ()
         if not style and not self.styles:

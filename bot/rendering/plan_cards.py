@@ -1,4 +1,4 @@
-"""Renders the card of a plan with several steps: values, state and outcome of each. Pure."""
+"""Renders the card of a plan: values, state and outcome of each step. Pure."""
 
 from collections.abc import Sequence
 
@@ -21,11 +21,11 @@ from orchestrator.language.text import format_number
 from state.model.card import Card
 
 _MARKS = {"approved": "⏳ ", "executed": "✅ ", "refused": "⚠️ ", "denied": "✖ ", "expired": "⌛ ", "unknown": "❓ ", "superseded": "✖ "}
-"""Before a step that no longer waits, by the status of its card."""
+"""By the status of its card."""
 _TOLD_AS_ONE = frozenset({"approved", "elsewhere"})
-"""The plan runs, or others decide about it: told as on the card of a single call."""
+"""Told as on the card of a single call."""
 _FATES, _LONGEST_FATE = 900, 200
-"""Characters for what came of all steps, and of one: one message must hold it all."""
+"""Characters for all outcomes, and for one: one message must hold them."""
 
 
 def render_plan_card(view: CardView, tr: Translator) -> Spans:
@@ -59,7 +59,7 @@ def render_plan_card(view: CardView, tr: Translator) -> Spans:
 
 
 def _list_undo_offers(view: CardView, tr: Translator, *, is_over: bool) -> tuple[str, list[str]]:
-    """One sentence for all if the plan is over and the same holds for each step that ran. A lead's copy has no undo buttons."""
+    """One for all steps of a finished plan. A lead's copy has no undo buttons."""
     offers = ["" if view.is_copy or card.status != "executed" else format_undo_offer(card, tr) for card in view.members]
     same = {offer for offer, card in zip(offers, view.members, strict=True) if card.status == "executed"}
     return (same.pop(), [""] * len(offers)) if is_over and len(same) == 1 else ("", offers)
@@ -79,7 +79,7 @@ def _render_step_details(number: int, card: Card, tr: Translator) -> Spans:
 
 
 def _is_told_as_one(view: CardView) -> bool:
-    """The plan runs, others decide about it, or all steps came to the same end."""
+    """It runs, others decide, or all steps ended the same."""
     ends = {(card.status, card.denied_by_name, card.reason) for card in view.members}
     return str(view.card.status) in _TOLD_AS_ONE or (len(ends) == 1 and view.card.status in {"denied", "expired"})
 
@@ -97,7 +97,7 @@ def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, und
 
 
 def _render_command(item: PreviewPart, tr: Translator) -> Spans:
-    """Without a number: those on this card are the steps'."""
+    """Numbers on this card are the steps'."""
     changes = "; ".join(format_change(line, with_name=True) for line in item.lines)
     return build_spans("• ", render_heading(item, item.method, tr), f" — {changes}" if changes else "")
 

@@ -1,4 +1,4 @@
-"""Renders the progress of a running turn: steps with ticks, then the answer so far. Pure."""
+"""Renders the progress of a running turn: steps, then the answer so far. Pure."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,13 +11,11 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.language.text import quote
 
 MAX_STEPS = 6
-"""Of earlier steps only the number is shown."""
+"""Earlier steps are counted."""
 _STATES = frozenset({"running", "done", "waiting", "refused", "unknown", "planned"})
 
 
 class Step(View):
-    """Parsed from a progress notice with the code "step"."""
-
     state: str = ""
     verb: str = ""
     entity: str = ""
@@ -37,7 +35,7 @@ def render_progress(steps: Sequence[Step], note: Notice | None, text: str, tr: T
 
 
 def render_step(step: Step, tr: Translator) -> Spans:
-    """Such as «✓ нашёл сделки» or «⏳ меняю сделку «Ромашка»»."""
+    """«✓ нашёл сделки», «⏳ меняю сделку «Ромашка»»."""
     words = _find_step_words(step, "done" if step.state == "done" else "doing", tr)
     line = tr.translate(f"step-{step.state if step.state in _STATES else 'running'}", words=words)
     title = disable_links(step.title)
@@ -48,7 +46,7 @@ def render_step(step: Step, tr: Translator) -> Spans:
 
 
 def _find_step_words(step: Step, tense: str, tr: Translator) -> str:
-    """`tense` is "done" or "doing"; a method with words of its own has one form for both."""
+    """`tense` is "done" or "doing"."""
     verb, entity = step.verb, step.entity
     if verb == "batch":
         return tr.translate(f"{tense}-batch")

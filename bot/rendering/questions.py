@@ -1,4 +1,4 @@
-"""Renders the questions of editing a card, and the list of a group's open cards. Pure. Foreign texts are never read as markup."""
+"""Renders the questions of editing a card, and a group's open cards. Pure."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
 from state.stored import JsonObject
 
 _CHOSEN: Final = frozenset({"flag", "stage", "category", "user", "choice"})
-"""Values chosen by name: their buttons need no list above them."""
+"""Their buttons say enough without a list."""
 _SHORT: Final = 30
 
 
@@ -46,7 +46,7 @@ def _render_waiting_card(card: CallLine, chat: str, tr: Translator) -> Spans:
 
 
 def build_message_link(session: str, ref: str) -> str:
-    """ "" for chats whose messages have no address. `ref` is "<number>" or "<number>@<chat>" if the group became a supergroup."""
+    """ "" for chats without addresses. `ref` is "<number>" or, in a former group, "<number>@<chat>"."""
     _, chat, *thread = session.split(":")
     number, _, place = ref.partition("@")
     chat = place or chat

@@ -1,4 +1,4 @@
-"""Renders the history of a record, and notices of changes that others made. Pure. Text from the CRM is never read as markup."""
+"""Renders a record's history, and changes that others made. Pure. Text from the CRM is never markup."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple
@@ -12,19 +12,16 @@ from state.stored import JsonObject
 
 BELL: Final = "🔔 "
 _LINES: Final = 8
-"""Fields of one change; of the others only the number is shown."""
+"""Of one change; others are counted."""
 _VALUE: Final = 120
 
 
 class HistoryButton(NamedTuple):
-    """Label, and the `words` (handler, then its arguments) that a click sends back."""
-
     text: str
     words: tuple[str, ...]
 
 
 def render_history(body: JsonObject, tr: Translator) -> Spans:
-    """The record's name, one page of its changes, and the page number."""
     history = HistoryBody.model_validate(body)
     blocks = [_render_head(history, tr), *(_render_entry(entry, tr) for entry in history.entries)]
     if not history.entries:
@@ -36,7 +33,7 @@ def render_history(body: JsonObject, tr: Translator) -> Spans:
 
 
 def build_history_buttons(body: JsonObject, tr: Translator) -> list[list[HistoryButton]]:
-    """Newer and older page; empty if there is only one."""
+    """Empty for a single page."""
     history, row = HistoryBody.model_validate(body), []
     if history.page > 0:
         row.append(HistoryButton(tr.translate("button-history-newer"), _build_page_words(history, history.page - 1)))
@@ -69,7 +66,7 @@ def _render_entry(entry: HistoryEntry, tr: Translator) -> Spans:
 
 
 def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
-    """One text, or none for a call that was neither decided nor successful."""
+    """Empty for a call neither decided nor successful."""
     if not entry.decided:
         return [tr.translate("history-free")] if entry.status == "succeeded" else []
     who = entry.decided_by or tr.translate("history-self")
@@ -78,7 +75,7 @@ def _render_decision(entry: HistoryEntry, tr: Translator) -> list[str]:
 
 
 def _render_deed(entry: HistoryEntry, tr: Translator) -> list[Spans]:
-    """Empty for an update whose changed fields are known: the history lists them instead."""
+    """Empty if the changed fields are listed."""
     if entry.verb == "update" and entry.lines:
         return []
     done = tr.describe_call(entry.method, entry.verb, entry.entity)
@@ -101,7 +98,6 @@ def _trim_value(value: str) -> str:
 
 
 def render_news(body: JsonObject, tr: Translator) -> Spans:
-    """One record with a line per change, or several with one line each."""
     news = NewsBody.model_validate(body)
     if len(news.items) == 1 and not news.more:
         item = news.items[0]
@@ -138,5 +134,5 @@ def _render_authors(item: NewsItem, tr: Translator) -> str:
 
 
 def _format_news_lines(item: NewsItem) -> list[str]:
-    """ "field: old → new", or "field: new" if the old value is unknown."""
+    """ "field: new" if the old value is unknown."""
     return [f"{line.name}: {line.before} → {line.after}" if line.before else f"{line.name}: {line.after}" for line in item.lines]

@@ -79,15 +79,15 @@ _PLAIN = frozenset(
 _LINES = MADE_CODES | {"made-more", "run-line", "schedule-line", "docs-line", "run-offer-line"}
 """Lines that stand together like a list."""
 _ENDING = "run-ended"
-"""The notice after it says why, and needs no warning sign of its own."""
+"""The next notice says why."""
 _OF_TOOL_AGENT = "ask-"
-"""Sentences of the tool agent, which stand as they are."""
+"""The tool agent's sentences stand as they are."""
 _SIGNS = ("⚠️", "⛔")
-"""A text that begins so has its warning sign already."""
+"""Such a text has its sign already."""
 
 
 def render_reply(reply: Reply, tr: Translator, *, first: int = MAX_ROWS) -> Spans:
-    """`first` rows of a list with more than `MAX_ROWS` are shown; empty if the reply says nothing."""
+    """Above `MAX_ROWS` only `first` rows. Empty if the reply says nothing."""
     blocks = [_render_part(part, reply, tr, first) for part in reply.parts]
     blocks.extend(
         build_spans(format_bold(tr.translate_notice(title)), "\n", render_table(table, tr, first=first, gap="\n"))
@@ -116,7 +116,7 @@ def render_passage(passage: Passage) -> Spans:
 
 
 def render_table(table: Table, tr: Translator, *, first: int = MAX_ROWS, gap: str = "\n\n") -> Spans:
-    """`first` rows of a list with more than `MAX_ROWS` are shown, then count and sum."""
+    """Above `MAX_ROWS` only `first` rows."""
     if not table.rows:
         return build_spans(tr.translate("list-empty"))
     count = len(table.rows) if len(table.rows) <= MAX_ROWS or table.is_grouped else first
@@ -151,7 +151,6 @@ def _render_notice(notice: Notice, reply: Reply, tr: Translator) -> Spans:
 
 
 def _render_reminder(notice: Notice, tr: Translator) -> Spans:
-    """What a run waits for."""
     questions, calls = notice.args["questions"], notice.args["calls"]
     texts = [tr.translate_notice(Notice.model_validate(one["notice"])) if one["notice"] else str(one["text"]) for one in questions]
     lines = [build_spans("• ", text) for text in texts]

@@ -1,25 +1,25 @@
-"""Text with styles and links, which each door (Telegram, HTTP, command line) converts into its own form. Pure."""
+"""Text with styles and links, which each door converts into its own form. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
 
 Style = Literal["", "bold", "italic", "code", "strike", "pre", "quote", "block"]
-"""A "quote", used for long values, is folded if the channel can do that, a "block" never is."""
+"""A "quote", used for long values, may be folded, a "block" never."""
 
 _CODE: Final = frozenset({"code", "pre"})
 
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of text with styles. If `url` is set, it is a link."""
+    """With `url` it is a link."""
 
     text: str
     style: Style = ""
     url: str = ""
     more: tuple[Style, ...] = ()
     is_foreign: bool = False
-    """Whether a model or a customer wrote it: nothing in it may be tapped except `url`."""
+    """A model or a customer wrote it: only `url` may be tapped."""
 
     @property
     def styles(self) -> tuple[Style, ...]:
@@ -27,7 +27,7 @@ class Span:
 
     @property
     def is_code(self) -> bool:
-        """Shown in a fixed-width font; nothing in it can be tapped, except to copy it."""
+        """Nothing can be tapped, except to copy it."""
         return self.style in _CODE or not _CODE.isdisjoint(self.more)
 
 
@@ -64,5 +64,5 @@ def join_blocks(blocks: Iterable[Spans], between: str) -> Spans:
 
 
 def to_plain_text(text: Spans) -> str:
-    """A link is followed by its address in parentheses, unless that ends with the link's text."""
+    """A link is followed by its address, unless that ends with the link's text."""
     return "".join(f"{span.text} ({span.url})" if span.url and not span.url.endswith(span.text) else span.text for span in text)

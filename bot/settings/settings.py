@@ -266,7 +266,6 @@ class Settings(BaseSettings):
 
     @property
     def database(self) -> SecretStr:
-        """DATABASE_URL, or SQLite in STATE_DIR."""
         if self.database_url is not None:
             return self.database_url
         return SecretStr(f"sqlite:///{self.state_dir / 'sdelka.db'}")

@@ -59,7 +59,7 @@ class DetailsClick:
 
 @dataclass(frozen=True, kw_only=True)
 class StopClick:
-    """As the command /stop."""
+    """Does the same as the command /stop."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -36,7 +36,7 @@ _LIMIT = 64
 
 
 class ChatPeople:
-    """A group has Russian."""
+    """The language of a group is Russian."""
 
     def __init__(self, access: Access) -> None:
         self.access = access
@@ -64,8 +64,6 @@ class ChatPeople:
 
 @dataclass(frozen=True, kw_only=True)
 class _Claim:
-    """When, and for which update."""
-
     at: datetime
     source: str
 

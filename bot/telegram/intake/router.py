@@ -65,7 +65,7 @@ def parse_update(
 
 
 def format_session(message: Message) -> str:
-    """As "tg:<chat>[:<topic>]"."""
+    """Format "tg:<chat>[:<topic>]"."""
     thread = f":{message.message_thread_id}" if message.is_topic_message and message.message_thread_id else ""
     return f"tg:{message.chat.id}{thread}"
 

@@ -56,7 +56,6 @@ def is_no(text: str) -> bool:
 
 
 def is_refusal(text: str) -> bool:
-    """Any words may follow."""
     return _AGAINST.match(text.strip()) is not None
 
 
@@ -106,7 +105,7 @@ def _answers_value_question(message: Message) -> bool:
 
 
 def _find_meant_card(message: Message, cards: tuple[OpenCard, ...]) -> OpenCard | None:
-    """None if unclear."""
+    """None if it is unclear which card is meant."""
     if message.external_reply is not None or message.reply_to_story is not None:
         return None  # it answers a message in another chat
     if message.reply_to_message is not None:

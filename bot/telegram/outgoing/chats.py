@@ -69,7 +69,7 @@ class Chats:
         return self._closed.get(self.find_current_id(chat), "")
 
     def record_sent(self, chat: int, message_id: int) -> None:
-        """In this process only."""
+        """Kept in this process only."""
         self._last[self.find_origin_id(chat)] = message_id
 
     def find_last_message(self, chat: int) -> int:

@@ -222,7 +222,7 @@ class Delivery:
             await self.progress.tell(session, report)
 
     def _start_beside(self, method: TelegramMethod[T], chat: int, rank: Rank) -> None:
-        """Dropped if `MAX_SIDE_CALLS` are running."""
+        """The call is dropped if `MAX_SIDE_CALLS` are running."""
         if len(self._side_calls) < MAX_SIDE_CALLS:
             task = asyncio.ensure_future(_run_silently(self._for_anyone.send(method, chat, rank)))
             self._side_calls.add(task)

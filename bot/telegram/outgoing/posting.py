@@ -238,7 +238,6 @@ def _find_editable(ref: str, chat: int, place: int) -> int:
 
 
 def _hash_content(piece: Piece, markup: Markup | None) -> str:
-    """Compared within this process only."""
     entities = [[entity.type, entity.offset, entity.length, entity.url] for entity in piece[1]]
     return hash_text(dumps([piece[0], entities, markup.model_dump_json(exclude_none=True) if markup else ""]))
 

@@ -13,7 +13,6 @@ from orchestrator.gate.preview.old_texts import may_keep
 from state.model.card import Card
 
 Button = tuple[str, ButtonClick]
-"""Label and click."""
 PER_LINE: Final = 2
 """Step buttons with words, side by side."""
 MOST_IN_WORDS: Final = 4
