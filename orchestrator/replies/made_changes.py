@@ -40,7 +40,6 @@ _YOU: Final = _WORDS.read_titles("you")
 _WAS_ADDED: Final = _WORDS.read_titles("was_added")
 _WAS_REMOVED: Final = _WORDS.read_titles("was_removed")
 _PLACES: Final = frozenset({"deal", "lead", "contact", "company", "task"})
-"""Others are called "record"."""
 _PERSON_NAME: Final = frozenset({"NAME", "LAST_NAME"})
 
 

@@ -34,7 +34,6 @@ MAX_NAMED = 10
 """Further changes are only counted."""
 
 Name = JsonObject
-"""Arguments of the notice `call-named`."""
 ChangeFate = tuple[Literal["made", "not_made", "unknown", "told"], Notice | None]
 """"told": by the card or by recovery."""
 REPORTED: ChangeFate = ("told", None)

@@ -19,7 +19,7 @@ from state.journal.store import InboxRow
 log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-"""More attempts have crashed the process each time."""
+"""An input that comes up again has crashed the process each time."""
 
 
 def build_asker(row: InboxRow) -> Asker:
@@ -34,7 +34,7 @@ def build_own_asker() -> Asker:
 
 
 async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
-    """An unknown kind is set aside for good."""
+    """An input of unknown kind is set aside for good."""
     match row.kind:
         case "message":
             message = await merge_inputs.merge_fragments(read_input(row), session, tools.store)
@@ -89,7 +89,7 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
 
 
 def _is_told(row: InboxRow, session: Session, tools: Tools) -> bool:
-    """In the chat of a run for what was said to it."""
+    """For what was said to a run, in the chat of the run."""
     if is_run(session.key):
         return session.state.run is not None and row.actor_key not in {"", SYSTEM["key"]} and row.kind not in tools.features.given_up_inputs
     return Address.parse(session.key).channel in TALK_CHANNELS and _find_given_up_timer(row, tools) is None

@@ -52,7 +52,6 @@ class Meter(Protocol):
 
 
 MOST_RUNS: Final = 10_000
-"""Whose engine is remembered."""
 
 
 class CommitCounter:

@@ -1,4 +1,4 @@
-"""Restores a session after a crash: unknown outcomes and approved calls."""
+"""Restores a session after a crash: looks up unknown outcomes, and resumes approved calls."""
 
 import logging
 from collections.abc import Callable
@@ -23,7 +23,7 @@ RECHECK = TIMER
 
 
 async def recover(session: Session, tools: Tools) -> None:
-    """Before any input. A write that may have been sent is never sent again."""
+    """Called before any input is handled. A write that may have been sent is never sent again."""
     for recovered_effect in await tools.gate.recover(session, announce=_build_announcer(session, tools)):
         await _tell_unclear(recovered_effect, session, tools)
     for row in await session.list_effects("approved"):
@@ -36,7 +36,7 @@ async def recover(session: Session, tools: Tools) -> None:
 
 
 async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools) -> Timer | None:
-    """A timer if the portal may still work on the call."""
+    """Return a timer for a later look if the portal may still work on the call."""
     row = await session.find_effect(effect_id)
     if row is not None and row.status == "unknown" and (left := calculate_wait(row, session)):
         await reset_wait(row, session)
@@ -46,7 +46,7 @@ async def reconcile_when_settled(effect_id: str, session: Session, tools: Tools)
 
 
 async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
-    """Nothing if the outcome is known."""
+    """Does nothing if the outcome is known."""
     row = await session.find_effect(effect_id)
     if row is None or row.status != "unknown":
         return
@@ -55,13 +55,13 @@ async def reconcile_now(effect_id: str, session: Session, tools: Tools) -> None:
 
 
 async def _tell_unclear(recovered_effect: RecoveredEffect, session: Session, tools: Tools) -> None:
-    """Other results were told with their commit."""
+    """Other results were told by the commit that stored them."""
     if recovered_effect.reconciled.verdict == "unclear":
         await session.commit(actor="system", outbox=_build_announcer(session, tools)(recovered_effect))
 
 
 def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffect], list[OutboxRow]]:
-    """A sentence and the cards concerned."""
+    """The messages are a sentence and the cards concerned."""
 
     def rows(effect: RecoveredEffect) -> list[OutboxRow]:
         stored, seen, now = effect.row.call, effect.reconciled, session.now
@@ -83,7 +83,7 @@ def _build_announcer(session: Session, tools: Tools) -> Callable[[RecoveredEffec
 
 
 def _find_undo_offer(effect: RecoveredEffect, now: datetime, tools: Tools) -> tuple[str, ...]:
-    """Only for calls without a card."""
+    """Only for calls without a card: else the button is on the card."""
     deps, done = tools.gate.deps, replace(effect.row, status="succeeded", updated_at=now)
     offered = effect.reconciled.verdict == "done" and undo_policy.is_undo_offered(
         done, now=now, policy=deps.policy, catalogue=deps.catalogue
@@ -101,5 +101,5 @@ def _build_verdict_notice(recovered_effect: RecoveredEffect) -> Notice:
 
 
 def _is_partly_known(seen: Reconciled) -> bool:
-    """Of some commands."""
+    """Whether the outcome of only some commands is known."""
     return seen.verdict == "unclear" and any(report.status != "unknown" for report in seen.commands)

@@ -1,6 +1,6 @@
 """Stores inputs and handles those of each session in order; decisions and /stop have a lane of their own.
 
-A task, the drain, handles one lane of a session under its lease.
+A task, the drain, handles the rows of one lane of a session, under the session's lease.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ IDLE = timedelta(minutes=10)
 
 LaneKey = tuple[str, Lane]
 TellTrouble = Callable[[str, Notice], Awaitable[None]]
-"""When not even the outbox can be written."""
+"""Tells the person directly when not even the outbox can be written."""
 
 
 def _hide_secrets(row: InboxRow) -> InboxRow:
@@ -47,13 +47,13 @@ def _hide_secrets(row: InboxRow) -> InboxRow:
 
 
 class _ClaimedRow(NamedTuple):
-    """The next drain of its lane handles it first."""
+    """Reserved when it was received; the next drain of its lane handles it first."""
 
     row: InboxRow
     session: Session
-    """If another is open by then, the row may be handled."""
+    """If another session is open by then, somebody else may have handled the row."""
     alone: bool
-    """Nothing else waits in the lane."""
+    """Whether nothing else waits in the lane."""
 
 
 class Orchestrator:
@@ -72,17 +72,17 @@ class Orchestrator:
         self._begun = 0
         self._holding: dict[LaneKey, asyncio.Task[None]] = {}
         self._claiming: set[LaneKey] = set()
-        """No drain may start on them."""
+        """Lanes whose oldest row is being claimed: no drain may start on them."""
         self._claimed: dict[LaneKey, _ClaimedRow] = {}
         self._passed_over: set[LaneKey] = set()
         self._behind_question: set[str] = set()
-        """A question of a run waits to be noted there."""
+        """Sessions in which a question of a run waits to be noted."""
         self._in_hand: set[str] = set()
         self._troubled: set[str] = set()
         self._excused: dict[str, int] = {}
-        """Failures of the store do not count towards the limit."""
+        """Failed attempts because of the store, which do not count towards the limit."""
         self._left: dict[str, Session] = {}
-        """Their leases are released at the end."""
+        """Sessions dropped after an error; their leases are released at the end."""
         self._group: asyncio.TaskGroup | None = None
         """None while no drain may be started."""
         self._ending = False
@@ -90,16 +90,19 @@ class Orchestrator:
         """Other keys are left to other processes."""
         self.listeners: list[Callable[[], None]] = []
         self.polled_at: float | None = None
-        """Seconds of `read_boottime`; if it is old, the loop hangs."""
+        """On the clock of `read_boottime`. If it is old, the loop hangs."""
 
     async def start_feature(self, kind: str) -> str:
-        """Return the session's key. Raises StoreError, and KeyError."""
+        """Store its first input, and return the session's key. Raises StoreError, and KeyError for an unknown kind."""
         row = self.tools.features.starts[kind](self._clock.now())
         await self.receive([row])
         return row.session
 
     async def receive(self, rows: Sequence[InboxRow]) -> list[bool]:
-        """Return for each whether it is new. Secrets of this installation are hidden before (S004-A12). Raises StoreError."""
+        """Store the inputs and start to handle them; return for each whether it is new. Raises StoreError.
+
+        Secrets of this installation are hidden before (S004-A12).
+        """
         rows = [_hide_secrets(row) for row in rows]
         lanes = {(row.session, row.lane) for row in rows}
         free = {lane: self._sessions[lane[0]] for lane in lanes if self._is_free(lane)}
@@ -129,7 +132,7 @@ class Orchestrator:
         )
 
     async def run(self) -> None:
-        """Then running calls finish."""
+        """Until cancelled; then running calls finish and leases are released."""
         self.tools.store.listeners.append(self._wake.set)
         self.tools.store.watchers.append(self._observe_commit)
         try:
@@ -148,7 +151,7 @@ class Orchestrator:
             await self._close()
 
     def _observe_commit(self, commit: Commit) -> None:
-        """Whoever handles an input may cause others."""
+        """Start to handle the inputs that a commit here has stored."""
         new = [row for step in (*commit.earlier, commit) for row in step.inbox_new if row.id not in self._in_hand]
         if not new:
             return
@@ -226,7 +229,7 @@ class Orchestrator:
         return not self._lanes
 
     def _start_passed_over(self, lanes: Iterable[LaneKey]) -> None:
-        """The old drain may have looked for the last time before."""
+        """Lanes that were busy: their drain may have looked for the last time before the row came."""
         if not self._passed_over:
             return
         late = self._passed_over.intersection(lanes)
@@ -270,7 +273,7 @@ class Orchestrator:
                 await self._return_row(unbegun.row)
 
     async def _is_question_waiting(self, key: str) -> bool:
-        """The person's words would be taken for a new request."""
+        """What the person writes would be taken for a new request instead of the answer."""
         express: LaneKey = (key, "express")
         if express not in self._lanes and key not in self._troubled:
             return False
@@ -283,7 +286,7 @@ class Orchestrator:
         return True
 
     async def _take_next(self, session: Session, lane: Lane) -> tuple[InboxRow | None, bool]:
-        """Also whether surely no other row waits."""
+        """The claimed row, else the oldest, and whether surely no other waits."""
         claimed = self._claimed.pop((session.key, lane), None)
         if claimed is not None and claimed.session is session:
             return claimed.row, claimed.alone
@@ -292,7 +295,7 @@ class Orchestrator:
         return await self.tools.store.take_inbox(session.key, lane), False
 
     async def _tell_trouble(self, key: str) -> None:
-        """Not at each retry."""
+        """Once, and not at each retry."""
         if key not in self._troubled:
             self._troubled.add(key)
             await self._trouble(key, Notice(code="store-trouble"))
@@ -378,7 +381,7 @@ class Orchestrator:
             await asyncio.sleep(every)
 
     async def _renew(self) -> None:
-        """And close idle sessions."""
+        """Renew the leases in use and close idle sessions."""
         while True:
             await asyncio.sleep(LEASE.total_seconds() / 3)
             for key, session in list(self._sessions.items()):

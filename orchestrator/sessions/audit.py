@@ -27,7 +27,7 @@ from state.trace import get_trace_id
 log = logging.getLogger(__name__)
 
 SCHEMA = 2
-"""Of docs/audit-record.schema.json."""
+"""The version of docs/audit-record.schema.json."""
 ENCODED_TOGETHER = 100
 """After so many records of one run the event loop gets its turn."""
 PAUSE_SECONDS = 0.05
@@ -36,7 +36,7 @@ MANY_WAITING = 1_000
 MOST_WAITING = 20_000
 """How many records may wait in memory for a disk that stands still; later ones are left to the journal."""
 KEPT_ENTRIES = 5
-"""The journal holds them in full."""
+"""Confirmations and calls in a record; the journal holds all."""
 KEPT_CARDS = 1000
 CONFIRMATION_KEYS = ("confirmation_id", "effect_id", "method", "params", "status", "requested_by", "requested_by_name", "fingerprint")
 _UNTOLD = frozenset({"preview", "before", "provenance", "covers", "reasons", "nonce"})
@@ -50,7 +50,7 @@ class PlayedNode:
     what: str
     """"model", "effect", "memo", "say", "input", "sleep" or "child"."""
     call: JsonObject | None = None
-    """With its result."""
+    """The proposed call with its result."""
     model: str = ""
     tokens: Mapping[str, int] = field(default_factory=dict)
     seconds: float = 0.0
@@ -72,7 +72,7 @@ class Audit:
     async def record_iteration(  # noqa: PLR0913 - each is a field of the record
         self, entry: Iteration, *, actor: Actor, session: str, turn_id: str, text: str, mode: Mode, state: AgentState, home: str = ""
     ) -> None:
-        """`state` is what the model sees. A run is shown in `home`."""
+        """`state` is what the model sees. For a run, `home` is the conversation that shows it."""
         self._write(
             find_log_user(actor.key, home or session),
             {
@@ -98,7 +98,7 @@ class Audit:
     async def record_nodes(
         self, nodes: Sequence[PlayedNode], *, actor: Actor, run: str, definition: str, engine: str, mode: Mode, home: str = ""
     ) -> None:
-        """`run` is its session key; it is shown in `home`."""
+        """`run` is its session key, `home` the conversation that shows it."""
         user = find_log_user(actor.key, home)
         for number, node in enumerate(nodes, start=1):
             record = build_node_record(node, actor=actor, run=run, definition=definition, engine=engine, mode=mode)
@@ -109,7 +109,7 @@ class Audit:
     async def record_decision(
         self, *, actor: Actor, session: str, entry: Card, via: str, outcome: Outcome | None, notice: str, home: str = ""
     ) -> None:
-        """`outcome` is None if the call did not run; `notice` is a code."""
+        """`outcome` is None if the call did not run; `notice` is a message code."""
         self._write(
             find_log_user(actor.key, home or session),
             {

@@ -48,7 +48,7 @@ def _is_card_open(confirmation_id: str, session: Session) -> bool:
 
 
 def build_request_row(row: InboxRow) -> InboxRow:
-    """For a reply that is no value."""
+    """For a reply that is no value of a card's field."""
     field_value = FieldValue.model_validate(row.body)
     text = TextMessage(
         text=field_value.text, quoted=field_value.quoted, origin=field_value.origin, message_id=field_value.message_id, at=field_value.at
@@ -65,7 +65,7 @@ def build_dropped_event(row: InboxRow, session: Session) -> RequestDropped | Non
 
 
 def is_cancelled(row: InboxRow, session: Session) -> bool:
-    """By a /stop, also of its running turn."""
+    """By a /stop after it arrived, or of its running turn."""
     turn = session.state.turn
     if turn is not None and turn.turn_id in {row.id, row.body.get("turn_id")} and turn.stopped:
         return True
@@ -87,7 +87,7 @@ def build_cross_session_row(kind: str, row: InboxRow, home: str, body: JsonObjec
 
 
 def _restate(row: InboxRow, new_input: Input) -> InboxRow:
-    """The id is always the same."""
+    """The new id is always the same, so a crash makes no second row."""
     return new_input.to_row(
         row.session,
         source=f"{row.source}:{new_input.KIND}",

@@ -1,4 +1,4 @@
-"""Events of turns of this process: a turn that goes on need not read them. Under the lease they are the journal."""
+"""Keeps events of turns of this process, so that a turn that goes on need not read them from the journal."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -7,7 +7,7 @@ from state.journal.store import StoredEvent
 
 MOST_TURNS: Final = 4
 MOST_EVENTS: Final = 100
-"""More are read from the journal."""
+"""Longer turns are read from the journal."""
 
 
 class KeptTurns:
@@ -34,5 +34,5 @@ class KeptTurns:
         return tuple(self._turns.get(turn_id, ()))
 
     def forget_all(self) -> None:
-        """They may differ from the journal."""
+        """Called when what is known may differ from the journal."""
         self._turns.clear()

@@ -22,7 +22,7 @@ from state.journal.store import InboxRow
 CUT = 4000
 """Messengers cut a paste at about 4,096 UTF-16 units."""
 CUT_PAUSE = 1.5
-"""Seconds."""
+"""Seconds to wait for the next part."""
 FORWARD_PAUSE = 0.3
 """Seconds; the comment comes just before the forward."""
 MAX_PASTE = 20_000
@@ -103,7 +103,6 @@ def _may_be_comment(piece: _Piece) -> bool:
 
 
 async def _wait_for_fragments(first: _Piece, store: AsyncStore) -> list[_Piece]:
-    """Wait while more are likely."""
     pieces = await _read_fragments(first, store)
     while pause := _find_pause(pieces):
         await asyncio.sleep(pause)

@@ -28,7 +28,7 @@ class Reservation:
         """The call failed without any answer."""
 
     def abandon(self) -> None:
-        """Its cost is not known."""
+        """For a cancelled call, whose cost is not known."""
 
 
 class ModelBudget(Protocol):

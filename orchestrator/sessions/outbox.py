@@ -31,7 +31,7 @@ def _is_opened_in(session: str, entry: Card) -> bool:
 
 
 def build_details_row(session: str, entry: Card, now: datetime, *, members: Sequence[Card] = ()) -> OutboxRow:
-    """`members` are of a plan's card."""
+    """`members` are the cards of a plan's steps."""
     body, *steps = (card.to_stored_without("params", "before", "provenance", "covers", "nonce") for card in (entry, *members))
     return build_row(session, "details", body | {"members": steps} if steps else body, now, "")
 
@@ -41,7 +41,7 @@ def build_code_row(session: str, text: str, now: datetime) -> OutboxRow:
 
 
 def build_news_row(session: str, body: Mapping[str, Any], now: datetime) -> OutboxRow:
-    """Of others' changes. `quiet` in `body` makes no sound."""
+    """A change that the person did not make. `quiet` in `body` makes no sound."""
     return build_row(session, "news", body, now, "")
 
 
@@ -55,7 +55,7 @@ def build_sent_file_row(session: str, file: SentFile, now: datetime, *, key: str
 
 
 def build_toast_row(session: str, callback_id: str, notice: Notice, now: datetime) -> OutboxRow:
-    """The answer to a click, delivered apart."""
+    """The answer to a click, delivered apart from other messages."""
     return build_row(f"{session}:toast", "toast", {"callback_id": callback_id, "notice": notice.model_dump(mode="json")}, now, "")
 
 
@@ -67,7 +67,7 @@ def build_row(session: str, kind: str, body: Mapping[str, Any], now: datetime, k
 
 
 def split_pulled_rows(rows: Sequence[OutboxRow], session: str, cause: str) -> tuple[list[AnswerGiven], Sequence[OutboxRow]]:
-    """(journal events for clients that fetch, rows to deliver)."""
+    """Return (journal events for clients that fetch answers, rows to deliver)."""
     if not Address.parse(session).is_pulled:
         return [], rows
     own = {session, f"{session}:toast"}

@@ -31,7 +31,6 @@ class PaidModels:
     session: Session
     actor: Actor
     owner: str
-    """Of a turn its person."""
     node: str
     """Nothing of the turn or run has this name."""
     kind: Literal["memo", "model"]

@@ -30,28 +30,28 @@ from state.model.card import OPEN_STATUSES, Card
 from state.model.session_state import PausedTurn, Question, SessionState
 
 _DECIDED: Final = frozenset({"succeeded", "refused", "denied"})
-"""By a person, with a known outcome."""
+"""A person has decided, and the outcome is known."""
 _CLOSED: Final = frozenset({"expired", "superseded"})
-"""Nobody has decided."""
+"""The card waits no more, and nobody has decided."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToldPart:
-    """Before a turn waited."""
+    """What a turn had done and told before it waited."""
 
     iterations: int = 0
     answers: int = -1
-    """Number of the last answer; 0 for another turn's, -1 for none."""
+    """Number of the model's last answer; 0 for another turn's, -1 for none."""
     slots: frozenset[str] = frozenset()
-    """Refused, run, put on a card, or unclear."""
+    """Steps that were refused, run, put on a card, or unclear."""
     joined: Mapping[str, str] = field(default_factory=dict)
-    """To the step of a card that was open before."""
+    """Step → the step of the card that was open before."""
     provenance: Provenance | None = None
     """None if not stored or erased."""
 
 
 def build_go_on_rows(step: Commit, key: str, state: SessionState) -> list[InboxRow]:
-    """Not of a turn stopped while it waited. `state` is before the step."""
+    """For turns whose last card `step` settles, unless they were stopped. `state` is that before the step."""
     ended = {event.turn_id: _build_paused(event) for event in step.events if type(event) is TurnFinished and event.goes_on}
     if not ended and not (state.paused and any(change.status in _DECIDED for change in step.effects)):
         return []
@@ -70,7 +70,7 @@ def list_paused_turns(state: SessionState, asker: str) -> list[str]:
 
 
 def list_denied(turn_id: str, joined: Collection[str], state: SessionState) -> frozenset[str]:
-    """Essences that the turn may not propose again. `joined` are steps of other turns."""
+    """Essences of calls that the turn may not propose again. `joined` are steps of other turns."""
     places = find_origin_slots(state.cards)
     denied = {places[card.confirmation_id] for card in state.cards.values() if card.status == "denied" and card.via != "model"}
     own = {place for place in denied if place in joined or place.startswith(f"{turn_id}/")}
@@ -85,7 +85,7 @@ def _build_paused(turn_finished: TurnFinished) -> PausedTurn:
 def _find_last_card(
     turn: str, paused: PausedTurn, step: Commit, state: SessionState, origins: Mapping[str, str], *, is_ending: bool
 ) -> Card | None:
-    """None unless a person decided it and this step settles it. `origins` are the cards' steps."""
+    """None unless a person has decided it and this step settles it. `origins` are the cards' steps."""
     settled = {change.effect_id for change in step.effects if change.status in _DECIDED or change.status in _CLOSED}
     withdrawn = {event.effect_id for event in step.events if isinstance(event, ConfirmationDenied) and event.via == "model"}
     decided = {change.effect_id for change in step.effects if change.status in _DECIDED} - withdrawn
@@ -183,7 +183,7 @@ def is_begin_of(event: StoredEvent, turn_id: str) -> bool:
 
 
 def is_event_of(event: StoredEvent, turn_id: str) -> bool:
-    """Or is a value of `memo`."""
+    """Whether it has the turn's id, or is a value of `memo`."""
     return event.data.get("turn_id") == turn_id or is_node_of(event.data.get("node", ""), turn_id)
 
 
@@ -192,7 +192,7 @@ def is_node_of(node: str, turn_id: str) -> bool:
 
 
 def _build_turn_input(received: MessageReceived, later: Sequence[StoredEvent]) -> TurnInput | None:
-    """None without the answered question."""
+    """None if the answered question is not in `later`."""
     if not received.answers:
         return TurnInput(
             turn_id=received.turn_id, text=received.text, quoted=received.quoted, cited=received.cited, ref=received.ref, is_resumed=True

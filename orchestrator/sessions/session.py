@@ -48,10 +48,10 @@ log = logging.getLogger(__name__)
 
 LEASE = timedelta(seconds=60)
 BUFFER_SECONDS = 0.05
-"""Then a buffered step is stored by itself."""
+"""Seconds after which a buffered step is stored without a commit."""
 MAX_BUFFERED = 200
 CARD_MAY_WAIT = timedelta(days=7)
-"""A card may wait, and its index entry dates from the request."""
+"""How long a card may wait: its index entry dates from the request."""
 MAX_CALLS = 200
 _NOT_OVER = frozenset({"requested", "approved", "started"})
 
@@ -65,10 +65,9 @@ class _CommitHead(TypedDict):
 
 
 class Session:
-    """Created by `open_session`; the gate's `Ledger`."""
+    """Created by `open_session`. Implements `Ledger`, by which the gate reads and writes the journal."""
 
     def __init__(self, store: AsyncStore, clock: Clock, lease: Lease, state: SessionState, seq: int) -> None:
-        """Use `open_session` instead."""
         self.key = lease.session
         self.stream = to_stream(lease.session)
         self._store = store
@@ -78,32 +77,32 @@ class Session:
         self._seq = seq
         self._snapshot_seq = seq
         self._stored = seq
-        """A commit that was stored in spite of an error makes the next one fail by this."""
+        """The last event known to this process. If a commit was stored in spite of an error, the next one is refused because of it."""
         self.kept_turns = KeptTurns()
         self._order = asyncio.Lock()
         self._buffered: list[Commit] = []
         self._effects: dict[str, EffectRow | None] = {}
-        """Read or buffered since the last commit."""
+        """Rows read or buffered since the last commit; None for ids without a row."""
         self._own_effects: dict[str, EffectRow] = {}
-        """Unfinished effects that this session stored; see `_keep_own_effects`."""
+        """Rows of unfinished effects that this session stored; see `_keep_own_effects`."""
         self._unreported_conflict: EffectConflict | None = None
-        """Of a buffered step that was stored without a caller."""
+        """The conflict of a buffered step that the timer stored, when no caller could get it."""
         self._store_timer: asyncio.TimerHandle | None = None
         self._storing: set[asyncio.Task[None]] = set()
         self.used_at = clock.now()
         self.settling = asyncio.Lock()
-        """Only one answer to a question of a run is stored."""
+        """Held while an answer to a question of a run is stored, so that only one is."""
         self.describe_card: DescribeCard = keep_card
-        """Such as until when the call can be undone."""
+        """Completes a shown card, for example with the time until which its call can be undone."""
         self.watchers: list[Callable[[Sequence[EffectChange]], None]] = []
-        """Called when a commit is stored, before anything external."""
+        """Called with each stored commit, before anything external follows from it."""
 
     @property
     def now(self) -> datetime:
         return self._clock.now()
 
     def mark(self) -> str:
-        """Stays correct when the system clock is changed."""
+        """The present moment for `measure_since`; correct even if the system clock is changed."""
         return self._clock.mark()
 
     def measure_since(self, mark: str) -> timedelta | None:
@@ -112,7 +111,7 @@ class Session:
 
     @property
     def state(self) -> SessionState:
-        """After everything committed or buffered."""
+        """The state after everything committed or buffered."""
         return self._state
 
     @property
@@ -133,8 +132,8 @@ class Session:
     ) -> None:
         """Store the events and all buffered steps in one transaction.
 
-        `complete` may add what depends on the state. Raises EffectConflict, StaleEpoch, StoreUnwritable or RunOver: then nothing of this
-        call is stored, and of the buffered steps only those without a conflict.
+        `complete` may add to the step what depends on the state. Raises EffectConflict, StaleEpoch, StoreUnwritable or RunOver: then
+        nothing of this call is stored, and of the buffered steps only those without a conflict after an EffectConflict.
         """
         commit = Commit(
             **self._build_head(actor),
@@ -160,9 +159,9 @@ class Session:
         timers: Sequence[Timer] = (),
         blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Apply now, store with the next commit or after `BUFFER_SECONDS`.
+        """Apply the events now, and store them with the next commit or after `BUFFER_SECONDS`.
 
-        A crash may lose it: `flush` before anything external. EffectConflict and RunOver apply nothing.
+        A crash may lose them, so `flush` before anything external follows. On EffectConflict or RunOver nothing is applied.
         """
         commit = Commit(**self._build_head(actor), events=events, effects=effects, outbox=outbox, timers=timers, blobs=blobs)
         if effects or self._order.locked():
@@ -181,22 +180,22 @@ class Session:
 
     @property
     def is_full(self) -> bool:
-        """Flush before more is added."""
+        """Whether to flush before more is added."""
         return len(self._buffered) >= MAX_BUFFERED
 
     async def catch_up(self) -> None:
-        """Wait for a commit whose inputs may be in the database already."""
+        """Wait until the events of a commit under way are in the state: its inputs can be seen in the database before."""
         if self._order.locked():
             async with self._order:
                 pass
 
     async def flush(self) -> None:
-        """Raises EffectConflict, StaleEpoch or StoreUnwritable."""
+        """Store what is buffered. Raises EffectConflict, StaleEpoch or StoreUnwritable."""
         if self._buffered or self._unreported_conflict is not None:
             await self._store_waiting()
 
     async def flush_plan(self) -> None:
-        """Results of reads may wait: they can be repeated."""
+        """As `flush`, unless only results of reads are buffered, which can be repeated."""
         if self._unreported_conflict is not None or not all(is_reads_only(step) for step in self._buffered):
             await self._store_waiting()
 
@@ -206,7 +205,7 @@ class Session:
         return {"stream": self.stream, "epoch": self._lease.epoch, "actor": actor, "now": self._clock.now(), "key_owner": owner}
 
     async def _check_effects(self, step: Commit) -> None:
-        """Raises EffectConflict for an unexpected status."""
+        """Raises EffectConflict if an effect has another status than expected."""
         changed: dict[str, EffectRow | None] = {}
         for change in step.effects:
             row = changed.get(change.effect_id) or await self.find_effect(change.effect_id)
@@ -216,7 +215,7 @@ class Session:
         self._effects |= changed
 
     async def _store_and_fold(self, step: Commit) -> None:
-        """Both or neither, even if cancelled."""
+        """Both or neither, even if the caller is cancelled."""
 
         def fold() -> None:
             self._buffered = []
@@ -239,7 +238,7 @@ class Session:
                     await run_to_end(self._store_one_by_one())
 
     async def _store_one_by_one(self) -> None:
-        """Steps with a conflict are dropped and raised as EffectConflict; the state is loaded again."""
+        """After a conflict: steps that have one are dropped, the state is loaded again, and EffectConflict is raised."""
         conflict: EffectConflict | None = None
         while self._buffered:
             try:
@@ -255,7 +254,7 @@ class Session:
             raise conflict
 
     async def _store_steps(self, steps: Sequence[Commit], snapshot: Snapshot | None, then: Callable[[], None]) -> None:
-        """And call `then`, even if cancelled."""
+        """In one transaction, then call `then`; both even if the caller is cancelled."""
         if self._store_timer is not None:  # even if this fails: nothing may be stored behind a caller who then discards the session
             self._store_timer.cancel()
             self._store_timer = None
@@ -277,7 +276,7 @@ class Session:
         await self._store.commit_then(steps[-1]._replace(earlier=steps[:-1], snapshot=snapshot, after=self._stored), stored)
 
     def _keep_own_effects(self, steps: Sequence[Commit]) -> None:
-        """Nobody else changes them while the lease is held."""
+        """Safe, because nobody else changes these rows while the lease is held."""
         rows = {change.effect_id: self._effects.get(change.effect_id) for step in steps[:-1] for change in step.effects}
         last = steps[-1]
         rows |= {effect.effect_id: effect.apply_to(self._effects.get(effect.effect_id), last.stream, last.now) for effect in last.effects}
@@ -294,7 +293,7 @@ class Session:
         self._seq += len(step.encoded_events)
 
     def _store_soon(self) -> None:
-        """After an error the next commit tries again."""
+        """Called by the timer. After an error the next commit tries again."""
         self._store_timer = None
         task = asyncio.ensure_future(self._store_waiting())
         self._storing.add(task)
@@ -310,7 +309,6 @@ class Session:
             log.warning("what was noted is not stored yet: %s", error, extra={"action": "note_not_stored", "session": self.key})
 
     def _raise_dropped_conflict(self) -> None:
-        """Once."""
         dropped, self._unreported_conflict = self._unreported_conflict, None
         if dropped is not None:
             raise dropped
@@ -322,7 +320,7 @@ class Session:
         return build_snapshot(self.stream, self._seq, self._state)
 
     async def find_effect(self, effect_id: str) -> EffectRow | None:
-        """With buffered changes."""
+        """With buffered changes; None if there is none."""
         known = self._effects
         if effect_id not in known:
             row = await self._store.find_effect(effect_id)  # the answer goes into the old cache if a commit replaced it meanwhile
@@ -337,7 +335,7 @@ class Session:
         return runs[0].home if runs else ""
 
     def mark_effect_absent(self, effect_id: str) -> None:
-        """Spares a query."""
+        """Spares the next `find_effect` or `buffer` a query."""
         self._effects.setdefault(effect_id, None)
 
     async def list_effects(self, status: EffectStatus) -> list[EffectRow]:
@@ -345,15 +343,15 @@ class Session:
         return await self._store.list_effects(self.stream, status)
 
     async def find_making_call(self, record: str) -> EffectRow | None:
-        """None if this program did not create it. Raises StoreError."""
+        """None if no call of this program created the record. Raises StoreError."""
         return await self._store.read(_read_making_call, record)
 
     async def find_calls_about(self, record: str, within: timedelta) -> list[EffectRow]:
-        """Oldest first, at least the last `within`; at most `MAX_CALLS`."""
+        """Oldest first, at most `MAX_CALLS`: all of the last `within` and some earlier ones."""
         return await self._store.read(_read_calls_about, record, build_lower_id(SystemClock().now() - within - CARD_MAY_WAIT))
 
     async def renew(self) -> None:
-        """Raises SessionTaken."""
+        """Raises SessionTaken if the lease was lost."""
         now = self._clock.now()
         lease = await self._store.acquire(self.key, self._lease.owner, now, now + LEASE)
         if lease is None or lease.epoch != self._lease.epoch:
@@ -369,14 +367,14 @@ class Session:
             await self._store.release(self._lease)
 
     async def discard(self) -> None:
-        """The state may differ from the journal."""
+        """Without storing what is buffered: the state may differ from the journal."""
         if self._store_timer is not None:
             self._store_timer.cancel()
         await self._store.release(self._lease)
 
 
 async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) -> Session:
-    """Raises SessionTaken. Cancelling releases the lease."""
+    """Raises SessionTaken if another process holds the lease. Cancelling releases it."""
     lease: Lease | None = None
 
     async def take_lease() -> None:
@@ -398,7 +396,7 @@ async def open_session(store: AsyncStore, clock: Clock, key: str, owner: str) ->
 
 
 def _read_making_call(store: Store, record: str) -> EffectRow | None:
-    """None also for a wrong checksum."""
+    """None also if the row fails its checksum."""
     index_entries = store.list_last_index_entries(record, "made", 1)
     with contextlib.suppress(DamagedRow):
         return store.find_effect(index_entries[0].effect_id) if index_entries else None

@@ -30,9 +30,9 @@ from state.model.session_state import SessionState
 from state.trace import get_trace_id
 
 INLINE_RESULT: Final = 2048
-"""Longer ones are in the blob table."""
+"""Characters; longer results are stored in the blob table."""
 SETTLED: Final = frozenset({"succeeded", "refused", "denied", "expired", "superseded"})
-"""An unknown outcome is waited for."""
+"""A run that waits for an effect goes on at these; an unknown outcome is waited for."""
 _CARD_KINDS: Final = frozenset({"card", "details"})
 _WITH_RESULT: Final = (CallSucceeded, NodeDone)
 
@@ -42,7 +42,7 @@ def keep_step(step: Commit, _state: SessionState) -> Commit:
 
 
 def prepare_step(step: Commit, key: str, state: SessionState, describe: DescribeCard = keep_card) -> Commit:
-    """`state` is before the step. Raises RunOver for a run that has ended."""
+    """`state` is that before the step. Raises RunOver if the step belongs to a run that has ended."""
     if state.run is not None and state.run.is_over and _goes_on(step, key):
         raise RunOver
     blobs: dict[str, str] = dict(step.blobs)
@@ -81,7 +81,7 @@ def build_play_row(key: str, now: datetime) -> InboxRow:
 
 
 def _goes_on(step: Commit, key: str) -> bool:
-    """What people do with a run's calls is done also after its end."""
+    """Whether the run waits, ends or begins a call here. What people do with its calls is done also after its end."""
     begun = (effect.call for effect in step.effects if "absent" in effect.expect and effect.call is not None)
     return any(isinstance(event, RunWaits | RunFinished) for event in step.events) or any(
         str(call.get("slot", "")).startswith(f"{key}/") for call in begun
@@ -104,7 +104,7 @@ def _build_wakes(step: Commit, run: RunState) -> list[RunWoken]:
 
 
 def _address_to_home(rows: Sequence[OutboxRow], key: str, home: str) -> tuple[list[OutboxRow], list[InboxRow]]:
-    """(messages to deliver, inputs for clients that fetch). A card names its run."""
+    """Return (messages to deliver, inputs for clients that fetch messages). A card names its run."""
     outbox_rows: list[OutboxRow] = []
     passed: list[InboxRow] = []
     for row in rows:

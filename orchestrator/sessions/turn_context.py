@@ -48,7 +48,7 @@ Partial = Callable[[str | Notice], Awaitable[None]]
 
 @dataclass(kw_only=True)
 class Iteration:
-    """One answer of the model and its calls (S004-43 … S004-47)."""
+    """Audit data of one answer of the model and its calls (S004-43 … S004-47)."""
 
     number: int
     blocks: JsonObject = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Iteration:
     failed_before: Sequence[str] = ()
     raw: str = ""
     service_answers: list[JsonObject] = field(default_factory=list)
-    """To services of this process."""
+    """Answers of models to services of this process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,25 +71,25 @@ class TurnServices:
     show_partial: Partial
     model_budget: ModelBudget = UNLIMITED
     came_back: bool = False
-    """From a backup; the run may have made its calls since."""
+    """Whether the turn is of a run restored from a backup, which may have made its calls since."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedTurn:
-    """Recorded before a crash; empty for a new turn."""
+    """What was recorded of a turn before a crash; empty for a new turn."""
 
     is_fresh: bool = False
     answers: Mapping[int, ModelAnswered] = field(default_factory=dict)
     plans: Mapping[int, PlanRecorded] = field(default_factory=dict)
     refused_steps: Mapping[str, JsonObject] = field(default_factory=dict)
-    """By slot."""
+    """Steps that the gate refused, by slot."""
     told: ToldPart = field(default_factory=ToldPart)
-    """Before it waited for cards."""
+    """What was done before the turn waited for cards."""
     values: Mapping[str, NodeDone] = field(default_factory=dict)
 
     @classmethod
     def from_events(cls, events: Sequence[StoredEvent]) -> "RecordedTurn":
-        """In order; none for a new turn."""
+        """`events` are in order, none for a new turn."""
         answers = [ModelAnswered.from_data(event.data) for event in events if event.type == "ModelAnswered"]
         plans = [PlanRecorded.from_data(event.data) for event in events if event.type == "PlanRecorded"]
         return cls(
@@ -139,7 +139,7 @@ class Context:
         self._came_back = reach.came_back
         self.recorded = recorded
         self.proposed_steps: dict[str, PlanStep] = {}
-        """By slot, also of a crashed process."""
+        """Submitted effects by slot, including those of a crashed process."""
         self.outcomes: dict[str, Outcome | Pending] = {}
         for plan in recorded.plans.values():
             self._add_proposed_steps(plan.steps)
@@ -162,30 +162,30 @@ class Context:
 
     @property
     def state(self) -> SessionState:
-        """Also buffered steps."""
+        """After everything committed or buffered."""
         return self._session.state
 
     @property
     def told_iterations(self) -> int:
-        """0 unless the turn goes on after cards."""
+        """Iterations that the person has heard of; 0 unless the turn goes on after its cards."""
         return self.recorded.told.iterations
 
     def is_told(self, slot: str) -> bool:
-        """Before the turn waited."""
+        """Whether the person heard of the step before the turn waited for its cards."""
         return slot in self.recorded.told.slots
 
     @property
     def told_answers(self) -> int:
-        """Before the turn waited; not positive without one."""
+        """Number of the model's last answer before the turn waited; not positive without one."""
         return self.recorded.told.answers
 
     @property
     def told_provenance(self) -> Provenance | None:
-        """None if not stored."""
+        """When the turn began to wait; None if that is not stored."""
         return self.recorded.told.provenance
 
     def list_joined_steps(self) -> dict[str, str]:
-        """To the step of the card that was open before."""
+        """Steps that wait for a card which was open before: place → place of the card's step."""
         cards = self.state.cards
         waiting = ((slot, cards.get(outcome.confirmation_id)) for slot, outcome in self.outcomes.items() if isinstance(outcome, Pending))
         origins = {slot: find_origin_slot(card, cards) for slot, card in waiting if card is not None}
@@ -198,19 +198,19 @@ class Context:
 
     @property
     def untold_iterations(self) -> Sequence[Iteration]:
-        """For the audit log, also earlier calls that ran after the cards."""
+        """What the audit log lacks: new iterations, and earlier calls that ran after the cards."""
         return [entry for entry in self.iterations if entry.number > self.recorded.told.answers or entry.calls]
 
     @property
     def halt_on_block(self) -> bool:
-        """A plan stops at the first step that waits or is refused."""
+        """Whether a plan stops at the first step that waits or is refused."""
         return self._gate.halt_on_block
 
     async def show_partial(self, text: str) -> None:
         await self._show_partial(text)
 
     async def ask_model(self, request: TurnModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """A recorded answer, or a new one, stored before anything follows.
+        """The recorded answer of this iteration, or a new one, which is stored before anything follows from it.
 
         Raises ModelClientError, and OverBudget without asking.
         """
@@ -274,13 +274,13 @@ class Context:
         )
 
     async def say(self, reply: Reply, *, key: str) -> None:
-        """A repeated message replaces the first."""
+        """Said again after a crash, the message replaces the first one."""
         chat = self._session.key
         row = build_reply_row(chat, reply, self.now, key=f"turn:{self.turn.turn_id}/{key}")
         await self._session.commit(actor=self.actor.key, outbox=[row])
 
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]]) -> Any:
-        """`make` is called once, also after a crash."""
+        """`make` is called once for each node, also if a crash comes between."""
         name = f"{self.turn.turn_id}#{node}"
         known = self.recorded.values.get(name)
         if known is not None:
@@ -313,7 +313,10 @@ class Context:
         return await self._queries[name](**args)
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """After a stop a sent call is still awaited, and a long read ends early."""
+        """The outcome of the call, or a card that waits (`Pending`).
+
+        After a stop a sent call is still awaited, and a long read ends early.
+        """
         if effect.slot in self.recorded.told.slots and (known := await self._restore_told(effect.slot)) is not None:
             return known
         watch = ReadProgress(self._show_count)
@@ -325,7 +328,10 @@ class Context:
         return self._gate.count_changes(effect, actor=self.actor)
 
     async def needs_consent(self, effect: Effect, made: str = "") -> bool:
-        """Not clearly ordered. `made` is the kind of a record that the plan is to make."""
+        """Whether a person would be asked because they have not clearly ordered the effect.
+
+        `made` is the kind of a record that a step of the plan is to make.
+        """
         return await self._gate.needs_consent(
             effect,
             actor=self.actor,
@@ -337,7 +343,7 @@ class Context:
         )
 
     async def _restore_told(self, slot: str) -> Outcome | Pending | None:
-        """Neither sent nor judged again."""
+        """The step is neither sent nor judged again."""
         refused = {place: StepRefused.from_data(data) for place, data in self.recorded.refused_steps.items()}
         result = await restore_told_step(slot, self.recorded.told, refused, self._session)
         if result is not None:
@@ -371,7 +377,7 @@ class Context:
         return list_denied(self.turn.turn_id, self.recorded.told.joined.values(), self.state)
 
     def _list_earlier_effects(self, slot: str) -> list[str]:
-        """Without those that certainly changed nothing."""
+        """Effects that certainly changed nothing are left out."""
         before = takewhile(lambda place: place != slot, self.proposed_steps)
         return [build_effect_id(place) for place in before if _may_have_changed(self.outcomes.get(place))]
 
@@ -394,7 +400,7 @@ class Context:
         return self.recorded.plans.get(iteration)
 
     async def record(self, event: Event) -> None:
-        """Stored before anything external follows."""
+        """Stored before anything external follows, not at once."""
         if isinstance(event, PlanRecorded):
             self._add_proposed_steps(event.steps)
         await self._session.buffer(event, actor=self.actor.key)
@@ -424,7 +430,7 @@ def _may_have_changed(result: Outcome | Pending | None) -> bool:
 
 
 def build_call_record(effect: Effect, result: Outcome | Pending) -> JsonObject:
-    """As in the audit log (S004-45, S004-46, S004-71)."""
+    """In the form of the audit log (S004-45, S004-46, S004-71)."""
     base: dict[str, object] = {"call_id": result.effect_id, "method": result.method, "proposed": dict(effect.params)}
     if isinstance(result, Pending):
         return base | {"status": "waiting", "confirmation_id": result.confirmation_id, "reasons": [one.code for one in result.reasons]}

@@ -120,7 +120,7 @@ async def _admit_decider(row: InboxRow, session: Session, tools: Tools) -> Actor
 
 
 async def finish_approved(effect_id: str, confirmation_id: str, session: Session, tools: Tools) -> None:
-    """After a crash."""
+    """Called after a crash."""
     decided = await tools.gate.resume_approved(effect_id, mode=tools.mode, ledger=session)
     if decided.reopened and decided.notice is not None:
         reply_row = outbox.build_reply_row(session.key, build_reply(decided.notice), session.now)
@@ -167,7 +167,6 @@ def _build_refusal(row: InboxRow, by: str, code: str, entry: Card) -> DecisionRe
 
 
 def _build_announcement(entry: Card, press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """Before the call runs."""
     now, decision = session.now, press.decision
     status = "approved" if decision.approve else "denied"
     reason = {"reason": decision.reason} if decision.reason and not decision.approve else {}

@@ -1,4 +1,4 @@
-"""What a feature registers, and what handlers get. See CONTRIBUTING.md."""
+"""What a feature registers (`Feature`), and what its handlers get (`Tools`). See CONTRIBUTING.md."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,19 +22,19 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import EffectChange, InboxRow, Lane
 
 MAX_TURNS = 512
-"""For memory: a hanging model must not block others."""
+"""A limit for memory only: a model that hangs for one person must not block others."""
 
 FILE_SECONDS: Final = 30.0
 
 T = TypeVar("T")
 RefreshActor = Callable[[Actor], Actor | None]
 Handler = Callable[[InboxRow, Session, "Tools"], Awaitable[None]]
-"""Handles one input and commits `inbox_done`. Raises StoreError."""
+"""Handles one input to its end and commits `inbox_done`. Raises StoreError."""
 Receive = Callable[[Sequence[InboxRow]], Awaitable[object]]
 PeriodicTask = Callable[[Receive, datetime], Awaitable[None]]
-"""Submits inputs for due work. May raise StoreError."""
+"""Submits inputs for work that is due without a timer. May raise StoreError."""
 ShowPartial = Callable[[str, str | Notice], Awaitable[None]]
-"""Text so far, or a notice, which may be dropped."""
+"""Gets a session key, and the text so far or a notice. May drop it."""
 
 
 SHORT_ARGS: Final = 200
@@ -42,16 +42,16 @@ SHORT_ARGS: Final = 200
 
 @dataclass(frozen=True, kw_only=True)
 class CommandSpec:
-    """What front ends and menus know of a command."""
+    """What front ends and menus need to know of a command."""
 
     lane: Lane = "express"
-    """"turn" waits for the running turn."""
+    """"turn": the command waits until the running turn ends."""
     longest: int = SHORT_ARGS
     """Characters after the command."""
     menu: Notice | None = None
-    """None if it is not offered."""
+    """Its line in the menus; None if it is not offered."""
     engine: str = ""
-    """Answers what follows; "" for a handler."""
+    """The engine that answers what follows the command; "" if it has a handler."""
     in_groups: bool = False
     for_admins: bool = False
 
@@ -61,32 +61,32 @@ class Feature:
     """What one feature registers, or all together."""
 
     inbox: Mapping[str, Handler] = field(default_factory=dict)
-    """By the kind of the row."""
+    """Handlers of own inputs, by the kind of the row."""
     timers: Mapping[str, Handler] = field(default_factory=dict)
     commands: Mapping[str, Handler] = field(default_factory=dict)
-    """By the name after the slash."""
+    """Handlers of commands, by the name after the slash."""
     command_specs: Mapping[str, CommandSpec] = field(default_factory=dict)
-    """Commands without one have the defaults."""
+    """By command; one without a spec has the defaults."""
     buttons: Mapping[str, Handler] = field(default_factory=dict)
-    """By the first word."""
+    """Handlers, by the first word of a button."""
     periodic_tasks: Sequence[PeriodicTask] = ()
-    """Every `PERIOD` (20) seconds."""
+    """Run every `PERIOD` (20) seconds."""
     frequent_tasks: Sequence[PeriodicTask] = ()
-    """Every `FREQUENT_PERIOD` (3) seconds, for what somebody waits to see."""
+    """Run every `FREQUENT_PERIOD` (3) seconds, for what somebody waits to see."""
     given_up_timers: Mapping[str, Handler] = field(default_factory=dict)
-    """By kind of a quarantined timer. By default only sessions without readers set it again, an hour later."""
+    """Set a quarantined timer again, by its kind. Without one only sessions that nobody reads set it again, an hour later."""
     starts: Mapping[str, Callable[[datetime], InboxRow]] = field(default_factory=dict)
-    """By kind: the first input of a feature (`Orchestrator.start_feature`)."""
+    """Build the first input of a feature, by kind (`Orchestrator.start_feature`)."""
     message_takers: Sequence[Callable[[ParsedInput, Session, "Tools"], Awaitable[bool]]] = ()
-    """See a message before its turn; True ends it."""
+    """See each message before its turn; True means that it is handled."""
     given_up_inputs: Mapping[str, Handler] = field(default_factory=dict)
-    """By kind of a quarantined input."""
+    """End the work of a quarantined input, by its kind."""
     watchers: Sequence[Callable[[Sequence[EffectChange]], None]] = ()
-    """After every commit of every session."""
+    """Called after every commit of every session."""
 
 
 def merge_features(*features: Feature) -> Feature:
-    """Raises ValueError for the same inputs."""
+    """Raises ValueError if two features handle the same inputs."""
     return Feature(
         inbox=_merge_tables("inputs", [feature.inbox for feature in features]),
         timers=_merge_tables("timers", [feature.timers for feature in features]),
@@ -113,13 +113,13 @@ def _merge_tables(name: str, tables: Sequence[Mapping[str, T]]) -> dict[str, T]:
 
 
 class Stoppable(Protocol):
-    """By /stop."""
+    """Work that /stop can end."""
 
     @property
     def actor(self) -> Actor: ...
 
     def stop(self) -> None:
-        """A sent call is awaited first."""
+        """A call that was sent is awaited first."""
 
 
 class Files(Protocol):
@@ -140,13 +140,13 @@ class Tools:
     mode: Mode
     show_partial: ShowPartial
     guard: TextGuard
-    """Removes secrets and unknown links."""
+    """Removes secrets and unknown links from answers."""
     refresh_actor: RefreshActor
     """None if access is lost."""
     model_budget: ModelBudget = UNLIMITED
     features: Feature = Feature()
     running: dict[str, Stoppable] = field(default_factory=dict)
-    """By session, for /stop."""
+    """Work that /stop can end, by session."""
     turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(MAX_TURNS))
-    """In this process, from all channels."""
+    """Limits turns of all channels in this process."""
     progress: RunProgress = field(default_factory=RunProgress)

@@ -1,6 +1,6 @@
-"""Applies one decision to all waiting cards of a plan, in order.
+"""Applies one decision to all waiting cards of a plan, in the order of its steps.
 
-Each has its own event and check. After a crash decided cards are left as they are.
+Each card has its own event and check. After a crash decided cards are left as they are.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ class ButtonClick:
     reply_chat: str
     """A lead's own chat, or the card's."""
     leads_notified: bool
-    """The requester gets a message."""
+    """The requester is then in another chat and gets a message."""
 
     @property
     def quiet(self) -> bool:
@@ -41,7 +41,7 @@ class ButtonClick:
 
 
 async def decide_group(group: CardGroup, press: ButtonClick, row: InboxRow, session: Session, tools: Tools) -> None:
-    """An unknown outcome stops the work; a refusal if the policy says so."""
+    """An unknown outcome stops the work, and so does a refusal if the policy says so."""
     decision = press.decision
     objection = await find_group_objection(group, decision, tools.gate.deps, session)
     if objection is not None:
@@ -59,7 +59,7 @@ async def decide_group(group: CardGroup, press: ButtonClick, row: InboxRow, sess
 
 
 async def _decide_member(rest: Sequence[Card], press: ButtonClick, session: Session, tools: Tools, *, is_first: bool) -> DecisionResult:
-    """All `rest` show as decided, so that nobody presses again."""
+    """The plan is shown with all of `rest` decided, so that nobody presses again."""
     card = rest[0]
     decision = build_member_decision(card, press.decision)
     status = "approved" if decision.approve else "denied"
@@ -94,7 +94,7 @@ def _stops(decided: DecisionResult, tools: Tools) -> bool:
 
 
 def _build_objection_rows(objection: Notice, group: CardGroup, press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """Or the question for the second tap."""
+    """After the first of two taps, the question for the second."""
     stage = 2 if objection.code == "card-second-tap" else 1
     return [_build_notice_row(objection, press, session), _build_group_row(group, session, at=press.reply_chat, stage=stage)]
 
@@ -112,7 +112,7 @@ def _build_group_row(group: CardGroup, session: Session, *, at: str = "", stage:
 
 
 def _build_answer_rows(results: Sequence[DecisionResult], press: ButtonClick, session: Session) -> list[OutboxRow]:
-    """For a click, and why work stopped."""
+    """The answer to the click, and why the work stopped."""
     voids = [one.notice for one in results if one.notice is not None and one.notice.code != "card-denied" and one.replaced_by is None]
     rows = [_build_notice_row(voids[0], press, session)] if voids and results[0].notice is voids[0] and not results[0].reopened else []
     stopped = next((one.notice for one in results if one.reopened and one.notice is not None), None)

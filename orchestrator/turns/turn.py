@@ -1,7 +1,7 @@
-"""Runs one turn: message, engine, end and answer. Start reading the code here.
+"""Runs one turn: records the message, runs the engine, stores end and answer. Start reading the code here.
 
-One commit has all messages of the turn. After a crash it runs again with its recorded answers, and effects have ids of their slots, so
-nothing is done twice.
+The last commit has all messages of the turn. After a crash it runs again with its recorded answers, and effects have ids made of their
+slots, so nothing is done twice.
 """
 
 import asyncio
@@ -65,7 +65,7 @@ async def run_turn(request: ParsedInput, session: Session, tools: Tools) -> None
 
 @dataclass
 class _StartingTurn:
-    """Remembers an early /stop."""
+    """Remembers a /stop that comes before the engine runs."""
 
     actor: Actor
     stopped: bool = False
@@ -147,7 +147,7 @@ async def _restore_turn(going_on: TurnGoesOn, session: Session, tools: Tools) ->
 
 
 async def _admit_asker(row: InboxRow, asker: Actor, session: Session, tools: Tools) -> Actor | None:
-    """None without access; silently, since the chat may be that of others."""
+    """None for a person without access, who is not told, since the chat may be that of others."""
     actor = tools.refresh_actor(asker)
     if actor is None:
         await session.commit(actor=row.actor_key, inbox_done=[row.id])
@@ -155,7 +155,7 @@ async def _admit_asker(row: InboxRow, asker: Actor, session: Session, tools: Too
 
 
 async def admit_actor(row: InboxRow, session: Session, tools: Tools) -> Actor | None:
-    """None, after telling them, without access; the input is then finished."""
+    """None for a person without access, who is told so; the input is then finished."""
     return await _admit_stored(row, Actor.model_validate(row.actor), session, tools)
 
 
@@ -173,7 +173,7 @@ async def build_runs_notices(actor: Actor, session: Session, tools: Tools) -> li
 
 
 def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list[OutboxRow]:
-    """In a group a toast, which others do not see."""
+    """In a group a click gets a toast, which others do not see."""
     gone = Notice(code="no-access-any-more")
     callback = Click.model_validate(row.body).callback_id
     toast = [outbox.build_toast_row(chat, callback, gone, session.now)] if callback else []
@@ -182,7 +182,7 @@ def build_access_denied_rows(row: InboxRow, chat: str, session: Session) -> list
 
 
 def _build_turn_input(row: InboxRow, content: Input | None, session: Session) -> TurnInput | None:
-    """Of a choice, the earlier request; None if its question is closed."""
+    """For a chosen answer, the request that led to the question; None if it is closed."""
     if isinstance(content, ChoiceMade):
         question = session.state.question
         if not question or question.question_id != content.answers or not 0 <= content.option < len(question.options):
@@ -208,13 +208,13 @@ def _build_turn_input(row: InboxRow, content: Input | None, session: Session) ->
 
 
 def _separate_foreign_text(text_message: TextMessage) -> tuple[str, str]:
-    """(own words, text of others)."""
+    """Return (the person's own words, text of others)."""
     own, marked = split_foreign_text(text_message.text)
     return own, "\n\n".join(filter(None, (text_message.quoted, marked)))
 
 
 async def _may_answer(turn: TurnInput, actor: Actor, session: Session, tools: Tools) -> bool:
-    """In a group anybody can click."""
+    """In a group anybody can click, but only the person asked may answer."""
     if not turn.answers or turn.is_resumed or session.key == actor.key:
         return True
     await session.flush()
@@ -240,7 +240,7 @@ async def _begin(
     toasts: Sequence[OutboxRow] = (),
     stored: Sequence[StoredEvent] | None = None,
 ) -> RecordedTurn:
-    """Empty for a new turn. `stored` are its events."""
+    """What the turn has recorded before; empty for a new one. `stored` are its events if it goes on."""
     current = session.state.turn
     if turn.is_resumed and session.state.turn_id != turn.turn_id:
         # A crash that loses this note lets the turn go on once more, with the same input.
@@ -266,7 +266,7 @@ async def _begin(
 
 
 async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> bool:
-    """It may be handled only after this turn."""
+    """A /stop is in another lane and may be handled only after this turn."""
     waiting = await tools.store.list_waiting_inbox(session.key, "express")
     return any(
         isinstance(command := parse_neighbour(row), Command) and command.name == "stop" and row.actor_key == actor.key for row in waiting
@@ -274,7 +274,7 @@ async def _has_waiting_stop(actor: Actor, session: Session, tools: Tools) -> boo
 
 
 def _build_answered_question(turn: TurnInput, session: Session) -> list[OutboxRow]:
-    """Without buttons."""
+    """The question again, with the chosen answer and without buttons."""
     if turn.choice is None:
         return []
     question = turn.choice.question

@@ -1,4 +1,4 @@
-"""Ends a turn: code completes the reply, and one commit stores all."""
+"""Ends a turn: code completes the reply with what was changed, and one commit stores it all."""
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
@@ -32,7 +32,7 @@ from state.journal.store import InboxRow, OutboxRow
 from state.model.shown_lists import KEEP_IN_ANSWER, KEEP_ROWS, ShownList, ShownRow
 
 RULES: Final = 1
-"""Of consent; older conversations are told once."""
+"""Of the rules of consent; older conversations are told of them once."""
 
 
 async def end_turn(end: TurnEnd, context: Context, engine: str, row: InboxRow, session: Session, tools: Tools) -> None:
@@ -104,7 +104,7 @@ def _build_end_event(end: TurnEnd, lists: Sequence[ShownList], context: Context,
 async def _finish(
     end: TurnEnd, event: TurnFinished, turn: TurnInput, session: Session, row: InboxRow, *, events: Sequence[Event] = ()
 ) -> None:
-    """One commit."""
+    """All in one commit."""
     now = session.now
     # A turn that goes on has answered already, and may have nothing to add to what its cards say.
     told_now = not turn.is_resumed or not end.reply.is_empty
@@ -117,7 +117,7 @@ async def _finish(
 
 
 def _build_card_row(confirmation_id: str, card_ids: Collection[str], turn: TurnInput, session: Session) -> OutboxRow:
-    """Anew if the turn added a step above, or nobody would notice."""
+    """Shown anew if the turn added a step to a plan further up, or nobody would notice."""
     entry = session.state.cards[confirmation_id]
     group = find_group(entry, session.state.cards) if turn.is_resumed and entry.is_waiting else None
     if group is None or all(member.confirmation_id in card_ids for member in group.members):
@@ -127,7 +127,7 @@ def _build_card_row(confirmation_id: str, card_ids: Collection[str], turn: TurnI
 
 
 def _count_cards(reply: Reply, session: Session) -> tuple[Notice, ...]:
-    """A plan's cards may be one message."""
+    """The notice about cards counts messages: a plan may have one."""
     if WAITING not in [notice.code for notice in reply.notices]:
         return reply.notices
     cards = (find_shown_card(item, session.state, session.key) for item in reply.confirmations)

@@ -21,7 +21,6 @@ from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 LONGEST: Final = 2000
-"""In characters."""
 _REFERENCES: Final = {"money": "sum", "number": "sum", "date": "date", "datetime": "date", "user": "user", "stage": "stage"}
 _REFERENCES_TO: Final = {"category": "category", "company": "company", "contact": "contact"}
 TEXTS: Final = frozenset({"text", "prose"})

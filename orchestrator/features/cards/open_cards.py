@@ -97,7 +97,7 @@ def _build_line(entry: Card, ref: str) -> CallLine:
 
 
 async def refresh_open_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """New messages replace lost clicks. Raises StoreError."""
+    """New messages, because the clicks on the old ones were lost."""
     del tools
     card_rows = [
         build_fresh_card_row(session.key, entry, session.now, leads="too") for entry in list_shown_cards(session.state, session.key)

@@ -54,7 +54,7 @@ def may_repeat(entry: Card) -> bool:
 
 
 async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
-    """A second click shows the first one's card. Raises StoreError."""
+    """A second click shows the first one's card."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

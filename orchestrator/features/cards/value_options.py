@@ -19,7 +19,6 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import fold
 
 _MOST: Final = 12
-"""Other values are typed."""
 _ANSWERS: Final = load_lexicon("card_fields")
 _WORDS: Final = {locale: _ANSWERS.read_table("flags", locale) for locale in ("ru", "en")}
 

@@ -56,7 +56,7 @@ class DailyMessages:
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """One commit sends the message and sets the next timer. Raises StoreError."""
+        """One commit sends the message and sets the next timer."""
         what = cast("What", row.body["what"])
         actor = _find_owner(session, tools)
         slot = self._find_slot(what, actor, session)
@@ -87,7 +87,7 @@ class DailyMessages:
         await session.commit(actor="system", timers=[self._build_timer(what, session, later)], inbox_done=[row.id])
 
     async def show_today(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """In a private chat only. Raises StoreError."""
+        """Only in a private chat."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return

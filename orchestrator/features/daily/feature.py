@@ -1,5 +1,3 @@
-"""Digests, evening summaries, reminders, /today and /reminders."""
-
 from orchestrator.features.daily import digests, reminders
 from orchestrator.features.daily.ports import BuildUrl, People, ReadAgenda
 from orchestrator.language.work_calendar import Workdays

@@ -102,7 +102,6 @@ def _build_waiting_line(entry: Card, team: Mapping[str, str]) -> CallLine:
 
 
 def _trim_lines(lines: Sequence[CallLine], most: int, **whose: str) -> CallGroup:
-    """`whose` may be `name`."""
     return CallGroup(**whose, count=len(lines), lines=lines[:most], more=max(0, len(lines) - most))
 
 

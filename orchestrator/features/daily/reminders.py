@@ -39,7 +39,7 @@ class Reminders:
         self._url_of = url_of
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Once. Raises StoreError."""
+        """A reminder that is set already is not set again."""
         event, actor = ReminderSet.from_data(row.body), _find_owner(session, tools)
         if actor is None or event.effect_id in list_reminders(session.state):
             await session.commit(actor="system", inbox_done=[row.id])
@@ -51,7 +51,7 @@ class Reminders:
         )
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Once, unless it was moved or access is lost. Raises StoreError."""
+        """Once, unless it was moved or access is lost."""
         known, actor = row.body["reminder"], _find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
         if entry is None or actor is None or entry.status != "waits":
@@ -66,7 +66,7 @@ class Reminders:
         await session.commit(event, actor="system", outbox=[outbox_row], timers=[_build_timer(known, None, session)], inbox_done=[row.id])
 
     async def apply_button(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """In an hour, tomorrow morning, or never. Raises StoreError."""
+        """In an hour, tomorrow morning, or never."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -84,7 +84,7 @@ class Reminders:
             await self._commit_change(row, session, actor, ReminderMoved(effect_id=known, due_ts=due_ts), entry=entry, due_ts=due_ts)
 
     async def apply_change(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Nothing for a reminder that is gone. Raises StoreError."""
+        """Nothing for a reminder that is gone."""
         known, due_ts = str(row.body["reminder"]), row.body["due_ts"]
         entry, actor = list_reminders(session.state).get(known), _find_owner(session, tools)
         if entry is None or actor is None:
@@ -94,7 +94,7 @@ class Reminders:
         await self._commit_change(row, session, actor, event, entry=entry, due_ts=due_ts)
 
     async def show_reminders(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """In a private chat only. Raises StoreError."""
+        """Only in a private chat."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return

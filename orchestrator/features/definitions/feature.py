@@ -18,7 +18,7 @@ def build_feature(staff: Staff | None) -> Feature:
 
 
 async def tell_leads(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff | None) -> None:
-    """Not the one who published it. Raises StoreError."""
+    """Not the one who published it."""
     news, by = DefinitionNews.model_validate(row.body), Actor.model_validate(row.actor)
     args = {
         "kind": news.definition_kind,

@@ -43,7 +43,6 @@ class Offer:
     """The key of the message that asks."""
     state: OfferState = "open"
     tries: int = 0
-    """Orders before this one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,7 +130,6 @@ class OrderTaker:
         return _Outcome(Notice(code="docs-removed", args={"path": path}), "done", event)
 
     async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Each attempt ended the process."""
         order = DocumentOrder.model_validate(row.body)
         offer = await load_offer(tools.store, session, order.offer)
         body = build_reply(Notice(code="docs-given-up", args={"path": order.path}))

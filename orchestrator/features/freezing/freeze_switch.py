@@ -88,7 +88,7 @@ def build_news_row(what: str, hand: SwitchOperator, *, reason: str = "") -> Inbo
 
 
 async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
-    """Not the one who did it. Raises StoreError."""
+    """Not the one who did it."""
     news, by = FreezeNews.model_validate(row.body), Actor.model_validate(row.actor)
     code = "frozen-news" if news.what == "frozen" else "released-news"
     notice = Notice(code=code, args=to_freeze_args(by.name, news.at, news.reason))

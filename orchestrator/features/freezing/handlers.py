@@ -43,7 +43,7 @@ async def ask_unfreeze(row: InboxRow, session: Session, tools: Tools, *, switch:
 
 
 async def release(row: InboxRow, session: Session, tools: Tools, *, switch: FreezeSwitch) -> None:
-    """Only the freeze of the button. Raises StoreError."""
+    """Only the freeze of the button."""
     actor = await _require_administrator(row, session, tools)
     if actor is None:
         return

@@ -139,7 +139,6 @@ class CallAudit:
             start_id = page[-1].id
 
     async def _read_first_events(self, call_filter: CallFilter, after: str) -> AsyncIterator[StoredEvent]:
-        """After `after`."""
         if call_filter.record:
             while ids := await self.index.list_first_event_ids(call_filter.record, after, _SLICE):
                 for event in await self.store.read(_read_events, ids):

@@ -24,7 +24,7 @@ _WORDS: Final = 4
 
 class History:
     async def show_first_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """By default of the conversation's record. Raises StoreError."""
+        """By default of the conversation's record."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -41,7 +41,6 @@ class History:
         await session.commit(actor=actor.key, outbox=[outbox_row], inbox_done=[row.id])
 
     async def show_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return

@@ -61,7 +61,7 @@ def find_current_record(state: SessionState) -> str:
 
 
 _KINDS: Final = ("deal", "company", "contact", "lead")
-"""Order of search."""
+"""Kinds of records in the order of the search."""
 _NAMED_KINDS: Final = frozenset({*_KINDS, "task"})
 
 

@@ -1,1 +1,0 @@
-"""Approval of requests by leads (heads of sales)."""

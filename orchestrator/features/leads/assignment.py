@@ -137,7 +137,6 @@ class LeadsWatcher:
 
 
 async def transfer_waiting_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Raises StoreError."""
     out: list[OutboxRow] = []
     looks: list[Timer] = []
     for entries in list_lead_cards(session):

@@ -23,7 +23,7 @@ WITHIN: Final = timedelta(minutes=15)
 
 
 async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """The next message is the reason, if it comes within `WITHIN`. Raises StoreError."""
+    """The next message is the reason, if it comes within `WITHIN`."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -50,7 +50,7 @@ async def ask_reason(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def receive_reason(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Passed on to the card's session. Raises StoreError."""
+    """Passed on to the card's session."""
     reason = DenialReason.model_validate(row.body)
     home = reason.home or session.key
     if not reason.confirmation_id:

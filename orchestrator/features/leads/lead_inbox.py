@@ -59,7 +59,6 @@ async def _load_waiting_cards(home: str, actor: Actor, tools: Tools) -> Sequence
 
 
 async def show_pending_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """The journal records it. Raises StoreError."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     out: list[OutboxRow] = []
     for entries in assignment.list_lead_cards(session) if actor is not None else ():
@@ -81,7 +80,6 @@ def _build_copy(entry: Card, lead: Actor, session: Session) -> OutboxRow:
 
 
 async def request_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -95,7 +93,7 @@ async def request_details(row: InboxRow, session: Session, tools: Tools) -> None
 
 
 async def send_details(row: InboxRow, session: Session, tools: Tools) -> None:
-    """To whom the card was shown and who may decide. Raises StoreError."""
+    """To whom the card was shown and who may decide."""
     actor = tools.refresh_actor(Actor.model_validate(row.actor))
     number = Click.model_validate(row.body).confirmation_id
     entry = session.state.cards.get(number)

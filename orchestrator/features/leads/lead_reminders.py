@@ -25,7 +25,7 @@ _NIGHT_TO: Final = time(8)
 
 
 async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
-    """A lead may have blocked the bot. Raises StoreError."""
+    """A lead may have blocked the bot."""
     due = CardTimerDue.model_validate(row.body)
     entry = session.state.cards.get(due.confirmation_id)
     outbox_rows: list[OutboxRow] = []
@@ -43,7 +43,7 @@ async def check_arrival(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def remind_leads(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Each once and not at night. Raises StoreError.
+    """Each once and not at night.
 
     One timer serves all steps of a plan. `left` are leads not yet reminded.
     """

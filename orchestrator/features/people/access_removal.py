@@ -47,7 +47,6 @@ def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str
 
 
 async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Raises StoreError."""
     change = AccessFileChange.model_validate(row.body)
     body = screens.build_message("people-file-faulty" if change.faults else "people-file-taken", count=change.count, faults=change.faults)
     outbox_rows = [screens.build_row(admin.key, body, session.now) for admin in desk.staff.list_admins()]
@@ -61,7 +60,6 @@ async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, de
 
 
 async def check_employment(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Sets the next timer too. Raises StoreError."""
     try:
         await _compare_with_portal(session, tools, desk)
         wait = EVERY
@@ -88,7 +86,7 @@ async def _compare_with_portal(session: Session, tools: Tools, desk: PeopleConte
 
 
 async def remove_person(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Not people of the access file. Raises StoreError."""
+    """Not people of the access file."""
     person, registry = AccessEnd.model_validate(row.body).person, desk.get_registry(session)
     by = row.actor_key
     if not desk.may_manage(by):
@@ -130,7 +128,7 @@ def _find_origin_sessions(store: Store, person: str) -> Collection[str]:
 
 
 async def close_cards(row: InboxRow, session: Session, tools: Tools) -> None:
-    """A run ends by itself before its next step. Raises StoreError."""
+    """A run ends by itself before its next step."""
     end = AccessEnd.model_validate(row.body)
     turn = tools.running.get(session.key)
     if turn is not None and turn.actor.key == end.person and not session.key.startswith(RUN):
@@ -152,7 +150,7 @@ async def close_cards(row: InboxRow, session: Session, tools: Tools) -> None:
 async def revoke_by_click(
     row: InboxRow, words: tuple[str, str, str], session: Session, tools: Tools, *, desk: PeopleContext, admin: Actor
 ) -> None:
-    """ "revoke" asks, "remove" ends, "keep" changes nothing. Raises StoreError."""
+    """ "revoke" asks, "remove" ends, "keep" changes nothing."""
     word, person, screen = words
     entry = desk.get_registry(session).people.get(person)
     about, admins = (person, desk.staff.find_name(person)), [admin]

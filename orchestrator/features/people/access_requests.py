@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 async def request_access(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Once a day about a stranger. Raises StoreError."""
+    """Once a day about a stranger."""
     person, access_request = row.actor_key, AccessRequest.model_validate(row.body)
     is_stranger = desk.staff.find_actor_by_key(person) is None
     registry, admins = desk.get_registry(session), desk.staff.list_admins()

@@ -19,14 +19,14 @@ LONGEST_NAME = 80
 
 
 async def record_invitation(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """Not by a former administrator. Raises StoreError."""
+    """Not for a sender who is no administrator any more."""
     registry, event = desk.get_registry(session), PersonInvited.model_validate({**row.body, "by": row.actor_key}, extra="ignore")
     known = event.fingerprint in registry.invited or event.fingerprint in registry.used
     await desk.commit(session, *([event] if not known and desk.may_manage(event.by) else []), actor=event.by, done=[row.id])
 
 
 async def join(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Reveals nothing of other links. Raises StoreError."""
+    """The answer reveals nothing of other links."""
     person, registry, now = row.actor_key, desk.get_registry(session), session.now
     actor = desk.staff.find_actor_by_key(person)
     if actor is not None:  # a second click on the same link, or on another one

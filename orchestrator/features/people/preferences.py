@@ -28,7 +28,7 @@ def is_valid_preference(name: str, value: str) -> bool:
 
 
 async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk: PeopleContext) -> None:
-    """An invalid one changes nothing. Raises StoreError."""
+    """An invalid one changes nothing."""
     person, preference_change = row.actor_key, PreferenceChange.model_validate(row.body)
     is_allowed = desk.staff.find_actor_by_key(person) is not None and is_valid_preference(
         preference_change.preference, preference_change.value
@@ -39,7 +39,7 @@ async def set_preference(row: InboxRow, session: Session, _tools: Tools, *, desk
 async def set_preference_by_click(
     row: InboxRow, pressed: tuple[str, str, str], actor: Actor, session: Session, tools: Tools, *, desk: PeopleContext
 ) -> None:
-    """`pressed` is (preference, value, message). Raises StoreError."""
+    """`pressed` is (preference, value, message)."""
     name, value, screen = pressed
     if is_valid_preference(name, value):
         await desk.commit(session, _build_event(actor.key, PreferenceChange(preference=name, value=value)), actor=actor.key)
@@ -48,7 +48,7 @@ async def set_preference_by_click(
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:
-    """Preferences in private chats only. Raises StoreError."""
+    """Preferences are shown in private chats only."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

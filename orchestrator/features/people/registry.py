@@ -77,7 +77,6 @@ def build_proof(token: str) -> Proof:
 
 
 def seal_name(name: str, proof: Proof) -> str:
-    """ "" stays ""."""
     if not name:
         return ""
     key = PersonKey(proof.fingerprint[:8], proof.unlock)

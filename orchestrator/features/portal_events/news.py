@@ -68,7 +68,6 @@ class NewsBuilder:
     naming: Naming
     portal: str
     names: Mapping[str, str]
-    """By person key."""
 
     async def build_body(self, news: Sequence[News], *, quiet: bool) -> NewsBody:
         """`quiet` without a sound. May raise BitrixError."""
@@ -123,8 +122,7 @@ class NewsBuilder:
 
 
 class Audience(Protocol):
-    def find_subscribers(self, user_id: int) -> Sequence[Actor]:
-        """One for each account."""
+    def find_subscribers(self, user_id: int) -> Sequence[Actor]: ...
 
     def list_watched_users(self) -> Sequence[int]: ...
 

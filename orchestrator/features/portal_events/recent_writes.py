@@ -51,7 +51,7 @@ class RecentWrites:
         self._writes: dict[str, list[Write]] = {}
 
     def observe(self, changes: Sequence[EffectChange]) -> None:
-        """After every commit. Never raises."""
+        """Called after every commit. Never raises."""
         try:
             for change in changes:
                 if change.status == "started" and change.call is not None:

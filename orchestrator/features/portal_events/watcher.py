@@ -30,7 +30,7 @@ TIMER: Final = "portal_look"
 LOOK_AFTER: Final = timedelta(seconds=3)
 """More than a second: a change within it has the same `ts` and counts as a duplicate."""
 CALM: Final = timedelta(seconds=15)
-"""Between two messages."""
+"""Minimum time between two messages."""
 MAX_LOOK: Final = 500
 _SLOWEST: Final = timedelta(minutes=10)
 
@@ -70,7 +70,7 @@ class PortalWatcher:
         await session.commit(event, actor="portal", timers=timers, inbox_done=[row.id])
 
     async def find_missed(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """If the portal cannot be read, its next event tells the change. Raises StoreError."""
+        """If the portal cannot be read, its next event tells the change."""
         await restore_recent_writes(self.recent_writes, self._store, session.now)
         state, due_at = _get_state(session), _find_next_probe_time(session)
         records = await scan_records(self._reads, self._audience.list_watched_users(), state.seen)
@@ -79,7 +79,7 @@ class PortalWatcher:
         await session.commit(*events, actor="system", timers=[_build_timer(session, due_at)] if sets else [], inbox_done=[row.id])
 
     async def probe_due(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Later if the portal cannot be read. Raises StoreError."""
+        """Later if the portal cannot be read."""
         due = _get_state(session).due
         targets = list(due)[:MAX_LOOK]
         if not targets:
@@ -106,7 +106,6 @@ class PortalWatcher:
         await self._reschedule_probe(row, session, "given up")
 
     async def _commit_probe(self, row: InboxRow, session: Session, records: Records, messages: Sequence[OutboxRow]) -> None:
-        """In one commit."""
         rest = len(_get_state(session).due) > len(records)
         next_look = session.now + (CALM if messages else LOOK_AFTER) if rest else None
         event = RecordsSeen(

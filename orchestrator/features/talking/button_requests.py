@@ -26,7 +26,7 @@ _DIGEST: Final = 16
 
 
 async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Not without a new text. Raises StoreError."""
+    """There is no answer to an edit without a new text."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -47,7 +47,7 @@ async def offer_edited(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def run_edited(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Once, only for the editor. Raises StoreError."""
+    """Works once, and only for the person who edited the message."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -104,11 +104,10 @@ def _is_decided(events: Sequence[StoredEvent], turn_id: str, session: Session) -
 
 
 FORWARD_TEXTS = {wish: load_lexicon("requests").read_table("forwarded", wish) for wish in ("lead", "task")}
-"""Nothing of the forwarded message."""
 
 
 async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Once. Raises StoreError."""
+    """Works once."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -128,7 +127,6 @@ async def create_from_forward(row: InboxRow, session: Session, tools: Tools) -> 
 
 
 LOOK_BACK = 500
-"""Events of a session."""
 
 
 async def read_recent_events(session: Session, tools: Tools) -> Sequence[StoredEvent]:

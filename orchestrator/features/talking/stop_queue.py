@@ -22,7 +22,7 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
-    """A sent call is not cut off. Only a lead or administrator stops somebody else's turn. Raises StoreError."""
+    """A sent call is not cut off. Only a lead or administrator stops somebody else's turn."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -74,7 +74,7 @@ def may_stop(actor: Actor, person: Actor | None) -> bool:
 
 
 def build_stop_event(row: InboxRow, person: str, *, turn_id: str = "") -> StopAsked:
-    """With `turn_id` only that turn."""
+    """With `turn_id` the event stops only that turn."""
     return StopAsked(by=person, at=to_milliseconds(row), turn_id=turn_id)
 
 
@@ -83,7 +83,7 @@ def to_milliseconds(row: InboxRow) -> int:
 
 
 async def restore_dropped(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Once, only for their requester. Raises StoreError."""
+    """Works once, and only for their requester."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

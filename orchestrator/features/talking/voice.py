@@ -21,7 +21,7 @@ from state.journal.store import InboxRow
 log = logging.getLogger(__name__)
 
 LONGEST: Final = 300
-"""Seconds."""
+"""Seconds of a recording."""
 LARGEST: Final = 20_000_000
 """Bytes that Telegram gives to a bot."""
 MAX_TEXT: Final = 20_000
@@ -40,7 +40,7 @@ class VoiceInput:
     transcriber: SpeechToText | None = None
 
     async def receive_voice(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """The text is stored first: a crash does not transcribe again. Raises StoreError."""
+        """The text is stored first: a crash does not transcribe again."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return

@@ -1,5 +1,3 @@
-"""«↩ Отменить» under a call, and «отмени» said right after it."""
-
 from orchestrator.features.undo import handlers, words
 from orchestrator.turns.feature import Feature
 

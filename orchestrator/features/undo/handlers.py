@@ -55,7 +55,6 @@ class _Answer:
 
 
 async def propose_undo(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -221,7 +220,6 @@ def _explain_taken(row: EffectRow, tools: Tools) -> _Answer:
 
 
 def _is_entitled(effect: EffectRow, actor: Actor) -> bool:
-    """Sight is checked separately."""
     return actor.key in {effect.call.get("requested_by"), effect.call.get("approved_by")} or actor.role in undo_policy.LEADING
 
 

@@ -156,7 +156,7 @@ def _restore_add(part: UndoPart, record: Record) -> _PartResult | Notice:
 
 
 def _is_worked_on(part: UndoPart, record: Record) -> bool:
-    """Doubt counts as yes."""
+    """In doubt the record counts as worked on."""
     if part.call.entity == "task" and find_task_state(record) not in _NEW_STATES:
         return True
     editors = [tuple(fields.find_value(record, name) for name in names) for names in _EDITORS]

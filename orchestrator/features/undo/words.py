@@ -26,7 +26,6 @@ _WISH: Final = re.compile(
 )
 _LONGEST: Final = 60
 _MOST: Final = 5
-"""Changes of one turn."""
 
 
 def is_undo_wish(text: str) -> bool:
