@@ -197,13 +197,13 @@ def _build_turn_input(row: InboxRow, content: Input | None, session: Session) ->
         turn_id=row.id,
         text=own,
         quoted=quoted,
-        cited=said.cited,
-        answers_others=said.answers_others,
-        origin=said.origin or "typed",
-        ref=said.message_id,
+        cited=content.cited,
+        answers_others=content.answers_others,
+        origin=content.origin or "typed",
+        ref=content.message_id,
         # by the messenger's clock, but not later than it arrived
-        said_at=min(datetime.fromtimestamp(said.at, UTC), row.received_at) if said.at is not None else None,
-        attached=said.attached,
+        said_at=min(datetime.fromtimestamp(content.at, UTC), row.received_at) if content.at is not None else None,
+        attached=content.attached,
     )
 
 

@@ -111,9 +111,9 @@ class CallAudit:
                 return CallPage(calls=audited_calls, after=last)
             looked, last = looked + 1, event.id
             if (
-                self._is_match(event, viewer, wanted)
-                and (not wanted.outcome or await self.store.read(_find_outcome, event) == wanted.outcome)
-                and await self._is_about(event, wanted.person)
+                self._is_match(event, viewer, call_filter)
+                and (not call_filter.outcome or await self.store.read(_find_outcome, event) == call_filter.outcome)
+                and await self._is_about(event, call_filter.person)
             ):
                 audited_calls.append(await self.store.read(_audit_call, event, voice, viewer, call_filter.record, locale))
         return CallPage(calls=audited_calls, after="")

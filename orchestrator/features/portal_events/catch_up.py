@@ -51,16 +51,16 @@ async def scan_records(reads: PortalReader, users: Sequence[int], seen: Mapping[
     try:
         if users:
             deals = await _list_open(reads, "deal", users, KEEP_SEEN)
-            found.records.update(deals or {})
+            scan.records.update(deals or {})
             if deals is not None and len(deals) < KEEP_SEEN:
-                found.gone.extend(_find_closed_deals(seen, deals))
-            await _add_others(found, reads, users, seen)
+                scan.gone.extend(_find_closed_deals(seen, deals))
+            await _add_others(scan, reads, users, seen)
     except BitrixError as error:  # the portal as a whole failed: ask it nothing more
         _log_unread("the portal", error)
     return scan
 
 
-async def _add_others(found: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:
+async def _add_others(scan: ScanResult, reads: PortalReader, users: Sequence[int], seen: Mapping[str, Values]) -> None:
     for kind in [kind for kind in _OPEN if kind != "deal" and any(parse_kind(target) == kind for target in seen)]:
         room = KEEP_SEEN - len({*seen, *scan.records})
         if room > 0:  # new records must not push known ones out of the bounded state
