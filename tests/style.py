@@ -73,8 +73,8 @@ TRACED = (
     Row("trace moves", "  calls from one folder to another on its way, by the map of before"),
 )
 ROWS = (
-    *_list_group_rows("keys", "string keys per 1,000 lines", GROUPS, 15),
-    *_list_group_rows("any", "Any per 1,000 lines", GROUPS),
+    *_list_group_rows("keys", "string keys per 1,000 lines of code", GROUPS, 25),
+    *_list_group_rows("any", "Any per 1,000 lines of code", GROUPS),
     *_list_group_rows("names", "values with empty names, %", NAMING),
     Row("names dull", "values called item, value, result, data, obj, entry, thing, %", "<="),
     Row("verbs", "public functions that begin with a verb, %", ">=", 60),

@@ -191,8 +191,8 @@ def find_code_lines(source: Source) -> Iterator[int]:
 
 
 def count_per_thousand(sources: Sequence[Source], find: Callable[[Source], Iterator[object]]) -> dict[str, float]:
-    """How many of something there are per 1,000 lines, by the label of each of `GROUPS`."""
-    counts = [(source.package, _count(find(source)), source.lines) for source in sources]
+    """How many of something there are per 1,000 lines of code, by the label of each of `GROUPS`."""
+    counts = [(source.package, _count(find(source)), _count(find_code_lines(source))) for source in sources]
     rates: dict[str, float] = {}
     for group in GROUPS:
         lines = sum(length for package, _, length in counts if package in group)
