@@ -40,7 +40,7 @@ READING_SECONDS: Final = 60.0
 """How long the first prompt waits for documents that are read for the first time: a full disk or a large folder must not hide it."""
 
 if TYPE_CHECKING:
-    from bot.composition.title_search import TitleSearch
+    from bot.composition.portal import TitleSearch
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 log = logging.getLogger(__name__)

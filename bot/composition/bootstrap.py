@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 
 from bitrix.masking import SecretMask
 from bot.composition.engines import EngineSet, build_engines
-from bot.composition.features import build_features
+from bot.composition.features import Models, build_features, build_models
 from bot.composition.installation import Installation
-from bot.composition.models import Models, build_models
 from bot.composition.outside import Outside, build_outside, build_schedule_performer
 from bot.composition.people import People
 from bot.composition.portal import Portal, build_portal

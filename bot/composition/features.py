@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
 from typing import Final
@@ -10,12 +10,15 @@ from typing import Final
 from bot.cli.ask_face import ASK_FACE
 from bot.composition.engines import EngineSet
 from bot.composition.installation import DATA, Installation
-from bot.composition.models import Models
+from bot.composition.model_providers import build_model_settings, build_providers
 from bot.composition.outside import Outside
 from bot.composition.people import People
 from bot.composition.portal import Portal
+from bot.monitoring.reachability import ReachabilityTracker
 from bot.plugins.faults import note_fault
 from bot.plugins.loading import list_offering
+from bot.settings.model_plan import ProviderSpec
+from bot.settings.settings import Settings
 from orchestrator.directory.agenda import load_agenda
 from orchestrator.domain.actor import Actor
 from orchestrator.features.asking import feature as asking
@@ -34,15 +37,46 @@ from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.portal_events import feature as portal_events
 from orchestrator.features.portal_events.watcher import PortalWatcher
 from orchestrator.features.talking import feature as talking
-from orchestrator.features.talking.voice import VoiceInput
+from orchestrator.features.talking.voice import SpeechToText, VoiceInput
 from orchestrator.features.undo import feature as undo
 from orchestrator.language.work_calendar import load_workdays
+from orchestrator.model_client.client import ModelClient
+from orchestrator.model_client.router import ModelRouter
+from orchestrator.model_client.transcribe import Transcriber
 from orchestrator.runs import feature as runs
 from orchestrator.runs.commands import COMMANDS as RUN_COMMANDS
 from orchestrator.runs.registry import RegisteredEngine
 from orchestrator.runtime.commands import CARD_BUTTONS, COMMANDS
 from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, merge_features
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """The models that this process asks."""
+
+    router: ModelRouter
+    transcriber: SpeechToText | None = None
+    """Turns speech into text; None if voice messages are refused."""
+    clients: Mapping[str, ModelClient | Transcriber] = field(default_factory=dict)
+    """What is closed at the end, by name; empty if whoever made the router closes its clients."""
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        for client in self.clients.values():
+            await client.aclose()
+
+
+def build_models(settings: Settings, reachability: ReachabilityTracker) -> Models:
+    """Return the models of the settings; `reachability` hears how each call ends. Raises SettingsError."""
+    providers = build_providers(settings, heard=reachability.record_model_call, observe=reachability.record_provider_call)
+    reachability.breakers = {name: route.breaker for name, route in providers.router.routes.items()}
+    reachability.model.probe = providers.probe
+    if not settings.openai_transcribe_model:
+        return Models(router=providers.router, clients=providers.clients)
+    transcriber = Transcriber(build_model_settings(ProviderSpec(kind="openai"), settings), settings.openai_transcribe_model)
+    return Models(router=providers.router, transcriber=transcriber, clients={**providers.clients, "speech": transcriber})
+
 
 _COMMAND: Final = re.compile("[a-z][a-z0-9_]{0,31}", re.ASCII)
 _OF_FEATURES: Final = ("ask", "console", "docs", "freeze", "schedules", "unfreeze")

@@ -1,6 +1,6 @@
 """Builds what reaches the portal: its client, and what reads records and names with it. Part of the composition root."""
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -10,22 +10,55 @@ from pydantic import SecretStr
 
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.client.client import BitrixClient
+from bitrix.errors import BitrixError
 from bitrix.limits.limiter import Limiter
 from bitrix.limits.plan import parse_plan
 from bitrix.limits.shared_level import SharedLevel
 from bot.access.portal_auth import build_portal_auth
 from bot.composition.installation import Installation, load_rules
-from bot.composition.title_search import TitleSearch
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
+from orchestrator.directory.answers import FoundRecords
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outputs import MOST_ROWS, Notice, Row, Table
 from orchestrator.features.people.staff import Employees
+from orchestrator.language.text import to_visible_line
 from orchestrator.rehearsals.call_forms import CallForms
 from state.clock import SystemClock, read_boottime
+from state.stored import JsonObject
 from state.trace import build_trace_headers
+
+
+class TitleSearch:
+    """Searches the records of the portal by name with a client that refuses everything but reads."""
+
+    def __init__(self, reads: PortalReader, *, close: Callable[[], Awaitable[None]]) -> None:
+        """Search with these reads; `close` closes the connections of their client."""
+        self._reads, self._close = reads, close
+
+    async def find_records(self, name: str) -> FoundRecords:
+        """Return the deals, leads, contacts and companies whose names contain `name`; a problem if the portal does not answer."""
+        tables: list[Table] = []
+        try:
+            for entity in ("deal", "lead", "contact", "company"):
+                rows = [Row(label=title) for row in await self._reads.search(entity, name, {}) if (title := _read_title(row))]
+                tables += [Table(rows=tuple(rows[:MOST_ROWS]), shown=min(len(rows), MOST_ROWS), total=len(rows))] if rows else []
+        except BitrixError:
+            return FoundRecords(problem=Notice(code="ask-find-in-crm-failed"))
+        return FoundRecords(tables=tables, is_prose=True)
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._close()
+
+
+def _read_title(row: JsonObject) -> str:
+    names = " ".join(str(row[part]) for part in ("NAME", "LAST_NAME") if row.get(part))
+    return to_visible_line(str(row.get("TITLE") or names), limit=200)
+
 
 PROBE: Final = 5.0
 """Seconds that a probe of the portal (a harmless call that shows whether it answers) may wait in the queue before it is sent."""

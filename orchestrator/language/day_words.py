@@ -9,10 +9,19 @@ from typing import Final
 from orchestrator.domain.errors import SettingsError
 from orchestrator.language.calendar_units import Unit, add_to_month, add_units, find_last_day, find_start, to_monday
 from orchestrator.language.date_format import WhenReason
-from orchestrator.language.date_forms import list_day_forms
 from orchestrator.language.day_phrase import Anchor, DayPhrase, Groups, UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.month_words import MONTH, SHIFTS, WHICH, build_day, find_meaning, find_month, find_which, shift_month
+from orchestrator.language.month_words import (
+    MONTH,
+    SHIFTS,
+    WHICH,
+    build_day,
+    find_meaning,
+    find_month,
+    find_which,
+    list_day_forms,
+    shift_month,
+)
 from orchestrator.language.number_words import PATTERN, VALUES
 from orchestrator.language.weekday_words import EVERY_WEEKDAY, NTH_WEEKDAY, WEEKDAY, read_nth_weekday, read_weekday
 

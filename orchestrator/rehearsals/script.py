@@ -16,8 +16,8 @@ from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest, RunUpdate
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, load_policy
-from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.language.run_words import RunWords, read_other_words
+from orchestrator.language.text import split_foreign_text
 from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped, RunLeft, TakeText

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.domain.effect import EffectRecord
 from orchestrator.reports.viewer import Viewer
 from state.clock import format_iso
 from state.journal.async_store import AsyncStore

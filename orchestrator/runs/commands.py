@@ -9,7 +9,7 @@ from orchestrator.domain.inputs import Command
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.domain.taint import Value
-from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.language.text import split_foreign_text
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.listening import build_input, build_receipt, build_start
 from orchestrator.runs.offers import list_offers

@@ -12,7 +12,7 @@ from orchestrator.domain.address import is_run
 from orchestrator.domain.inputs import FeatureClick, TextMessage
 from orchestrator.domain.outputs import Action, Notice, Reply
 from orchestrator.domain.run_inputs import RunAnswer, RunAskAgain
-from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.language.text import split_foreign_text
 from orchestrator.runs.questions import build_buttons, build_stored_reply, find_asked, name_message, read_questions
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session

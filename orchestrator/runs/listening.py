@@ -8,8 +8,8 @@ from orchestrator.domain.inputs import Command, FeatureClick, Input, ParsedInput
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunLeave, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
-from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.language.run_words import read_run_words
+from orchestrator.language.text import split_foreign_text
 from orchestrator.runs.memo import format_args
 from orchestrator.runs.other_words import take_other_words
 from orchestrator.runs.questions import LEAVE, is_answer_click, is_for_people

@@ -27,7 +27,7 @@ from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.engines.base import ChosenOption, Engine, TurnEnd, TurnInput
 from orchestrator.engines.runs import find_cause
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.language.text import split_foreign_text
 from orchestrator.replies.turn_outcome import add_change_notices, build_early_end, name_rest
 from orchestrator.sessions import outbox
 from orchestrator.sessions.input_filter import build_dropped_event, is_cancelled

@@ -31,7 +31,7 @@ ENGINE_SENTENCES: Final = {
     "flow-too-long": "as above",
     "scenario-progress": "answers of runs that `bot/rendering/replies.py` adds nothing to",
     "scenario-back": "an example in a description, `orchestrator/rehearsals/case.py`",
-    "ask-find-in-crm-failed": "what a service answers that the tool agent alone asks, `bot/composition/title_search.py`",
+    "ask-find-in-crm-failed": "what a service answers that the tool agent alone asks, `bot/composition/portal.py`",
 }
 """The sentences of an engine that are named outside of its folder, and why nothing is missing without the engine."""
 HOMONYMS: Final = {"agent"}

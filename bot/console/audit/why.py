@@ -14,7 +14,7 @@ from bot.console.visit import Visit
 from bot.console.words import describe_call, find_run_title
 from bot.http_api.audit.audit_trail import build_voice
 from bot.http_api.server.errors import ApiError
-from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.domain.effect import EffectRecord
 from orchestrator.features.history.call_audit import may_see_story
 from orchestrator.features.history.record_index import find_start_time
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore

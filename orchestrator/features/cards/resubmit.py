@@ -3,8 +3,7 @@
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Effect, Provenance
-from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.domain.effect import Effect, EffectRecord, Provenance
 from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks

@@ -7,7 +7,7 @@ from typing import Final
 from orchestrator.directory.agenda import Agenda
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview, PreviewPart
-from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.domain.effect import EffectRecord
 from orchestrator.domain.message_views import AgendaSection, CallGroup, CallLine, DailyBody, ReminderBody
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.language.work_calendar import Slot, to_utc

@@ -13,10 +13,18 @@ from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.inputs import DocumentOrder, FeatureClick, SentDocument
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.shelf import DocumentShelf, ShelfFailed
-from orchestrator.features.documents.answering import PRESS, answer, require_administrator
+from orchestrator.features.documents.answering import (
+    MEGABYTE,
+    PRESS,
+    answer,
+    build_failure,
+    describe_readers,
+    measure,
+    require_administrator,
+    shorten,
+)
 from orchestrator.features.documents.listing import ask_to_remove, show_page
 from orchestrator.features.documents.offers import Album, Offer, OfferState, build_offer_id, end_offer, keep, load_album, load_offer
-from orchestrator.features.documents.wording import MEGABYTE, build_failure, describe_readers, measure, shorten
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools

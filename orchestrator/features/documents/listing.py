@@ -12,9 +12,8 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.inputs import Command
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.shelf import DocumentShelf, ShelfDocument, ShelfFailed
-from orchestrator.features.documents.answering import PRESS, answer, require_administrator
+from orchestrator.features.documents.answering import PRESS, answer, build_failure, describe_document, require_administrator, shorten
 from orchestrator.features.documents.offers import Listing, Offer, build_offer_id, keep, load_listing
-from orchestrator.features.documents.wording import build_failure, describe_document, shorten
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from state.journal.store import InboxRow

@@ -10,10 +10,9 @@ from orchestrator.domain.errors import FileUnavailable
 from orchestrator.domain.inputs import DocumentOrder
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.domain.shelf import DocumentShelf, ShelfDocument, ShelfFailed
-from orchestrator.features.documents.answering import PRESS
+from orchestrator.features.documents.answering import MEGABYTE, PRESS, build_failure, describe_readers, measure
 from orchestrator.features.documents.handlers import LARGEST
 from orchestrator.features.documents.offers import Offer, OfferState, keep, load_offer
-from orchestrator.features.documents.wording import MEGABYTE, build_failure, describe_readers, measure
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Files, Tools

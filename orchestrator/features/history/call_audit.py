@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, cast
 
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.domain.effect import EffectRecord
 from orchestrator.features.history.record_index import RecordIndex, read_decision
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.language.text import Locale, fold

@@ -10,7 +10,7 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import PreviewLine, PreviewPart
-from orchestrator.domain.effect_record import EffectRecord, StoredCall
+from orchestrator.domain.effect import EffectRecord, StoredCall
 from orchestrator.domain.message_views import HistoryBody, HistoryEntry
 from orchestrator.features.history.record_index import RecordIndex, find_start_time
 from orchestrator.gate.call import fields

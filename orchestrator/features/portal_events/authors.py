@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from bitrix.catalogue.catalogue import Entity
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect_record import EffectRecord
+from orchestrator.domain.effect import EffectRecord
 from orchestrator.features.portal_events.catch_up import START_EVENT as START
 from orchestrator.features.portal_events.recent_writes import RecentWrites, Write
 from orchestrator.gate.call import fields

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
-from orchestrator.domain.effect_record import EffectRecord, StoredCall
+from orchestrator.domain.effect import EffectRecord, StoredCall
 from orchestrator.gate.call import fields
 from state.clock import Clock
 from state.journal.store import EffectChange

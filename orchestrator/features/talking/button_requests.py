@@ -6,8 +6,8 @@ from uuid import uuid5
 
 from orchestrator.domain.inputs import EditedMessage, FeatureClick, TextMessage, parse_neighbour
 from orchestrator.domain.outputs import Action, Notice, Reply
-from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import split_foreign_text
 from orchestrator.replies.code_notes import FORWARD_REQUESTS
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session

@@ -11,7 +11,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect_record import EffectOutcome
+from orchestrator.domain.effect import EffectOutcome
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, Call, Refuse, Target, Verdict

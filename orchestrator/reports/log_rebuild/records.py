@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from orchestrator.domain.effect import to_written_params
-from orchestrator.domain.effect_record import EffectOutcome, EffectRecord, StoredCall
+from orchestrator.domain.effect import EffectOutcome, EffectRecord, StoredCall, to_written_params
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import PlanStep

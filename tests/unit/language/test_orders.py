@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from orchestrator.language.foreign_text import split_foreign_text
 from orchestrator.language.orders import count_orders, is_plain, names_owner, names_stage, speaks_of_change
+from orchestrator.language.text import split_foreign_text
 
 CORPUS = Path(__file__).parents[2] / "corpus"
 

@@ -8,8 +8,7 @@ import pytest
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelRequest
-from orchestrator.services.haiku.app import build_app
-from orchestrator.services.haiku.counting import count_poem, count_syllables
+from orchestrator.services.haiku.app import build_app, count_poem, count_syllables
 from tests.unit.engines.tool_agent.ask_kit import Models, say
 
 POEM = "Старый-старый пруд,\n\n прыгнула в воду лягушка \nвсплеск — и тишина 5"

@@ -6,7 +6,7 @@ import pytest
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.composition.installation import load_rules
-from bot.composition.title_search import TitleSearch
+from bot.composition.portal import TitleSearch
 from bot.settings.settings import Settings
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.runs.registry import Engines

@@ -8,7 +8,7 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from orchestrator.definitions.mistakes import SENTENCES as OF_DEFINITIONS
 from orchestrator.documents.reading import read_document
-from orchestrator.documents.sentences import SENTENCES as OF_DOCUMENTS
+from orchestrator.documents.reports import SENTENCES as OF_DOCUMENTS
 from orchestrator.expressions.scripts.failures import SENTENCES as OF_SCRIPTS
 from orchestrator.reports.policy_findings import SENTENCES as OF_POLICIES
 from tests.unit.bot.i18n.test_i18n import _variables

@@ -11,7 +11,7 @@ from bot.telegram.intake.router import OpenCard, ParsedUpdate
 from bot.telegram.intake.typed_answers import may_decide
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.registry import build_proof
-from orchestrator.language.foreign_text import split_foreign_text
+from orchestrator.language.text import split_foreign_text
 from orchestrator.turns.feature import CommandSpec, Feature
 from state import canonical
 from state.journal.store import InboxRow
