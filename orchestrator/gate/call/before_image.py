@@ -1,7 +1,6 @@
-"""Builds before-images: the records before a change, as far as a card shows them. Pure.
+"""Before-images hold only changed fields, owner and title. Pure.
 
-A before-image holds only the fields that the call changes, the owner and the title. With more fields, an unrelated edit would cause a
-second card, and the journal would collect customers' texts.
+With more, an unrelated edit would cause a second card, and the journal would collect customers' texts.
 """
 
 from collections.abc import Mapping
@@ -27,23 +26,21 @@ _SHOWN_BEFORE_DELETE = (
     "LAST_NAME",
     "COMMENT",
 )
-"""What a person wants to see of a record before it is deleted for good, besides its title and owner."""
 _MANUAL_SUM = "IS_MANUAL_OPPORTUNITY"
-"""Says whether the sum stays as it is when the product rows change."""
 _CONTEXT_FIELDS = {"opportunity": "CURRENCY_ID", "stageid": "CATEGORY_ID", "categoryid": "STAGE_ID"}
-"""The field that gives a value its meaning: a sum needs its currency, a stage its funnel."""
+"""What gives a value its meaning: a sum needs its currency, a stage its funnel."""
 
 
 def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]:
-    """Return, for each record such as "deal:481", the fields that the call changes, its owner and title; None for one that was not read."""
+    """By record such as "deal:481"; None for one that was not read."""
     if call.kind != "bitrix":
         return dict(facts.images)
     image: dict[str, JsonObject | None] = {}
     for part in call.commands or (call,):
         for target in (*part.targets, *find_guests_place(part)):
             name = f"{target[0]}:{target[1]}"
-            shown = _select_shown_fields(part, facts.records.get(target), part.entities.get(target[0]))
-            image[name] = shown if shown is None else {**(image.get(name) or {}), **shown}
+            fields_before = _select_shown_fields(part, facts.records.get(target), part.entities.get(target[0]))
+            image[name] = fields_before if fields_before is None else {**(image.get(name) or {}), **fields_before}
         for tie in part.ties:
             name = f"{tie[0]}:{tie[1]}"
             image[name] = image.get(name) or _select_owner_fields(facts.records.get(tie), part.entities.get(tie[0]))
@@ -51,12 +48,11 @@ def build_before_image(call: Call, facts: Facts) -> dict[str, JsonObject | None]
 
 
 def find_context_field(name: str, entity: str) -> str:
-    """Return the field that is needed to interpret the field `name`, such as the currency for a sum; "" for most fields."""
+    """Needed to interpret `name`, such as the currency for a sum; "" for most fields."""
     return _CONTEXT_FIELDS.get(to_field_key(name, entity), "")
 
 
 def _select_owner_fields(record: JsonObject | None, entity: Entity | None) -> dict[str, object] | None:
-    """Return title and owner of a record to which the call attaches something: the approver's rights are checked for it, too."""
     if record is None or entity is None:
         return None
     keys = {to_field_key(name, entity.name) for name in (entity.owner_field, *entity.also_owned_by, entity.title_field)}
@@ -67,20 +63,20 @@ def _select_shown_fields(call: Call, record: JsonObject | None, entity: Entity |
     if record is None:
         return None
     touched = call.params.get(call.spec.fields_at) if call.spec.fields_at else call.params
-    wanted = set(touched) if isinstance(touched, Mapping) else set()
-    wanted |= {*call.spec.replaces, *((_MANUAL_SUM,) if "products" in call.spec.replaces.values() else ())}
-    wanted |= {call.spec.stands_for.get(name, name) for name in wanted}
-    if any(name.upper() == "FM" for name in wanted):  # methods of the classic family return the parts of FM as separate fields
-        wanted |= set(MULTIFIELDS)
+    names = set(touched) if isinstance(touched, Mapping) else set()
+    names |= {*call.spec.replaces, *((_MANUAL_SUM,) if "products" in call.spec.replaces.values() else ())}
+    names |= {call.spec.stands_for.get(name, name) for name in names}
+    if any(name.upper() == "FM" for name in names):  # methods of the classic family return the parts of FM as separate fields
+        names |= set(MULTIFIELDS)
     if entity is not None:
-        wanted |= {entity.owner_field, entity.title_field}
-        wanted |= {_CONTEXT_FIELDS[key] for name in wanted if (key := to_field_key(name, entity.name)) in _CONTEXT_FIELDS}
+        names |= {entity.owner_field, entity.title_field}
+        names |= {_CONTEXT_FIELDS[key] for name in names if (key := to_field_key(name, entity.name)) in _CONTEXT_FIELDS}
     if entity is not None and entity.name == PRODUCT_ROW:  # its card shows the whole row
-        wanted |= {*(name for name in entity.fields if name not in {"ROWS", "PRODUCT_ROWS"}), *(entity.part_of or ())}
+        names |= {*(name for name in entity.fields if name not in {"ROWS", "PRODUCT_ROWS"}), *(entity.part_of or ())}
     if call.spec.verb != "update":
-        wanted |= set(_ALWAYS_SHOWN)
+        names |= set(_ALWAYS_SHOWN)
     if call.spec.verb == "delete":
-        wanted |= set(_SHOWN_BEFORE_DELETE)
+        names |= set(_SHOWN_BEFORE_DELETE)
     kind = entity.name if entity is not None else call.entity
-    keys = {to_field_key(name, kind) for name in wanted}
+    keys = {to_field_key(name, kind) for name in names}
     return {key: value for key, value in record.items() if to_field_key(key, kind) in keys}

@@ -1,4 +1,4 @@
-"""Finds the changes that a person must confirm: sums, people, stages, and all fields that the catalogue calls critical. Pure."""
+"""What a person must confirm. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,16 +39,12 @@ _STAGES = frozenset({"stageid", "statusid"})
 _LIST_CODES: Mapping[ListKind, str] = {"products": "ROWS", "contacts": "CONTACT_IDS", "companies": "COMPANY_IDS", "people": "ATTENDEES"}
 _LONGEST_NUMBER = 9
 _NEW_NUMBER = re.compile(r"(?:[A-Za-z0-9]{1,12}_)?\$result\[[A-Za-z0-9_-]+\](?:\[item\]|\[task\])?(?:\[id\])?", re.ASCII)
-"""A reference to the number of a record that another command creates, perhaps with the code of its kind, such as D_."""
 _TASK_WAITS = "2"
 _CLASS_CODES = (("D", "gate-class-delete"), ("M", "gate-class-money"), ("N", "gate-class-outward"))
 
 
 def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield the reasons why this call needs a confirmation (S004-29, S004-37, S004-76).
-
-    They come from its classes (such as deletion or money), its record and the fields it writes.
-    """
+    """The reasons why this call needs a confirmation (S004-29, S004-37, S004-76)."""
     if call.reads_only:
         return
     yield from _collect_class_reasons(call)
@@ -61,7 +57,6 @@ def collect_ask_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Fact
 
 
 def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
-    """Return the fields that the call writes (name → value) and whose change needs a confirmation, without those that were added here."""
     names = to_field_keys(call.spec.critical, call.entity)
     if policy.critical_fields:
         names |= to_field_keys(policy.critical_fields, call.entity)
@@ -73,10 +68,9 @@ def find_critical_fields(call: Call, policy: Policy) -> dict[str, object]:
 
 
 def is_critical_field(catalogue: Catalogue, critical: frozenset[str], write: tuple[str, str], place: Sequence[str | int]) -> bool:
-    """Return whether a value at this place in the parameters of an effect (kind, method) makes a card, as far as a definition tells.
+    """Whether a value there makes a card, as far as a definition tells; `critical` are fields that the policy adds.
 
-    `critical` are the fields that the policy adds. All counts that is given to a method which deletes, moves money or reaches people;
-    nothing that is given to an unknown one.
+    Every value counts for a method that deletes, moves money or reaches people; none for an unknown one.
     """
     spec = find_spec(catalogue, *write)
     if spec is None or spec.reads_only:
@@ -95,12 +89,12 @@ def is_critical_field(catalogue: Catalogue, critical: frozenset[str], write: tup
 
 @lru_cache(maxsize=1024)  # its arguments are lists of the catalogue and the policy, so there are few
 def to_field_keys(names: tuple[str, ...] | frozenset[str], entity: str) -> frozenset[str]:
-    """Return the normalized keys of the field names `names`. Different spellings of one field have the same key."""
+    """Different spellings of one field have the same key."""
     return frozenset(fields.to_field_key(name, entity) for name in names)
 
 
 def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
-    """Return the present state of the record that a call changes; None for a new record and for one that was not read."""
+    """None for a new record and for one that was not read."""
     for target in call.targets:
         if target in facts.records and (record := facts.records[target]) is not None:
             return record
@@ -108,12 +102,10 @@ def find_current_record(call: Call, facts: Facts) -> JsonObject | None:
 
 
 def list_written_amounts(call: Call) -> list[tuple[str, object]]:
-    """Return (name, value) of each sum that the call writes, whether or not the value can be parsed."""
     return [(name, value) for name, value in call.written_fields.items() if fields.to_field_key(name) in _SUMS]
 
 
 def to_field_code(call: Call, name: str) -> str:
-    """Return the catalogue's code of the field `name`, such as ASSIGNED_BY_ID."""
     if name in call.spec.replaces:
         return _LIST_CODES[call.spec.replaces[name]]
     if name in call.spec.stands_for:
@@ -134,13 +126,11 @@ def _collect_class_reasons(call: Call) -> Iterator[Notice]:
 
 
 def find_mentions(call: Call) -> Mentions:
-    """Return whom the texts of a writing call of the portal address, and the links in them that hide their address."""
     is_silent = call.kind != "bitrix" or call.reads_only or call.spec.verb == "delete"
     return NOBODY if is_silent else read_mentions(call.params)
 
 
 def _collect_mention_reasons(call: Call, actor: Actor) -> Iterator[Notice]:
-    """Yield a reason to ask if a text of the call notifies somebody else than the requester, or hides the address of a link."""
     mentions = find_mentions(call)
     if call.spec.verb == "add" and mentions.members:  # a new item for somebody else asks because of its field
         mentions = replace(mentions, members=())
@@ -169,9 +159,9 @@ def _collect_field_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _drops_values(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
-    """Return whether a custom field holds several values and the call, which replaces them all, takes one of them away."""
-    held = fields.find_value(record or {}, name, call.entity)
-    return is_custom_field(name) and isinstance(held, list) and bool(fields.parse_ids(held) - fields.parse_ids(value))
+    """The call replaces all values of the custom field."""
+    present = fields.find_value(record or {}, name, call.entity)
+    return is_custom_field(name) and isinstance(present, list) and bool(fields.parse_ids(present) - fields.parse_ids(value))
 
 
 def _has_reference(call: Call, name: str) -> bool:
@@ -180,10 +170,7 @@ def _has_reference(call: Call, name: str) -> bool:
 
 
 def _find_unseen_fields(call: Call) -> Iterator[str]:
-    """Yield the written fields whose value is taken from the result of another command, and is not the number of a new record.
-
-    Nobody has seen that value, and it may be text of others. The ids of the records that the call changes have reasons of their own.
-    """
+    """Their value is another command's result, not a new record's number: nobody has seen it."""
     if not call.references:
         return
     ids = {path.removeprefix(f"{call.spec.fields_at}.") for path in call.spec.target}
@@ -193,24 +180,22 @@ def _find_unseen_fields(call: Call) -> Iterator[str]:
 
 
 def _is_number_of_new(value: object) -> bool:
-    """Return whether a value consists of references each of which is the whole answer of another command, or the id in it."""
     items = value if isinstance(value, list) else list(value.values()) if isinstance(value, Mapping) else [value]
     return all(isinstance(item, str) and _NEW_NUMBER.fullmatch(item) for item in items if find_references(item))
 
 
 def has_value(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
-    """Return whether the record already has this value, so that writing it changes nothing; False if it does not contain the field."""
+    """False if the record does not contain the field."""
     if record is None:
         return False
     stands_for = call.spec.stands_for.get(name, name)
     if not fields.has_field(record, stands_for, call.entity):
         return False
-    found = fields.find_field_info(call.entities.get(call.entity), stands_for)
-    return fields.is_same_value(value, fields.find_value(record, stands_for, call.entity), kind=found.kind if found else "text")
+    info = fields.find_field_info(call.entities.get(call.entity), stands_for)
+    return fields.is_same_value(value, fields.find_value(record, stands_for, call.entity), kind=info.kind if info else "text")
 
 
 def is_same_field_value(call: Call, name: str, new: object, old: object) -> bool:
-    """Return whether two values of the field `name`, both as the portal returned them, mean the same."""
     if is_multifield(name):
         return bool(new == old)
     info = fields.find_field_info(call.entities.get(call.entity), name)
@@ -218,7 +203,6 @@ def is_same_field_value(call: Call, name: str, new: object, old: object) -> bool
 
 
 def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield the reasons why a new record asks: a sum, a person other than the requester, a later stage than the first."""
     speaker = frozenset() if actor.bitrix_user_id is None else frozenset({str(actor.bitrix_user_id)})
     for name, value in call.written_fields.items():
         key = fields.to_field_key(name, call.entity)
@@ -233,14 +217,14 @@ def _collect_add_reasons(call: Call, *, actor: Actor, facts: Facts) -> Iterator[
 
 
 def _is_later_stage(call: Call, key: str, value: object, facts: Facts) -> bool:
-    """Return whether a field puts a new record into a later stage than the first; True also when the first stage is unknown."""
+    """True also when the first stage is unknown."""
     if call.entity == "task":
         return key in {"status", "realstatus"} and str(value) != _TASK_WAITS
     return key in _STAGES and str(value) != facts.first_stages.get(f"{call.entity}:{_find_category(call)}")
 
 
 def find_required_funnel(call: Call) -> str:
-    """Return the funnel ("deal:1") whose first stage must be read to check a new record; "" for calls that write no stage."""
+    """The funnel ("deal:1") that a new record's stage is checked against; "" if it writes none."""
     if call.spec.verb != "add" or call.entity == "task":
         return ""
     names = (name for name, value in call.written_fields.items() if name not in call.system_fields and value not in (None, "", [], {}))

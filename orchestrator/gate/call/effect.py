@@ -1,4 +1,4 @@
-"""The data of the gate: a Call (normalized effect), the Facts used to check it, and the Verdict of the check. Pure data."""
+"""Call (a normalized effect), Facts (what it is checked with), Verdict."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,22 +17,20 @@ from state.stored import JsonObject
 Target = targets.Target
 
 Part = tuple[str, int]
-"""Something with an id that is no record of its own, such as a department: the method that reads it, and its id."""
+"""No record but with an id, such as a department: its reading method, and the id."""
 
 BeforeImage = Mapping[str, JsonObject | None]
-"""The before-image: records before a change, "deal:481" → the relevant fields, None for a record that does not exist."""
+"""Records before a change, "deal:481" → the relevant fields, None for a record that does not exist."""
 
 FirstSums = Mapping[str, tuple[object, str]]
-"""The sums of a record by the key of their field; each is the value and its currency."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Call:
     """One exact call: this same object is checked, shown, hashed and sent.
 
-    `params` is canonical JSON data and includes the fields that normalization adds. A batch holds its commands in `commands`; each command
-    is a Call with its own `key`. The `params` of a batch are built from its commands. `fingerprint` is a checksum of portal, method and
-    params exactly as sent. What the parameters mean is looked up once; a copy with another method or parameters is looked up anew.
+    `params` is canonical JSON with the fields that normalization adds; those of a batch are built from `commands`. A changed copy is
+    looked up anew.
     """
 
     kind: str
@@ -45,34 +43,32 @@ class Call:
     commands: tuple["Call", ...] = ()
     halt: bool = False
     targets: tuple[Target, ...] = ()
-    """Existing records that the call reads or changes."""
     unknown_target: bool = False
-    """Whether the id of the record to change is not a number: a `$result[...]` reference (to another command's result), or malformed."""
+    """The changed record's id is a reference `$result[...]`, or malformed."""
     references: tuple[str, ...] = ()
-    """The paths of the parameters whose value contains `$result[...]`, a reference to the result of another command of the batch."""
+    """Paths of parameters that hold `$result[...]`, another command's result."""
     system_fields: frozenset[str] = frozenset()
-    """Fields that normalization added to the call; they need no confirmation."""
+    """Added by normalization; they need no confirmation."""
     entity: str = ""
-    """The kind of record that the written fields belong to: "deal", "item:177", or "activity" even if the target is the activity's deal."""
+    """What the written fields belong to: "activity" even if the target is its deal."""
     entities: Mapping[str, Entity] = field(default_factory=dict)
-    """The catalogue's definitions of the kinds of record in `targets` and `entity`: how they are read and what their fields are called."""
     target_created: bool = False
-    """Whether the id is the `$result[...]` of an earlier add in the same batch, so that the record does not exist yet."""
+    """The id is the `$result[...]` of an earlier add in the same batch."""
     ties: tuple[Target, ...] = ()
-    """Further records to which the call attaches something, such as the deal of a task: checked like targets, not shown as the target."""
+    """What the call attaches something to, such as a task's deal: checked like targets."""
     proposed_essence: str = ""
-    """The essence of the call as it was proposed, if the call has been converted to another form since; otherwise ""."""
+    """That of the proposed call, if it has been converted to another form since."""
     named_currencies: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """(field, currency) of sums that were given with a currency; checked when the call is proposed, never stored."""
+    """(field, currency) of sums given with one; never stored."""
 
     names_owner: bool = field(default=True, compare=False)
-    """Whether the caller of a list said whose records are wanted; known when the call is proposed, never stored."""
+    """Whether a list call said whose records are wanted; never stored."""
 
     lookup: Lookup | None = field(default=None, compare=False, repr=False)
-    """Where spec, targets, ties and kinds of record come from, for calls of the portal but batches; never stored."""
+    """Only of calls of the portal, not of batches; never stored."""
 
     def __post_init__(self) -> None:
-        """Look the call up anew if it is a copy with another method or other parameters: no copy keeps what held for those before."""
+        """No copy keeps what held for another method or other parameters."""
         before = self.lookup
         if before is None or (self.params is before.params and self.spec is before.spec and self.method == before.spec.name):
             return
@@ -93,7 +89,6 @@ class Call:
     def from_lookup(
         cls, lookup: Lookup, *, portal: str, key: str = "", system_fields: frozenset[str] = frozenset(), names_owner: bool = True
     ) -> "Call":
-        """Return the call of the portal that was looked up."""
         return cls(
             kind="bitrix",
             method=lookup.spec.name,
@@ -114,17 +109,16 @@ class Call:
 
     @computed_once
     def places(self) -> Mapping[str, object]:
-        """The parameters, as dotted paths, that hold the id of the call's record, each with what is written there."""
         return self.lookup.places if self.lookup is not None else read_places(self.spec, self.params)
 
     @computed_once
     def fingerprint(self) -> str:
-        """The SHA-256 checksum of (portal, method, params): an approval is valid only for this exact call."""
+        """SHA-256 of (portal, method, params): an approval is valid only for this exact call."""
         return hash_text(dumps([self.portal, self.method, self.params]))
 
     @computed_once
     def essence(self) -> str:
-        """The SHA-256 checksum of what the call writes, without origin marks: the same request has the same essence in every spelling."""
+        """SHA-256 of what the call writes, without origin marks: the same in every spelling."""
         if self.proposed_essence:
             return self.proposed_essence
         body = [[command.key, command.essence] for command in self.commands] if self.commands else self._form
@@ -132,19 +126,17 @@ class Call:
 
     @property
     def _form(self) -> object:
-        """The call in the form that all its spellings share; only calls of the portal have several."""
         if self.kind != "bitrix":
             return [self.kind, self.method, self.params]
         return build_canonical_form(self.spec, self.params, entity=self.entity, info=self.entities.get(self.entity))
 
     @property
     def listed_as(self) -> str:
-        """The name of the method as a policy writes it: crm.deal.get, mongo.delete_one."""
+        """As a policy writes it: crm.deal.get, mongo.delete_one."""
         return self.method if self.kind == "bitrix" or self.method.startswith(f"{self.kind}.") else f"{self.kind}.{self.method}"
 
     @computed_once
     def written_fields(self) -> JsonObject:
-        """The fields that the call writes (name → value), under the names used in its parameters."""
         if self.spec.fields_at:
             place = self.params.get(self.spec.fields_at)
             return place if isinstance(place, Mapping) else {}
@@ -158,13 +150,12 @@ class Call:
 
     @computed_once
     def reads_only(self) -> bool:
-        """Whether the call only reads; a batch only reads if all of its commands do."""
         return set(self.classes) <= {"R"}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Whole:
-    """The record that a part, such as a comment or a product row, belongs to, and whether the requester may touch that record."""
+    """What a part, such as a comment, belongs to; `is_visible` for the requester."""
 
     target: Target
     is_visible: bool
@@ -172,66 +163,60 @@ class Whole:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """The data read before a call is checked, so that the check itself reads nothing.
+    """What is read before a check, so that the check itself reads nothing.
 
-    `records` holds the present state of each target (None = not found). `first_stages` maps funnels such as "deal:0" to their first stage
-    id. `denied_at`, `denied_by` and `denied_in_turn` say when and by whom this same call was denied, and whether in this turn.
+    `records` has None for a target that was not found; `denied_…` tell of a denial of this same call.
     """
 
     records: Mapping[Target, JsonObject | None] = field(default_factory=dict)
     parts: Mapping[Part, JsonObject] = field(default_factory=dict)
-    """What the call updates besides records, such as departments, with its present values."""
     first_stages: Mapping[str, str] = field(default_factory=dict)
     field_lists: Mapping[str, Mapping[str, Field]] = field(default_factory=dict)
-    """The portal's field lists by name ("deal", "item:2"); a list that could not be read is missing."""
+    """A list that could not be read is missing."""
     value_lists: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    """The portal's lists of values (value → name) that written values are checked against, by key; see `decide.value_kinds`."""
+    """By the keys of `decide.value_kinds`."""
     today: date | None = None
-    """The present day, with which written days are compared; None if it is not known."""
     dismissed_users: frozenset[int] = frozenset()
-    """Of the users whom the call names for a record and who were not named before: those who are not active employees."""
     named_people: frozenset[int] = frozenset()
-    """The employees whom the request names, where a new record gets no owner but the requester."""
     by_webhook: bool = False
-    """Whether the call goes through a webhook of the portal; some methods are available only to an application."""
+    """Some methods are available only to an application."""
     denied_at: str = ""
     denied_by: str = ""
     denied_in_turn: bool = False
     written: int = 0
-    """The number of changes begun for the requester within the last 24 hours."""
+    """Changes begun for the requester within the last 24 hours."""
     first_sums: Mapping[Target, FirstSums] = field(default_factory=dict)
-    """The sums of each record before this program first changed them within the last day."""
+    """Before this program first changed them within the last day."""
     images: BeforeImage = field(default_factory=dict)
-    """What an effect of another kind than a portal call would change, as its performer has read it."""
+    """What an effect of another kind would change, as its performer read it."""
     titles: Mapping[str, str] = field(default_factory=dict)
-    """What the policy calls the fields that such an effect touches, by their paths; under "" the title of what holds them."""
+    """By path; "" is what holds the fields."""
     unread: "Refuse | None" = None
-    """Why the performer could not read that, if it could not."""
+    """Why the performer could not read `images`."""
     wholes: Mapping[Target, Whole] = field(default_factory=dict)
-    """For each part that a call of owner `part` or `author` is about, its record; a part whose record is not known is missing."""
+    """For calls of owner `part` or `author`; an unknown one is missing."""
     own_parts: frozenset[Target] = frozenset()
-    """Those of the parts that a call of owner `author` changes which the requester wrote."""
+    """Parts that the requester wrote."""
     undone: frozenset[Target] = frozenset()
-    """What the call that this one undoes has created, which alone an undo may delete."""
+    """Created by the call that this one undoes: an undo deletes nothing else."""
     made: frozenset[Target] = frozenset()
-    """Records of others that the requester has made through this program and may change therefore, such as a task for a colleague."""
+    """Others' records that the requester made through this program and so may change."""
     call_partners: Mapping[Target, JsonObject] = field(default_factory=dict)
-    """For each record to which a call is added without saying with whom, the entry that says it: the customer and their phone."""
+    """Customer and phone where a call is added without saying with whom."""
     linked: frozenset[Target] = frozenset()
-    """Contacts and companies of others that the call only reads, and that are linked to an open deal or lead of the requester."""
+    """Others' customers linked to an open deal or lead of the requester; only for reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Allow:
-    """Verdict: the call runs now, without a question."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ask:
-    """Verdict: a person must decide.
+    """A person must decide, with `taps` clicks.
 
-    `taps` is the number of button clicks that approve the call: 2 for deletions, strong changes of a sum, and where a rule asks twice.
-    `lead` says that a lead (head of sales) decides, `four_eyes` that somebody other than the requester decides.
+    `lead`: a head of sales decides; `four_eyes`: somebody other than the requester.
     """
 
     reasons: tuple[Notice, ...]
@@ -242,19 +227,19 @@ class Ask:
 
 @dataclass(frozen=True, kw_only=True)
 class Refuse:
-    """Verdict: the call will not run. `reason` is for the person, `detail` is English for the model and operations staff."""
+    """The call will not run. `reason` is for the person, `detail` is English for the model and operators."""
 
     reason: Notice
     detail: str
     foreign_text: bool = False
     """Whether `detail` contains texts from the portal."""
     is_form: bool = False
-    """Whether the call is wrong as it is written, so that nobody could allow it: no people, policy or records had a say."""
+    """Wrong as written, so that nobody could allow it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOnly:
-    """Verdict in shadow mode (a mode that runs nothing): the call is recorded as a plan."""
+    """Shadow mode: the call is recorded as a plan and never run."""
 
 
 Verdict = Allow | Ask | Refuse | PlanOnly

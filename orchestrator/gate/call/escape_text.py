@@ -1,4 +1,4 @@
-"""Makes untrusted text safe to show on a card: it cannot hide parts, reverse the direction of text or imitate a line of the card. Pure."""
+"""Untrusted text on a card cannot hide parts, reverse direction or imitate a line. Pure."""
 
 import re
 import unicodedata
@@ -10,23 +10,21 @@ _HIDDEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _BLANK_LETTERS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u034f\u17b4\u17b5\ufe0e")
 _MAX_MARKS = 2
 _PLAIN = re.compile(rf"[ -~{RUSSIAN_LETTERS}«»—№₽]*")
-"""Characters that are safe in any order; most texts contain no others."""
 _REST = load_lexicon("card_fields").read_titles("cut")
 
 
 def escape_text(text: str, *, locale: Locale = "ru", limit: int | None = None) -> str:
-    """Return `text` as one line, with codes for invisible characters; one longer than `limit` is cut, with a mark of what is missing."""
+    """One line; invisible characters become codes, and a cut says how much is missing."""
     if (limit is None or len(text) <= limit) and _PLAIN.fullmatch(text):
         return text.strip()
     normal = unicodedata.normalize("NFC", text)
-    shown = _escape_signs(normal[:limit])
+    escaped = _escape_signs(normal[:limit])
     if limit is None or len(normal) <= limit:
-        return shown
-    return mark_cut(shown, len(normal) - limit, locale)
+        return escaped
+    return mark_cut(escaped, len(normal) - limit, locale)
 
 
 def mark_cut(beginning: str, missing: int, locale: Locale) -> str:
-    """Return the beginning of a cut text, followed by a mark that says how many characters are missing."""
     return beginning.rstrip() + _REST[locale].format(count=missing)
 
 

@@ -1,8 +1,6 @@
-"""The canonical form of a call, which is the same for two calls that write the same, however their values are spelled. Pure.
+"""The form that calls share which write the same, however values are spelled. Pure.
 
-A model that repeats itself seldom does so in the same letters: 6 and "6", 500 and "500.00", "Y" and true, the same fields in another order,
-crm.item.add with entityTypeId 1 for crm.lead.add. Only spellings that the portal reads alike are made equal, each by the kind of its field.
-A text stays as it is, so the titles "007" and "7" are two, and so are two spellings of a phone.
+Only what the portal reads alike is made equal; a text stays, so "007" and "7" differ.
 """
 
 import re
@@ -18,11 +16,10 @@ from orchestrator.gate.call.param_kinds import Param, ValueKind, find_described_
 from state.stored import JsonObject
 
 MARKS = frozenset({*names.list_origin_fields(in_items=False), *names.list_origin_fields(in_items=True)})
-"""Origin fields, by which a record that this program created is found again when the answer to the call was lost."""
+"""A created record is found by them when the call's answer was lost."""
 _ITEM: Final = "crm.item."
 _ENTITY_TYPE: Final = "entityTypeId"
 _TWINS: Final = frozenset({"add", "update", "delete"})
-"""The verbs that mean the same in crm.item.* and in the classic methods."""
 _RECORDS: Final = frozenset({*names.CRM.values(), "item"})
 _CONTACTS: Final = "fm"
 _CONTACT_FIELDS: Final = frozenset({*names.MULTIFIELDS, _CONTACTS.upper()})
@@ -37,7 +34,6 @@ _SCALARS: Final = frozenset({str, int, float, bool, type(None)})
 
 
 def build_canonical_form(spec: Method, params: JsonObject, *, entity: str, info: Entity | None) -> list[object]:
-    """Return [method, params] in the canonical form, as JSON data, for a normalized call of the portal."""
     method = _find_twin(spec, entity)
     top = {name: value for name, value in params.items() if name != _OPTIONS or value}
     if method != spec.name:
@@ -53,17 +49,15 @@ def build_canonical_form(spec: Method, params: JsonObject, *, entity: str, info:
 
 
 def _find_twin(spec: Method, entity: str) -> str:
-    """Return the classic method that does what a method of crm.item.* does to a lead, deal, contact or company; other names unchanged."""
     verb = spec.name.removeprefix(_ITEM)
     is_twin = spec.name.startswith(_ITEM) and verb in _TWINS and entity in names.CRM.values()
     return f"crm.{entity}.{verb}" if is_twin else spec.name
 
 
-def _convert_fields(written: JsonObject, spec: Method, entity: str, info: Entity | None) -> dict[str, object]:
-    """Return the written fields in canonical form under names that both method families share; phones and addresses are put together."""
-    found: dict[str, object] = {}
+def _convert_fields(place: JsonObject, spec: Method, entity: str, info: Entity | None) -> dict[str, object]:
+    by_name: dict[str, object] = {}
     contacts: list[list[str]] = []
-    for name, value in written.items():
+    for name, value in place.items():
         is_record = entity.partition(":")[0] in _RECORDS
         elements = _list_contacts(name, value) if is_record else None
         if name in MARKS and (is_record or spec.marked):  # elsewhere the name is a field like any other
@@ -71,19 +65,18 @@ def _convert_fields(written: JsonObject, spec: Method, entity: str, info: Entity
         if elements is not None:
             contacts += elements
         else:
-            found[_to_shared_name(name, entity)] = _convert(value, Param(spec=spec, entity=entity, info=info, name=name))
-    return {**found, **({_CONTACTS: sorted(contacts, key=lambda element: element[0])} if contacts else {})}
+            by_name[_to_shared_name(name, entity)] = _convert(value, Param(spec=spec, entity=entity, info=info, name=name))
+    return {**by_name, **({_CONTACTS: sorted(contacts, key=lambda element: element[0])} if contacts else {})}
 
 
 def _to_shared_name(name: str, entity: str) -> str:
-    """Return the name of a field of a CRM record that both method families share; names of other kinds of record are exact already."""
     if names.is_custom_field(name):
         return names.to_classic(name)
     return fields.to_field_key(name, entity) if entity.partition(":")[0] in _RECORDS else name
 
 
 def _list_contacts(name: str, value: object) -> list[list[str]] | None:
-    """Return the elements of a field of phones as [kind, id, value, kind of value, mark of deletion]; None for any other form."""
+    """[kind, id, value, kind of value, mark of deletion]; None for any other form."""
     kind = name.upper()
     if kind not in _CONTACT_FIELDS or not isinstance(value, list | Mapping):
         return None
@@ -105,7 +98,6 @@ def _are_scalars(values: Iterable[object]) -> bool:
 
 
 def _convert(value: object, param: Param) -> object:
-    """Return the value of a parameter in canonical form, by the kind of values that the parameter takes."""
     kind = find_kind(param)
     if kind == "datetime" and find_described_kind(param) is None:
         kind = None  # the times of an event of a whole day are read without their offset
@@ -119,7 +111,7 @@ def _convert(value: object, param: Param) -> object:
 
 
 def _unfold(value: object) -> object:
-    """Return the list that PHP reads from a mapping whose keys are 0, 1, 2 …, as a batch writes a list; other values unchanged."""
+    """PHP reads a mapping with the keys 0, 1, 2 … as a list."""
     if isinstance(value, Mapping) and [*value] == [str(number) for number in range(len(value))]:
         return list(value.values())
     return value
@@ -135,7 +127,7 @@ def _convert_inner(value: object) -> object:
 
 
 def _convert_scalar(value: object, kind: ValueKind | None) -> object:
-    """Return a single value in canonical form. The portal reads every number as text, so 6 and "6" are the same in any field."""
+    """The portal reads every number as text, so 6 and "6" are the same."""
     if isinstance(value, str) and find_references(value):
         return value
     if kind == "flag" and (flag := value_forms.parse_flag(value)) is not None:
@@ -154,10 +146,7 @@ def _convert_scalar(value: object, kind: ValueKind | None) -> object:
 
 
 def _convert_time(text: str) -> str:
-    """Return a time in ISO form in one spelling, in UTC if it names its offset; any other text unchanged.
-
-    Days and times in the form of a Russian or English portal stay as they are: which day they mean depends on the portal.
-    """
+    """ISO times in UTC if they name an offset. Others stay: their day depends on the portal."""
     time = value_forms.parse_time(text) if _ISO.fullmatch(text.strip()) else None
     if time is None or not time.has_clock:
         return text
@@ -169,8 +158,8 @@ def _convert_kind(text: str) -> str:
 
 
 def _convert_coded(text: str) -> str:
-    found = _CODED.fullmatch(text)
-    return f"{names.to_kind(found[1])}_{int(found[2])}" if found is not None else text
+    match = _CODED.fullmatch(text)
+    return f"{names.to_kind(match[1])}_{int(match[2])}" if match is not None else text
 
 
 _TEXTS: Final[Mapping[ValueKind | None, Callable[[str], str]]] = {

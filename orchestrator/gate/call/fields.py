@@ -1,4 +1,4 @@
-"""Finds fields by name in any of the portal's spellings, and compares values as the portal compares them. Pure."""
+"""Names and values of fields, compared as the portal does. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,21 +15,20 @@ to_field_key = names.to_field_key
 _NUMBER = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]{1,6})?", re.ASCII)
 _SCALARS = frozenset({str, int, float, bool})
 _ZERO_IS_EMPTY = frozenset({"money", "user", "company", "contact", "category", "number"})
-"""The kinds of values for which the portal returns 0 where nothing stands."""
 _FIRST_TOO_LARGE = 10**15
 _DAY_AND_OFFSET = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2})(?:T[0-9]{2}:[0-9]{2}(?::[0-9]{2})?(Z|[+-][0-9]{2}:?[0-9]{2}))?", re.ASCII)
 
 
 def find_value(record: JsonObject, name: str, entity: str = "") -> object:
-    """Return the value of a field in a record, in whatever spelling (crm.deal.*, crm.item.*) its name stands; None without the field."""
+    """In either spelling of the name (crm.deal.*, crm.item.*); None without the field."""
     if name in record:  # two custom fields may share a key
         return record[name]
-    found = _index_names(tuple(record), entity).get(to_field_key(name, entity))
-    return record[found] if found is not None else None
+    spelling = _index_names(tuple(record), entity).get(to_field_key(name, entity))
+    return record[spelling] if spelling is not None else None
 
 
 def has_field(record: JsonObject, name: str, entity: str = "") -> bool:
-    """Return whether the record contains this field. One that is missing was not read: it is unknown, not empty."""
+    """A missing field was not read: it is unknown, not empty."""
     if name in record:
         return True
     return to_field_key(name, entity) in _index_names(tuple(record), entity)
@@ -41,7 +40,6 @@ def _index_names(names: tuple[str, ...], entity: str) -> Mapping[str, str]:
 
 
 def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
-    """Return the catalogue's description (names and kind) of a field; None for a field that the catalogue does not describe."""
     if entity is None:
         return None
     key = to_field_key(name, entity.name)
@@ -51,15 +49,14 @@ def find_field_info(entity: Entity | None, name: str) -> FieldInfo | None:
 
 
 def find_label(entity: Entity | None, name: str, locale: str) -> str:
-    """Return the field's name for people in the language `locale`, or its code if the catalogue does not describe it."""
-    found = find_field_info(entity, name)
-    if found is None:
+    info = find_field_info(entity, name)
+    if info is None:
         return name
-    return found.en if locale == "en" else found.ru
+    return info.en if locale == "en" else info.ru
 
 
 def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
-    """Return whether writing `new` over `old` changes nothing; False in cases of doubt."""
+    """False in cases of doubt."""
     if type(new) in _SCALARS and type(old) in _SCALARS:
         return _is_same_scalar(new, old, kind)
     no_new, no_old = _is_empty(new, kind), _is_empty(old, kind)
@@ -77,7 +74,7 @@ def is_same_value(new: object, old: object, *, kind: str = "text") -> bool:
 
 
 def parse_number(value: object) -> Decimal | None:
-    """Return a JSON number, or a text such as "-12.50", as a Decimal; None for anything else."""
+    """A JSON number, or a text such as "-12.50"; None for anything else."""
     if type(value) is int and -_FIRST_TOO_LARGE < value < _FIRST_TOO_LARGE:
         return Decimal(value)
     if value is None or type(value) is bool:
@@ -87,7 +84,6 @@ def parse_number(value: object) -> Decimal | None:
 
 
 def parse_ids(value: object) -> frozenset[str]:
-    """Return the ids in `value` as texts; `value` is one id, or a list or map of ids."""
     if _is_list(value):
         return frozenset(_to_text(item) for item in value)
     if isinstance(value, Mapping):
@@ -118,16 +114,15 @@ def _as_words(value: object) -> list[str]:
 
 
 def _is_same_scalar(new: object, old: object, kind: str) -> bool:
-    """Return whether writing the text, number or flag `new` over `old` changes nothing; see `is_same_value`."""
     if new == old and type(new) is type(old) and kind != "multifield":
         return True
-    number, held = parse_number(new), parse_number(old)
+    number, stored_number = parse_number(new), parse_number(old)
     zero_is_empty = kind in _ZERO_IS_EMPTY
-    no_new, no_old = new == "" or (zero_is_empty and number == 0), old == "" or (zero_is_empty and held == 0)
+    no_new, no_old = new == "" or (zero_is_empty and number == 0), old == "" or (zero_is_empty and stored_number == 0)
     if no_new or no_old or kind == "multifield":
         return no_new and no_old
-    if number is not None and held is not None:
-        return number == held
+    if number is not None and stored_number is not None:
+        return number == stored_number
     text, present = _to_text(new), _to_text(old)
     if text == present:
         return True
@@ -139,11 +134,7 @@ def _is_same_scalar(new: object, old: object, kind: str) -> bool:
 
 
 def _is_same_day(new: str, old: str) -> bool:
-    """Return whether writing the date `new` over the date `old` changes nothing.
-
-    Each is a day (2026-11-21), or a day with a time and a UTC offset. If `new` is only a day, the days must be equal. If `new` has a time,
-    the offsets must be equal too, because the portal converts other offsets.
-    """
+    """A day alone is compared as a day; with a time, offsets must be equal too: the portal converts others."""
     first, second = _DAY_AND_OFFSET.fullmatch(new), _DAY_AND_OFFSET.fullmatch(old)
     if first is None or second is None or first[1] != second[1]:
         return False
@@ -161,7 +152,6 @@ def _is_same_moment(new: str, old: str) -> bool:
 
 
 def _is_same_multifield(new: object, old: object) -> bool:
-    """Return whether every element of `new` has the ID of an element in `old` and equals it, so that writing changes nothing."""
     if not _is_list(new) or not _is_list(old):
         return False
     present = {_to_text(item.get("ID")): item for item in old if isinstance(item, Mapping)}

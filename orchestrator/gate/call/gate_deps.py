@@ -1,5 +1,3 @@
-"""The dependencies of all stages of the gate, built once: catalogue, policy, performers, readers of records and names."""
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -18,16 +16,12 @@ from orchestrator.gate.call.reasons import refuse
 
 
 class PolicySource(Protocol):
-    """Supplies the gate with the policy (the owner's rules) that is in force."""
-
     def now(self) -> Policy:
-        """Return the policy in force; must never fail."""
+        """Must never fail."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GateDeps:
-    """The dependencies that every stage of the gate may use; immutable, one object per gate."""
-
     catalogue: Catalogue
     policies: PolicySource
     performers: Mapping[str, Performer]
@@ -35,29 +29,27 @@ class GateDeps:
     names: Names
     ttl: timedelta
     present: Callable[[Actor], Actor | None]
-    """A function that returns the person with their present rights, or None if the person has no access any more."""
+    """The person with their present rights; None if they have no access any more."""
     approvers: Approvers
     change_counter: ChangeCounter
     switch: FreezeSwitch
 
     @property
     def policy(self) -> Policy:
-        """The policy in force."""
         return self.policies.now()
 
     def is_by_webhook(self, call: Call) -> bool:
-        """Return whether this call goes to the portal through a webhook, and not as an application."""
         performer = self.performers.get(call.kind)
         return call.kind == "bitrix" and performer is not None and not performer.is_application
 
     def find_missing_performer(self, call: Call) -> Refuse | None:
-        """Return the refusal of a call that nothing on this installation can perform, before anybody is asked about it; otherwise None."""
+        """Refuses what nothing here can perform, before anybody is asked."""
         if call.kind in self.performers:
             return None
         known = KINDS.get(call.kind)
         return refuse("gate-kind-missing", kind=call.kind, setting=(known.setting if known is not None else "") or call.kind)
 
     async def count_changes(self, call: Call, actor: Actor, ledger: Ledger) -> int:
-        """Return how many changes were begun for the actor within 24 hours; 0 without counting for reads, or without a daily limit."""
+        """Within 24 hours; 0 for reads and without a daily limit."""
         counts = not call.reads_only and self.policy.caps.writes_per_day is not None
         return await self.change_counter.count_changes(actor, ledger) if counts else 0

@@ -1,4 +1,4 @@
-"""Finds the records that a person hands away: those they may touch before a call, and no more after it. Pure."""
+"""Records that a person hands away. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,7 +10,7 @@ from state.stored import JsonObject
 
 
 def find_lost_records(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor) -> Sequence[Target]:
-    """Return the existing records that `actor` may touch now and may not touch after the call, each once; empty for most calls."""
+    """What `actor` may touch now and not after the call, each once."""
     if find_visible_users(actor) is None:
         return []
     after: dict[Target, JsonObject] = {}
@@ -27,18 +27,17 @@ def find_lost_records(call: Call, records: Mapping[Target, JsonObject | None], a
 
 
 def apply_owners(call: Call, record: JsonObject) -> JsonObject:
-    """Return `record` with the owners that `call` writes; unchanged if it writes none."""
     entity = call.entities.get(call.entity)
     if entity is None:
         return record
-    written = {call.spec.stands_for.get(name, name): value for name, value in call.written_fields.items()}
+    fields_written = {call.spec.stands_for.get(name, name): value for name, value in call.written_fields.items()}
     owners = {
-        name: fields.find_value(written, name, entity.name)
+        name: fields.find_value(fields_written, name, entity.name)
         for name in (entity.owner_field, *entity.also_owned_by)
-        if fields.has_field(written, name, entity.name)
+        if fields.has_field(fields_written, name, entity.name)
     }
     if not owners:
         return record
     keys = {fields.to_field_key(name, entity.name) for name in owners}
-    kept = {name: value for name, value in record.items() if fields.to_field_key(name, entity.name) not in keys}
-    return {**kept, **owners}
+    others = {name: value for name, value in record.items() if fields.to_field_key(name, entity.name) not in keys}
+    return {**others, **owners}

@@ -1,8 +1,4 @@
-"""Limits on changes per batch and per day, counters of changes, and the comparison of sums in different currencies.
-
-Currencies are converted only by the exchange rates that the owner of the portal sets in the policy. Pure, except that a `ChangeCounter` may
-read the database.
-"""
+"""Currencies are converted by the owner's rates alone."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,28 +20,25 @@ class Caps(Frozen):
     """Limits that even a person's approval does not lift; None means no limit."""
 
     records_per_batch: int | None = Field(default=50, ge=1)
-    """The number of changes that one batch may contain."""
+    """Changes that one batch may contain."""
     writes_per_day: int | None = Field(default=None, ge=0)
-    """The number of changes one person may make within 24 hours; each command of a batch counts, and each new entry of a database."""
+    """Within 24 hours; each command of a batch counts, and each new database entry."""
 
 
 class ChangeCounter(Protocol):
-    """Counts the changes (writes to the portal) that were begun for a person."""
-
     async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
-        """Return the number of changes begun for this person within the last 24 hours; may raise StoreError."""
+        """Within the last 24 hours; may raise StoreError."""
 
     async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
-        """Return the calls begun for this person within 24 hours, from which a missing count starts; may raise StoreError."""
+        """From these a missing count starts; may raise StoreError."""
 
 
 def count_call_changes(call: Call) -> int:
-    """Return how many changes the call makes: 0 for a read, one for each writing command of a batch and each inserted document."""
+    """0 for a read, one for each writing command of a batch and each inserted document."""
     return sum(effect_kinds.count_listed(leaf.kind, leaf.method, leaf.params) for leaf in call.leaves if not leaf.reads_only)
 
 
 def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
-    """Return the refusal if the call exceeds a limit, else None. A call that only reads never exceeds a limit."""
     many = count_call_changes(call)
     if not many:
         return None
@@ -56,32 +49,23 @@ def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
     return None
 
 
-def build_cap_refusal(many: int, made: int, limit: int) -> Refuse:
-    """Return the refusal of a call that would exceed the daily limit."""
-    return refuse("gate-cap-day", count=many, made=made, limit=limit)
+def build_cap_refusal(many: int, begun: int, limit: int) -> Refuse:
+    return refuse("gate-cap-day", count=many, made=begun, limit=limit)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Money:
-    """The rules for comparing sums in different currencies.
-
-    `currency` is the currency of sums and limits that are given without one. `rates` says, for each other currency, how much one unit of it
-    is worth in `currency`.
-    """
+    """`currency` is that of sums without one; `rates` says what one unit of another is worth in it."""
 
     currency: str = "RUB"
     rates: Mapping[str, Decimal] = field(default_factory=dict)
 
     def convert_pair(self, amount: Decimal, currency: str, other: str) -> tuple[Decimal, Decimal] | None:
-        """Return two numbers with which `amount` (in `currency`) can be compared to sums in `other`; None where a rate is missing.
-
-        The first number is `amount`, converted to a common currency. The second is the factor that converts sums in `other` to the same
-        currency.
-        """
-        one, two = currency or self.currency, other or self.currency
-        if one == two:
+        """(`amount`, the factor for sums in `other`), both in one currency; None without a rate."""
+        first, second = currency or self.currency, other or self.currency
+        if first == second:
             return amount, Decimal(1)
-        rates = self._find_rate(one), self._find_rate(two)
+        rates = self._find_rate(first), self._find_rate(second)
         return None if rates[0] is None or rates[1] is None else (amount * rates[0], rates[1])
 
     def _find_rate(self, currency: str) -> Decimal | None:

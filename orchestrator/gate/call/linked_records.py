@@ -1,7 +1,4 @@
-"""Finds the records, other than its own target, to which a call attaches something. Pure.
-
-That changes the page of the other record. So it is checked like a target: it must exist, and the actor must be allowed to see it.
-"""
+"""Records that a call is attached to are checked like targets. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -19,25 +16,22 @@ _PAIRS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 _TASKS: Mapping[str, str] = {"task.dependence.add": "taskIdTo", "task.dependence.delete": "taskIdTo"}
 _CODED = frozenset({"ufcrmtask", "crmfields"})
-"""Fields that hold lists of codes such as D_500."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class LinkedRecord:
-    """A record, other than the call's target, whose id stands in the parameter at `path` as `written`."""
-
     path: str
     entity: str
     written: object
 
     @property
     def number(self) -> int | None:
-        """The record's id as a number; None if the given id is a reference `$result[...]` or malformed."""
+        """None if it is a reference `$result[...]` or malformed."""
         return targets.as_id(self.written)
 
 
 def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> tuple[LinkedRecord, ...]:
-    """Return the records, other than its target, to which this call attaches something; `entity` is "" where the kind is unknown."""
+    """`entity` is "" where the kind is unknown."""
     if spec.reads_only:
         return ()
     return tuple(_collect_bound_records(spec, params, catalogue))
@@ -45,9 +39,9 @@ def find_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -
 
 def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogue) -> Iterator[LinkedRecord]:
     for kind_at, id_at in _PAIRS.get(spec.name, ()):
-        written = targets.get_at_path(params, id_at)
-        if written not in (None, ""):
-            yield LinkedRecord(path=id_at, entity=_find_kind(targets.get_at_path(params, kind_at), catalogue), written=written)
+        id_text = targets.get_at_path(params, id_at)
+        if id_text not in (None, ""):
+            yield LinkedRecord(path=id_at, entity=_find_kind(targets.get_at_path(params, kind_at), catalogue), written=id_text)
     second = _TASKS.get(spec.name)
     if second is not None and params.get(second) not in (None, ""):
         yield LinkedRecord(path=second, entity="task", written=params[second])
@@ -64,7 +58,6 @@ def _collect_bound_records(spec: Method, params: JsonObject, catalogue: Catalogu
 
 
 def _parse_coded(path: str, item: object, catalogue: Catalogue) -> LinkedRecord:
-    """Return the record for a code such as D_500 (deal 500), CO_3 or T81_7; `entity` is "" for an unknown kind."""
     code, _, number = str(item).strip().partition("_")
     return LinkedRecord(path=path, entity=_find_kind(code, catalogue), written=number)
 
@@ -78,14 +71,14 @@ def _parse_binding(path: str, item: object, catalogue: Catalogue) -> LinkedRecor
     )
 
 
-def _find_kind(written: object, catalogue: Catalogue) -> str:
-    if isinstance(written, bool) or not isinstance(written, str | int):
+def _find_kind(code: object, catalogue: Catalogue) -> str:
+    if isinstance(code, bool) or not isinstance(code, str | int):
         return ""
-    return targets.find_entity_by_code(str(written).strip().lower(), catalogue)
+    return targets.find_entity_by_code(str(code).strip().lower(), catalogue)
 
 
 def list_elements(value: object) -> Iterable[object]:
-    """Return the elements of a list, or of the map into which PHP converts a list; any other value alone."""
+    """PHP converts some lists to maps; any other value stands alone."""
     if isinstance(value, Mapping):
         return [value] if any(not name.isdecimal() for name in value) else list(value.values())
     return value if isinstance(value, list) else [value]

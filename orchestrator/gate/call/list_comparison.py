@@ -1,4 +1,4 @@
-"""Compares the list that a call writes, such as the product rows of a deal, with the list that the record has. Pure."""
+"""Compares a written list with the present one. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,12 +20,11 @@ from state.stored import JsonObject
 
 _DISCOUNT: Final = ("discountrate", "discountsum")
 _SET_BY_PORTAL: Final = frozenset({"productname", "measurecode", "measurename", "customized", "sort", "roleid", *RESERVED_KEYS})
-"""Fields that the portal fills in when a call does not write them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListDifference:
-    """How a new list differs from an old one; `changed` and `kept_pairs` hold pairs of the old element and the new one."""
+    """The pairs are (old element, new one)."""
 
     added: Rows
     removed: Rows
@@ -34,26 +33,24 @@ class ListDifference:
 
     @property
     def kept(self) -> Rows:
-        """The elements in both lists, as they are now."""
         return [old for old, _ in self.kept_pairs]
 
 
 def compare_lists(old: Rows, new: Rows, kind: ListKind) -> ListDifference:
-    """Return which elements are added, removed, changed and kept when the list `new` replaces `old`."""
     alike = _index_alike(old, kind)
     present, numbers = [_normalize(row) for row in old], [_find_number(row, kind) for row in old]
     free = dict(enumerate(old))
-    kept: list[tuple[JsonObject, JsonObject]] = []
+    pairs: list[tuple[JsonObject, JsonObject]] = []
     open_rows: list[tuple[JsonObject, list[int]]] = []
     for row in new:
-        written, number = _normalize(row), _find_number(row, kind)
-        found = dict.fromkeys(place for name in _list_names(row, kind) for place in alike.get(name, ()))
-        places = [place for place in found if "" in (number, numbers[place]) or number == numbers[place]]
-        same = next((place for place in places if place in free and _is_same_row(written, present[place], kind)), None)
+        normalized, number = _normalize(row), _find_number(row, kind)
+        alike_places = dict.fromkeys(place for name in _list_names(row, kind) for place in alike.get(name, ()))
+        places = [place for place in alike_places if "" in (number, numbers[place]) or number == numbers[place]]
+        same = next((place for place in places if place in free and _is_same_row(normalized, present[place], kind)), None)
         if same is None:
             open_rows.append((row, places))
         else:
-            kept.append((free.pop(same), row))
+            pairs.append((free.pop(same), row))
     changed: list[tuple[JsonObject, JsonObject]] = []
     added: list[JsonObject] = []
     for row, places in open_rows:
@@ -62,11 +59,11 @@ def compare_lists(old: Rows, new: Rows, kind: ListKind) -> ListDifference:
             added.append(row)
         else:
             changed.append((free.pop(match), row))
-    return ListDifference(added=added, removed=list(free.values()), changed=changed, kept_pairs=kept)
+    return ListDifference(added=added, removed=list(free.values()), changed=changed, kept_pairs=pairs)
 
 
 def sort_written(rows: Rows, kind: ListKind) -> Rows:
-    """Return the elements that a call writes in the order that the record will have them: by their place, if each of them names one."""
+    """By their place, if each element names one."""
     places = [read_number(row, "sort") for row in rows]
     ordered = list(rows)
     if all(place is not None for place in places):
@@ -75,7 +72,7 @@ def sort_written(rows: Rows, kind: ListKind) -> Rows:
 
 
 def is_reordered(old: Rows, new: Rows, kind: ListKind) -> bool:
-    """Return whether elements that stand in both lists have another order in `new`; becoming the primary one is no other order."""
+    """Becoming the primary element is no other order."""
     ordered = sort_written(new, kind)
     list_difference = compare_lists(old, ordered, kind)
     partners = {id(row): present for present, row in (*list_difference.changed, *list_difference.kept_pairs)}
@@ -86,21 +83,21 @@ def is_reordered(old: Rows, new: Rows, kind: ListKind) -> bool:
 
 
 def is_same_list(sent: Rows, now: Rows, kind: ListKind) -> bool:
-    """Return whether the list that the portal has now (`now`) is the result of writing the list `sent`; False in cases of doubt."""
+    """Whether `now` results from writing `sent`; False in cases of doubt."""
     list_difference = compare_lists(now, sent, kind)
     return not (list_difference.added or list_difference.removed or list_difference.changed)
 
 
-def change_row(rows: Rows, row: JsonObject, written: JsonObject) -> Rows:
-    """Return product rows in which `row` (known by some of its fields) has the fields `written`, or without it if none are written."""
+def change_row(rows: Rows, row: JsonObject, new_fields: JsonObject) -> Rows:
+    """`row` (known by some fields) gets `new_fields`, or goes if there are none."""
     known = {key: value for key, value in _normalize(row).items() if key in WRITABLE_KEYS}
     fits = (place for place, one in enumerate(rows) if all(_is_equal(_normalize(one).get(key), value) for key, value in known.items()))
     place = next(fits, None)
     if place is None:
         return rows
-    keys = {to_key(name) for name in written}
-    changed = {**{name: value for name, value in rows[place].items() if to_key(name) not in keys}, **written}
-    return [*rows[:place], *([changed] if written else []), *rows[place + 1 :]]
+    keys = {to_key(name) for name in new_fields}
+    changed = {**{name: value for name, value in rows[place].items() if to_key(name) not in keys}, **new_fields}
+    return [*rows[:place], *([changed] if new_fields else []), *rows[place + 1 :]]
 
 
 def _find_number(row: JsonObject, kind: ListKind) -> str:
@@ -108,12 +105,11 @@ def _find_number(row: JsonObject, kind: ListKind) -> str:
 
 
 def _index_alike(rows: Rows, kind: ListKind) -> dict[str, list[int]]:
-    """Return, for each number and name of `_list_names`, the positions in `rows` of the elements that have it."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         for name in _list_names(row, kind):
-            found.setdefault(name, []).append(place)
-    return found
+            places.setdefault(name, []).append(place)
+    return places
 
 
 def _list_names(row: JsonObject, kind: ListKind) -> list[str]:
@@ -123,7 +119,6 @@ def _list_names(row: JsonObject, kind: ListKind) -> list[str]:
 
 
 def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
-    """Return whether writing the element `new` over the element `old` changes nothing."""
     if kind != "products":
         return is_primary(new) == is_primary(old) and all(_is_equal(new[key], old.get(key)) for key in new if key != PRIMARY_KEY)
     for key in sorted({*new, *old}):
@@ -139,7 +134,7 @@ def _is_same_row(new: JsonObject, old: JsonObject, kind: ListKind) -> bool:
 
 
 def _is_equal(new: object, old: object) -> bool:
-    """Return whether two values mean the same to the portal; an empty value, zero and "N" (no) all mean the same."""
+    """To the portal an empty value, zero and "N" (no) all mean the same."""
     if new == old and type(new) is type(old):
         return True
     empty = [value in (None, "", "N", False) or fields.parse_number(value) == 0 for value in (new, old)]

@@ -1,7 +1,4 @@
-"""What each safety mode allows, which mode applies to a person, and which methods the model is told of (S004-3).
-
-Pure. The text for the model never contains an address (S004-42).
-"""
+"""What each safety mode allows, and what the model is told of (S004-3), never addresses (S004-42). Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -15,26 +12,19 @@ _RANKS: Final[Mapping[Mode, int]] = {mode: rank for rank, mode in enumerate(MODE
 
 
 def resolve_mode(mode: Mode, actor: Actor) -> Mode:
-    """Return the mode that applies to a person: the safer of the program's mode and the highest mode the person may use."""
+    """The safer of the program's mode and the highest mode the person may use."""
     return mode if _RANKS[mode] <= _RANKS[actor.max_mode] else actor.max_mode
 
 
 def may_run(call: Call, mode: Mode) -> bool:
-    """Return whether the mode allows the call (S004-8, S004-28, S004-68).
-
-    Canary allows reads, and the creates that the catalogue marks as safe (`safe_create`) if their only classes are R (reads) and W
-    (writes). Full allows all listed methods. Shadow allows every call here, because its calls are only recorded as plans and never run.
-    """
+    """Whether the mode allows the call (S004-8, S004-28, S004-68); in shadow every one, since none runs."""
     if mode != "canary":
         return True
     return call.reads_only or (call.spec.safe_create and set(call.classes) <= {"R", "W"})
 
 
 def may_read_shared(method: Method, policy: Policy, *, sees_all: bool) -> bool:
-    """Return whether people may see what a reading method gives when the program reads it for everybody, as for the portal card.
-
-    Data that the policy refuses are seen by nobody, and data whose owners cannot be checked only by people who see all records.
-    """
+    """Whether people may see what the program reads for everybody, as for the portal card."""
     if not method.reads_only or policy.is_listed(policy.refuse_methods, method.name):
         return False
     return method.owner == "reference" or sees_all
@@ -50,7 +40,6 @@ _LEFT_OUT = (
 
 
 def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapping[str, str], *, sees_all: bool = True) -> str:
-    """Return the list of methods for the model as text, for a person who sees all records or only some of them."""
     offered = {method.name: method for method in catalogue if is_offered(method, policy, mode, sees_all=sees_all)}
     lines = [_format_line(offered[name], hint) for name, hint in front.items() if name in offered]
     note = [] if sees_all else [_LEFT_OUT]
@@ -58,7 +47,7 @@ def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapp
 
 
 def is_offered(method: Method, policy: Policy, mode: Mode, *, sees_all: bool = True) -> bool:
-    """Return whether the model is told of a method. This protects nothing: the gate checks every call anyway."""
+    """This protects nothing: the gate checks every call anyway."""
     if method.owner == "unscoped" and not sees_all:
         return False
     if is_closed(method, policy) or (method.rare and not policy.is_listed(policy.open_methods, method.name)):
@@ -67,14 +56,13 @@ def is_offered(method: Method, policy: Policy, mode: Mode, *, sees_all: bool = T
 
 
 def is_closed(method: Method, policy: Policy) -> bool:
-    """Return whether the company's rules refuse every call of the method."""
     if policy.is_listed(policy.refuse_methods, method.name):
         return True
     return ("D" in method.classes or method.closed) and not policy.is_listed(policy.open_methods, method.name)
 
 
 def describe_classes(method: Method) -> str:
-    """Return in words what a method does: "changes, money"."""
+    """In words: "changes, money"."""
     return ", ".join(_WORDS[name] for name in method.classes)
 
 

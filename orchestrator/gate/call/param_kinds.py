@@ -1,7 +1,6 @@
-"""Says which kind of value a parameter or field takes: a day, a sum, an employee, one of a list of codes. Pure.
+"""Which kind of value a parameter or field takes. Pure.
 
-The catalogue describes the fields of records, data/language/card_*params.yaml the parameters of methods, and data/language/value_kinds.yaml
-what both leave out. A field of the portal's own is described by the portal alone, which `gate/decide` asks.
+Custom fields are described by the portal alone, which `gate/decide` asks.
 """
 
 import re
@@ -38,7 +37,6 @@ _DESCRIBED: Final[Mapping[str, ValueKind]] = {
     "flag": "flag",
     "multifield": "contacts",
 }
-"""The kinds of values by what the catalogue says of a field; it calls many a field a text that holds something else."""
 _IN_WORDS: Final[Mapping[str, ValueKind]] = {
     "date": "date",
     "datetime": "datetime",
@@ -53,9 +51,7 @@ _IN_WORDS: Final[Mapping[str, ValueKind]] = {
     "access": "access",
     **dict.fromkeys(("id", "read", "record", "deal", "lead", "task", "activity", "company", "contact"), "record"),
 }
-"""The kinds of values by what the words of the cards say of a parameter."""
 _PARENT: Final = re.compile(r"parentid[0-9]{1,9}", re.ASCII)
-"""The key of a field that links a record to one of another kind, such as parentId2 to a deal."""
 _TEXTS: Final = frozenset({"text", "prose"})
 _DATA: Final = load_lexicon("value_kinds")
 _COMPLETE: Final = frozenset(_DATA.read_words("complete"))
@@ -66,7 +62,7 @@ EMPTY: Final[tuple[object, ...]] = (None, "", [], {})
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """The keys of two fields of which the second must not lie before the first; with `uses_record` the record's beginning counts too."""
+    """`last` must not lie before `first`; with `uses_record` the record's beginning counts too."""
 
     first: str
     last: str
@@ -90,8 +86,6 @@ _BY_METHOD: Final = {name: _parse_kinds(_DATA.read_table("methods", name), name)
 
 @dataclass(frozen=True, kw_only=True)
 class Param:
-    """A parameter or field of a call: its method, the kind of record it belongs to, and the field's name as written."""
-
     spec: Method
     entity: str
     info: Entity | None
@@ -99,24 +93,19 @@ class Param:
 
     @computed_once
     def code(self) -> str:
-        """The field's name in the record, which a few parameters stand for under another name."""
         return self.spec.stands_for.get(self.name, self.name)
 
     @computed_once
     def key(self) -> str:
-        """The field's name in lower case without underscores, equal for all spellings."""
         return fields.to_field_key(self.code, self.entity)
 
     @computed_once
     def words(self) -> ParamWords | None:
-        """What the cards call the parameter, and what its values mean there; None if they have no words for it."""
         return find_param_words(self.spec.name, self.entity, self.name) or find_common_words(self.name)
 
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenValue:
-    """One field that a call writes: its description, its kind, its value, and the portal's description of the field if known."""
-
     param: Param
     kind: ValueKind
     value: object
@@ -124,30 +113,28 @@ class WrittenValue:
 
     @property
     def name(self) -> str:
-        """The name of the field in the call."""
         return self.param.name
 
     @computed_once
     def items(self) -> tuple[object, ...]:
-        """The single values, without empty ones and references to results of other commands of the batch."""
-        found = self.value.values() if isinstance(self.value, Mapping) else self.value if isinstance(self.value, list) else (self.value,)
-        return tuple(item for item in found if item not in EMPTY and not find_references(item))
+        members = self.value.values() if isinstance(self.value, Mapping) else self.value if isinstance(self.value, list) else (self.value,)
+        return tuple(item for item in members if item not in EMPTY and not find_references(item))
 
 
 def find_described_kind(param: Param) -> ValueKind | None:
-    """Return the kind of the values of a field that the catalogue or the data file describes; None for any other and for a choice."""
+    """None for an undescribed field and for a choice."""
     key = param.key
     kind = _find_kinds_of_method(param.spec.name).get(key) or _ALWAYS.get(key)
     if kind is not None:
         return kind
     if key[:8] == "parentid" and _PARENT.fullmatch(key):
         return "record"
-    found = fields.find_field_info(param.info, param.code)
-    if found is None or found.kind == "enum":
+    info = fields.find_field_info(param.info, param.code)
+    if info is None or info.kind == "enum":
         return None
-    if found.kind == "number" and key.endswith("id"):
+    if info.kind == "number" and key.endswith("id"):
         return "record"
-    return _DESCRIBED.get(found.kind)
+    return _DESCRIBED.get(info.kind)
 
 
 @lru_cache(maxsize=2048)  # as many as there are methods
@@ -156,7 +143,7 @@ def _find_kinds_of_method(method: str) -> Mapping[str, ValueKind]:
 
 
 def find_worded_kind(param: Param) -> ValueKind | None:
-    """Return the kind of the values of a parameter by the words of the cards, or else by its name alone; None if any value may stand."""
+    """By the words of the cards, or else by the name alone."""
     words = param.words
     if words is not None and words.kind == "choice":
         return "flag" if words.detail == "flag" else "code"
@@ -165,7 +152,6 @@ def find_worded_kind(param: Param) -> ValueKind | None:
 
 
 def find_kind(param: Param) -> ValueKind | None:
-    """Return the kind of the values of a parameter as far as it is known without asking the portal; None if any value may stand there."""
     described = find_described_kind(param)
     if described is not None:
         return described
@@ -174,21 +160,19 @@ def find_kind(param: Param) -> ValueKind | None:
 
 
 def may_be_empty(param: Param, kind: ValueKind) -> bool:
-    """Return whether an empty value means something in a field: that the field is to be cleared."""
+    """Whether an empty value means that the field is to be cleared."""
     return kind != "stage" and param.key not in _NEVER_EMPTY
 
 
 def is_complete(words: ParamWords) -> bool:
-    """Return whether the codes that the cards have words for are all that the portal knows for the parameter."""
+    """Whether the codes with words are all that the portal knows."""
     return words.detail in _COMPLETE
 
 
 def is_list(param: Param) -> bool:
-    """Return whether a field holds several values."""
     return param.key in _LISTS
 
 
 def is_single(param: Param) -> bool:
-    """Return whether a field is known to hold one value only."""
-    found = fields.find_field_info(param.info, param.code)
-    return not is_list(param) and found is not None and found.kind not in _TEXTS
+    info = fields.find_field_info(param.info, param.code)
+    return not is_list(param) and info is not None and info.kind not in _TEXTS

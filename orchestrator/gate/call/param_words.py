@@ -1,4 +1,4 @@
-"""Says what a parameter is called for people and what its values mean, by data/language/card_*params.yaml. Pure."""
+"""Words for parameters, from data/language/card_*params.yaml. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -16,13 +16,10 @@ from orchestrator.language.text import Locale, format_number
 _FILES: Final = ("card_params", "card_crm_params", "card_office_params")
 _Row = tuple[str, ...]
 _PROPERTY: Final = re.compile(r"PROPERTY_([0-9]{1,15})", re.ASCII)
-"""A field of a list or of a product that the portal names by a number only."""
 _PROPERTY_WORDS: Final = load_lexicon("card_fields").read_titles("own_property")
 
 
 class _File(BaseModel):
-    """The rows of all three files: those of card_params.yaml, and under `methods` those of the two files for families of methods."""
-
     model_config = ConfigDict(frozen=True, extra="forbid")
     choices: dict[str, dict[str, _Row]]
     common: dict[str, _Row]
@@ -32,24 +29,18 @@ class _File(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ParamWords:
-    """The words for one parameter: its name by language, and the kind of its values.
-
-    `kind` is a kind of the catalogue (money, user), or one of those that the head of card_params.yaml explains (crm, record, read).
-    `detail` is what stands after the kind in the file: for "read" the method that reads a name, for "record" the parameter that says to
-    which kind of record an id belongs.
-    """
+    """`kind` is one of the catalogue (money) or of the head of card_params.yaml (crm, read); `detail` follows it there."""
 
     names: Mapping[Locale, str]
     kind: str = ""
     detail: str = ""
     choices: Mapping[str, Mapping[Locale, str]] = field(default_factory=dict)
-    """Words for the values of the kind "choice", by value in lower case."""
+    """By value in lower case."""
     codes: Mapping[str, str] = field(default_factory=dict)
-    """The same values as the portal spells them, by value in lower case."""
 
 
 def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
-    """Return the words for the parameter `name` that hold for this method, or else for this kind of record; None if there are none."""
+    """For this method, or else for this kind of record."""
     key = fields.to_field_key(name)
     for words in _list_tables(method):
         if key in words:
@@ -66,7 +57,6 @@ def _list_tables(method: str) -> "tuple[_Words, ...]":
 
 
 def find_common_words(name: str) -> ParamWords | None:
-    """Return the words (name, kind of values) for a parameter that means the same in all methods; None if there are none."""
     own = _PROPERTY.fullmatch(name)
     if own is not None:
         return ParamWords(names={locale: f"{word} {format_number(own[1], locale)}" for locale, word in _PROPERTY_WORDS.items()})
@@ -78,15 +68,13 @@ _Words = Mapping[str, ParamWords]
 
 @dataclass(frozen=True, kw_only=True)
 class _AllWords:
-    """The words of all files: by the beginning of a method's name, by kind of record, and those for all methods."""
-
     methods: Mapping[str, _Words]
     records: Mapping[str, _Words]
     common: _Words
 
 
 def _load_words() -> _AllWords:
-    """Return the words of the data files; raises SettingsError if a file is missing or a row has not the agreed form."""
+    """Raises SettingsError."""
     shared, crm, office = (read_language_file(name) for name in _FILES)
     try:
         content = _File.model_validate({**shared, "methods": {**crm, **office}})

@@ -1,4 +1,4 @@
-"""Normalizes the parameters of one call to the portal's spelling, or refuses them; adds only what the catalogue prescribes. Pure."""
+"""Normalizes parameters to the portal's spelling, or refuses them; adds only what the catalogue prescribes. Pure."""
 
 import difflib
 from collections.abc import Iterable, Mapping
@@ -19,12 +19,11 @@ _OPTIONS = frozenset({"REGISTER_SONET_EVENT", "REGISTER_HISTORY_EVENT"})
 _YES = frozenset({"Y", "1", "true", "True"})
 _RECORDS = frozenset({*names.CRM.values(), "item"})
 _OWN_NUMBER = "id"
-"""The key of the field that holds a record's own number: the portal gives it, and what a call is about stands beside the fields."""
 _ORIGIN = frozenset({"originatorid", "originid", "originversion"})
 
 
 class Refusal(Exception):
-    """Raised when a call cannot be normalized to one exact form; `verdict` is the refusal for the person."""
+    """The call has no one exact form; `verdict` is the refusal for the person."""
 
     def __init__(self, verdict: Refuse) -> None:
         self.verdict = verdict
@@ -32,18 +31,16 @@ class Refusal(Exception):
 
 
 def build_refusal(code: str, **args: object) -> Refusal:
-    """Return a `Refusal` exception of a call that is wrong as it is written: the reason `code` and the arguments of its message."""
     return Refusal(replace(refuse(code, **args), is_form=True))
 
 
 def build_shape_refusal(param: str, expected: str, *, foreign_text: bool = False) -> Refusal:
-    """Return a `Refusal` exception for a parameter whose value is malformed or ambiguous."""
-    found = refuse("gate-param-invalid", param=param, expected=expected)
-    return Refusal(replace(found, detail=f"{found.reason.args['param']} must be {expected}.", foreign_text=foreign_text, is_form=True))
+    refusal = refuse("gate-param-invalid", param=param, expected=expected)
+    return Refusal(replace(refusal, detail=f"{refusal.reason.args['param']} must be {expected}.", foreign_text=foreign_text, is_form=True))
 
 
 def parse_params(params: JsonObject) -> dict[str, object]:
-    """Return `params` as plain JSON data. Raises Refusal if it is nested too deep, or if JSON parsers read it differently."""
+    """Raises Refusal if nested too deep, or if JSON parsers read it differently."""
     try:
         plain = {name: _copy(value, depth=1) for name, value in params.items()}
         check(plain)
@@ -53,19 +50,18 @@ def parse_params(params: JsonObject) -> dict[str, object]:
 
 
 def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Return `params` with the top-level names in the portal's spelling and order.
+    """The order matters: task.* methods read parameters by position.
 
-    Raises Refusal for unknown, reserved and duplicate names. The order matters, because the task.* methods of Bitrix24 read their
-    parameters by position.
+    Raises Refusal for unknown, reserved and duplicate names.
     """
     known = spec.param_names
     result: dict[str, object] = {}
-    for written, value in params.items():
-        if written.lower() in _RESERVED:
-            raise build_refusal("gate-param-reserved", param=written)
-        name = known.get(written.lower(), written)
-        if written.lower() not in known and ("*" not in spec.params or not set(written) <= _FIELD_SIGNS):
-            raise build_refusal("gate-param-unknown", method=spec.name, param=written, hint=build_hint(written, known.values()))
+    for spelling, value in params.items():
+        if spelling.lower() in _RESERVED:
+            raise build_refusal("gate-param-reserved", param=spelling)
+        name = known.get(spelling.lower(), spelling)
+        if spelling.lower() not in known and ("*" not in spec.params or not set(spelling) <= _FIELD_SIGNS):
+            raise build_refusal("gate-param-unknown", method=spec.name, param=spelling, hint=build_hint(spelling, known.values()))
         if name.lower() in {given.lower() for given in result}:
             raise build_refusal("gate-param-twice", param=name)
         result[name] = value
@@ -73,13 +69,11 @@ def normalize_names(spec: Method, params: JsonObject) -> dict[str, object]:
 
 
 def sort_params(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Return `params` with its top-level names in the order of the method's row in the catalogue."""
     ordered = {name: params[name] for name in spec.param_names.values() if name in params}
     return {**ordered, **params}
 
 
 def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
-    """Return `params` with numbers in place of ids that were written as text."""
     result = {name: _to_id(value) if name.lower().endswith("id") else value for name, value in params.items()}
     for path in spec.target:
         head, _, rest = path.partition(".")
@@ -90,10 +84,9 @@ def convert_ids(spec: Method, params: JsonObject) -> dict[str, object]:
 
 
 def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None, marks: Mapping[str, str]) -> dict[str, object]:
-    """Return `params` with field names in the spelling of the method's family (crm.deal.* and crm.item.* differ).
+    """Spells field names as the method's family does.
 
-    `marks` holds the origin marks, by which this program finds its own records; a caller may write only these values. Raises Refusal if the
-    fields are not a map, for malformed or duplicate names, for the record's own number, and for other origin marks.
+    `marks` are the only origin marks that a caller may write. Raises Refusal for malformed or duplicate names and the record's own number.
     """
     if spec.reads_only:
         return dict(params)
@@ -101,14 +94,14 @@ def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None,
         _check_options(params.get("params"))
     if not spec.fields_at or (spec.fields_at not in params and spec.fields_at not in spec.required):
         return dict(params)
-    written = params.get(spec.fields_at)
-    if written in (None, "", [], {}) and spec.fields_at in spec.required:
+    field_values = params.get(spec.fields_at)
+    if field_values in (None, "", [], {}) and spec.fields_at in spec.required:
         raise build_refusal("gate-param-missing", method=spec.name, param=spec.fields_at)
-    if not isinstance(written, Mapping):
+    if not isinstance(field_values, Mapping):
         raise build_refusal("gate-param-invalid", param=spec.fields_at, expected="a map of field names to values")
     result: dict[str, object] = {}
     seen: set[str] = set()
-    for name, value in written.items():
+    for name, value in field_values.items():
         if not name or not set(name) <= _FIELD_SIGNS:
             raise build_refusal("gate-param-invalid", param=f"{spec.fields_at}.{name}", expected="a plain field name")
         key = fields.to_field_key(name, entity.name if entity else "")
@@ -121,7 +114,6 @@ def normalize_fields(spec: Method, params: JsonObject, *, entity: Entity | None,
 
 
 def _check_own_field(name: str, key: str, value: object, marks: Mapping[str, str]) -> None:
-    """Raise Refusal if a field is one that only the portal or this program fills: the record's number, or an origin mark."""
     if key in _ORIGIN and marks.get(key) != value:
         raise build_refusal("gate-origin", param=name)
     if key == _OWN_NUMBER:
@@ -129,10 +121,7 @@ def _check_own_field(name: str, key: str, value: object, marks: Mapping[str, str
 
 
 def check_inner_names(spec: Method, params: JsonObject) -> None:
-    """Raise Refusal if a write contains an element, such as a product row, that names one field twice in different spellings.
-
-    A card would show one of the two values, and the portal might write the other: {"price": 1, "PRICE": 900}.
-    """
+    """Raises Refusal for {"price": 1, "PRICE": 900}: a card would show one value, and the portal might write the other."""
     for name, value in () if spec.reads_only else params.items():
         _check_names_inside(value, name, is_element=name != spec.fields_at)
 
@@ -154,7 +143,6 @@ def _check_names_inside(value: object, path: str, *, is_element: bool = True) ->
 
 
 def check_required(spec: Method, params: JsonObject) -> None:
-    """Raise Refusal when a required parameter is missing or empty."""
     for path in spec.required:
         value = targets.get_at_path(params, path)
         if value is None or value == "" or (value in ({}, []) and path == "cmd"):
@@ -162,10 +150,9 @@ def check_required(spec: Method, params: JsonObject) -> None:
             raise build_refusal(code, method=spec.name, param=path)
 
 
-def build_hint(written: str, names: Iterable[str]) -> str:
-    """Return the sentence " Did you mean …?" with the known name most similar to `written`, or "" if none is similar."""
+def build_hint(misspelt: str, names: Iterable[str]) -> str:
     by_lower = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(written.lower(), by_lower, n=1, cutoff=0.75)
+    close = difflib.get_close_matches(misspelt.lower(), by_lower, n=1, cutoff=0.75)
     return f" Did you mean {by_lower[close[0]]}?" if close else ""
 
 
@@ -187,7 +174,7 @@ def _to_id(value: object) -> object:
 
 
 def _check_options(options: object) -> None:
-    """Raise Refusal if the options of a CRM write switch anything off: a call could hide its change from the record's history."""
+    """A call with an option switched off could hide its change from the record's history. Raises Refusal."""
     if not options:
         return
     if not isinstance(options, Mapping):
@@ -198,19 +185,18 @@ def _check_options(options: object) -> None:
 
 
 def _normalize_field_name(spec: Method, name: str, entity: Entity | None, *, originals: bool) -> str:
-    """Return the field name in the spelling of the method's family, since the portal silently ignores the other one."""
+    """The portal silently ignores a name in the other family's spelling."""
     in_items = spec.name.startswith("crm.item.")
-    found = fields.find_field_info(entity, name)
-    if entity is None or (found is not None and found.kind == "multifield"):
+    info = fields.find_field_info(entity, name)
+    if entity is None or (info is not None and info.kind == "multifield"):
         return name
-    if found is None:
+    if info is None:
         return _normalize_own_name(name, in_items=in_items, originals=originals) if entity.name.partition(":")[0] in _RECORDS else name
     upper = entity.by_key[fields.to_field_key(name, entity.name)]
     return names.to_universal(upper, entity.name) if in_items else upper
 
 
 def _normalize_own_name(name: str, *, in_items: bool, originals: bool) -> str:
-    """Return the name of a custom field as the method spells it; any other name unchanged. Whether it exists is not checked."""
     if not names.is_custom_field(name):
         return name
     return names.to_universal(name) if in_items and not originals else names.to_classic(name)

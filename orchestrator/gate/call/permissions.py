@@ -1,8 +1,6 @@
-"""Rights: whose records a person may touch, which records a list may return to the person, and who may decide for others. Pure.
+"""Whose records a person may touch or list, and who may decide for others. Pure.
 
-A filter that cannot be restricted with certainty is refused. The portal joins the conditions of a filter by AND at the top level unless the
-filter's key `logic` says otherwise, and only crm.item.list has groups (filters inside a filter). `Approvers` finds the leads (heads of
-sales); it is implemented by `orchestrator.features.leads`.
+A filter that cannot be restricted with certainty is refused. The portal joins conditions by AND unless the key `logic` says otherwise.
 """
 
 import re
@@ -19,7 +17,7 @@ from state.stored import JsonObject
 
 
 def find_visible_users(actor: Actor) -> frozenset[int] | None:
-    """Return the portal users whose records `actor` may touch; None means all users, an empty set means none."""
+    """None means all users, an empty set means none."""
     if actor.sees == "all":
         return None
     own = frozenset() if actor.bitrix_user_id is None else frozenset({actor.bitrix_user_id})
@@ -27,20 +25,20 @@ def find_visible_users(actor: Actor) -> frozenset[int] | None:
 
 
 def find_needed_records(call: Call, actor: Actor) -> tuple[Target, ...]:
-    """Return the records that must be read before the check: those of a write always, of a read only if the actor does not see all."""
-    wanted: dict[Target, None] = {}
+    """Records to read first: those of a read only if the actor does not see all."""
+    records: dict[Target, None] = {}
     for leaf in call.leaves:
-        wanted.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
+        records.update({tie: None for tie in leaf.ties if tie[0] in leaf.entities})
         if leaf.spec.owner == "self":
             continue
         if leaf.reads_only and (find_visible_users(actor) is None or leaf.spec.owner not in {"record", "part"}):
             continue
-        wanted.update({target: None for target in leaf.targets if target[0] in leaf.entities})
-    return tuple(wanted)
+        records.update({target: None for target in leaf.targets if target[0] in leaf.entities})
+    return tuple(records)
 
 
 def may_touch(actor: Actor, entity: Entity | None, record: JsonObject | None) -> bool:
-    """Return whether the record belongs to somebody whose records the actor may touch; False if the owner is unknown."""
+    """False if the owner is unknown."""
     allowed = find_visible_users(actor)
     if allowed is None:
         return True
@@ -58,56 +56,49 @@ _EXACT = frozenset({"", "=", "@"})
 _IN_FILTER = "filter."
 
 
-def narrow_filter(spec: Method, given: object, allowed: frozenset[int]) -> dict[str, object]:
-    """Return the filter restricted to `allowed` owners. Raises Refusal if it asks for others only, or cannot be restricted for certain."""
+def narrow_filter(spec: Method, filter_value: object, allowed: frozenset[int]) -> dict[str, object]:
+    """Raises Refusal if it asks for others only, or cannot be restricted for certain."""
     groups = spec.name == "crm.item.list"
-    written = _as_map(given, groups=groups)
-    _check_conditions(written, groups=groups)
+    conditions = _as_map(filter_value, groups=groups)
+    _check_conditions(conditions, groups=groups)
     owner = spec.owner_filter.lstrip("@")
-    if "logic" in {name.lower() for name in written}:
-        return {**_build_owner_condition(spec, owner, allowed), "0": written}
-    wanted = allowed
+    if "logic" in {name.lower() for name in conditions}:
+        return {**_build_owner_condition(spec, owner, allowed), "0": conditions}
+    owners = allowed
     rest: dict[str, object] = {}
-    for name, value in written.items():
+    for name, value in conditions.items():
         prefix, field = _split_key(name)
         if prefix in _EXACT and field == fields.to_field_key(owner):
-            wanted &= _select_named_users(value, allowed)
+            owners &= _select_named_users(value, allowed)
         else:
             rest[name] = value
-    if not wanted:
+    if not owners:
         raise Refusal(refuse("gate-filter-foreign", field=owner, allowed=", ".join(map(str, sorted(allowed)))))
-    return {**rest, **_build_owner_condition(spec, owner, wanted)}
+    return {**rest, **_build_owner_condition(spec, owner, owners)}
 
 
-def is_owned_otherwise(given: object, also_owned_by: Sequence[str], allowed: frozenset[int]) -> bool:
-    """Return whether a condition of a filter leaves only records that belong to people in `allowed` by a field other than the owner's.
-
-    Such a field is the one with the person who set a task. Raises Refusal if the filter holds anything but plain conditions.
-    """
+def is_owned_otherwise(filter_value: object, also_owned_by: Sequence[str], allowed: frozenset[int]) -> bool:
+    """By a field such as who set a task. Raises Refusal for more than plain conditions."""
     if not also_owned_by or not allowed:
         return False
-    conditions = _as_map(given, groups=False)
+    conditions = _as_map(filter_value, groups=False)
     _check_conditions(conditions, groups=False)
     keys = {fields.to_field_key(name) for name in also_owned_by}
-    found = [(_split_key(name)[0], value) for name, value in conditions.items() if _split_key(name)[1] in keys]
-    if len(found) != 1 or found[0][0] not in _EXACT:
+    matches = [(_split_key(name)[0], value) for name, value in conditions.items() if _split_key(name)[1] in keys]
+    if len(matches) != 1 or matches[0][0] not in _EXACT:
         return False
-    ids = fields.parse_ids(found[0][1])
+    ids = fields.parse_ids(matches[0][1])
     return bool(ids) and ids <= {str(user) for user in allowed}
 
 
-def names_owner(spec: Method, given: object) -> bool:
-    """Return whether the filter `given` has a condition on the responsible person at its top level."""
+def names_owner(spec: Method, filter_value: object) -> bool:
     owner = fields.to_field_key(spec.owner_filter.lstrip("@"))
-    return isinstance(given, Mapping) and any(_split_key(str(name))[1] == owner for name in given)
+    return isinstance(filter_value, Mapping) and any(_split_key(str(name))[1] == owner for name in filter_value)
 
 
-def check_filter(spec: Method, given: object) -> None:
-    """Raise Refusal if a filter contains anything but plain conditions joined by AND, or names the record it is about more than once.
-
-    Such a filter might match more records than the one it is meant to identify.
-    """
-    conditions = _as_map(given, groups=False)
+def check_filter(spec: Method, filter_value: object) -> None:
+    """Raises Refusal for more than plain AND conditions, or a record named twice: more records might match."""
+    conditions = _as_map(filter_value, groups=False)
     _check_conditions(conditions, groups=False)
     places = (*spec.target, spec.target_entity.removeprefix("@"))
     about = {_split_key(path.removeprefix(_IN_FILTER))[1] for path in places if path.startswith(_IN_FILTER)}
@@ -116,24 +107,23 @@ def check_filter(spec: Method, given: object) -> None:
         raise Refusal(refuse("gate-filter-unclear", param=" / ".join(sorted(set(keys)))))
 
 
-def extract_conditions(given: object) -> dict[str, object]:
-    """Return the conditions of a filter without groups, as field name → value."""
-    conditions: JsonObject = given if isinstance(given, Mapping) else {}
+def extract_conditions(filter_value: object) -> dict[str, object]:
+    """A filter without groups, as field name → value."""
+    conditions: JsonObject = filter_value if isinstance(filter_value, Mapping) else {}
     return {matched[2]: value for name, value in conditions.items() if (matched := _KEY.fullmatch(name)) is not None}
 
 
-def _as_map(given: object, *, groups: bool) -> dict[str, object]:
-    if given is None or given in ("", []):
+def _as_map(filter_value: object, *, groups: bool) -> dict[str, object]:
+    if filter_value is None or filter_value in ("", []):
         return {}
-    if groups and isinstance(given, list):  # PHP converts a map with the keys 0, 1, 2 to a list
-        return {str(place): group for place, group in enumerate(given)}
-    if not isinstance(given, Mapping):
+    if groups and isinstance(filter_value, list):  # PHP converts a map with the keys 0, 1, 2 to a list
+        return {str(place): group for place, group in enumerate(filter_value)}
+    if not isinstance(filter_value, Mapping):
         raise build_refusal("gate-param-invalid", param="filter", expected="a map of conditions")
-    return dict(given)
+    return dict(filter_value)
 
 
 def _check_conditions(conditions: JsonObject, *, groups: bool) -> None:
-    """Raise Refusal unless all keys are field names; groups and the key `logic` are allowed only if `groups` is true."""
     for name, value in conditions.items():
         if groups and (_GROUP.fullmatch(name) or name.lower() == "logic"):
             for part in value if isinstance(value, list) else [value]:
@@ -165,22 +155,20 @@ Sees = Callable[[Actor], bool]
 
 
 class Approvers(Protocol):
-    """Finds the people who may decide for others, with their present rights. The portal and the database are not read."""
+    """With present rights; neither portal nor database is read."""
 
     def find_leads(self, actor: Actor, sees: Sees) -> Sequence[Actor]:
-        """Return the leads who get a request of `actor`, never the requester, and only those for whom `sees` is true; may be empty."""
+        """Never the requester, and only leads for whom `sees` is true; may be empty."""
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` with role and visible records of each absent lead whose deputy they are today; anybody else unchanged."""
+        """With the role and records of each absent lead whose deputy `actor` is today."""
 
 
 class NoLeads:
-    """The `Approvers` used where no leads are known: cards stay in their own chat, where any lead may decide."""
+    """Cards stay in their own chat, where any lead may decide."""
 
     def find_leads(self, _actor: Actor, _sees: Sees) -> Sequence[Actor]:
-        """Return an empty sequence."""
         return ()
 
     def apply_delegation(self, actor: Actor) -> Actor:
-        """Return `actor` unchanged."""
         return actor

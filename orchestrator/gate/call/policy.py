@@ -1,4 +1,4 @@
-"""The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE, again by `live_policy`."""
+"""The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import timedelta
@@ -42,7 +42,6 @@ PARTS: Final[dict[str, type[BaseModel]]] = {
     "budget": Budget,
     "definitions": DefinitionRoles,
 }
-"""The models of nested values, by their keys at the top of a policy."""
 _NO_SUCH_NAME: Final = {
     "method": "is not in the catalogue",
     "pattern": "fits no method of the catalogue",
@@ -51,7 +50,6 @@ _NO_SUCH_NAME: Final = {
     "kind": "is no kind of definitions here",
 }
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
-"""Prefixes of the names of fields that differ between portals, so that the catalogue cannot list them."""
 
 Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
 
@@ -66,86 +64,79 @@ PrivateHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]
 
 
 @lru_cache(maxsize=64)  # a policy has few lists of methods, and a process few policies
-def _fold_names(listed: frozenset[str]) -> frozenset[str]:
-    return frozenset(name.strip().lower() for name in listed)
+def _fold_names(method_names: frozenset[str]) -> frozenset[str]:
+    return frozenset(name.strip().lower() for name in method_names)
 
 
 class Policy(Frozen):
-    """The rules of the portal's owner, in addition to the catalogue of methods. Method names are matched regardless of case."""
+    """The rules of the portal's owner. Method names are matched regardless of case."""
 
     open_methods: frozenset[str] = frozenset()
-    """Deletions and closed rows of the catalogue that may be requested; a deletion then needs a second tap."""
+    """A deletion then needs a second tap."""
     refuse_methods: frozenset[str] = frozenset()
-    """Methods that never run, whoever requests them and in whatever mode. Overrides open_methods."""
+    """Overrides open_methods."""
     ask_methods: frozenset[str] = frozenset()
-    """Methods that always need a confirmation, even reads."""
+    """Even reads."""
     ask_people: frozenset[str] = frozenset()
-    """Keys of the actors whose every change needs a confirmation."""
+    """Keys of the actors whose every change asks."""
     ask_above: Decimal | None = Field(default=None, gt=0)
-    """A change of a record whose sum is above this needs a confirmation."""
+    """The sum of the changed record."""
     four_eyes_above: Decimal | None = Field(default=None, gt=0)
-    """Above this sum a person with the role lead (head of sales) other than the requester must approve."""
+    """A lead other than the requester must approve."""
     currency: Currency = "RUB"
-    """The currency of limits that name none; it should be the base currency of the portal, that of sums without a currency."""
+    """Should be the portal's base currency, that of sums without one."""
     rates: dict[Currency, Annotated[Decimal, Field(gt=0)]] = Field(default_factory=dict)
-    """The value of one unit of another currency in `currency`; a sum in a currency without a rate is above every limit."""
+    """One unit in `currency`; a sum without a rate is above every limit."""
     critical_fields: frozenset[str] = frozenset()
     rules: tuple[Rule, ...] = ()
-    """The owner's rules: all that match a call apply, and the strictest one wins."""
+    """All that match apply, and the strictest one wins."""
     sum_jump: int | None = Field(default=None, ge=2)
-    """A sum that is multiplied or divided by at least this factor needs two taps; the shipped policy sets ten."""
+    """Multiplied or divided by this factor, a sum needs two taps."""
     caps: Caps = Caps()
     budget: Budget = Budget()
     undo_for: Span = timedelta(hours=1)
     remind_lead_after: Span = timedelta(hours=2)
-    """After how long a lead (head of sales) who has not decided about a card is reminded."""
+    """Reminds a lead who has not decided about a card."""
     halt_on_block: bool = False
-    """Whether to stop a plan at the first step that waits for a decision or is refused (S004-A4)."""
+    """A plan stops at the first step that waits or is refused (S004-A4)."""
     event_handler_hosts: frozenset[str] = frozenset()
-    """Hosts to which event.bind may send the portal's events."""
+    """Where event.bind may send the portal's events."""
     open_kinds: frozenset[EffectKind] = frozenset()
-    """Kinds of effects other than portal calls that may be requested or run."""
+    """Beside portal calls."""
     telegram_chats: frozenset[int] = frozenset()
-    """Telegram chats to which an effect may write, besides those of people with access."""
+    """Besides those of people with access."""
     http_hosts: HttpHosts = Field(default_factory=dict)
-    """Hosts that an http effect may call, with what cards call them: `api.example.com` for https at its usual port, otherwise with scheme
-    and port."""
+    """`api.example.com` means https at its usual port."""
     http_private_hosts: PrivateHosts = frozenset()
-    """Those of `http_hosts` that may lie in a private network or on this machine."""
+    """Those of `http_hosts` in a private network or on this machine."""
     mongo_collections: MongoCollections = Field(default_factory=dict)
-    """Collections of the company's Mongo database that a mongo effect may read and change, with what cards call them."""
     definitions: dict[str, DefinitionRoles] = Field(default_factory=dict)
-    """Who may edit and publish definitions (scenarios, flows, workflows), by kind."""
     read_linked_customers: bool = False
-    """Whether people may read contacts and companies of others that are linked to their own open deals and leads."""
+    """Linked to the person's own open deals and leads."""
     delete_own_comments: bool = False
-    """Whether people may delete the timeline comments that they wrote, although deleting is closed; the shipped policy says yes to both."""
+    """Their own timeline comments, although deleting is closed."""
     catalogue: tuple[Method, ...] = ()
 
-    def is_listed(self, listed: frozenset[str], method: str) -> bool:
-        """Return whether the list of method names `listed` contains `method`, regardless of case."""
-        return bool(listed) and method.lower() in _fold_names(listed)
+    def is_listed(self, method_names: frozenset[str], method: str) -> bool:
+        return bool(method_names) and method.lower() in _fold_names(method_names)
 
     @cached_property
     def money(self) -> Money:
-        """The rules for comparing sums in different currencies."""
         return Money(currency=self.currency, rates=self.rates)
 
     @cached_property
     def digest(self) -> str:
-        """The checksum (12 hex digits) that identifies this policy in the journal."""
+        """12 hex digits for the journal."""
         return hash_text(dumps(_to_sorted(self.model_dump())))[:12]
 
 
 class LoadedPolicy(NamedTuple):
-    """A policy, with the file and line of each of its keys."""
-
     policy: Policy
     places: Places
 
 
 class InvalidPolicy(SettingsError):
-    """Texts that can be read and make no policy. The message lists every mistake."""
+    """A readable text that makes no policy. The message lists every mistake."""
 
     def __init__(self, error: ValidationError, places: Places) -> None:
         super().__init__("\n".join(describe_mistakes(error, places, Policy, PARTS)))
@@ -153,28 +144,24 @@ class InvalidPolicy(SettingsError):
 
 
 class UnknownName(NamedTuple):
-    """A name in a policy that fits nothing which the program knows."""
-
     place: Place
     name: str
     kind: Literal["method", "pattern", "entity", "field", "kind"]
-    """What it should name: "pattern" is a word of a rule that may hold stars, "kind" a kind of definitions."""
+    """"pattern" may hold stars, "kind" is one of definitions."""
     suggestion: str
-    """The known name that was probably meant; "" if none is near."""
 
 
 def load_policy(path: Path | None, *, shipped: Path = SHIPPED) -> Policy:
-    """Return the shipped policy with keys replaced by those of the file `path`. Raises SettingsError, which lists every mistake."""
+    """The shipped policy with keys replaced by those of `path`. Raises SettingsError, which lists every mistake."""
     return load_with_places(path, shipped=shipped).policy
 
 
 def load_with_places(path: Path | None, *, shipped: Path = SHIPPED) -> LoadedPolicy:
-    """Return a policy loaded as by `load_policy`, together with the file and line of each key."""
     return _merge([read_policy_file(source) for source in ((shipped, path) if path else (shipped,))])
 
 
 def load_from_text(text: str, name: str, *, shipped: Path = SHIPPED) -> LoadedPolicy:
-    """Return the policy as if `text` stood in the owner's file `name`. Raises SettingsError, which lists every mistake."""
+    """As if `text` stood in the owner's file. Raises SettingsError, which lists every mistake."""
     own = parse_policy_text(text, name)
     if not own[0]:
         raise SettingsError(f"POLICY_FILE {name}: says nothing; write `rules: []` if nothing is wanted")
@@ -184,9 +171,9 @@ def load_from_text(text: str, name: str, *, shipped: Path = SHIPPED) -> LoadedPo
 def _merge(sources: Sequence[tuple[Mapping[str, object], Places]]) -> LoadedPolicy:
     merged: dict[str, object] = {}
     places: dict[Place, tuple[str, int]] = {}
-    for content, found in sources:
+    for content, new_places in sources:
         merged.update(content)
-        places = {place: line for place, line in places.items() if place[0] not in content} | dict(found)
+        places = {place: line for place, line in places.items() if place[0] not in content} | dict(new_places)
     try:
         return LoadedPolicy(Policy.model_validate(merged), places)
     except ValidationError as error:
@@ -194,7 +181,7 @@ def _merge(sources: Sequence[tuple[Mapping[str, object], Places]]) -> LoadedPoli
 
 
 def check_policy(policy: Policy, catalogue: Catalogue, places: Places | None = None, *, kinds: Collection[str] = ()) -> tuple[str, ...]:
-    """Return one sentence, with file and line, for each name that the catalogue does not know: a misspelt one would refuse nothing."""
+    """One sentence for each unknown name: a misspelt one would refuse nothing."""
     return tuple(_describe_unknown_name(unknown_name, places or {}) for unknown_name in find_unknown_names(policy, catalogue, kinds=kinds))
 
 
@@ -205,7 +192,6 @@ def _describe_unknown_name(unknown_name: UnknownName, places: Places) -> str:
 
 
 def find_unknown_names(policy: Policy, catalogue: Catalogue, *, kinds: Collection[str] = ()) -> Iterator[UnknownName]:
-    """Yield each name in the policy that neither the catalogue nor, if there are any, the `kinds` of definitions know."""
     known = [*(method.name for method in catalogue), *effect_kinds.list_policy_names()]
     for key in ("open_methods", "refuse_methods", "ask_methods"):
         for name in sorted(getattr(policy, key)):

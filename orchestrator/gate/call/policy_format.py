@@ -1,5 +1,3 @@
-"""The format of a policy file: the types of its rules, the line of each key, and readable messages about mistakes."""
-
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,21 +18,20 @@ from orchestrator.domain.value_faults import describe_fault
 
 Place = tuple[str | int, ...]
 Places = Mapping[Place, tuple[str, int]]
-"""The position of each key: ("rules", 0, "then") → (name of the file, line)."""
+"""("rules", 0, "then") → (name of the file, line)."""
 
 _DURATION: Final = re.compile(r"(\d{1,6})\s*([smhd])", re.ASCII)
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 
 
 def describe_yaml_error(error: Exception) -> str:
-    """Return a text that says where a YAML file cannot be parsed and what to check there."""
     mark = error.problem_mark if isinstance(error, yaml.MarkedYAMLError) else None
     place = f" at line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
     return f"{place}: look at indents, colons, quotes and brackets"
 
 
 def parse_duration(value: object) -> object:
-    """Convert a text such as "1h", "90m" or "2d" to a timedelta; raise ValueError for others. Other values stay as they are."""
+    """Parses "1h", "90m", "2d"; other texts raise ValueError, other values stay."""
     if not isinstance(value, str):
         return value
     match = _DURATION.fullmatch(value.strip())
@@ -44,7 +41,7 @@ def parse_duration(value: object) -> object:
 
 
 def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[str, int]]]:
-    """Return the content of a policy file, and file name and line of each key and list element. Raises SettingsError."""
+    """The content, and (file, line) of each key and element. Raises SettingsError."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeError) as error:
@@ -55,9 +52,9 @@ def read_policy_file(path: Path) -> tuple[dict[str, object], dict[Place, tuple[s
 
 
 def parse_policy_text(text: str, name: str) -> tuple[dict[str, object], dict[Place, tuple[str, int]]]:
-    """Return the content of a policy that stands in `text`, as `read_policy_file` does for the file `name`. Raises SettingsError."""
+    """As `read_policy_file` does for the file `name`. Raises SettingsError."""
     try:
-        content, listed = _parse_policy(text)
+        content, placed_keys = _parse_policy(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SettingsError(f"POLICY_FILE {name}: not valid YAML{describe_yaml_error(error)}") from None
     if content is None:
@@ -65,7 +62,7 @@ def parse_policy_text(text: str, name: str) -> tuple[dict[str, object], dict[Pla
     if not isinstance(content, Mapping):
         raise SettingsError(f"POLICY_FILE {name}: line 1: must be a map of keys such as `refuse_methods: [crm.deal.add]`")
     places: dict[Place, tuple[str, int]] = {}
-    for place, line, twice in listed:
+    for place, line, twice in placed_keys:
         if twice:
             raise SettingsError(f"POLICY_FILE {name}: line {line}: `{format_place(place)}` is given twice; keep one")
         places[place] = name, line
@@ -82,7 +79,6 @@ def _parse_policy(text: str) -> tuple[object, list[tuple[Place, int, bool]]]:
 
 
 def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]]:
-    """Yield (path, line, whether the key is a duplicate) for every key and list element below `node`."""
     if isinstance(node, yaml.MappingNode):
         seen: set[str] = set()
         for key, value in node.value:
@@ -97,22 +93,21 @@ def _list_places(node: yaml.Node, at: Place) -> Iterator[tuple[Place, int, bool]
 
 
 def format_place(place: Sequence[str | int]) -> str:
-    """Return a path of keys as text: "rules.0.then" for ("rules", 0, "then")."""
+    """Gives "rules.0.then" for ("rules", 0, "then")."""
     return ".".join(str(part) for part in place)
 
 
 def format_location(place: Sequence[str | int], places: Places) -> str:
-    """Return where a key stands in the policy files, for example "POLICY_FILE mine.yaml: line 4: `rules.0.then`"."""
-    known = next((places[found] for end in range(len(place), 0, -1) if (found := tuple(place[:end])) in places), None)
+    """For example "POLICY_FILE mine.yaml: line 4: `rules.0.then`"."""
+    known = next((places[prefix] for end in range(len(place), 0, -1) if (prefix := tuple(place[:end])) in places), None)
     return f"POLICY_FILE {known[0]}: line {known[1]}: `{format_place(place)}`" if known else f"`{format_place(place)}`"
 
 
 def describe_mistakes(
     error: ValidationError, places: Places, model: type[BaseModel], parts: Mapping[str, type[BaseModel]]
 ) -> Iterator[str]:
-    """Yield one sentence for each mistake that pydantic found in a policy."""
-    for found in error.errors():
-        place, kind, needed, given = found["loc"], found["type"], describe_fault(found), found["input"]
+    for fault in error.errors():
+        place, kind, needed, input_value = fault["loc"], fault["type"], describe_fault(fault), fault["input"]
         below = parts.get(str(place[0])) if len(place) > 1 else None
         here = format_location(place, places)
         if kind == "extra_forbidden":
@@ -120,18 +115,16 @@ def describe_mistakes(
         elif kind == "missing":
             yield f"{here}: {needed}"
         else:
-            near = build_suggestion(str(given), re.findall(r"'([^']*)'", str(found.get("ctx", {}).get("expected", ""))))
-            yield f"{here}: {needed}; got {given!r:.60}{near and f'.{near}'}"
+            near = build_suggestion(str(input_value), re.findall(r"'([^']*)'", str(fault.get("ctx", {}).get("expected", ""))))
+            yield f"{here}: {needed}; got {input_value!r:.60}{near and f'.{near}'}"
 
 
 def build_suggestion(name: str, known: list[str]) -> str:
-    """Return the text " Did you mean 'x'?" with the known name most similar to `name`, or "" if none is similar."""
     near = find_near_name(name, known)
     return f" Did you mean {near!r}?" if near else ""
 
 
 def find_near_name(name: str, known: list[str]) -> str:
-    """Return the known name most similar to `name`, "" if none is similar."""
     return next(iter(difflib.get_close_matches(name.lower(), known, n=1, cutoff=0.6)), "")
 
 
@@ -160,22 +153,22 @@ Words = Annotated[tuple[Annotated[str, Field(coerce_numbers_to_str=True)], ...],
 
 
 class Rule(Frozen):
-    """One rule of the portal's owner. It applies when all conditions that it sets hold; of several words of one, one must match."""
+    """All its conditions must hold; of several words of one, one must match."""
 
     method: Words = ()
-    """Methods such as crm.deal.update or crm.deal.*; a deal changed through crm.item.update counts as crm.deal.update, too."""
+    """A deal changed through crm.item.update counts as crm.deal.update, too."""
     entity: Words = ()
-    """Kinds of record: deal, lead, contact, company, task, item:177 or item:*. The rule applies whatever the method is."""
+    """Such as deal or item:*, whatever the method is."""
     field: Words = ()
-    """Fields: the call changes one of them, or sets it on a new record."""
+    """Changed, or set on a new record."""
     above: Decimal | None = Field(default=None, ge=0)
     currency: Currency | Literal[""] = ""
-    """The currency of `above`; by default that of the policy."""
+    """Of `above`; by default the policy's."""
     times: int | None = Field(default=None, ge=2)
     person: Words = ()
     role: Annotated[tuple[Role, ...], BeforeValidator(_to_list)] = ()
     mode: Annotated[tuple[Mode, ...], BeforeValidator(_to_list)] = ()
-    """The safety modes, of which one must be the mode that applies to the person."""
+    """The mode that applies to the person."""
     then: Then
     why: Annotated[str, Field(max_length=LONGEST_WHY), AfterValidator(_check_sentence)]
 
@@ -192,12 +185,12 @@ class Rule(Frozen):
 
 
 class DefinitionRoles(Frozen):
-    """Which roles may edit and publish definitions of one kind; None where the program's own rule holds."""
+    """None where the program's own rule holds."""
 
     edit: Annotated[frozenset[Role] | None, BeforeValidator(_to_list)] = None
     publish: Annotated[frozenset[Role] | None, BeforeValidator(_to_list)] = None
 
 
 def is_match(pattern: str, name: str) -> bool:
-    """Return whether `pattern`, a word of a rule, matches `name`, regardless of case. A star in it stands for any text."""
+    """Regardless of case; a star in `pattern` stands for any text."""
     return fnmatchcase(name.lower(), pattern.lower())
