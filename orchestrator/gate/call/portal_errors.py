@@ -1,7 +1,4 @@
-"""Explains errors of the portal in words of this program: its codes and English sentences mean nothing to a manager. Pure.
-
-Sentences in Russian are written for people, often by the company itself («Заполните бюджет»), and are quoted.
-"""
+"""Errors in this program's words; Russian sentences are written for people, and are quoted. Pure."""
 
 import re
 from typing import Final
@@ -13,7 +10,7 @@ from orchestrator.language.lexicon import load_lexicon
 _LEXICON: Final = load_lexicon("portal_errors")
 _KINDS: Final = {said.casefold(): kind for kind, sentences in _LEXICON.read_lists("explained").items() for said in sentences}
 CLOSED: Final = frozenset({"tariff", "unpaid", "blocked", "deleted"})
-"""What closes the portal as a whole to programs: the person hears of it wherever the portal is asked."""
+"""The person hears of it wherever the portal is asked."""
 _EMPTY_FIELDS: Final = [
     re.compile(re.escape(said).replace(r"\{field\}", "(?P<field>.{1,120}?)"), re.IGNORECASE) for said in _LEXICON.read_words("empty_fields")
 ]
@@ -24,22 +21,21 @@ _LONGEST: Final = 300
 
 
 def explain_portal_error(text: str, *, code: str = "", method: str = "", reference: str = "") -> Notice:
-    """Return the sentence for a person about an error of the portal, a general one with `method` and `reference` if it is unknown."""
-    said = _STATUS.sub("", text).strip()
-    if (found := _CODE.fullmatch(said)) is not None:
-        code, said = code or found["code"], found["said"].strip()
-    if kind := find_error_kind(code, said):
+    wording = _STATUS.sub("", text).strip()
+    if (coded := _CODE.fullmatch(wording)) is not None:
+        code, wording = code or coded["code"], coded["said"].strip()
+    if kind := find_error_kind(code, wording):
         return Notice(code=f"portal-error-{kind}")
-    if field := next((match["field"] for sentence in _EMPTY_FIELDS if (match := sentence.fullmatch(said.strip(".! ")))), ""):
+    if field := next((match["field"] for sentence in _EMPTY_FIELDS if (match := sentence.fullmatch(wording.strip(".! ")))), ""):
         return Notice(code="portal-error-field", args={"field": escape_text(field, limit=_LONGEST)})
-    if _RUSSIAN.search(said):
-        return Notice(code="portal-error-said", args={"said": escape_text(said, limit=_LONGEST)})
+    if _RUSSIAN.search(wording):
+        return Notice(code="portal-error-said", args={"said": escape_text(wording, limit=_LONGEST)})
     return Notice(code="portal-error-other", args={"method": method, "reference": reference or "none"})
 
 
-def find_error_kind(code: str, said: str) -> str:
-    """Return what an error of the portal is about, by its sentence or its code ("tariff"); "" if it is not known."""
-    return _KINDS.get(_fold(said)) or _KINDS.get(_fold(code)) or ""
+def find_error_kind(code: str, sentence: str) -> str:
+    """What the error is about ("tariff"), by its sentence or code; "" if it is not known."""
+    return _KINDS.get(_fold(sentence)) or _KINDS.get(_fold(code)) or ""
 
 
 def _fold(text: str) -> str:

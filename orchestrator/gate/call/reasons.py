@@ -1,4 +1,4 @@
-"""All reasons for which the gate asks or refuses, each with an English sentence for the model; those for people are in `bot/i18n`."""
+"""With English sentences for the model; those for people are in `bot/i18n`."""
 
 import re
 from typing import Final, NamedTuple
@@ -102,7 +102,7 @@ BATCH_REFUSALS: dict[str, str] = {
     "gate-batch-refused": "command {key} ({method}) of the batch: {text}",
 }
 HANDS_AWAY: Final = "gate-hands-away"
-"""The code of the sentence on a card that the requester hands a record away, and so cannot take the change back."""
+"""The requester hands a record away, and so cannot take the change back."""
 ASKS: dict[str, str] = {
     "gate-critical": "{field} of an existing record changes.",
     "gate-critical-action": "{method} always needs a person's word.",
@@ -160,23 +160,20 @@ _MAX_ARGUMENT = 120
 
 
 def format_english(notice: Notice) -> str:
-    """Return the English sentence for a notice of the gate; the model reads it."""
     return SENTENCES[notice.code].format(**notice.args)
 
 
 def ask(code: str, **args: object) -> Notice:
-    """Return a reason to ask a person, with every argument as short plain text."""
     return Notice(code=code, args={name: _format_argument(value) for name, value in args.items()})
 
 
 def refuse(code: str, **args: object) -> Refuse:
-    """Return a refusal, with a code for the person and an English sentence for the model."""
     notice = ask(code, **args)
     return Refuse(reason=notice, detail=format_english(notice))
 
 
 class CommandLabel(NamedTuple):
-    """Names, for people, the record that a command of a batch changes. `number` is 0 for a record that is yet to be created."""
+    """`number` is 0 for a record yet to be created."""
 
     entity: str = ""
     title: str = "none"
@@ -185,7 +182,6 @@ class CommandLabel(NamedTuple):
 
 
 def wrap_in_batch(code: str, notice: Notice, *, key: str, method: str, about: CommandLabel | None = None) -> Notice:
-    """Return the reason `code` of a whole batch that follows from `notice` about one command; people's sentence needs both codes."""
     about = about or CommandLabel(method=method)
     titled = "no" if about.title == "none" else "yes"
     part = {"part": {"code": "batch-part", "args": about._asdict()}, "part_title": about.title, "part_named": titled}
@@ -205,15 +201,14 @@ def _format_argument(value: object) -> str | int:
 
 NO_CODE = "none"
 PORTAL_FAULT = "away"
-"""The code shown for a fault within the portal, at which the person can only wait."""
+"""The person can only wait."""
 UNREADABLE = "page"
-"""The code shown for an answer that holds no data."""
+"""An answer that holds no data."""
 _FAULT = 500
 _CODE = re.compile(r"[A-Za-z0-9_.-]{1,60}", re.ASCII)
 
 
 def build_read_refusal(error: BitrixError) -> Refuse:
-    """Return the refusal of a step whose record could not be read; the person is told whether waiting helps."""
     return Refuse(
         reason=Notice(code="portal-unreadable", args={"code": _find_error_code(error)}),
         detail=f"the record could not be read: {error}",

@@ -1,4 +1,4 @@
-"""Normalizes a schedule of runs: what is started, when, with which values. The runs have the rights of who requested it. Pure."""
+"""A schedule of runs as one exact call. Pure."""
 
 from typing import Annotated, Any, Final
 
@@ -17,26 +17,23 @@ from state.stored import JsonObject
 KIND: Final = "schedule"
 ADD: Final = "schedule.run.add"
 PERSON: Final = "person"
-"""The parameter that holds for whom the runs work: always set here to the requester, whatever was written."""
+"""Always the requester, whatever was written."""
 DEFINITION: Final = "definition"
-"""The parameter that holds the key of what is started; the before-image has what people call it under `TITLE`."""
 TITLE: Final = "title"
 MARK: Final = "ORIGIN_ID"
-"""The parameter that holds the id of the effect that makes the schedule; it is not part of the request itself."""
 ARG_ORIGINS: Final = "origins"
-"""The parameter that says where each value comes from, by its name. The run that proposes the effect sets it, never its engine."""
+"""Set by the run that proposes the effect, never by its engine."""
 MAX_ARGS: Final = 50
 MAX_SIZE: Final = 16_000
-"""How many characters all values together may have as JSON."""
 LONGEST_NOTE: Final = 200
 
 
 def _check_note(text: str) -> str:
-    kept = " ".join(text.split())
-    if not kept.isprintable():
+    plain = " ".join(text.split())
+    if not plain.isprintable():
         msg = "a short text is needed"
         raise ValueError(msg)
-    return kept
+    return plain
 
 
 def _check_key(text: str) -> str:
@@ -67,12 +64,12 @@ def _check_origins(origins: list[str]) -> list[str]:
 
 Name = Annotated[StrictStr, Field(min_length=1, max_length=200, pattern=r"^[A-Za-z0-9_.:/-]+$")]
 Key = Annotated[StrictStr, Field(min_length=1, max_length=200), AfterValidator(_check_key)]
-"""The key of a definition, which its author may write in any language."""
+"""In any language."""
 ArgName = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 
 
 class RunScheduleParams(LateModel):
-    """The parameters of a schedule. Unknown names are refused, and errors do not quote values."""
+    """Unknown names are refused, and errors do not quote values."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
 
@@ -94,26 +91,24 @@ class RunScheduleParams(LateModel):
 
 
 def is_schedule(kind: str, method: str) -> bool:
-    """Return whether a proposed effect of this kind and method makes a schedule of runs; methods may be written without their kind."""
     return kind == KIND and method.strip() in {ADD, ADD.removeprefix(f"{KIND}.")}
 
 
-def normalize_schedule(made: JsonObject, *, person: str, effect_id: str, zone: str) -> dict[str, Any]:
-    """Return the parameters of a schedule in their only accepted form, with the person's key and the effect id.
+def normalize_schedule(checked: JsonObject, *, person: str, effect_id: str, zone: str) -> dict[str, Any]:
+    """Raises Refusal.
 
-    `made` are the parameters, checked one by one. A value whose origins nobody has told counts as text of strangers. `zone` is the
-    requester's time zone, in which a cron line is read unless it names another. Raises Refusal.
+    A value of untold origins counts as text of strangers. A cron line is read in `zone` unless it names another.
     """
     if not (Address.parse(person).is_messenger or Address.parse(person).is_pulled):
         raise Refusal(refuse("gate-schedule-person", method=ADD))
-    told = {name: made.get(ARG_ORIGINS, {}).get(name, ["prose"]) for name in made.get("args", {})}
+    origins = {name: checked.get(ARG_ORIGINS, {}).get(name, ["prose"]) for name in checked.get("args", {})}
     try:
-        terms = parse_terms(made.get("at"), made.get("cron"), made.get("zone") or zone)
+        terms = parse_terms(checked.get("at"), checked.get("cron"), checked.get("zone") or zone)
     except TermsError as error:
         raise _build_terms_refusal(error) from None
     when = {"at": format_iso(terms.at)} if terms.at is not None else {"cron": terms.cron, "zone": terms.zone}
-    kept = {name: made[name] for name in ("engine", "definition", "args", "note") if made.get(name)}
-    return {**kept, **when, **({ARG_ORIGINS: told} if told else {}), PERSON: person, MARK: effect_id}
+    content = {name: checked[name] for name in ("engine", "definition", "args", "note") if checked.get(name)}
+    return {**content, **when, **({ARG_ORIGINS: origins} if origins else {}), PERSON: person, MARK: effect_id}
 
 
 def _build_terms_refusal(error: TermsError) -> Refusal:

@@ -1,4 +1,4 @@
-"""Turns a Call into data to store, and back, so that after a restart exactly the call that was shown is sent."""
+"""After a restart exactly the call that was shown is sent."""
 
 from typing import Final
 
@@ -18,11 +18,11 @@ EFFECT_ID_LENGTH: Final = 32
 
 
 class UndecodableCall(ValueError):
-    """Raised for a stored call whose method is no longer in the catalogue, so that it cannot be run."""
+    """Its method is no longer in the catalogue, so it cannot be run."""
 
 
 class StoredCall(View):
-    """A Call in the form in which it is stored; see `Call` for its fields."""
+    """See `Call` for the fields."""
 
     model_config = ConfigDict(revalidate_instances="always")
     kind: str
@@ -42,14 +42,13 @@ class StoredCall(View):
     target_created: bool
     ties: tuple[Target, ...] = ()
     wish: str = ""
-    """The essence (checksum) of the call as it was proposed: `Call.proposed_essence`."""
+    """`Call.proposed_essence`."""
 
 
 class StoredOrder(View):
-    """An order (a call to be run) as stored in the effects table: enough to run it, or to find its outcome, after a restart.
+    """Enough to run a call, or to find its outcome, after a restart.
 
-    Use `from_data` to read one. It validates nothing, because most of the data of an erased person's call is gone. Reading a missing field
-    then raises AttributeError. `decode_call` validates.
+    Read it with `from_data`, which validates nothing: most data of an erased person's call is gone; a missing field raises AttributeError.
     """
 
     call: StoredCall
@@ -60,31 +59,28 @@ class StoredOrder(View):
     confirmation_id: str
     before: BeforeImage
     named: JsonObject = Field(default_factory=dict)
-    """The label of the call: the arguments with which a sentence for people names it."""
     actor: JsonObject = Field(default_factory=dict)
-    """The requester as a stored `Actor`, for a call that waited for a decision."""
+    """For a call that waited for a decision."""
     started_at: str = ""
     is_computed: bool = False
 
     @classmethod
     def from_data(cls, data: JsonObject) -> "StoredOrder":
-        """Return the order stored in a row of the effects table (`EffectRow.call`); nothing is validated."""
+        """From `EffectRow.call`; nothing is validated."""
         call = {"call": StoredCall.model_construct(**data["call"])} if "call" in data else {}
         return cls.model_construct(**{**data, **call})
 
     @property
     def is_erased(self) -> bool:
-        """Whether the call's data was erased together with the data of its requester. Only the status and who asked are left."""
+        """With the requester's data; only status and requester are left."""
         return "call" not in self.model_fields_set
 
     @property
     def call_class(self) -> str:
-        """The letters of the call's classes joined to one word, such as "WM" (it writes, and concerns money)."""
         return "".join(self.call.classes)
 
 
 def encode_call(call: Call) -> dict[str, object]:
-    """Return `call` as JSON data, from which `decode_call` restores it."""
     return {
         "kind": call.kind,
         "method": call.method,
@@ -107,7 +103,7 @@ def encode_call(call: Call) -> dict[str, object]:
 
 
 def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
-    """Return the stored Call. Raises UndecodableCall when its method is not listed any more, ValidationError when a field is missing."""
+    """Raises UndecodableCall when its method is not listed any more, ValidationError when a field is missing."""
     stored = StoredCall.model_validate(data)
     spec = catalogue.find(stored.method) if stored.kind == "bitrix" else effect_kinds.find_effect_kind(stored.kind, stored.method)
     if spec is None:
@@ -128,22 +124,21 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
 
 
 def build_node_slot(run: str, node: str, attempt: int) -> str:
-    """Return the slot of what a node of the run `run` (a session key) proposes; each attempt at it has its own, and so its own effect."""
+    """Each attempt has its own slot, and so its own effect."""
     return f"{run}/{node}" if attempt == 1 else f"{run}/{node}//{attempt}"
 
 
 def build_effect_id(slot: str) -> str:
-    """Return the id of the effect (proposed call) in `slot`, the unique name of a step. The same slot gives the same id after a restart."""
+    """The same slot gives the same id after a restart."""
     return hash_text(slot)[:EFFECT_ID_LENGTH]
 
 
 def get_essence(call: Call) -> str:
-    """Return the SHA-256 checksum of the call without its origin marks; see `Call.essence`."""
     return call.essence
 
 
 def build_doubt_args(effect_id: str, stored: JsonObject) -> dict[str, object]:
-    """Return the message arguments that name a call of unknown outcome; `effect_id`, for the button to look it up, is "" with a card."""
+    """`effect_id`, for the button to look it up, is "" with a card."""
     known = stored.get("named") or _build_label_args(stored["call"]["method"])
     return {**known, "effect_id": "" if stored["confirmation_id"] else effect_id}
 

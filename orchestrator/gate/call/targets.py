@@ -1,4 +1,4 @@
-"""Reads kinds and numbers of records in the parameters of a call, as the catalogue of REST methods describes them. Pure."""
+"""Kinds and numbers of records in parameters. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from bitrix.catalogue.catalogue import Catalogue, Entity, Method
 from state.stored import JsonObject
 
 Target = tuple[str, int]
-"""A record as kind and number, for example ("deal", 481)."""
+"""Such as ("deal", 481)."""
 
 PRODUCT_ROW = "productrow"
 _SMART = 128
@@ -18,18 +18,18 @@ _FIRST_TOO_LARGE = 10**15
 
 
 def find_entity_name(spec: Method, params: JsonObject, catalogue: Catalogue) -> str:
-    """Return the kind of record that a call is about, such as "deal" or "item:177"; "" if the named kind does not exist."""
+    """Empty if the named kind does not exist."""
     name = spec.target_entity or spec.entity
     if not name.startswith("@"):
         return name
-    written = get_at_path(params, name[1:])
-    if isinstance(written, bool) or not isinstance(written, str | int):
+    code = get_at_path(params, name[1:])
+    if isinstance(code, bool) or not isinstance(code, str | int):
         return ""
-    return find_entity_by_code(str(written).strip().lower(), catalogue)
+    return find_entity_by_code(str(code).strip().lower(), catalogue)
 
 
 def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
-    """Return the kind of record for a code of the portal in lower case, such as 2, d, deal, dynamic_177 or tb1; "" if unknown."""
+    """`code` is lower case, such as 2, d, dynamic_177 or tb1; "" if unknown."""
     kind = names.to_kind(code)
     number = kind.removeprefix("item:")
     if kind in {number, code}:
@@ -38,29 +38,27 @@ def find_entity_by_code(code: str, catalogue: Catalogue) -> str:
 
 
 def find_row_owner(target: Target, row: JsonObject, catalogue: Catalogue) -> Target | None:
-    """Return the deal or other record to which a single product row belongs; None if `target` is no product row or the owner is unclear."""
+    """None if `target` is no product row or the owner is unclear."""
     number, code = as_id(row.get("ownerId")), str(row.get("ownerType") or "").strip().lower()
     kind = find_entity_by_code(code, catalogue) if target[0] == PRODUCT_ROW and code else ""
     return (kind, number) if kind and number is not None else None
 
 
 def find_definition(name: str, catalogue: Catalogue) -> Entity | None:
-    """Return the catalogue's definition of a kind of record, or None; smart processes ("item:177") share that of "item"."""
     return catalogue.entities.get(name.partition(":")[0] if ":" in name else name)
 
 
 def find_definitions(*kinds: str, catalogue: Catalogue) -> dict[str, Entity]:
-    """Return the definitions of several kinds of record by name, those of smart processes as copies; unknown kinds are missing."""
-    found: dict[str, Entity] = {}
+    """Unknown kinds are missing; smart processes get copies."""
+    definitions: dict[str, Entity] = {}
     for name in kinds:
         entity = find_definition(name, catalogue)
         if entity is not None:
-            found[name] = entity if entity.name == name else entity.model_copy(update={"name": name})
-    return found
+            definitions[name] = entity if entity.name == name else entity.model_copy(update={"name": name})
+    return definitions
 
 
 def get_at_path(params: object, path: str) -> object:
-    """Return the value at a dotted path such as "fields.TITLE", or None."""
     value = params
     for name in path.split(".") if "." in path else (path,):
         if type(value) is not dict and not isinstance(value, Mapping):  # asked of every id, and nearly always a plain dict
@@ -70,7 +68,7 @@ def get_at_path(params: object, path: str) -> object:
 
 
 def as_id(value: object) -> int | None:
-    """Return a record id as an integer; `value` is a positive integer or a text of its digits. None for anything else."""
+    """A positive integer or a text of its digits."""
     if type(value) is int:
         return value if 0 < value < _FIRST_TOO_LARGE else None
     if isinstance(value, bool) or not isinstance(value, str | int):

@@ -1,4 +1,4 @@
-"""Reads single values in the forms that the portal accepts, to refuse meaningless ones and to compare what calls write. Pure."""
+"""Single values in the forms that the portal accepts. Pure."""
 
 import re
 from datetime import UTC, date, datetime
@@ -17,9 +17,7 @@ _RUSSIAN: Final = re.compile(rf"([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}}){_CL
 _AMERICAN: Final = re.compile(rf"([0-9]{{1,2}})/([0-9]{{1,2}})/([0-9]{{4}}){_CLOCK}", re.ASCII | re.IGNORECASE)
 PLAIN_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:\.[0-9]+)?", re.ASCII)
 COMMA_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?", re.ASCII)
-"""A number in a custom field, where the portal also reads a comma."""
 MONEY: Final = re.compile(r"-?[0-9]{1,15}(?:[.,][0-9]+)?(?:\|[A-Z]{3})?", re.ASCII)
-"""A sum in a custom field, perhaps with its currency: 1500.50|RUB."""
 _ID: Final = re.compile(r"[0-9]{1,12}", re.ASCII)
 EMAIL: Final = re.compile(r"[^\s@<>]+@[^\s@<>]+|[^@]*<[^\s@<>]+@[^\s@<>]+>")
 _DIGIT: Final = re.compile(r"[0-9]", re.ASCII)
@@ -33,7 +31,7 @@ _NO: Final = frozenset({"N", "0", "false", "False"})
 
 
 class PortalTime(NamedTuple):
-    """A day as the portal reads it, with its time of day if one is given; `is_zoned` says whether the value names its UTC offset."""
+    """`is_zoned`: the value names its UTC offset."""
 
     moment: datetime
     has_clock: bool
@@ -41,25 +39,21 @@ class PortalTime(NamedTuple):
 
 
 def parse_time(value: object) -> PortalTime | None:
-    """Return the day or time that a value means, in ISO form or in the form of a Russian or English portal; None for other values.
-
-    The moment has the offset that the value names, and UTC if it names none. Where an English portal could read two days, the month is
-    taken to be written first.
-    """
+    """ISO, or as a Russian or English portal writes it, month first in doubt; UTC without an offset."""
     text = value.strip() if isinstance(value, str) else ""
-    if found := _ISO.fullmatch(text):
-        return _build_iso_time(text, found)
-    if found := _RUSSIAN.fullmatch(text):
-        return _build_time((found[3], found[2], found[1]), found.group(4, 5, 6), text)
-    if found := _AMERICAN.fullmatch(text):  # an English portal writes the month first, a British one the day
-        clock = found.group(4, 5, 6)
-        return _build_time((found[3], found[1], found[2]), clock, text) or _build_time((found[3], found[2], found[1]), clock, text)
+    if match := _ISO.fullmatch(text):
+        return _build_iso_time(text, match)
+    if match := _RUSSIAN.fullmatch(text):
+        return _build_time((match[3], match[2], match[1]), match.group(4, 5, 6), text)
+    if match := _AMERICAN.fullmatch(text):  # an English portal writes the month first, a British one the day
+        clock = match.group(4, 5, 6)
+        return _build_time((match[3], match[1], match[2]), clock, text) or _build_time((match[3], match[2], match[1]), clock, text)
     return None
 
 
-def _build_iso_time(text: str, found: re.Match[str]) -> PortalTime | None:
-    plain = _build_time((found[1], found[2], found[3]), found.group(4, 5, 6), "")
-    if plain is None or not plain.has_clock or found[7] is None:
+def _build_iso_time(text: str, match: re.Match[str]) -> PortalTime | None:
+    plain = _build_time((match[1], match[2], match[3]), match.group(4, 5, 6), "")
+    if plain is None or not plain.has_clock or match[7] is None:
         return plain
     return PortalTime(datetime.fromisoformat(text), has_clock=True, is_zoned=True)
 
@@ -78,46 +72,41 @@ def _build_time(day: tuple[str, str, str], clock: tuple[str | None, ...], text: 
 
 
 def parse_day(value: object) -> date | None:
-    """Return the day that a value means to the portal, as it is written there; None for values that mean no day."""
     time = parse_time(value)
     return time.moment.date() if time is not None else None
 
 
 def parse_amount(value: object) -> Decimal | None:
-    """Return a number of any size; None for a value that is none."""
     number = fields.parse_number(value)
     return Decimal(str(value)) if number is None and isinstance(value, int | float) and not isinstance(value, bool) else number
 
 
 def parse_flag(value: object) -> bool | None:
-    """Return True for Y, 1 and true, False for N, 0 and false, None for anything else."""
+    """True for Y, 1 and true, False for N, 0 and false, None for anything else."""
     text = str(value)
     return True if text in _YES else False if text in _NO else None
 
 
 def is_number(value: object, form: re.Pattern[str] = PLAIN_NUMBER) -> bool:
-    """Return whether a value is a JSON number, or a text of the form `form`."""
     if isinstance(value, bool):
         return False
     return isinstance(value, int | float) or (isinstance(value, str) and form.fullmatch(value.strip()) is not None)
 
 
 def is_id(value: object) -> bool:
-    """Return whether a value is the number of a record, or 0, by which a link is taken off."""
+    """Also 0, by which a link is taken off."""
     return not isinstance(value, bool) and isinstance(value, str | int) and _ID.fullmatch(str(value).strip()) is not None
 
 
 def has_form(value: object, form: re.Pattern[str]) -> bool:
-    """Return whether a value is a text of the form, such as `EMAIL`, but for spaces around it."""
     return isinstance(value, str) and form.fullmatch(value.strip()) is not None
 
 
 def is_phone(value: str) -> bool:
-    """Return whether a text contains enough digits for a phone number."""
     return len(_DIGIT.findall(value)) >= _SHORTEST_PHONE
 
 
 def is_zone(value: object) -> bool:
-    """Return whether a value is the name of a time zone, such as Europe/Moscow; True if this machine knows no time zones."""
+    """True for any text if this machine knows no time zones."""
     known = available_timezones()
     return isinstance(value, str) and (not known or value.strip() in known)

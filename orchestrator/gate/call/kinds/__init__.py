@@ -1,1 +1,0 @@
-"""The kinds of effects other than calls of the portal, one module each."""

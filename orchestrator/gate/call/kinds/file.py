@@ -1,4 +1,4 @@
-"""The kind `file`: text files of one folder. Replacing what a file holds asks; a deletion must be opened by its own name. Pure."""
+"""Text files of one folder. Replacing what a file holds asks; deleting must be opened by its own name. Pure."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -13,15 +13,14 @@ from orchestrator.gate.call.reasons import ask
 from state.stored import JsonObject
 
 
-def normalize_with_path(request: KindRequest, given: JsonObject) -> dict[str, Any]:
-    """Return the parameters as they will be sent; raise Refusal, for a bad path with the reason that is its own."""
-    path = given.get("path")
+def normalize_with_path(request: KindRequest, proposed: JsonObject) -> dict[str, Any]:
+    path = proposed.get("path")
     if isinstance(path, str):
         try:
             parse_folder(path)
         except PathRefused as refused:
             raise build_refusal(refused.code, method=request.method.spec.name, why=str(refused)) from None
-    return validate_params(request, given)
+    return validate_params(request, proposed)
 
 
 def _ask_about_replacing(call: Call, facts: Facts) -> Iterator[Notice]:

@@ -1,5 +1,3 @@
-"""The methods of the kind `file`, which reads and writes text files of one folder, and their parameters."""
-
 from collections.abc import Mapping
 from typing import Annotated, Final
 
@@ -11,7 +9,7 @@ from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 
 KIND: Final = "file"
 MAX_TEXT: Final = 65_536
-"""How many characters one call writes at most: a person must be able to read them on the card."""
+"""A person must be able to read it on the card."""
 CREATE, WRITE, APPEND, DELETE = "file.create", "file.write", "file.append", "file.delete"
 
 
@@ -39,20 +37,16 @@ class KindParams(LateModel):
 
 
 class FileName(KindParams):
-    """A file, by its path inside the folder."""
-
     path: FilePath
 
 
 class FolderName(KindParams):
-    """A folder, by its path inside the folder of files; "" for that one itself."""
+    """Empty for the folder of files itself."""
 
     path: FolderPath = ""
 
 
 class FileText(KindParams):
-    """A file, and a text to write to it, in UTF-8 as it is given."""
-
     path: FilePath
     text: Text
 

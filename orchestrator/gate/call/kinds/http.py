@@ -1,4 +1,4 @@
-"""The kind `http`: requests to other hosts. Reading needs the policy to list the host; sending asks, and says where it goes. Pure."""
+"""Reading needs the policy to list the host; sending asks, and says where it goes. Pure."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -12,9 +12,9 @@ from orchestrator.gate.call.reasons import refuse
 from state.stored import JsonObject
 
 
-def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
-    """Return the parameters as they will be sent, those of a write with the key by which the other side can tell a repetition."""
-    params = validate_params(request, {name: value for name, value in given.items() if name != MARK or value != request.effect_id})
+def _normalize_params(request: KindRequest, proposed: JsonObject) -> dict[str, Any]:
+    """A write gets the key by which the other side can tell a repetition."""
+    params = validate_params(request, {name: value for name, value in proposed.items() if name != MARK or value != request.effect_id})
     if MARK in params:
         params.pop(MARK)
     return params if "R" in request.method.spec.classes else {**params, MARK: request.effect_id}
@@ -30,14 +30,14 @@ def _check_host(call: Call, policy: Policy) -> Refuse | None:
 
 
 def may_be_fetched(address: Address, policy: Policy) -> bool:
-    """Return whether files may be fetched from an address: of a host for http.get; without encryption only inside of a private network."""
+    """The host must be listed; without https also as a private one."""
     site = address.site
     is_open = KIND in policy.open_kinds and is_listed(site, policy.http_hosts)
     return is_open and (site.scheme == "https" or is_listed(site, policy.http_private_hosts))
 
 
 def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:
-    """Return what the policy calls the fields that are sent to the call's host, and under "" the host itself."""
+    """Under "" stands the title of the host itself."""
     site = parse_address(call.params["url"]).site
     opened_party = next((party for entry, party in policy.http_hosts.items() if is_listed(site, (entry,))), None)
     return {**opened_party.fields, "": opened_party.title} if opened_party is not None else {}

@@ -1,4 +1,4 @@
-"""The methods of the kind `http` and their parameters. What these classes accept is what may be sent, nothing else."""
+"""What these parameters' classes accept is what may be sent, nothing else."""
 
 import re
 from collections.abc import Mapping
@@ -15,13 +15,12 @@ from state.canonical import NotCanonical, dumps
 MAX_BODY: Final = 100_000
 MAX_NAMES: Final = 50
 MAX_QUERY: Final = 8_000
-"""Maximum size of the query as it is sent; most servers refuse longer ones, and beyond 64 KB no request can be made."""
+"""As it is sent; most servers refuse longer ones."""
 _HEADERS: Final = frozenset({"accept", "accept-language", "if-match", "if-none-match", "prefer"})
-"""The headers that a definition may set. Those that say who calls come from the settings, under a name (`credential`)."""
 _NAME: Final = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}", re.ASCII)
 _LONGEST_VALUE: Final = 500
 MARK: Final = "ORIGIN_ID"
-"""The parameter with the id of the effect, sent as Idempotency-Key, by which the other side can tell a repetition."""
+"""Sent as Idempotency-Key: the other side can tell a repetition."""
 
 
 def _check_url(text: str) -> str:
@@ -32,7 +31,7 @@ def _check_url(text: str) -> str:
 
 
 def _check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    made: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for name, value in headers.items():
         if name.lower() not in _HEADERS:
             msg = f"the header {name[:60]!r} cannot be set here; known: {', '.join(sorted(_HEADERS))}"
@@ -40,11 +39,11 @@ def _check_headers(headers: Mapping[str, str]) -> dict[str, str]:
         if not value.isascii() or not value.isprintable() or len(value) > _LONGEST_VALUE:
             msg = f"the value of {name} is one line of ASCII signs, up to {_LONGEST_VALUE}"
             raise ValueError(msg)
-        if name.lower() in made:
+        if name.lower() in by_name:
             msg = f"the header {name} is given twice"
             raise ValueError(msg)
-        made[name.lower()] = value
-    return made
+        by_name[name.lower()] = value
+    return by_name
 
 
 def _check_credential(name: str) -> str:
@@ -67,7 +66,6 @@ def _check_json(value: Any) -> Any:
 
 
 def format_query(query: Mapping[str, Any]) -> str:
-    """Return the names and values as they stand in the address that is sent."""
 
     def write(value: object) -> str:
         return ("true" if value else "false") if isinstance(value, bool) else str(value)
@@ -91,14 +89,12 @@ Headers = Annotated[dict[StrictStr, StrictStr], AfterValidator(_check_headers)]
 
 
 class HttpParams(LateModel):
-    """What every method needs: the address. The policy lists the hosts that it may lead to."""
-
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     url: Annotated[StrictStr, AfterValidator(_check_url)]
     query: Query = Field(default_factory=dict)
     headers: Headers = Field(default_factory=dict)
     credential: Annotated[StrictStr, AfterValidator(_check_credential)] = ""
-    """The name of a secret of the settings that is sent along; "" for none. The secret itself never stands in an effect."""
+    """A name in the settings: the secret itself never stands in an effect."""
 
 
 class Get(HttpParams):

@@ -1,5 +1,3 @@
-"""The methods of the kind `knowledge`: reads that the program answers itself, without the portal."""
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -13,19 +11,17 @@ from orchestrator.language.text import Locale
 
 KIND: Final = "knowledge"
 PERSON, ZONE, LOCALE, ROLE = "person", "zone", "locale", "role"
-"""The parameters that say for whom an answer is written: always those of the requester, whatever was written."""
+"""For whom an answer is written: always the requester, whatever was proposed."""
 RECORD: Final = "record"
 RECORDS: Final = ("deal", "lead", "contact", "company", "task")
 
 
 class MethodQuestion(KindParams):
-    """The method, or the beginning of methods' names, that is asked about."""
-
     method: StrictStr = Field(min_length=1, max_length=100)
 
 
 class HistoryQuestion(KindParams):
-    """The record whose history is asked for, and whether long texts are wanted too, which make the turn less trusted."""
+    """`texts` asks for long texts too, which make the turn less trusted."""
 
     record: StrictStr = Field(min_length=3, max_length=60)
     texts: StrictBool = False
@@ -35,8 +31,6 @@ class HistoryQuestion(KindParams):
 
 
 class DocumentQuestion(KindParams):
-    """The question to the company's documents. The role decides which folders are searched."""
-
     question: StrictStr = Field(min_length=1, max_length=500)
     person: StrictStr = ""
     role: StrictStr = ""

@@ -1,8 +1,4 @@
-"""The kind `mongo`: how parameters are checked and completed, and what is refused or asked about its calls. Pure.
-
-Reading needs the policy to open the kind and the collection. A deletion must be opened by its own name. What concerns many documents asks,
-however it was opened.
-"""
+"""The policy opens collections; a deletion must be opened by its own name; many documents ask. Pure."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -21,15 +17,11 @@ ID: Final = "_id"
 _SHOWN_MISTAKES: Final = 3
 
 
-def normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
-    """Return the parameters as they will be sent, new documents with their `_id`.
-
-    Raises Refusal with every mistake, and if a name of a field that came from outside as part of a value could act in the database as
-    anything but a name. Idempotent for the same effect.
-    """
+def normalize_params(request: KindRequest, proposed: JsonObject) -> dict[str, Any]:
+    """Idempotent for the same effect, also in `_id`. Raises Refusal, also for a field's name from outside that could be an operator."""
     if odd := find_odd_names(request.keys):
         raise Refusal(refuse("gate-mongo-operator", names=", ".join(odd[:_SHOWN_MISTAKES])))
-    params = validate_params(request, _drop_own_ids(given, request.effect_id))
+    params = validate_params(request, _drop_own_ids(proposed, request.effect_id))
     if "document" in params:
         params["document"] = {ID: request.effect_id, **params["document"]}
     if "documents" in params:
@@ -38,31 +30,28 @@ def normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
 
 
 def check_collection(call: Call, policy: Policy) -> Refuse | None:
-    """Return the refusal of a call to a collection that the policy does not open, None for the others."""
     if call.params.get("collection") in policy.mongo_collections:
         return None
     return refuse("gate-mongo-collection", collection=call.params.get("collection"))
 
 
 def list_titles(call: Call, policy: Policy) -> Mapping[str, str]:
-    """Return what the policy calls the fields of the call's collection, and under "" the collection itself."""
+    """Under "" stands the title of the collection itself."""
     mongo_collection = policy.mongo_collections.get(str(call.params.get("collection")))
     return {**mongo_collection.fields, "": mongo_collection.title} if mongo_collection is not None else {}
 
 
 def collect_ask_reasons(call: Call, facts: Facts) -> Iterator[Notice]:
-    """Yield the reason to ask about a call that concerns many documents, with their number."""
     if call.method in MANY:
         yield ask("gate-mongo-many", count=count_matches(facts))
 
 
 def count_matches(facts: Facts) -> int:
-    """Return how many documents a call concerns, as they were read before it."""
     return sum(row.get("count", 1) for row in facts.images.values() if row is not None)
 
 
-def _drop_own_ids(given: JsonObject, effect_id: str) -> dict[str, Any]:
-    params = dict(given)
+def _drop_own_ids(proposed: JsonObject, effect_id: str) -> dict[str, Any]:
+    params = dict(proposed)
     document, documents = params.get("document"), params.get("documents")
     if isinstance(document, Mapping) and document.get(ID) == effect_id:
         params["document"] = {name: value for name, value in document.items() if name != ID}
@@ -77,10 +66,10 @@ def _drop_own_ids(given: JsonObject, effect_id: str) -> dict[str, Any]:
 
 
 def _drop_ids(params: JsonObject) -> JsonObject:
-    written = [params["document"]] if "document" in params else params.get("documents")
-    if written is None:
+    documents = [params["document"]] if "document" in params else params.get("documents")
+    if documents is None:
         return params
-    plain = [{name: value for name, value in one.items() if name != ID} for one in written]
+    plain = [{name: value for name, value in one.items() if name != ID} for one in documents]
     return {**{name: value for name, value in params.items() if name not in {"document", "documents"}}, "documents": plain}
 
 

@@ -1,7 +1,6 @@
-"""The methods of the kind `mongo` and their parameters. What these classes accept is what may reach the database, nothing else.
+"""What these parameters' classes accept is what may reach the database, nothing else.
 
-An object in a query that holds no operator is a value. Sorting and projection are lists of names, so that their order is kept by the
-canonical form in which calls are stored. Aggregation, replacement of whole documents, upserts and commands have no method.
+Sorting and projection are lists of names, since the canonical form of a stored call sorts keys.
 """
 
 from collections.abc import Mapping
@@ -21,7 +20,6 @@ from orchestrator.gate.call.kinds.mongo_queries import (
 )
 
 MAX_FOUND: Final = 100
-"""How many documents one read gives at most; how many there are in all is counted apart."""
 USUAL_FOUND: Final = 20
 MAX_INSERTED: Final = 100
 MAX_NAMES: Final = 50
@@ -85,15 +83,11 @@ FieldName = Annotated[StrictStr, AfterValidator(_check_projected)]
 
 
 class MongoParams(LateModel):
-    """What every method needs: the collection. The policy lists those that may be named."""
-
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
     collection: Collection
 
 
 class FindOne(MongoParams):
-    """Find the first document that matches; `sort` decides which is first."""
-
     query: AnyQuery = Field(default_factory=dict)
     sort: tuple[SortName, ...] = Field(default=(), max_length=MAX_NAMES)
     """Names of fields, the most important first; "-created" sorts downwards."""
@@ -101,26 +95,20 @@ class FindOne(MongoParams):
 
 
 class FindMany(FindOne):
-    """Find the documents that match, at most `limit` of them."""
-
     limit: Annotated[StrictInt, Field(ge=1, le=MAX_FOUND)] = USUAL_FOUND
 
 
 class Count(MongoParams):
-    """Count the documents that match."""
-
     query: AnyQuery = Field(default_factory=dict)
 
 
 class InsertOne(MongoParams):
-    """Add a document. Its `_id` is set by the program."""
+    """Its `_id` is set by the program."""
 
     document: Document
 
 
 class InsertMany(MongoParams):
-    """Add several documents. Their `_id` is set by the program."""
-
     documents: Annotated[list[Document], Field(min_length=1, max_length=MAX_INSERTED)]
 
 

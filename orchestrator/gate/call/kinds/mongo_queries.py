@@ -1,8 +1,6 @@
-"""Checks the queries, documents and updates of effects on a Mongo database: which operators may stand where, and how big all may be.
+"""Lists what is allowed in queries and updates, never what is forbidden.
 
-A list of what is allowed at each place, never a list of what is forbidden: an operator that the database learns tomorrow is refused. An
-object that holds no operator is a value and is compared as a whole. Operators in which code or a pattern runs inside of the database
-($where, $function, $accumulator, $expr, $regex) have no place at all.
+An object without operators is a value. Operators that run code or a pattern in the database have no place.
 """
 
 import math
@@ -14,16 +12,14 @@ from typing import Any, Final, TypeGuard
 
 MAX_DEPTH: Final = 10
 MAX_PARTS: Final = 2_000
-"""How many keys and values a query, an update or a document may have in all."""
 MAX_KEY: Final = 200
 MAX_TEXT: Final = 100_000
 MAX_ALTERNATIVES: Final = 50
 _ID_DIGITS: Final = 24
 _LARGEST: Final = 2**53 - 1
-"""The largest whole number that every reader of JSON keeps exactly, the journal among them."""
 _NUMBER: Final = re.compile(r"-?[0-9]{1,34}(?:\.[0-9]{1,34})?(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
 _DECIMAL128: Final = Context(prec=34, Emin=-6143, Emax=6144, clamp=1, traps=[Inexact, InvalidOperation, Overflow])
-"""The numbers that a database keeps exactly; others would be rounded, or fail when they are sent."""
+"""The numbers that a database keeps exactly; others would be rounded, or fail when sent."""
 
 _COMBINE: Final = frozenset({"$and", "$or", "$nor"})
 _ONE_VALUE: Final = frozenset({"$eq", "$ne", "$gt", "$gte", "$lt", "$lte"})
@@ -31,20 +27,17 @@ _VALUES: Final = frozenset({"$in", "$nin", "$all"})
 COMPARISONS: Final = frozenset({*_ONE_VALUE, *_VALUES, "$exists", "$size", "$not", "$elemMatch"})
 UPDATES: Final = frozenset({"$set", "$unset", "$inc", "$push", "$addToSet", "$pull"})
 _TYPED: Final = frozenset({"$oid", "$date", "$numberDecimal"})
-"""The only keys with a dollar sign in a value: an object with one of them alone stands for an id, a moment or an exact number."""
+"""They stand for an id, a moment or an exact number, alone in their object."""
 _ODD_NAMES: Final = frozenset({"__proto__", "constructor", "prototype"})
-"""Names that programs in JavaScript which read the same database would not take for a field."""
 
 
 class MongoMistake(ValueError):
-    """What is wrong with a query, an update or a document: where, what, and what may stand there."""
-
     def __init__(self, where: str, what: str) -> None:
         super().__init__(f"{where}: {what}".encode(errors="backslashreplace").decode())  # a name may hold half of a character
 
 
 def check_query(query: Mapping[str, Any], where: str = "query", depth: int = 1) -> None:
-    """Check a query at any depth. Raises MongoMistake."""
+    """Raises MongoMistake."""
     _check_depth(where, depth)
     for key, value in query.items():
         place = f"{where}.{key}"
@@ -58,7 +51,7 @@ def check_query(query: Mapping[str, Any], where: str = "query", depth: int = 1) 
 
 
 def check_document(document: Mapping[str, Any], where: str = "document") -> None:
-    """Check a new document. Raises MongoMistake for an `_id`, for operators, and for names that a database cannot keep as one field."""
+    """Raises MongoMistake for an `_id`, operators, and names that a database cannot keep as one field."""
     if not document:
         raise MongoMistake(where, "it is empty; name at least one field")
     if "_id" in document:
@@ -67,10 +60,7 @@ def check_document(document: Mapping[str, Any], where: str = "document") -> None
 
 
 def check_update(update: Mapping[str, Any], where: str = "update") -> None:
-    """Check the changes of an update. Raises MongoMistake.
-
-    A document without operators would replace the whole stored one, silently dropping its other fields, so it is refused.
-    """
+    """Raises MongoMistake, also for a document without operators, which would replace the whole stored one."""
     if not update:
         raise MongoMistake(where, 'it changes nothing; write for example {"$set": {"status": "done"}}')
     changed: list[str] = []
@@ -89,7 +79,7 @@ def check_update(update: Mapping[str, Any], where: str = "update") -> None:
 
 
 def check_size(tree: object, where: str) -> None:
-    """Check how many parts `tree` has, and how long its texts are, before anything else looks at it. Raises MongoMistake."""
+    """Checked before anything else looks at `tree`. Raises MongoMistake."""
     for number, part in enumerate(_list_parts(tree)):
         if number >= MAX_PARTS:
             raise MongoMistake(where, f"it has more than {MAX_PARTS} parts")
@@ -98,10 +88,7 @@ def check_size(tree: object, where: str) -> None:
 
 
 def check_no_null(query: Mapping[str, Any], where: str = "query") -> None:
-    """Refuse null, and what is not among nothing, in the query of a write, where a value was probably forgotten. Raises MongoMistake.
-
-    For a database null also matches every document that does not have the field, and every document is outside of an empty list.
-    """
+    """In a write's query, null and "not in []" match more than was meant. Raises MongoMistake."""
     if any(part is None for part in _list_parts(query)):
         raise MongoMistake(where, 'null also matches documents that lack the field; write {"$exists": false} if that is meant')
     if any(isinstance(part, Mapping) and _is_about_nothing(part) for part in _list_parts(query)):
@@ -114,20 +101,17 @@ def _is_about_nothing(part: Mapping[str, Any]) -> bool:
 
 
 def find_odd_names(names: Iterable[str]) -> list[str]:
-    """Return those of `names` that a database may read as anything but the name of one field.
-
-    For the names of fields in objects that came from outside of the definition: such an object is data, so it must hold no such name.
-    """
+    """Names that a database may not read as one field; data from outside must hold none."""
     return sorted({name for name in names if _find_oddity(name) or "." in name})
 
 
 def is_typed(value: object) -> TypeGuard[Mapping[str, Any]]:
-    """Return whether `value` is an object that stands for one value of a type that JSON does not have, such as {"$oid": …}."""
+    """An object for one value of a type that JSON lacks, such as {"$oid": …}."""
     return isinstance(value, Mapping) and len(value) == 1 and next(iter(value)) in _TYPED
 
 
 def parse_moment(text: str) -> datetime:
-    """Return the moment that an ISO 8601 text with a time zone says, in UTC. Raises ValueError."""
+    """ISO 8601 with a time zone, to UTC. Raises ValueError."""
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         msg = "the time zone is missing"
@@ -138,10 +122,10 @@ def parse_moment(text: str) -> datetime:
 def _check_alternatives(value: object, where: str, depth: int) -> None:
     if not isinstance(value, list) or not 1 <= len(value) <= MAX_ALTERNATIVES:
         raise MongoMistake(where, f"must be a list of 1 to {MAX_ALTERNATIVES} queries")
-    for number, one in enumerate(value):
-        if not isinstance(one, Mapping) or not one:
+    for number, alternative in enumerate(value):
+        if not isinstance(alternative, Mapping) or not alternative:
             raise MongoMistake(f"{where}[{number}]", "must be a query that names at least one field")
-        check_query(one, f"{where}[{number}]", depth + 1)
+        check_query(alternative, f"{where}[{number}]", depth + 1)
 
 
 def _check_condition(value: object, where: str, depth: int) -> None:
@@ -195,7 +179,7 @@ def _check_change(operator: str, path: str, value: object, where: str) -> None:
 
 
 def _check_separate(paths: Sequence[str], where: str) -> None:
-    """Refuse an update that changes one place twice, or a place and a part of it: databases read such an update in several ways."""
+    """Refuses a place changed twice, or together with a part of it: databases read that in several ways."""
     seen: set[str] = set()
     for path in sorted(paths):
         steps = path.split(".")
@@ -205,25 +189,24 @@ def _check_separate(paths: Sequence[str], where: str) -> None:
 
 
 def _check_value(value: object, where: str, depth: int) -> None:
-    """Check plain data: no operators, no names with dots; a typed object must say what it promises."""
     _check_depth(where, depth)
     if is_typed(value):
         _check_typed(value, where)
     elif isinstance(value, Mapping):
-        for key, one in value.items():
+        for key, element in value.items():
             if "." in key:
                 raise MongoMistake(f"{where}.{key}", "the name of a field must not contain a dot here; write an object inside of an object")
             _check_name(key, f"{where}.{key}")
-            _check_value(one, f"{where}.{key}", depth + 1)
+            _check_value(element, f"{where}.{key}", depth + 1)
     elif isinstance(value, list):
-        for number, one in enumerate(value):
-            _check_value(one, f"{where}[{number}]", depth + 1)
+        for number, element in enumerate(value):
+            _check_value(element, f"{where}[{number}]", depth + 1)
     else:
         _check_scalar(value, where)
 
 
 def _check_scalar(value: object, where: str) -> None:
-    """Check a value without parts: one that the driver cannot write would fail only when a call is under way."""
+    """What the driver cannot write would fail only when a call is under way."""
     match value:
         case None | bool():
             return
@@ -270,7 +253,7 @@ def _check_typed(value: Mapping[str, object], where: str) -> None:
 
 
 def check_field_name(path: str, where: str) -> None:
-    """Check the name of a field, in which dots lead to inner fields. Raises MongoMistake."""
+    """Dots lead to inner fields. Raises MongoMistake."""
     for step in path.split("."):
         _check_name(step, where)
 
@@ -307,7 +290,7 @@ def _has_operators(value: object) -> TypeGuard[Mapping[str, Any]]:
 
 
 def _list_parts(tree: object) -> Iterator[object]:
-    """Yield every key and every value in `tree`, without recursion: it may be nested deeper than the stack."""
+    """Every key and value, without recursion: `tree` may be nested deeper than the stack."""
     waiting = [tree]
     while waiting:
         part = waiting.pop()

@@ -1,5 +1,3 @@
-"""The parts of the policy that open collections of the Mongo database and other hosts, with what cards call them and their fields."""
-
 from collections.abc import Mapping
 from typing import Annotated
 
@@ -10,11 +8,11 @@ from orchestrator.domain.http_address import parse_listed_site
 
 
 class OpenedParty(Frozen):
-    """What cards call a collection or a host, and the fields that are sent there; what has no title is called by its own name."""
+    """What cards call a collection or host and its fields; by default its own name."""
 
     title: str = Field(default="", max_length=80)
     fields: dict[str, str] = Field(default_factory=dict)
-    """The titles of the fields by their names, those of inner fields by their paths, such as address.city."""
+    """Inner fields by their paths, such as address.city."""
 
 
 def _parse_parties(value: object) -> object:

@@ -1,5 +1,3 @@
-"""All kinds of effects other than calls of the portal."""
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -16,5 +14,5 @@ KINDS: Final[Mapping[str, EffectKind]] = {kind.name: kind for kind in (FILE, HTT
 
 
 def find_origin(method: str) -> Origin | None:
-    """Return where the answers of a method come from; None for a method of the portal."""
+    """Where the answers of a method come from; None for a method of the portal."""
     return next((kind.origin for kind in KINDS.values() if method in kind.methods), None)

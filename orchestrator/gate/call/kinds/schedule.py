@@ -1,6 +1,6 @@
-"""The kind `schedule`: what the bot's own database does later. It needs no opening by the policy.
+"""What the bot's own database does later; the policy need not open it.
 
-A reminder for the requester alone needs no card. Neither does one run at a later moment; what starts again and again asks a person.
+A reminder and one later run need no card; what repeats asks a person.
 """
 
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ from orchestrator.gate.call.reasons import ask
 from state.stored import JsonObject
 
 
-def _normalize_params(request: KindRequest, given: JsonObject) -> dict[str, Any]:
+def _normalize_params(request: KindRequest, proposed: JsonObject) -> dict[str, Any]:
     if request.method.spec.name == reminders.ADD:
-        return reminders.normalize_reminder(given, person=request.person, effect_id=request.effect_id)
+        return reminders.normalize_reminder(proposed, person=request.person, effect_id=request.effect_id)
     if request.method.spec.name in reminders.CHANGES:
-        return reminders.normalize_change(request.method.spec.name, given, person=request.person, effect_id=request.effect_id)
+        return reminders.normalize_change(request.method.spec.name, proposed, person=request.person, effect_id=request.effect_id)
     marks = {run_schedules.PERSON: request.person, run_schedules.MARK: request.effect_id}
-    made = validate_params(request, {name: value for name, value in given.items() if value != marks.get(name, ...)})
-    return run_schedules.normalize_schedule(made, person=request.person, effect_id=request.effect_id, zone=request.zone)
+    checked = validate_params(request, {name: value for name, value in proposed.items() if value != marks.get(name, ...)})
+    return run_schedules.normalize_schedule(checked, person=request.person, effect_id=request.effect_id, zone=request.zone)
 
 
 def _drop_marks(params: JsonObject) -> JsonObject:

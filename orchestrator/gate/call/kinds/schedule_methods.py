@@ -1,5 +1,3 @@
-"""The methods of the kind `schedule`."""
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -21,7 +19,6 @@ _REMINDER = Method(
     forced={reminders.PERSON: ""},
     owner="self",
 )
-"""A reminder for the requester alone: it needs neither a card nor an opening by the policy."""
 
 
 class ReminderParams(LateModel):
@@ -30,7 +27,6 @@ class ReminderParams(LateModel):
 
 _MOVE = _REMINDER.model_copy(update={"name": reminders.MOVE, "verb": "update", "idempotent": True, "adds": True})
 _CANCEL = _MOVE.model_copy(update={"name": reminders.CANCEL})
-"""The methods that move or remove a reminder of the requester, which waits in their private chat alone: as free as setting one."""
 METHODS: Final[Mapping[str, KindMethod]] = {
     reminders.MOVE: KindMethod(spec=_MOVE, params=ReminderParams),
     reminders.CANCEL: KindMethod(spec=_CANCEL, params=ReminderParams),

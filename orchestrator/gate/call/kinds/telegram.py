@@ -1,7 +1,4 @@
-"""The kind `telegram`: messages to chats that are known. Pure.
-
-Which chats are known is not said by the policy alone: its performer knows the people with access, and refuses others before any card.
-"""
+"""The performer knows the people with access, and refuses other chats before any card. Pure."""
 
 from typing import Final
 
@@ -14,6 +11,6 @@ TELEGRAM: Final = EffectKind(name=KIND, methods=METHODS, origin="definition", se
 
 
 def find_file_place(call: Call) -> str | None:
-    """Return the name of the file that a call sends in its before-image: the path, or the name of one that a run keeps; None for none."""
-    kept = call.params.get(FILE)
-    return f"{FILE}:{kept['name']}" if kept else call.params.get("path")
+    """In the before-image: a path, or the name of a file that a run keeps."""
+    run_file = call.params.get(FILE)
+    return f"{FILE}:{run_file['name']}" if run_file else call.params.get("path")

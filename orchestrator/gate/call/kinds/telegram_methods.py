@@ -1,5 +1,3 @@
-"""The methods of the kind `telegram`, which writes to chats of people and groups, and their parameters."""
-
 import unicodedata
 from collections.abc import Mapping
 from typing import Annotated, Final, Self
@@ -15,22 +13,21 @@ from orchestrator.gate.call.kinds.method import KindMethod, build_kind_method
 
 KIND: Final = "telegram"
 MAX_TEXT: Final = 4096
-"""The longest text of a message, in UTF-16 units."""
+"""In UTF-16 units."""
 MAX_CAPTION: Final = 1024
-"""The longest text under a photo or document, in UTF-16 units."""
+"""Under a photo or document, in UTF-16 units."""
 MAX_LABEL: Final = 64
 MAX_NAME: Final = 255
 MAX_URL: Final = 2048
 _FARTHEST: Final = 2**52
-"""Numbers of chats have at most 52 bits."""
 
 
 def _parse_chat(value: object) -> object:
-    """Return the number of a chat that is given as a number, in digits, or as the key of a person or group; any other value unchanged."""
+    """A number, digits or the key of a person or group; any other value stays."""
     if not isinstance(value, str):
         return value
-    given = value.strip()
-    digits = Address.parse(given).chat if is_chat(given) and not Address.parse(given).thread else given
+    chat = value.strip()
+    digits = Address.parse(chat).chat if is_chat(chat) and not Address.parse(chat).thread else chat
     return int(digits) if digits.isascii() and digits.removeprefix("-").isdecimal() and len(digits) <= len(str(_FARTHEST)) + 1 else value
 
 
@@ -42,7 +39,6 @@ def _check_chat(chat: int) -> int:
 
 
 def _check_words(text: str) -> str:
-    """Return a text for people; raise ValueError if nobody sees anything of it, or if it cannot be sent."""
     if not any(unicodedata.category(char)[0] not in "CZM" for char in text):
         msg = "it is empty"
         raise ValueError(msg)
@@ -73,7 +69,6 @@ def _check_caption(text: str) -> str:
 
 
 def _check_url(url: str) -> str:
-    """Return a web address that shows where it leads; raise ValueError for any other."""
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -96,7 +91,7 @@ FilePath = Annotated[StrictStr, AfterValidator(format_path)]
 
 
 class Button(KindParams):
-    """A button under a message, which opens a web page. Buttons that answer a run belong to its questions."""
+    """It opens a web page. Buttons that answer a run belong to its questions."""
 
     text: Annotated[StrictStr, Field(max_length=MAX_LABEL), AfterValidator(_check_words)]
     url: Annotated[StrictStr, Field(max_length=MAX_URL), AfterValidator(_check_url)]
@@ -106,20 +101,18 @@ Keyboard = Annotated[tuple[Annotated[tuple[Button, ...], Field(min_length=1, max
 
 
 class ToChat(KindParams):
-    """What every method needs: the chat. The policy lists groups and people of outside; people who use the bot are known."""
+    """The policy lists groups and outsiders; people who use the bot are known."""
 
     chat_id: Chat
 
 
 class SendText(ToChat):
-    """A text to send."""
-
     text: Text
     inline_keyboard: Keyboard = ()
 
 
 class RunFile(KindParams):
-    """A file that a run keeps. Its content cannot change, since `digest` is the checksum of the blob that holds it."""
+    """Its content cannot change: `digest` is the checksum of its blob."""
 
     digest: Annotated[StrictStr, Field(pattern=r"^([0-9a-f]{64})?$")] = ""
     """Empty in a plan, for which nothing is fetched; such a file is never sent."""
@@ -131,8 +124,6 @@ class RunFile(KindParams):
 
 
 class SendFile(ToChat):
-    """A file to send, one of the folder of files or one that the run keeps, with a text under it."""
-
     path: FilePath = ""
     file: RunFile | None = None
     caption: Caption = ""
@@ -147,19 +138,16 @@ class SendFile(ToChat):
 
 
 class EditText(SendText):
-    """A new text and new buttons for a message that an effect sent; `message_id` was its result."""
+    """`message_id` was the result of the effect that sent the message."""
 
     message_id: MessageId
 
 
 class RemoveMessage(ToChat):
-    """A message that an effect sent."""
-
     message_id: MessageId
 
 
 FILE: Final = "file"
-"""The parameter with the file that a run keeps."""
 SEND_PHOTO, SEND_DOCUMENT = "telegram.send_photo", "telegram.send_document"
 EDIT, REMOVE = "telegram.edit_message", "telegram.delete_message"
 METHODS: Final[Mapping[str, KindMethod]] = {
