@@ -1,4 +1,4 @@
-"""The gate: every effect (proposed call) of every engine, and every decision of a person about a card, enters here.
+"""The gate: every effect of every engine, and every decision of a person about a card, enters here.
 
 submit: normalize → fetch facts → decide (pure) → refuse, plan, ask or run. decide_card: a person's decision → run the call once.
 """
@@ -59,8 +59,6 @@ from state.stored import JsonObject, convert
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One effect (proposed call) that the gate is processing, with its turn, person, mode and session."""
-
     effect: Effect
     effect_id: str
     turn_id: str
@@ -71,33 +69,32 @@ class _Case:
 
 
 class Gate:
-    """Decides on effects (proposed calls) and applies people's decisions about cards; all state is in the session's journal (`ledger`)."""
+    """Decides on effects and applies people's decisions; all state is in the session's journal (`ledger`)."""
 
     def __init__(self, deps: GateDeps) -> None:
         self._deps = deps
 
     @property
     def halt_on_block(self) -> bool:
-        """Whether a plan (the steps that the model proposed together) stops at its first step that waits for a decision or is refused."""
+        """A plan stops at its first step that waits for a decision or is refused."""
         return self._deps.policy.halt_on_block
 
     @property
     def policy(self) -> Policy:
-        """The policy in force."""
         return self._deps.policy
 
     @property
     def deps(self) -> GateDeps:
-        """The dependencies of the gate, for features built on it."""
+        """For features built on the gate."""
         return self._deps
 
     def describe_method(self, method: str) -> dict[str, str]:
-        """Return {"verb": …, "entity": …} of a method, shown as the progress of a turn; {} for an unknown one."""
-        found = self._deps.catalogue.find(method)
-        return {"verb": find_verb(found), "entity": found.entity} if found else {}
+        """{"verb": …, "entity": …} for the progress of a turn; {} for an unknown method."""
+        spec = self._deps.catalogue.find(method)
+        return {"verb": find_verb(spec), "entity": spec.entity} if spec else {}
 
     async def describe_effect(self, effect: Effect, actor: Actor) -> ProposalLabel | None:
-        """Return the label of the change that `effect` would make, or None if it changes nothing."""
+        """None if it changes nothing."""
         return await describe_proposal(effect, catalogue=self._deps.catalogue, portal=self._find_portal(effect.kind), actor=actor)
 
     async def submit(
@@ -111,12 +108,10 @@ class Gate:
         earlier: Sequence[str] = (),
         denied: Collection[str] = (),
     ) -> Outcome | Pending:
-        """Check `effect`, do what the verdict says (refuse it, record it as a plan, show a card or run it) and return the result.
+        """Refuses the effect, plans it, shows a card or runs it; one with the same slot never runs twice.
 
-        `earlier` holds the effect ids of the turn, oldest first: an effect with the same slot (unique name of a step) never runs twice, and
-        a change that an earlier effect has made is not made again. `denied` holds the essences of the calls that were denied in the turn,
-        which are refused, in a batch too. A trial (`effect.is_trial`) is refused or planned. Raises StoreUnwritable when the intent cannot
-        be stored (then nothing was sent).
+        `earlier` are the turn's effect ids, oldest first: their changes are not made again. Calls whose essence is in `denied` are
+        refused. Raises StoreUnwritable when the intent cannot be stored; then nothing was sent.
         """
         effect_id = build_effect_id(effect.slot)
         case = _Case(effect=effect, effect_id=effect_id, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
@@ -148,7 +143,7 @@ class Gate:
         return await self._carry_out(case, call, facts, verdict if isinstance(verdict, Refuse) or not effect.is_trial else PlanOnly())
 
     def count_changes(self, effect: Effect, *, actor: Actor) -> int:
-        """Return how many changes the effect stands for: the writing commands of a batch, 1 for another change, otherwise 0."""
+        """Writing commands of a batch, 1 for another change, otherwise 0."""
         if effect.confirmation_decision == "deny":
             return 0
         call = self._normalize(effect, actor)
@@ -158,11 +153,11 @@ class Gate:
         return sum(not leaf.reads_only for leaf in call.leaves)
 
     async def needs_consent(
-        self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, made: str = "", denied: Collection[str] = ()
+        self, effect: Effect, *, actor: Actor, mode: Mode, turn_id: str, ledger: Ledger, record_kind: str = "", denied: Collection[str] = ()
     ) -> bool:
-        """Return whether `submit` would ask about the effect because the person has not clearly ordered it. Nothing is stored.
+        """Whether `submit` would ask because the person has not clearly ordered it. Nothing is stored.
 
-        With `made`, a step of the same plan is to make the record of the effect, of this kind; a stand-in stands for its number.
+        `record_kind`: a step of the plan makes the effect's record, for whose number a stand-in stands.
         """
         effect_id = build_effect_id(effect.slot)
         case = _Case(effect=effect, effect_id=effect_id, turn_id=turn_id, actor=actor, mode=mode, ledger=ledger, denied=denied)
@@ -170,8 +165,8 @@ class Gate:
         if isinstance(call, Refuse) or call.reads_only or await ledger.find_effect(case.effect_id) is not None:
             return False
         try:
-            facts = Facts(records={(made, STAND_IN): {}}) if made else await self._collect_facts(case, call)
-            actor = actor.model_copy(update={"sees": "all"}) if made else actor  # who makes a record may see it
+            facts = Facts(records={(record_kind, STAND_IN): {}}) if record_kind else await self._collect_facts(case, call)
+            actor = actor.model_copy(update={"sees": "all"}) if record_kind else actor  # who makes a record may see it
         except BitrixError:  # the step will be refused
             return False
         _, verdict = evaluate(call, mode=mode, policy=self._deps.policy, actor=actor, facts=facts, effect=effect)
@@ -182,7 +177,6 @@ class Gate:
         return normalize(effect, catalogue=self._deps.catalogue, portal=portal, actor=actor, effect_id=effect_id)
 
     async def _find_repeat(self, case: _Case, call: Call, earlier: Sequence[str]) -> Outcome | None:
-        """Return the outcome of a call whose change was made earlier in this turn; None for any other call."""
         if call.reads_only or not earlier:
             return None
         rows = [row for one in earlier if (row := await case.ledger.find_effect(one)) is not None]
@@ -223,9 +217,9 @@ class Gate:
                 assert_never(verdict)
 
     async def decide_card(self, decision: Decision, *, mode: Mode, ledger: Ledger, announce: Sequence[OutboxRow] = ()) -> DecisionResult:
-        """Apply a person's decision about a card and return the result. An approval runs the exact call of the card at most once.
+        """An approval runs the exact call of the card at most once.
 
-        `announce` are messages stored with the decision. The result is buffered; the caller commits it with the message to the person.
+        `announce` is stored with the decision. The result is buffered; the caller commits it with the message to the person.
         """
         entry = ledger.state.cards.get(decision.confirmation_id)
         if entry is None:
@@ -250,19 +244,19 @@ class Gate:
         return await self.run_approved(entry.effect_id, mode=resolve_mode(mode, decision.actor), ledger=ledger)
 
     async def run_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run an approved call once and return the result; if records, mode or policy changed since the card was shown, do not run it."""
+        """Runs an approved call once, unless records, mode or policy changed since the card was shown."""
         return await run_approved.run_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def resume_approved(self, effect_id: str, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-        """Run a call that was approved before a crash and return the result; refuse it if the approver has no access any more."""
+        """As `run_approved`, after a crash; refused if the approver has no access any more."""
         return await run_approved.resume_approved(effect_id, self._deps, mode=mode, ledger=ledger)
 
     async def recover(self, ledger: Ledger, *, announce: Announce) -> list[RecoveredEffect]:
-        """Mark calls that a dead process left without an outcome as `unknown`; return what the portal shows of each. Sends no write."""
+        """Marks calls that a dead process left as `unknown`, and looks them up in the portal. Sends no write."""
         return await recover_started(ledger, self._deps.catalogue, self._deps.performers, announce)
 
     async def reconcile(self, row: EffectRow, ledger: Ledger, *, announce: Announce) -> RecoveredEffect:
-        """Check in the portal whether one call of unknown outcome happened, store the result and return it. Never sends a write."""
+        """Stores whether one call of unknown outcome happened. Never sends a write."""
         return await reconcile(row, ledger, self._deps.catalogue, self._deps.performers, announce)
 
     async def _find_covering_card(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Card | None:
@@ -270,11 +264,11 @@ class Gate:
         return await find_covering_card(step, verdict, self._deps, case.ledger)
 
     async def _run(self, case: _Case, call: Call, facts: Facts, covering: Card = NO_CARD) -> Outcome:
-        """Run a call that needs no card of its own; `covering` is the card whose approval covers it, if that is why."""
+        """`covering` is the card whose approval covers the call, if that is why it needs none of its own."""
         if call.reads_only:
             return await executor.run_read(self._build_order(case, call, facts, {}), self._deps.performers[call.kind], case.ledger)
-        made = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
-        order = replace(made, approved_by=covering.approved_by, covered_by=covering.confirmation_id)
+        bare_order = self._build_order(case, call, facts, await build_offline_label(call, facts, case.actor))
+        order = replace(bare_order, approved_by=covering.approved_by, covered_by=covering.confirmation_id)
         try:
             done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
@@ -284,9 +278,9 @@ class Gate:
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:
         preview = await preview_for(case.actor, call, facts, self._deps.names, now=case.ledger.now)
         preview = preview if case.mode == "full" else preview.model_copy(update={"mode": case.mode})
-        named = await name_reasons(verdict.reasons, self._deps.names, case.actor.locale)
-        said = case.effect.provenance.person_text
-        verdict = replace(verdict, reasons=tuple(await add_comparisons(named, call, facts, said, self._deps.records.reference)))
+        reasons = await name_reasons(verdict.reasons, self._deps.names, case.actor.locale)
+        person_text = case.effect.provenance.person_text
+        verdict = replace(verdict, reasons=tuple(await add_comparisons(reasons, call, facts, person_text, self._deps.records.reference)))
         order = self._build_order(case, call, facts, build_call_label(call, preview))
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         if entry is not None:  # created by the other lane while this one read the portal
@@ -337,10 +331,7 @@ class Gate:
         )
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
-        """Withdraw a step at the request of the model, and return its outcome (S004-12, A1, A10).
-
-        The model may deny its own step in this way, but it can never approve one.
-        """
+        """The model may withdraw its own step, but never approve one (S004-12, A1, A10)."""
         entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
         decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)
         if entry is not None:
@@ -368,16 +359,15 @@ class Gate:
         )
 
     async def _collect_facts(self, case: _Case, call: Call) -> Facts:
-        """Read the facts that the check needs; in shadow mode no records for a call that only reads."""
         only_planned = case.mode == "shadow" and call.reads_only
-        written = await self._deps.count_changes(call, case.actor, case.ledger)
+        begun_changes = await self._deps.count_changes(call, case.actor, case.ledger)
         facts = Facts(by_webhook=self._deps.is_by_webhook(call)) if only_planned else await fetch_facts(call, case.actor, self._deps)
         denied = case.ledger.state.denied.get(get_essence(call))
         return replace(
             facts,
             today=case.ledger.now.date(),
             named_people=await find_named_people(call, case.effect.provenance, case.actor, self._deps),
-            written=written,
+            written=begun_changes,
             first_sums=await find_first_sums(call, facts, self._deps, case.ledger),
             own_parts=await find_own_parts(call, facts.records, case.actor, self._deps, case.ledger),
             undone=await find_undone(case.effect.slot, case.ledger),
@@ -408,7 +398,7 @@ class Gate:
 
 
 def _to_storable(params: JsonObject) -> dict[str, object]:
-    """Return `params`, or why they cannot be stored as JSON: a refusal must be recorded even then."""
+    """Or why they are no JSON: a refusal must be recorded even then."""
     try:
         dumps(params)
     except NotCanonical as error:

@@ -338,7 +338,7 @@ class Context:
             mode=self.mode,
             turn_id=self.turn.turn_id,
             ledger=self._session,
-            made=made,
+            record_kind=made,
             denied=self._list_denied(),
         )
 

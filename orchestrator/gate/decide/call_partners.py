@@ -1,8 +1,4 @@
-"""Adds to a logged call or meeting with whom it was: the portal refuses it otherwise, and people say only on whose card it belongs.
-
-That is the contact or company of the record to which the activity is added, with its first phone, as the portal has them now. One that the
-person may not read is not named.
-"""
+"""The portal refuses a logged call or meeting without its customer. One whom the person may not read is not named."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -20,7 +16,6 @@ from state.stored import JsonObject
 
 _METHOD: Final = "crm.activity.add"
 _TYPES: Final = frozenset({"1", "2"})
-"""TYPE_ID of a meeting and of a call."""
 _FIELD: Final = "COMMUNICATIONS"
 _CUSTOMERS: Final = (("CONTACT_ID", "contact"), ("COMPANY_ID", "company"))
 
@@ -28,23 +23,23 @@ _CUSTOMERS: Final = (("CONTACT_ID", "contact"), ("COMPANY_ID", "company"))
 async def load_call_partners(
     call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps
 ) -> Mapping[Target, JsonObject]:
-    """Return, for each record to which `call` adds a call or meeting without saying with whom, the entry of COMMUNICATIONS that says it."""
-    wanted = {target: _find_customer(target, records) for leaf in call.leaves if _is_silent(leaf) for target in leaf.targets}
-    missing = [customer for customer in wanted.values() if customer is not None and customer not in records]
+    """The entry of COMMUNICATIONS for each record to which `call` adds a call or meeting without saying with whom."""
+    customers = {target: _find_customer(target, records) for leaf in call.leaves if _is_silent(leaf) for target in leaf.targets}
+    missing = [customer for customer in customers.values() if customer is not None and customer not in records]
     read = {**records, **(await deps.records.load_records(list(dict.fromkeys(missing))) if missing else {})}
-    found: dict[Target, JsonObject] = {}
-    for target, customer in wanted.items():
+    partners: dict[Target, JsonObject] = {}
+    for target, customer in customers.items():
         record = read.get(customer) if customer is not None else None
         if customer is None or record is None or not _may_name(customer, record, read.get(target), actor, deps):
             continue
         definition, phone = deps.catalogue.entities[customer[0]], _find_phone(record)
         if phone and definition.type_id is not None:
-            found[target] = {"VALUE": phone, "ENTITY_ID": customer[1], "ENTITY_TYPE_ID": definition.type_id, "TYPE": "PHONE"}
-    return found
+            partners[target] = {"VALUE": phone, "ENTITY_ID": customer[1], "ENTITY_TYPE_ID": definition.type_id, "TYPE": "PHONE"}
+    return partners
 
 
 def add_call_partners(call: Call, facts: Facts) -> Call:
-    """Return `call` with the entries of `facts.call_partners` in its calls and meetings that do not say with whom they are."""
+    """Fills in only calls and meetings that do not say with whom they are."""
     leaves = tuple(_add_partner(leaf, facts) for leaf in call.leaves)
     if leaves == call.leaves:
         return call
@@ -56,8 +51,8 @@ def _add_partner(leaf: Call, facts: Facts) -> Call:
     partner = next((facts.call_partners[target] for target in leaf.targets if target in facts.call_partners), None)
     if partner is None or not _is_silent(leaf):
         return leaf
-    written = {**leaf.params["fields"], _FIELD: [dict(partner)]}
-    return replace(leaf, params={**leaf.params, "fields": written}, system_fields=leaf.system_fields | {_FIELD})
+    fields = {**leaf.params["fields"], _FIELD: [dict(partner)]}
+    return replace(leaf, params={**leaf.params, "fields": fields}, system_fields=leaf.system_fields | {_FIELD})
 
 
 def _is_silent(leaf: Call) -> bool:
@@ -71,12 +66,11 @@ def _find_customer(target: Target, records: Mapping[Target, JsonObject | None]) 
         return None
     if target[0] != "deal":
         return target
-    named = ((kind, as_id(find_value(record, name))) for name, kind in _CUSTOMERS)
-    return next(((kind, number) for kind, number in named if number is not None), None)
+    customers = ((kind, as_id(find_value(record, name))) for name, kind in _CUSTOMERS)
+    return next(((kind, number) for kind, number in customers if number is not None), None)
 
 
 def _may_name(customer: Target, record: JsonObject, deal: JsonObject | None, actor: Actor, deps: GateDeps) -> bool:
-    """Return whether the person may read the customer: it is theirs, or the customer of a deal of theirs that is open."""
     if may_touch(actor, deps.catalogue.entities.get(customer[0]), record):
         return True
     is_open = deal is not None and find_value(deal, "CLOSED") == "N"

@@ -1,7 +1,7 @@
-"""The consent of a person to a change: six questions about the effect, each with its reasons to ask (`QUESTIONS`). Pure.
+"""Six questions about a change, each with its reasons to ask. Pure.
 
-A change that the CRM agent proposes runs without a card only if none of them gives a reason; no list of words decides whose text something
-is. An effect that no message has to order, such as a step of a published definition, is asked only the fourth and the fifth question.
+A change that the CRM agent proposes runs without a card only if none gives a reason. Without an ordering message, only the fourth and the
+fifth are asked.
 """
 
 import re
@@ -40,21 +40,17 @@ QUESTIONS: Final[Mapping[str, str]] = {
     "gate-taint-prose": "5. is nothing borrowed",
     "gate-more-than-ordered": "6. as many as ordered",
 }
-"""The questions by the reasons that they give."""
 CONSENT_REASONS: Final = frozenset(QUESTIONS)
-"""If one of these holds for a change, all changes of the same answer go on the card."""
+"""One of these puts all changes of the same answer on the card."""
 _SHORTEST: Final = 3
 _TITLED: Final = frozenset({"task", "activity", "todo", "reminder", "checklistitem"})
-"""Kinds of entries whose names say what they are about, often by the title of a record."""
 _NAMES: Final = frozenset({"title", "subject", "name", "text"})
 _SPARSE: Final = frozenset({"deal", "lead"})
-"""Kinds of records that have a sum and a stage, so that a request for a new one may name these."""
 _WRITTEN_FREELY: Final = re.compile(
     r"[0-9]{1,4}|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.+Z-]{1,20})?|[A-Z][A-Z0-9_:]{0,20}|deal|lead|contact|company|y|n"
 )
-"""Dates, codes, numbers and flags, which are nobody's words."""
+"""Dates, codes, numbers and flags are nobody's words."""
 _CLIENTS: Final[Mapping[str, tuple[str, ...]]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
-"""The fields of a record that hold its clients, by the kind of the client."""
 _REFERRED: Final = {"contactid": "contact", "contactids": "contact", "companyid": "company", "companyids": "company", "leadid": "lead"}
 _PARENT: Final = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 
@@ -62,11 +58,7 @@ _PARENT: Final = re.compile(r"parentid([0-9]{1,9})", re.ASCII)
 def collect_consent_reasons(
     call: Call, provenance: Provenance, policy: Policy, facts: Facts, *, own_user: int | None = None
 ) -> Iterator[Notice]:
-    """Yield the reasons why a person has to consent to this change: the answers to the questions that speak against it.
-
-    The requester (`own_user` is their number as an employee) needs no naming as a record, and neither does the client of a record that
-    the person named, unless the call sends something to people.
-    """
+    """Requester (`own_user`) and client of a named record need no naming, unless the call sends something to people."""
     if call.reads_only:
         return
     message = provenance.message
@@ -87,7 +79,6 @@ def collect_consent_reasons(
 
 
 def _collect_doubts(message: MessageFacts, *, is_question: bool) -> Iterator[Notice]:
-    """Yield why the message itself does not carry the change: it orders nothing, is not plain, or orders fewer changes."""
     if message.orders == 0:
         yield ask("gate-only-asked" if is_question else "gate-not-ordered")
     elif message.changes > message.orders:
@@ -99,10 +90,7 @@ def _collect_doubts(message: MessageFacts, *, is_question: bool) -> Iterator[Not
 
 
 def _collect_replaced(call: Call, watched: JsonObject, facts: Facts) -> Iterator[Notice]:
-    """Yield a reason for each field that holds something else now, or that could not be read, and for a method that adds nothing.
-
-    Critical fields (`watched`) have reasons of their own.
-    """
+    """Fields that hold something else now or could not be read; critical fields (`watched`) have reasons of their own."""
     if call.spec.verb == "add" or call.spec.adds or call.target_created:
         return
     if call.spec.verb != "update":
@@ -116,48 +104,45 @@ def _collect_replaced(call: Call, watched: JsonObject, facts: Facts) -> Iterator
 
 
 def _only_adds(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
-    """Return whether the field is empty now, holds the value already, or is a text that keeps all that it holds."""
+    """It is empty, holds the value already, or is a text that keeps all it holds."""
     stored_name = call.spec.stands_for.get(name, name)
     if record is None or not fields.has_field(record, stored_name, call.entity):
         return False
-    held = fields.find_value(record, stored_name, call.entity)
-    if is_empty(held) or has_value(call, name, value, record):
+    present = fields.find_value(record, stored_name, call.entity)
+    if is_empty(present) or has_value(call, name, value, record):
         return True
     info = fields.find_field_info(call.entities.get(call.entity), stored_name)
-    return info is not None and info.kind == "prose" and keeps_text(held, value)
+    return info is not None and info.kind == "prose" and keeps_text(present, value)
 
 
 def is_empty(value: object) -> bool:
-    """Return whether a field that holds this value holds nothing."""
     return value in (None, "", [], {}, 0, "0", "0.00") or (isinstance(value, str) and not value.strip())
 
 
-def keeps_text(held: object, value: object) -> bool:
-    """Return whether the text `value` begins or ends with the whole text `held`, whose words and lines stay, and hides none by markup."""
-    if not isinstance(held, str) or not isinstance(value, str):
+def keeps_text(present: object, value: object) -> bool:
+    """`value` begins or ends with the whole text `present`, and hides none of it by markup."""
+    if not isinstance(present, str) or not isinstance(value, str):
         return False
-    old, new = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (held, value))
+    old, new = ("\n".join(line.rstrip() for line in text.strip().splitlines()) for text in (present, value))
     added = new.removeprefix(old) if new.startswith(old) else new.removesuffix(old)
     seam = added[:1] if new.startswith(old) else added[-1:]
     return new == old or (added != new and not seam.isalnum() and "<" not in added and "[" not in added)
 
 
 def _collect_left_out(call: Call, provenance: Provenance, facts: Facts) -> Iterator[Notice]:
-    """Yield a reason for an owner, a stage or a sum that the request names and the new record does not get."""
     if call.spec.verb != "add" or call.kind != "bitrix":
         return
     text = provenance.person_text
-    written = {fields.to_field_key(name, call.entity) for name in call.written_fields if name not in call.system_fields}
+    keys = {fields.to_field_key(name, call.entity) for name in call.written_fields if name not in call.system_fields}
     if call.spec.responsible in call.system_fields and (facts.named_people or names_owner(text)):
         yield ask("gate-leaves-out", field="ASSIGNED_BY_ID")
-    if call.entity in _SPARSE and not written & {"stageid", "statusid"} and names_stage(text):
+    if call.entity in _SPARSE and not keys & {"stageid", "statusid"} and names_stage(text):
         yield ask("gate-leaves-out", field="STAGE_ID")
-    if call.entity in _SPARSE and "opportunity" not in written and any(find_amounts(text)):
+    if call.entity in _SPARSE and "opportunity" not in keys and any(find_amounts(text)):
         yield ask("gate-leaves-out", field="OPPORTUNITY")
 
 
 def _collect_unnamed(call: Call, provenance: Provenance, facts: Facts, own_user: int | None) -> Iterator[Notice]:
-    """Yield a reason for each record that the call changes or refers to and that the person did not name."""
     referenced = _find_referenced_records(call) - _find_clients_of_named(call, provenance, facts)
     for entity, number in dict.fromkeys((*call.targets, *call.ties, *sorted(referenced))):
         is_own = (entity, number) == ("user", own_user)
@@ -166,17 +151,15 @@ def _collect_unnamed(call: Call, provenance: Provenance, facts: Facts, own_user:
 
 
 def _collect_borrowed(call: Call, watched: JsonObject, provenance: Provenance) -> Iterator[Notice]:
-    """Yield a reason to ask for each of the values `watched` that stands in text of others and not in what the person wrote."""
-    said = _flatten(provenance.person_text)
+    own_text = _flatten(provenance.person_text)
     read = [_flatten(text) for text in provenance.external]
     for name, value in watched.items():
-        words = [word for one in _list_words(value) if len(word := _flatten(one)) >= _SHORTEST and word not in said] if read else []
+        words = [word for one in _list_words(value) if len(word := _flatten(one)) >= _SHORTEST and word not in own_text] if read else []
         if name not in call.system_fields and any(word in text for word in words for text in read):
             yield ask("gate-taint-value" if call.kind == "bitrix" else "gate-taint-outside", field=name)
 
 
 def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance, facts: Facts) -> Iterator[Notice]:
-    """Yield a reason to ask for each other text that repeats what was read in this conversation, beyond the person's own words."""
     texts = {
         name: words
         for name, value in call.written_fields.items()
@@ -194,7 +177,7 @@ def _collect_repeated(call: Call, watched: JsonObject, provenance: Provenance, f
 
 
 def _leave_titles(text: str, titles: set[str]) -> str:
-    """Return the name of a task without the titles of records in it, unless it is nothing but a long title, or a title gives an order."""
+    """A task's name without records' titles, unless it is nothing but a long title, or a title gives an order."""
     left = text
     for title in sorted(titles, key=len, reverse=True):
         if len(title) >= _SHORTEST and title in left and not gives_order(title):
@@ -203,26 +186,24 @@ def _leave_titles(text: str, titles: set[str]) -> str:
 
 
 def _is_dictated(call: Call, provenance: Provenance) -> bool:
-    """Return whether everything that the call writes stands in the person's own plain order."""
     message = provenance.message
     if message is None or provenance.pasted or not message.orders or not message.is_plain:
         return False
     ids = {str(number) for _, number in (*call.targets, *call.ties)}
-    written = [word for name, value in call.written_fields.items() if name not in call.system_fields for word in _list_words(value)]
-    return all(_WRITTEN_FREELY.fullmatch(word.strip()) or word in ids or says(provenance.person_text, word) for word in written)
+    words = [word for name, value in call.written_fields.items() if name not in call.system_fields for word in _list_words(value)]
+    return all(_WRITTEN_FREELY.fullmatch(word.strip()) or word in ids or says(provenance.person_text, word) for word in words)
 
 
 def _find_clients_of_named(call: Call, provenance: Provenance, facts: Facts) -> frozenset[Target]:
-    """Return the contacts and companies that the records changed by the call have now, if the person named these records.
-
-    Return nothing for a call that may send something to people outside: the person has to check to whom it goes.
-    """
+    """Present customers of the changed records that the person named; none if the call may send something outside."""
     if "N" in call.classes:
         return frozenset()
-    named = [(entity, facts.records.get((entity, number))) for entity, number in call.targets if f"{entity}:{number}" in provenance.targets]
+    changed_records = [
+        (entity, facts.records.get((entity, number))) for entity, number in call.targets if f"{entity}:{number}" in provenance.targets
+    ]
     return frozenset(
         (kind, number)
-        for entity, record in named
+        for entity, record in changed_records
         for kind, names in _CLIENTS.items()
         for name in names
         for written in fields.parse_ids(fields.find_value(record or {}, name, entity))
@@ -243,22 +224,18 @@ def _flatten(text: str) -> str:
 
 
 def _find_referenced_records(call: Call) -> frozenset[Target]:
-    """Return the records to which a call only refers, such as the contact of a new deal.
-
-    They need no check, but the person has to name them. Records in critical fields of an existing record are left out, because changes of
-    these fields need a confirmation anyway.
-    """
+    """Records to which a call only refers, such as a new deal's contact: unchecked, but the person has to name them."""
     if call.reads_only or call.kind != "bitrix":
         return frozenset()
     asks_anyway = call.spec.verb != "add" and not call.spec.changes_one
     critical = to_field_keys(call.spec.critical, call.entity) if asks_anyway else frozenset()
-    found = (
+    referred = (
         target
         for name, value in call.written_fields.items()
         if name not in call.system_fields and fields.to_field_key(name, call.entity) not in critical
         for target in _find_referenced(call, fields.to_field_key(name, call.entity), value)
     )
-    return frozenset(found)
+    return frozenset(referred)
 
 
 def _find_referenced(call: Call, key: str, value: object) -> Iterator[Target]:

@@ -1,7 +1,7 @@
-"""Decides whether a call runs, waits for a person or is refused. The call is checked twice: as proposed, and in its final form. Pure.
+"""Decides whether a call runs, waits for a person or is refused, as proposed and again in its final form. Pure.
 
-Rights are checked first, so that nobody learns about a record from the errors of a call about it. Nothing the model writes makes a verdict
-milder: `confirmed: true` is never read in this file (S004-A1).
+Rights are checked first, so that errors tell nothing about a record. Nothing the model writes makes a verdict milder: `confirmed: true` is
+never read here (S004-A1).
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from state.events.base import DEFAULT_ENGINE
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
-    """Return the verdict on exactly this call: Allow, Ask, Refuse or PlanOnly (S004-8, S004-25, S004-28 to S004-30). Never raises."""
+    """The verdict on exactly this call (S004-8, S004-25, S004-28 to S004-30). Never raises."""
     mode = modes.resolve_mode(mode, actor)
     ruled = [
         (leaf, rule)
@@ -65,7 +65,6 @@ def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts
 
 
 def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Refuse | None:
-    """Return the refusal of the call that no approval can override, or None if there is none."""
     if (effect.confirmation_decision or "").strip().lower() == "deny":
         return refuse("gate-withdrawn")
     if effect.must_read and not call.reads_only:
@@ -75,34 +74,27 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
     if call.commands and policy.is_listed(policy.refuse_methods, call.method):
         return refuse("gate-policy-refuses", method=call.method)
     is_undo = effect.proposed_by == value_checks.UNDO
-    found = [
+    refused = [
         (leaf, refusal)
         for leaf in call.leaves
         if (refusal := refusals.find_refusal(leaf, mode=mode, policy=policy, actor=actor, facts=facts, is_undo=is_undo)) is not None
     ]
-    if found:
-        return _select_refusal(call, found, facts)
+    if refused:
+        return _select_refusal(call, refused, facts)
     if facts.denied_in_turn:
         return refuse("gate-denied-now")
     return limits.check_caps(call, policy.caps, facts)
 
 
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:
-    """Return the refusal by a rule of the portal's owner, or None if no rule refuses the call.
-
-    `ruled` pairs each rule that applies with the call or command it applies to. `decide` checks the person's rights before it calls this
-    function, so that the refusal reveals nothing about a record.
-    """
-    found = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
-    return _select_refusal(call, found, facts) if found else None
+    """`decide` checks rights before, so that it reveals nothing about a record."""
+    refused = [(leaf, refuse("gate-rule-refuses", why=rule.why)) for leaf, rule in ruled if rule.then == "refuse"]
+    return _select_refusal(call, refused, facts) if refused else None
 
 
-def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
-    """Return the one refusal, out of those in `found`, that is reported to the person.
-
-    In a batch, the refusal of a deletion comes first. The refusal names the command of the batch that it concerns.
-    """
-    leaf, refusal = next(((one, why) for one, why in found if why.reason.code == "gate-delete"), found[0])
+def _select_refusal(call: Call, refused: list[tuple[Call, Refuse]], facts: Facts) -> Refuse:
+    """In a batch that of a deletion comes first; it names its command."""
+    leaf, refusal = next(((one, why) for one, why in refused if why.reason.code == "gate-delete"), refused[0])
     if not call.commands:
         return refusal
     if refusal.reason.code == "gate-delete":
@@ -120,11 +112,6 @@ def _select_refusal(call: Call, found: list[tuple[Call, Refuse]], facts: Facts) 
 
 
 def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Yield the reasons to ask that concern the call as a whole.
-
-    There is such a reason if the policy lists the person or the method of the batch, if a sum is above a limit of the policy, if the model
-    (or an undo) requests a confirmation, if commands of a batch repeat each other, or if the same call was denied earlier.
-    """
     if call.commands and policy.is_listed(policy.ask_methods, call.method):
         yield ask("gate-policy-method", method=call.method)
     if not call.reads_only and policy.is_listed(policy.ask_people, actor.key):
@@ -143,20 +130,15 @@ def _collect_outer_reasons(call: Call, *, policy: Policy, actor: Actor, facts: F
 
 
 def _count_repeated_writes(call: Call) -> int:
-    """Return how many commands of a batch write exactly what an earlier command of it writes; most often this is a mistake of the model."""
     writes = [leaf.essence for leaf in call.commands if not leaf.reads_only]
     return len(writes) - len(set(writes))
 
 
 def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Yield the reasons to ask that concern the call itself, or each command of a batch (S004-30).
-
-    In a batch, a reason names its command.
-    """
     for leaf in call.leaves:
-        listed = policy.ask_methods
-        named = bool(listed) and any(policy.is_listed(listed, name) for name in evaluate_rules.list_method_names(leaf))
-        notices = [ask("gate-policy-method", method=leaf.method)] if named else []
+        ask_methods = policy.ask_methods
+        is_listed = bool(ask_methods) and any(policy.is_listed(ask_methods, name) for name in evaluate_rules.list_method_names(leaf))
+        notices = [ask("gate-policy-method", method=leaf.method)] if is_listed else []
         notices.extend(critical_fields.collect_ask_reasons(leaf, policy=policy, actor=actor, facts=facts))
         if leaf.kind != "bitrix":
             notices.extend(KINDS[leaf.kind].collect_reasons(leaf, facts))
@@ -166,10 +148,7 @@ def _collect_command_reasons(call: Call, *, policy: Policy, actor: Actor, facts:
 
 
 def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[Notice]:
-    """Yield a reason to ask for each sum that becomes many times larger or smaller (the policy's `sum_jump`).
-
-    One digit too many is the most common and most expensive mistake.
-    """
+    """A sum with a digit too many is the most common and most expensive mistake."""
     if policy.sum_jump is None:
         return
     for leaf in call.leaves:
@@ -178,10 +157,7 @@ def _collect_jump_reasons(call: Call, policy: Policy, facts: Facts) -> Iterator[
 
 
 def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[Notice]:
-    """Yield a notice if the person may no longer touch some records after the call, because it gives them to other owners.
-
-    The notice is added to a card that is needed for other reasons. By itself it is no reason to ask for a confirmation.
-    """
+    """For a card that is needed anyway: it is no reason to ask."""
     lost = find_lost_records(call, facts.records, actor)
     if lost:
         kinds = {target[0].partition(":")[0] for target in lost}
@@ -190,7 +166,7 @@ def _collect_loss_reasons(call: Call, actor: Actor, facts: Facts) -> Iterator[No
 
 
 def _collect_unnamed_sums(call: Call, facts: Facts, effect: Effect) -> Iterator[Notice]:
-    """Yield a notice for each sum that the model writes although the person named another one; by itself it is no reason to ask."""
+    """For a card that is needed anyway: it is no reason to ask."""
     if effect.proposed_by != DEFAULT_ENGINE:  # of all others, such as a new value on a card, `person_text` is no request
         return
     for leaf in call.leaves:
@@ -211,25 +187,20 @@ def _build_jump_reason(jump: evaluate_rules.Jump) -> Notice:
 
 
 def _add_command_label(call: Call, leaf: Call, notice: Notice, facts: Facts) -> Notice:
-    """Return the reason `notice`; for a batch, a reason that also names the command `leaf` that it concerns."""
     if not call.commands:
         return notice
     return wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=build_command_label(leaf, facts))
 
 
 def _find_largest_above(call: Call, limit: Decimal | None, policy: Policy, facts: Facts) -> sums.RawSum | None:
-    """Return the largest sum above `limit` that the call writes or that its records have, or None.
-
-    Reads are not considered.
-    """
     if limit is None:
         return None
-    found = (sums.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
-    return sums.find_largest_sum(over for over in found if over is not None)
+    sums_above = (sums.find_sum_above(leaf, limit, facts, money=policy.money) for leaf in call.leaves if not leaf.reads_only)
+    return sums.find_largest_sum(over for over in sums_above if over is not None)
 
 
 def evaluate(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> tuple[Call, Verdict]:
-    """Return the call in the form in which it would be sent, and the verdict on it. Never raises."""
+    """The call in the form in which it would be sent, and the verdict on it. Never raises."""
     verdict = decide(call, mode=mode, policy=policy, actor=actor, facts=facts, effect=effect)
     if isinstance(verdict, Refuse):
         return call, reword_refusal(verdict, call, effect.provenance, facts)

@@ -1,8 +1,4 @@
-"""Evaluates the rules of the portal's owner for a call: ask, ask twice, ask a lead (head of sales), ask two people, or refuse. Pure.
-
-A rule can only make a verdict stricter. All rules that apply count, and the strictest one wins. So no rule can cancel what another rule
-demands, in whatever order they stand in the file.
-"""
+"""Evaluates the owner's rules: all that apply count, and the strictest wins, so no rule cancels another. Pure."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -22,11 +18,11 @@ _OF_ITEMS: Final = "crm.item."
 _OF_ROWS: Final = "crm.item.productrow."
 _SUM_KEY: Final = fields.to_field_key(sums.SUM)
 _PARTS: Final = frozenset({"productrow", "payment", "delivery"})
-"""Kinds of parts of a record that determine its sum: a change of such a part counts as a change of the record."""
+"""They determine a record's sum: changing one counts as changing the record."""
 
 
 def is_applicable(rule: Rule, call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES) -> bool:
-    """Return whether a rule applies to this call or command; to a read only by its method, without conditions on fields or sums."""
+    """To a read a rule applies only by its method, without conditions on fields or sums."""
     if call.reads_only and (not rule.method or rule.field or rule.above is not None or rule.times):
         return False
     return _is_about(rule, call, mode=mode, actor=actor) and _has_values(rule, call, facts, money)
@@ -53,12 +49,11 @@ def _has_values(rule: Rule, call: Call, facts: Facts, money: Money) -> bool:
 def find_applicable_rules(
     rules: tuple[Rule, ...], call: Call, *, mode: Mode, actor: Actor, facts: Facts, money: Money = RUBLES
 ) -> Iterator[Rule]:
-    """Return an iterator over the rules that apply to a call or one command of a batch, in the order of the file."""
     return (rule for rule in rules if is_applicable(rule, call, mode=mode, actor=actor, facts=facts, money=money))
 
 
 def list_method_names(call: Call) -> tuple[str, ...]:
-    """Return every method name by which a rule may refer to the call: a deal changes by crm.item.update and by product rows, too."""
+    """A deal changes by crm.item.update and by product rows, too."""
     method = call.listed_as
     lower = method.lower()
     if call.kind != "bitrix" or (call.reads_only and ".productrow" in lower):
@@ -76,19 +71,18 @@ def list_method_names(call: Call) -> tuple[str, ...]:
 
 
 def _list_kinds(call: Call) -> tuple[str, ...]:
-    """Return the kinds of record that a rule may name for this call; those of a part include its record's."""
     return (call.entity, *(name for name, _ in call.targets)) if call.entity in _PARTS else (call.entity,)
 
 
 def find_changed_fields(call: Call, facts: Facts) -> frozenset[str]:
-    """Return the keys of the fields that the call changes, or sets on a new record, without those that this program added."""
+    """Or sets on a new record; without those that this program added."""
     record = critical_fields.find_current_record(call, facts)
-    found = frozenset(
+    changed = frozenset(
         fields.to_field_key(call.spec.stands_for.get(name, name), call.entity)
         for name, value in call.written_fields.items()
         if name not in call.system_fields and not _is_idle(call, name, value, record)
     )
-    return found | {_SUM_KEY} if sums.is_sum_recalculated(call, record) else found
+    return changed | {_SUM_KEY} if sums.is_sum_recalculated(call, record) else changed
 
 
 def _is_idle(call: Call, name: str, value: object, record: JsonObject | None) -> bool:
@@ -99,31 +93,30 @@ def _is_idle(call: Call, name: str, value: object, record: JsonObject | None) ->
 
 @dataclass(frozen=True, kw_only=True)
 class Jump:
-    """A sum that becomes `times` times (rounded down) larger or smaller; None if it becomes zero or cannot be compared."""
+    """`times` is rounded down; None if the sum becomes zero or cannot be compared."""
 
     field: str
     before: RawSum
     after: RawSum
     times: int | None = None
     in_steps: bool = False
-    """Whether `before` is the sum before this program's first change of it within a day, instead of the present sum."""
+    """`before` is the sum before this program's first change within a day."""
 
 
 def find_jumps(call: Call, facts: Facts, times: int, *, money: Money = RUBLES) -> Iterator[Jump]:
-    """Yield each sum that becomes at least `times` times larger or smaller, and each sum that cannot be parsed or compared.
+    """Sums that cannot be compared count, too; one that was zero does not.
 
-    A sum is compared with its present value. If this shows no jump, it is compared with its value before this program first changed it
-    within the last day, because several small steps can make a large one. A sum that was zero is not compared. The same number in another
-    currency counts as another sum.
+    The value before the first change within a day counts as well: small steps can make a large one. The same number in another
+    currency is another sum.
     """
-    written = find_written_sums(call, facts)
-    if not written:
+    written_sums = find_written_sums(call, facts)
+    if not written_sums:
         return
     record = critical_fields.find_current_record(call, facts)
     now, then = sums.find_currencies(call, record)
     target = _find_read_target(call, facts)
     first = facts.first_sums.get(target, {}) if target is not None else {}
-    for name, value in written.items():
+    for name, value in written_sums.items():
         known = call.spec.stands_for.get(name, name)
         was = RawSum(value=fields.find_value(record or {}, known, call.entity), currency=now)
         after = RawSum(value=value or 0, currency=then)
@@ -155,7 +148,7 @@ def _compare_sums(was: RawSum, after: RawSum, *, field: str, times: int, money: 
 
 
 def find_sum_owner(call: Call, facts: Facts) -> Target | None:
-    """Return the existing record whose sum the call changes, or None."""
+    """The existing record whose sum the call changes."""
     return _find_read_target(call, facts) if find_written_sums(call, facts) else None
 
 
@@ -167,16 +160,16 @@ def _find_read_target(call: Call, facts: Facts) -> Target | None:
 
 
 def find_written_sums(call: Call, facts: Facts) -> dict[str, object]:
-    """Return the sums (field name → value) that an existing record will have: written, computed from rows, or in a new currency."""
+    """What an existing record will have: written, computed from rows, or in a new currency."""
     record = critical_fields.find_current_record(call, facts)
     if record is None or call.reads_only or (call.spec.verb == "add" and call.entity not in _PARTS):
         return {}
-    found = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
+    written_sums = dict(critical_fields.list_written_amounts(call)) if call.entity not in _PARTS else {}
     for total in sums.calculate_row_totals(call, record):
-        found[sums.SUM] = total
-    if _SUM_KEY not in map(fields.to_field_key, found) and _is_currency_changed(call, record):
-        found[sums.SUM] = fields.find_value(record, sums.SUM, call.entity)  # the record keeps its sum, in another currency
-    return found
+        written_sums[sums.SUM] = total
+    if _SUM_KEY not in map(fields.to_field_key, written_sums) and _is_currency_changed(call, record):
+        written_sums[sums.SUM] = fields.find_value(record, sums.SUM, call.entity)  # the record keeps its sum, in another currency
+    return written_sums
 
 
 def _is_currency_changed(call: Call, record: JsonObject) -> bool:

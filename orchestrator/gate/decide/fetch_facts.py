@@ -1,4 +1,4 @@
-"""Reads from the portal what is needed to check a call: records, stages, field lists, people. Never writes."""
+"""Reads from the portal what a check needs. Never writes."""
 
 from collections.abc import Mapping
 
@@ -29,11 +29,11 @@ _LONGEST_ID = 9
 
 
 async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Return the present records, stages, field lists and people that are needed to check `call`. Raises BitrixError for a record."""
+    """Raises BitrixError if a record cannot be read."""
     if call.kind != "bitrix":
         return await _fetch_other_facts(call, actor, deps)
-    wanted = find_needed_records(call, actor)
-    records = await load_lists(call, await deps.records.load_records(wanted) if wanted else {}, deps.records, deps.catalogue)
+    needed = find_needed_records(call, actor)
+    records = await load_lists(call, await deps.records.load_records(needed) if needed else {}, deps.records, deps.catalogue)
     wholes = await load_wholes(call, records, actor, deps)
     known = Facts(records=records, field_lists=await field_checks.load_field_lists(call, deps.records.reference))
     return Facts(
@@ -51,11 +51,7 @@ async def fetch_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
 
 
 async def _fetch_other_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
-    """Return what a call of another kind would change, as its performer reads it, and the policy's titles for it.
-
-    A kind that cannot be read gives the titles alone, a call that the policy refuses nothing. A read that is about a record of the portal
-    gives the record, if the person's right to see it depends on it.
-    """
+    """What the call would change, and the policy's titles for it; nothing for a call that the policy refuses."""
     performer: object = deps.performers.get(call.kind)
     if KINDS[call.kind].find_refusal(call, deps.policy) is not None:
         return Facts()
@@ -63,22 +59,21 @@ async def _fetch_other_facts(call: Call, actor: Actor, deps: GateDeps) -> Facts:
     if call.reads_only or not isinstance(performer, ReadsBefore):
         needed_records = find_needed_records(call, actor)
         return Facts(titles=titles, records=await deps.records.load_records(needed_records) if needed_records else {})
-    found = await performer.read_before(call)
-    if isinstance(found, Rejected):
+    before = await performer.read_before(call)
+    if isinstance(before, Rejected):
         return Facts(
-            unread=Refuse(reason=Notice(code=found.code, args={"text": found.detail}), detail=found.detail, foreign_text=found.foreign_text)
+            unread=Refuse(
+                reason=Notice(code=before.code, args={"text": before.detail}), detail=before.detail, foreign_text=before.foreign_text
+            )
         )
-    return Facts(images=found, titles=titles)
+    return Facts(images=before, titles=titles)
 
 
 async def load_lists(
-    call: Call, found: Mapping[Target, JsonObject | None], records: PortalReader, catalogue: Catalogue
+    call: Call, records_by_target: Mapping[Target, JsonObject | None], records: PortalReader, catalogue: Catalogue
 ) -> Mapping[Target, JsonObject | None]:
-    """Return the records `found` with the present lists that `call` replaces, each under the name that the call gives it.
-
-    A list that cannot be read as a whole is an error (BitrixError): nobody could see what the call would remove.
-    """
-    whole = dict(found)
+    """Raises BitrixError for a list that cannot be read as a whole: nobody could see what the call would remove."""
+    whole = dict(records_by_target)
     reads = [read for read in replaced_lists.build_list_reads(call, catalogue) if whole.get(read.target) is not None]
     rows = await records.load_lists([(read.method, read.params) for read in reads]) if reads else ()
     for read, row in zip(reads, rows, strict=True):
@@ -97,7 +92,6 @@ async def load_lists(
 async def _load_related(
     call: Call, whole: Mapping[Target, JsonObject | None], records: PortalReader, catalogue: Catalogue
 ) -> Mapping[Target, JsonObject | None]:
-    """Return what must be read in addition to the records `whole`: guests of calendar events, and the owners of single product rows."""
     guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
     rows = {
         target: row
@@ -109,37 +103,35 @@ async def _load_related(
     if not guests and not rows:
         return {}
     owners = {target: owner for target, row in rows.items() if (owner := find_row_owner(target, row, catalogue)) is not None}
-    wanted = list(dict.fromkeys([*guests, *owners.values()]))
-    read = await records.load_records(wanted) if wanted else {}
-    told = {place: unread_lists.to_guests(event) for place in guests if (event := read[place]) is not None}
-    found = {place: {guests[place]: people} for place, people in told.items() if people is not None}
-    return {**found, **{target: unread_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
+    more_targets = list(dict.fromkeys([*guests, *owners.values()]))
+    read = await records.load_records(more_targets) if more_targets else {}
+    guest_lists = {place: unread_lists.to_guests(event) for place in guests if (event := read[place]) is not None}
+    events = {place: {guests[place]: people} for place, people in guest_lists.items() if people is not None}
+    return {**events, **{target: unread_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
 
 
 async def _load_parts(call: Call, records: PortalReader) -> dict[Part, JsonObject]:
-    """Return the present values of what the call updates besides records; what cannot be read is missing, and has no old value then."""
-    found: dict[Part, JsonObject] = {}
+    parts: dict[Part, JsonObject] = {}
     for read in held_parts.list_part_reads(call):
         try:
             row = await records.load_part(read.method, read.params, read.number)
         except BitrixError:
             continue
         if row is not None:
-            found[read.part] = held_parts.to_part(row)
-    return found
+            parts[read.part] = held_parts.to_part(row)
+    return parts
 
 
 async def _load_first_stages(call: Call, records: PortalReader) -> Mapping[str, str]:
-    """Return the first stages of funnels in which new records get a stage; {} if the portal refuses, and then the call asks."""
-    wanted = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
+    """{} if the portal refuses, and then the call asks."""
+    funnels = tuple(dict.fromkeys(key for leaf in call.leaves if (key := critical_fields.find_required_funnel(leaf))))
     try:
-        return await records.load_first_stages(wanted) if wanted else {}
+        return await records.load_first_stages(funnels) if funnels else {}
     except (Refused, ReadTimedOut):  # a smart process may have no funnels
         return {}
 
 
 async def _find_dismissed(people: frozenset[int], known: Reference) -> frozenset[int]:
-    """Return those of `people` who were dismissed or whom the portal does not know; an empty set if it cannot be read."""
     try:
         match sorted(people):
             case []:
@@ -156,13 +148,12 @@ async def _find_dismissed(people: frozenset[int], known: Reference) -> frozenset
 
 
 def _find_new_people(call: Call, actor: Actor, facts: Facts) -> frozenset[int]:
-    """Return the ids of the users whom the call puts into fields of a record that do not name them; the requester is left out."""
-    found = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
-    return frozenset(int(number) for number in found if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}
+    new_ids = (number for leaf in call.leaves for _, ids in value_kinds.find_new_people(leaf, facts) for number in ids)
+    return frozenset(int(number) for number in new_ids if len(number) <= _LONGEST_ID) - {actor.bitrix_user_id}
 
 
 async def find_named_people(call: Call, provenance: Provenance, actor: Actor, deps: GateDeps) -> frozenset[int]:
-    """Return the colleagues whom the message names, if the call makes a record whose owner nobody named. Raises bitrix errors."""
+    """Only if the call makes a record whose owner nobody named. Raises bitrix errors."""
     if provenance.message is None or not any(leaf.spec.responsible in leaf.system_fields for leaf in call.leaves):
         return frozenset()
     users = (await deps.records.reference.load_users()).items()

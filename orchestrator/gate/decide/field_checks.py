@@ -1,8 +1,4 @@
-"""Checks the field names of a call against the portal's own list of fields, because the portal silently ignores unknown names.
-
-A refusal names the field and similar fields, so that the model can correct the call. If the list cannot be read, no call is refused. What
-the portal ignored is then found when the record is read again after the call.
-"""
+"""The portal silently ignores unknown field names. If its list cannot be read, no call is refused."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -23,11 +19,11 @@ from orchestrator.language.text import quote
 from state.stored import JsonObject
 
 _MOVABLE: Final = "categoryId"
-"""The portal's list calls this field immutable, yet crm.item.update moves a deal to another funnel with it."""
+"""Immutable by the portal's list, yet crm.item.update moves a deal to another funnel with it."""
 
 
 def find_field_problem(call: Call, *, facts: Facts, actor: Actor) -> Refuse | None:
-    """Return a refusal of the first field that the portal would ignore, reject or miss; None also if the portal's list is not known."""
+    """None also if the portal's list is not known."""
     return next((problem for leaf in call.leaves for problem in _find_problems(leaf, facts, actor)), None)
 
 
@@ -48,11 +44,11 @@ def _find_problems(call: Call, facts: Facts, actor: Actor) -> Iterator[Refuse]:
 
 
 def _check_funnel(call: Call, facts: Facts, place: str) -> Iterator[Refuse]:
-    written = call.written_fields
-    for name in written:
+    field_values = call.written_fields
+    for name in field_values:
         if fields.to_field_key(name, call.entity) == "categoryid":
-            held = critical_fields.has_value(call, name, written[name], critical_fields.find_current_record(call, facts))
-            if not held:
+            is_unchanged = critical_fields.has_value(call, name, field_values[name], critical_fields.find_current_record(call, facts))
+            if not is_unchanged:
                 number = next((number for kind, number in call.targets if kind == "deal"), 0)
                 yield refuse("gate-move-funnel", param=f"{place}{name}", id=number)
 
@@ -67,19 +63,19 @@ def _is_taken(call: Call, name: str, known: Mapping[str, Field]) -> bool:
 
 
 def _refuse_unknown(call: Call, name: str, known: Mapping[str, Field], actor: Actor, place: str) -> Refuse:
-    """Return the refusal of an unknown field, with the most similar fields by code and by title."""
     titles = {code: field.title for code, field in known.items() if call.reads_only or not field.read_only}
     near = [f"{code} {quote(titles[code], actor.locale)}" if titles[code] else code for code in find_similar_codes(name, titles, most=2)]
-    called = ", ".join(quote(titles[code], actor.locale) for code in find_similar_codes(name, titles, most=2) if titles[code]) or "none"
+    near_titles = (
+        ", ".join(quote(titles[code], actor.locale) for code in find_similar_codes(name, titles, most=2) if titles[code]) or "none"
+    )
     if call.reads_only:
-        said = {"near": ", ".join(near) or "none", "titles": called}
-        return refuse("gate-filter-field", method=call.method, param=f"{place}filter.{name}", field=name, **said)
+        args = {"near": ", ".join(near) or "none", "titles": near_titles}
+        return refuse("gate-filter-field", method=call.method, param=f"{place}filter.{name}", field=name, **args)
     hint = f" Did you mean {', '.join(near)}?" if near else ""
-    return refuse("gate-param-unknown", method=call.method, param=f"{place}{call.spec.fields_at}.{name}", titles=called, hint=hint)
+    return refuse("gate-param-unknown", method=call.method, param=f"{place}{call.spec.fields_at}.{name}", titles=near_titles, hint=hint)
 
 
 def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, place: str) -> Iterator[Refuse]:
-    """Yield a refusal for each field that only the portal may write, or that cannot change after creation."""
     record = critical_fields.find_current_record(call, facts)
     for name, value in extract_names_to_check(call).items():
         field = known.get(name)
@@ -91,14 +87,14 @@ def _check_locked_fields(call: Call, known: Mapping[str, Field], facts: Facts, p
 
 
 def _check_missing_fields(call: Call, known: Mapping[str, Field], place: str) -> Iterator[Refuse]:
-    """Yield a refusal for each required field that a new record lacks; of tasks the portal itself reports them."""
+    """Of tasks the portal itself reports them."""
     if find_list_name(call) == "task":
         return
-    written = call.written_fields
+    field_values = call.written_fields
     for code, field in known.items():
         if not field.required or field.read_only or fields.to_field_key(code, call.entity) in FILLED:
             continue
-        if fields.find_value(written, code, call.entity) in (None, "", [], {}):
+        if fields.find_value(field_values, code, call.entity) in (None, "", [], {}):
             title = f" «{field.title}»" if field.title else ""
             yield refuse("gate-param-missing", method=call.method, param=f"{place}{code}{title}")
 
@@ -110,7 +106,7 @@ _CRM_KINDS = frozenset(CRM.values())
 
 
 def find_list_name(call: Call) -> str:
-    """Return the name of the portal's field list for this call ("deal", "item:2", "task"); "" if its fields are not checked."""
+    """Such as "deal", "item:2", "task"; "" if the call's fields are not checked."""
     family, _, verb = call.method.rpartition(".")
     if family == "crm.item" and verb in _WRITES:
         return f"item:{call.params.get('entityTypeId')}"
@@ -121,24 +117,24 @@ def find_list_name(call: Call) -> str:
 
 
 def extract_names_to_check(call: Call) -> JsonObject:
-    """Return the fields whose existence is checked: those that a write writes itself, or the conditions of a list's filter."""
+    """What a write itself writes, or the conditions of a list's filter."""
     if call.reads_only:
         return permissions.extract_conditions(call.params.get("filter")) if call.spec.verb == "list" else {}
-    written = call.params.get(call.spec.fields_at)
-    return {name: value for name, value in written.items() if name not in call.system_fields} if isinstance(written, Mapping) else {}
+    place = call.params.get(call.spec.fields_at)
+    return {name: value for name, value in place.items() if name not in call.system_fields} if isinstance(place, Mapping) else {}
 
 
 async def load_field_lists(call: Call, lists: Reference) -> Mapping[str, Mapping[str, Field]]:
-    """Return the portal's field lists that `call` needs, by name; lists that cannot be read are missing."""
-    found: dict[str, Mapping[str, Field]] = {}
+    """By name; lists that cannot be read are missing."""
+    field_lists: dict[str, Mapping[str, Field]] = {}
     for leaf in call.leaves:
-        name, written = find_list_name(leaf), extract_names_to_check(leaf)
-        if not name or not (written or leaf.spec.verb == "add"):
+        name, to_check = find_list_name(leaf), extract_names_to_check(leaf)
+        if not name or not (to_check or leaf.spec.verb == "add"):
             continue
         try:
-            found[name] = await lists.load_fields(name, has=frozenset(written).issubset)
+            field_lists[name] = await lists.load_fields(name, has=frozenset(to_check).issubset)
         except BitrixError:
             continue
         except Exception:  # an unforeseen form of a list must not prevent the check of the call
             log.exception("a list of fields cannot be read", extra={"action": "field_list_failed", "fields_of": name})
-    return found
+    return field_lists

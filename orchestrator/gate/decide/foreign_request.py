@@ -1,8 +1,4 @@
-"""Rewords refusals of calls that were requested only by a text of other people, not by the person. Pure.
-
-The reworded refusal tells the person that a foreign text (an e-mail, a comment) requested the call. It does not tell whom to ask to allow
-it.
-"""
+"""Rewords the refusal of a call that only a text of others requested: it names the text, not whom to ask for leave. Pure."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -28,15 +24,10 @@ _CLOSED: Final = frozenset(
         "gate-rule-refuses",
     }
 )
-"""Refusals that tell what is closed here, or who could open it; others say what is wrong with the call itself."""
 
 
 def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: Facts) -> Refuse:
-    """Return `refusal`, reworded if only a text of other people requested the refused call.
-
-    It is reworded if three things hold: the call is not faulty but not allowed (by the policy, the mode or the connection to the portal),
-    the turn read a text of other people, and the person's own words speak of no change.
-    """
+    """If the call is not allowed rather than faulty, the turn read others' text, and the person's words speak of no change."""
     code = str(refusal.reason.args.get("reason", refusal.reason.code))
     if not provenance.prose or call.reads_only or code not in _CLOSED:
         return refusal
@@ -56,6 +47,5 @@ def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: F
 
 
 def _find_refused(leaves: Iterable[Call], key: str) -> Call:
-    """Return the command with the key `key`; if there is none, the first of `leaves` (the call itself if it is no batch)."""
     calls = list(leaves)
     return next((leaf for leaf in calls if leaf.key == key), calls[0])

@@ -1,7 +1,6 @@
-"""Finds contacts and companies of others that a person may read, because an open deal or lead of theirs is linked to them.
+"""Others' customers that a person may read, by an open deal or lead of theirs, read from the portal at each call.
 
-The links are read from the portal at each call; nothing that the model says counts. The right is one to read: no write asks for it. A list
-stays restricted to the records of the person, except a list by ids alone, which then asks for exactly those ids that the person may read.
+A list by ids alone asks for those that they may read; any other stays restricted to the person's records.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -23,9 +22,7 @@ from orchestrator.gate.normalize import batch
 from state.stored import JsonObject
 
 _LINKS: Final[Mapping[str, tuple[str, ...]]] = {"contact": ("CONTACT_ID", "CONTACT_IDS"), "company": ("COMPANY_ID",)}
-"""The fields of a deal or lead that name its contacts and its company."""
 _OPEN: Final[Mapping[str, tuple[str, str]]] = {"deal": ("CLOSED", "N"), "lead": ("STATUS_SEMANTIC_ID", "P")}
-"""The field of a deal or lead that says whether it is open, and the value that says so."""
 _DEAL: Final = 2
 _OWNER: Final = "ASSIGNED_BY_ID"
 _MOST: Final = 50
@@ -34,8 +31,6 @@ _PREFIXES: Final = "=@"
 
 @dataclass(frozen=True, kw_only=True)
 class _IdList:
-    """A list of contacts or companies that is asked for by ids alone. `is_narrowed` says whether its filter names the owner too."""
-
     targets: tuple[Target, ...]
     is_narrowed: bool
 
@@ -43,22 +38,21 @@ class _IdList:
 async def find_linked_customers(
     call: Call, records: Mapping[Target, JsonObject | None], wholes: Mapping[Target, Whole], actor: Actor, deps: GateDeps
 ) -> frozenset[Target]:
-    """Return the contacts and companies that `call` reads, belong to others and are linked to an open deal or lead of the actor's users.
+    """Linked to an open deal or lead of the actor's users; for lists by ids the actor's own, too.
 
-    For a list by ids, those of the actor itself are among them. `records` and `wholes` are what the call is about. Returns an empty set
-    without reading if the policy does not allow such reads, or the actor may touch all records. May raise BitrixError.
+    Empty without reading if the policy forbids it or the actor may touch all. May raise BitrixError.
     """
     users = find_visible_users(actor)
     if users is None or not users or not deps.policy.read_linked_customers:
         return frozenset()
     reads = [leaf for leaf in call.leaves if leaf.reads_only and leaf.spec.linked]
-    listed = {target for leaf in reads if (ids := _parse_id_list(leaf)) is not None for target in ids.targets}
-    read = {**records, **(await deps.records.load_records(sorted(listed)) if listed else {})}
+    listed_targets = {target for leaf in reads if (ids := _parse_id_list(leaf)) is not None for target in ids.targets}
+    read = {**records, **(await deps.records.load_records(sorted(listed_targets)) if listed_targets else {})}
     about = {target for leaf in reads if leaf.spec.owner == "record" for target in leaf.targets}
     about |= {whole.target for leaf in reads for part in leaf.targets if (whole := wholes.get(part)) is not None and not whole.is_visible}
-    own = {target for target in about | listed if may_touch(actor, deps.catalogue.entities.get(target[0]), read.get(target))}
-    foreign = sorted(target for target in (about | listed) - own if target[0] in _LINKS)
-    return (await _find_linked(foreign, users, deps.records) if foreign else frozenset()) | (own & listed)
+    own = {target for target in about | listed_targets if may_touch(actor, deps.catalogue.entities.get(target[0]), read.get(target))}
+    foreign = sorted(target for target in (about | listed_targets) - own if target[0] in _LINKS)
+    return (await _find_linked(foreign, users, deps.records) if foreign else frozenset()) | (own & listed_targets)
 
 
 async def _find_linked(targets: Sequence[Target], users: frozenset[int], records: PortalReader) -> frozenset[Target]:
@@ -75,11 +69,11 @@ async def _find_linked(targets: Sequence[Target], users: frozenset[int], records
 
 
 async def _find_further_contacts(targets: Sequence[Target], users: frozenset[int], records: PortalReader) -> set[Target]:
-    """Return those contacts that are not the first of an open deal, by which the portal finds it; none if these cannot be read."""
+    """The portal finds deals by their first contact only; none if these cannot be read."""
     select = ["id", "assignedById", "closed", "contactIds"]
-    wanted = {"entityTypeId": _DEAL, "filter": {"@assignedById": sorted(users), "=closed": "N"}, "select": select}
+    query = {"entityTypeId": _DEAL, "filter": {"@assignedById": sorted(users), "=closed": "N"}, "select": select}
     try:
-        (rows,) = await records.load_lists([("crm.item.list", wanted)])
+        (rows,) = await records.load_lists([("crm.item.list", query)])
     except BitrixError:
         return set()
     return {target for target in targets if _has_link("deal", rows, target, users)}
@@ -90,7 +84,7 @@ def _list_fields(kind: str) -> list[str]:
 
 
 def _has_link(kind: str, rows: Sequence[object], target: Target, users: Collection[int]) -> bool:
-    """Return whether a row is open, belongs to one of the users and names `target`; the filter that found it is not trusted."""
+    """The filter that found the rows is not trusted."""
     name, value = _OPEN[kind]
     return any(
         str(find_value(row, name)) == value
@@ -102,10 +96,9 @@ def _has_link(kind: str, rows: Sequence[object], target: Target, users: Collecti
 
 
 def open_lists(call: Call, facts: Facts, actor: Actor) -> Call:
-    """Return `call` with its lists by ids asking for exactly the ids in `facts.linked`, instead of for records of the actor only.
+    """Lists by ids ask for the ids in `facts.linked`.
 
-    A list stays as it is if none of its ids is of somebody else and linked. Raises Refusal for a list by ids that is not restricted to the
-    actor's records, and names an id that they may not read any more.
+    Raises Refusal for an unrestricted list that names an id which the actor may not read.
     """
     if find_visible_users(actor) is None or not any(_parse_id_list(leaf) for leaf in call.leaves):
         return call
@@ -131,14 +124,13 @@ def _open_list(leaf: Call, facts: Facts) -> Call:
 
 
 def _parse_id_list(leaf: Call) -> _IdList | None:
-    """Return the ids of a list of contacts or companies that names nothing but ids; None for any other call."""
     if leaf.spec.owner != "filter" or not leaf.spec.linked or not isinstance(leaf.params.get("filter"), Mapping):
         return None
-    given = dict(leaf.params["filter"])
+    conditions = dict(leaf.params["filter"])
     owner = leaf.spec.owner_filter.lstrip(_PREFIXES)
-    narrowed = [name for name in given if to_field_key(name.lstrip(_PREFIXES)) == to_field_key(owner)]
-    ids = [value for name, value in given.items() if name.lstrip(_PREFIXES).upper() == "ID" and name[:1] not in "!<>"]
-    if len(ids) != 1 or len(given) != 1 + len(narrowed):
+    narrowed = [name for name in conditions if to_field_key(name.lstrip(_PREFIXES)) == to_field_key(owner)]
+    ids = [value for name, value in conditions.items() if name.lstrip(_PREFIXES).upper() == "ID" and name[:1] not in "!<>"]
+    if len(ids) != 1 or len(conditions) != 1 + len(narrowed):
         return None
     numbers = list(_parse_numbers(ids[0]))
     if not numbers or None in numbers or len(numbers) > _MOST:

@@ -1,7 +1,4 @@
-"""Finds the records that parts, such as comments and product rows, belong to: whoever may touch the record may change its parts.
-
-The catalogue names the two fields of a part that hold the kind and the id of its record (`Entity.part_of`). Never writes.
-"""
+"""Whoever may touch a record may change its parts, such as comments and product rows. Never writes."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -20,58 +17,53 @@ from state.journal.store import EffectRow
 from state.stored import JsonObject
 
 OF_PARTS: Final = frozenset({"part", "author"})
-"""The values of `Method.owner` for methods about parts of records."""
+"""Values of `Method.owner` for methods about parts."""
 _AUTHOR: Final = "AUTHOR_ID"
 
 
 async def load_wholes(call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps) -> Mapping[Target, Whole]:
-    """Return the record that each part belongs to, such as a row's deal; none for unknown or moved parts. Raises BitrixError."""
+    """Unknown and moved parts are missing. Raises BitrixError."""
     if find_visible_users(actor) is None:
         return {}
     parts = {target: None for leaf in call.leaves if leaf.spec.owner in OF_PARTS for target in leaf.targets}
-    found = {part: whole for part in parts if (whole := _find_kept_whole(part, records.get(part), call, deps.catalogue)) is not None}
-    read = await deps.records.load_records(list(dict.fromkeys(found.values()))) if found else {}
-    kinds = find_definitions(*{whole[0] for whole in found.values()}, catalogue=deps.catalogue)
-    return {part: Whole(target=whole, is_visible=may_touch(actor, kinds.get(whole[0]), read[whole])) for part, whole in found.items()}
+    wholes = {part: whole for part in parts if (whole := _find_kept_whole(part, records.get(part), call, deps.catalogue)) is not None}
+    read = await deps.records.load_records(list(dict.fromkeys(wholes.values()))) if wholes else {}
+    kinds = find_definitions(*{whole[0] for whole in wholes.values()}, catalogue=deps.catalogue)
+    return {part: Whole(target=whole, is_visible=may_touch(actor, kinds.get(whole[0]), read[whole])) for part, whole in wholes.items()}
 
 
 def _find_kept_whole(part: Target, row: JsonObject | None, call: Call, catalogue: Catalogue) -> Target | None:
-    """Return the record that `part` belongs to before the call and after it; None if the call moves it, or if it is not known."""
     whole = _find_whole(part, row, {}, catalogue) if row is not None else None
     if row is None or whole is None:
         return None
-    written = (leaf.written_fields for leaf in call.leaves if part in leaf.targets and not leaf.reads_only)
-    return whole if all(_find_whole(part, row, one, catalogue) == whole for one in written) else None
+    field_sets = (leaf.written_fields for leaf in call.leaves if part in leaf.targets and not leaf.reads_only)
+    return whole if all(_find_whole(part, row, one, catalogue) == whole for one in field_sets) else None
 
 
-def _find_whole(part: Target, row: JsonObject, written: JsonObject, catalogue: Catalogue) -> Target | None:
-    """Return the record that a part with the values of `row` belongs to once the fields `written` are set; None if it is not known."""
+def _find_whole(part: Target, row: JsonObject, new_values: JsonObject, catalogue: Catalogue) -> Target | None:
     definition = find_definition(part[0], catalogue)
     if definition is None or definition.part_of is None:
         return None
-    places = ((name, written if has_field(written, name, part[0]) else row) for name in definition.part_of)
+    places = ((name, new_values if has_field(new_values, name, part[0]) else row) for name in definition.part_of)
     kind, number = (find_value(place, name, part[0]) for name, place in places)
-    entity, found = find_entity_by_code(str(kind).strip().lower(), catalogue), as_id(number)
-    return (entity, found) if entity and found is not None else None
+    entity, whole_id = find_entity_by_code(str(kind).strip().lower(), catalogue), as_id(number)
+    return (entity, whole_id) if entity and whole_id is not None else None
 
 
 async def find_own_parts(
     call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> frozenset[Target]:
-    """Return the parts that `call` changes or deletes and that the actor has written, such as a comment of theirs.
+    """Parts that `call` changes and the actor wrote. Raises BitrixError and StoreError.
 
-    The journal knows what was written through this program: the portal names the program's own account as the author of all of that. Of a
-    part that the journal does not know, the author whom the portal names counts, unless it is that account.
-
-    Raises BitrixError and StoreError.
+    The portal names the program's own account for all that went through it, so the journal decides first.
     """
-    asked = {
+    candidates = {
         target: None
         for leaf in call.leaves
         if leaf.spec.owner == "author" and (find_visible_users(actor) is not None or "D" in leaf.classes)
         for target in leaf.targets
     }
-    return frozenset([part for part in asked if await _is_own(part, records.get(part), actor, deps, ledger)])
+    return frozenset([part for part in candidates if await _is_own(part, records.get(part), actor, deps, ledger)])
 
 
 async def _is_own(part: Target, row: JsonObject | None, actor: Actor, deps: GateDeps, ledger: Ledger) -> bool:
@@ -97,19 +89,18 @@ _CREATOR: Final = "CREATED_BY"
 async def find_made_records(
     call: Call, records: Mapping[Target, JsonObject | None], actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> frozenset[Target]:
-    """Return the records of others that `call` is about and that the actor has made through this program, such as a task for a colleague.
+    """Others' records that the actor made through this program. Raises BitrixError and StoreError.
 
-    Only kinds whose creator may change them in the portal count, and only as long as the portal names the program's own account as the
-    creator: who has been made the creator there since has these rights instead. Raises BitrixError and StoreError.
+    Only kinds whose creator may change them, while the portal names the program's account as the creator.
     """
     if find_visible_users(actor) is None:
         return frozenset()
-    asked = dict.fromkeys(target for leaf in call.leaves for target in (*leaf.targets, *leaf.ties))
-    return frozenset([target for target in asked if await is_maker(target, records.get(target), actor, deps, ledger)])
+    candidates = dict.fromkeys(target for leaf in call.leaves for target in (*leaf.targets, *leaf.ties))
+    return frozenset([target for target in candidates if await is_maker(target, records.get(target), actor, deps, ledger)])
 
 
 async def is_maker(target: Target, row: JsonObject | None, actor: Actor, deps: GateDeps, ledger: Ledger) -> bool:
-    """Return whether the actor has made the record `target`, whose present values are `row`; see `find_made_records`."""
+    """`row` are its present values; see `find_made_records`."""
     definition = deps.catalogue.entities.get(target[0])
     if row is None or definition is None or _CREATOR not in definition.also_owned_by or may_touch(actor, definition, row):
         return False

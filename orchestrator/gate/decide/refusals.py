@@ -1,7 +1,4 @@
-"""Finds reasons to refuse a call that no approval can override. The first one found is reported. Pure.
-
-Addresses to which data may go must be https, on a listed host, and free of ambiguous spellings.
-"""
+"""Refusals that no approval can override; the first one is reported. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,15 +20,11 @@ _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 _PASSWORD = re.compile(r"passw(?:or)?d")
 _RIGHTS = frozenset({"rights", "access", "accesscode", "accesscodes", "isadmin", "adminmode"})
 _RIGHTS_OF = {"user": frozenset({"groupid", "groupids"}), "group": frozenset({"role"})}
-"""By kind of record, the fields that give somebody rights in the portal or in a group."""
 _RESPONSIBLE = frozenset({"assignedbyid", "responsibleid"})
 
 
 def find_refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, is_undo: bool = False) -> Refuse | None:
-    """Return the first reason to refuse a call, or one command of a batch; None when there is none.
-
-    An undo may put a dismissed employee back among the observers, but not make one responsible again.
-    """
+    """For a call or one command. An undo may put a dismissed employee back as observer, not as responsible."""
     return (
         _check_credentials(call)
         or _check_policy(call, policy, facts, is_undo=is_undo)
@@ -63,10 +56,7 @@ def _check_policy(call: Call, policy: Policy, facts: Facts, *, is_undo: bool) ->
 
 
 def _check_credentials(call: Call) -> Refuse | None:
-    """Return a refusal if the call sets a password, which no conversation may hold, or gives people rights or access in the portal.
-
-    A right is no right in a field that the people of the portal made: they may call it as they like.
-    """
+    """No conversation may hold a password or give rights. Custom fields may be called like rights."""
     if call.reads_only:
         return None
     is_portal = call.kind == "bitrix"
@@ -79,7 +69,6 @@ def _check_credentials(call: Call) -> Refuse | None:
 
 
 def _walk_names(value: object) -> Iterator[str]:
-    """Yield the names of all parameters, also of those inside of others."""
     for name, inner in value.items() if isinstance(value, Mapping) else ():
         yield str(name)
         yield from _walk_names(inner)
@@ -88,14 +77,13 @@ def _walk_names(value: object) -> Iterator[str]:
 
 
 def _check_connection(call: Call, facts: Facts) -> Refuse | None:
-    """Return a refusal if the portal is used through a webhook but only an application may make this call; otherwise None."""
     if not (facts.by_webhook and call.spec.app_only):
         return None
     return refuse("gate-needs-application" if call.spec.entity == "binding" else "gate-needs-application-other", method=call.method)
 
 
 def _check_handler(call: Call, policy: Policy) -> Refuse | None:
-    """Return a refusal if a configuration call registers a handler whose host is not listed: the portal would send its data there."""
+    """The portal would send its data to an unlisted host."""
     if "C" not in call.classes or call.method == "event.unbind":
         return None
     for name, value in call.params.items():
@@ -116,7 +104,6 @@ def _check_reference(call: Call) -> Refuse | None:
 
 
 def _check_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield a refusal for each record that does not exist, that the person may not see, or (but in shadow) that could not be read."""
     if call.kind != "bitrix" and not call.targets:
         return
     if call.spec.owner != "self":
@@ -144,7 +131,6 @@ def _check_scope(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
 
 
 def _check_self(call: Call, actor: Actor) -> Iterator[Refuse]:
-    """Yield a refusal if a call concerns a user's own data, such as a calendar, and the actor may not touch that user's records."""
     allowed = find_visible_users(actor) or frozenset()
     if call.spec.target and not any(entity == "user" and number in allowed for entity, number in call.targets):
         yield refuse("gate-unscoped", method=call.method)
@@ -162,20 +148,15 @@ def _check_owner(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Itera
 
 
 def _check_author(call: Call, facts: Facts) -> Refuse | None:
-    """Return a refusal unless the requester wrote everything that the call changes or deletes."""
     return None if set(call.targets) <= facts.own_parts else refuse("gate-not-author", method=call.method)
 
 
 _EVENT_OWNERS = (("CAL_TYPE", "type"), ("OWNER_ID", "ownerId"), ("SECT_ID", "section"))
-"""The fields of a calendar event that say whose it is, and the parameters of a call that would change them."""
 _USER_CALENDAR = "user"
 
 
 def _check_event(call: Call, *, actor: Actor, facts: Facts) -> Iterator[Refuse]:
-    """Yield a refusal unless the call changes an event in the calendar of a user whose records the actor may touch, and leaves it there.
-
-    A meeting that somebody else has called stands in the calendars of its guests too, and is theirs who called it.
-    """
+    """The event must stay in a calendar of the actor's users. A meeting is its host's, also in its guests' calendars."""
     allowed = find_visible_users(actor) or frozenset()
     row = held_parts.find_part(call, facts) or {}
     owner, host = targets.as_id(row.get("OWNER_ID")), targets.as_id(row.get("MEETING_HOST"))
@@ -195,7 +176,6 @@ def _is_meeting(row: JsonObject) -> bool:
 
 
 def _check_wholes(call: Call, *, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield a refusal for each changed part, such as a comment, of a record that the actor may not touch or that is not known."""
     for part in call.targets:
         whole = facts.wholes.get(part)
         if whole is None and mode != "shadow":  # shadow reads nothing, and runs nothing either
@@ -205,7 +185,6 @@ def _check_wholes(call: Call, *, facts: Facts, mode: Mode) -> Iterator[Refuse]:
 
 
 def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode) -> Iterator[Refuse]:
-    """Yield a refusal for each record to which something is attached and that does not exist, is hidden or, but in shadow, unread."""
     for tie in call.ties:
         if facts.records.get(tie, call) is None:
             yield refuse("gate-not-found", entity=tie[0], id=tie[1])
@@ -217,7 +196,7 @@ def _check_linked_records(call: Call, *, actor: Actor, facts: Facts, mode: Mode)
 
 
 def _check_people(call: Call, facts: Facts, *, is_undo: bool) -> Iterator[Refuse]:
-    """Yield a refusal for each dismissed employee whom the call names: the portal accepts them, and nobody would look after the record."""
+    """The portal accepts dismissed employees, and nobody would look after the record."""
     if not facts.dismissed_users:
         return
     for name, ids in value_kinds.find_new_people(call, facts):
@@ -241,7 +220,6 @@ def _check_rights(call: Call, records: Iterable[Target], *, actor: Actor, facts:
 
 
 def _is_linked(call: Call, target: Target, facts: Facts) -> bool:
-    """Return whether the call only reads a contact or company that an open deal or lead of the actor is linked to."""
     return call.reads_only and call.spec.linked and target in facts.linked
 
 
@@ -249,12 +227,12 @@ _PLAIN_ADDRESS = re.compile(r"https://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][!-~
 
 
 def parse_host(address: object) -> str:
-    """Return the host of an https address; "" for any other text, and for an address that two URL parsers could read differently."""
+    """Empty for anything but https, and for what two URL parsers could read differently."""
     if not isinstance(address, str) or not _PLAIN_ADDRESS.fullmatch(address):
         return ""
     return (urlsplit(address).hostname or "").rstrip(".")
 
 
 def is_listed_host(address: object, hosts: Iterable[str]) -> bool:
-    """Return whether the host of the address is one of `hosts`. A listed host does not include its subdomains."""
+    """A listed host does not include its subdomains."""
     return parse_host(address) in {host.lower() for host in hosts if host}

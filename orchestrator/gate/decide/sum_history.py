@@ -1,8 +1,4 @@
-"""Finds the sums that a record had before this program first changed them within a day.
-
-Several small changes of a sum can make one large one. So the journal is searched for the sum before the first change within a day, by any
-person in any conversation. Calls that are known not to have happened do not count.
-"""
+"""A record's sums before this program first changed them within a day: small changes can make one large one."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -23,26 +19,26 @@ _COUNTED: Final = frozenset({"started", "succeeded", "unknown"})
 
 
 async def find_first_sums(call: Call, facts: Facts, deps: GateDeps, ledger: Ledger) -> dict[Target, FirstSums]:
-    """Return the sums of each record before this program first changed them within 24 hours; {} where none are compared."""
+    """{} where no sums are compared."""
     if deps.policy.sum_jump is None and all(rule.times is None for rule in deps.policy.rules):
         return {}
-    wanted = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
-    return {target: await _find_first_sums(target, deps, ledger) for target in wanted}
+    targets = dict.fromkeys(target for leaf in call.leaves if (target := evaluate_rules.find_sum_owner(leaf, facts)) is not None)
+    return {target: await _find_first_sums(target, deps, ledger) for target in targets}
 
 
 async def _find_first_sums(target: Target, deps: GateDeps, ledger: Ledger) -> FirstSums:
     rows = await ledger.find_calls_about(f"{target[0]}:{target[1]}", DAY)
     orders = [StoredOrder.from_data(row.call) for row in rows if row.status in _COUNTED and "call" in row.call]  # none of the erased
     begun = [order for order in orders if order.started_at and parse_iso(order.started_at) > ledger.now - DAY]
-    found: dict[str, tuple[object, str]] = {}
+    first_sums: dict[str, tuple[object, str]] = {}
     for order in sorted(begun, key=lambda order: order.started_at):
         for key, was in _list_sums(order, target, deps.catalogue):
-            found.setdefault(key, was)
-    return found
+            first_sums.setdefault(key, was)
+    return first_sums
 
 
 def _list_sums(order: StoredOrder, target: Target, catalogue: Catalogue) -> Iterator[tuple[str, tuple[object, str]]]:
-    """Yield (field key, (value, currency)) for each sum of the record `target` that an earlier call changed, as it was before that call."""
+    """Pairs (field key, (value, currency)), as it was before that call."""
     before = order.before.get(f"{target[0]}:{target[1]}")
     try:
         leaves = decode_call(order.call, catalogue).leaves

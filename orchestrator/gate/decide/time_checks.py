@@ -1,4 +1,4 @@
-"""Refuses days and times that mean nothing: a word, a day far away, an end before its beginning. Pure."""
+"""Refuses days and times that mean nothing. Pure."""
 
 from calendar import monthrange
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,14 +17,14 @@ from orchestrator.language.text import Locale
 _FIRST_YEAR: Final = 1970
 _FIRST_BIRTH: Final = 1900
 _YEARS_AHEAD: Final = 10
-"""How many years ahead a deadline or a closing date may lie; words for a day are read with the same limit."""
+"""For a deadline or closing date; words for a day have the same limit."""
 _OWN_YEARS_AHEAD: Final = 100
-"""The same for custom fields, in which 31.12.2099 may stand for «without an end»."""
+"""31.12.2099 may stand for «without an end» in a custom field."""
 _DAY: Final = timedelta(days=1)
 
 
 def check_date(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each value that is no day or time, or one too far from the present to make sense in the field."""
+    """Also for a day too far from the present to make sense in the field."""
     since, until = _find_range(place)
     for item in place.value.items:
         day = parse_day(item)
@@ -35,7 +35,7 @@ def check_date(place: Place) -> Iterator[Refuse]:
 
 
 def _has_two_readings(value: object) -> bool:
-    """Return whether a day is written with slashes, such as 12/05/2026: its month stands first on some portals and second on others."""
+    """Slashes: the month stands first on some portals and second on others."""
     return isinstance(value, str) and "/" in value
 
 
@@ -44,7 +44,6 @@ def _show_day(day: date, locale: Locale) -> str:
 
 
 def _find_range(place: Place) -> tuple[date, date | None]:
-    """Return the first and the last day that make sense in the field; the last is None if the present day is not known."""
     today = place.facts.today
     if today is None:
         return date.min, None
@@ -59,7 +58,6 @@ def _add_years(day: date, years: int) -> date:
 
 
 def check_order(call: Call, facts: Facts, actor: Actor, values: Sequence[WrittenValue]) -> Iterator[Refuse]:
-    """Yield a refusal for each time span (such as that of an event) whose end lies before its beginning."""
     by_key = {fields.to_field_key(value.name, call.entity): value for value in values}
     for span in SPANS:
         if span.last not in by_key:
@@ -74,24 +72,21 @@ def check_order(call: Call, facts: Facts, actor: Actor, values: Sequence[Written
 
 
 def _find_begin(call: Call, facts: Facts, span: Span, by_key: Mapping[str, WrittenValue]) -> object:
-    written = fields.find_value(call.written_fields, span.first, call.entity)
-    if written is not None or not span.uses_record:
-        return by_key[span.first].value if span.first in by_key else written
+    begin = fields.find_value(call.written_fields, span.first, call.entity)
+    if begin is not None or not span.uses_record:
+        return by_key[span.first].value if span.first in by_key else begin
     return fields.find_value(critical_fields.find_current_record(call, facts) or {}, span.first, call.entity)
 
 
 def _find_name(call: Call, key: str) -> str:
-    written = call.written_fields
+    field_values = call.written_fields
     entity = call.entities.get(call.entity)
     known = entity.by_key.get(key, key) if entity is not None else key
-    return next((name for name in written if fields.to_field_key(name, call.entity) == key), known)
+    return next((name for name in field_values if fields.to_field_key(name, call.entity) == key), known)
 
 
 def _is_before(end: PortalTime | None, begin: PortalTime | None) -> bool:
-    """Return whether an end certainly lies before its beginning.
-
-    Whole days are compared as days. Where only one of the two names its UTC offset, they must lie more than a day apart.
-    """
+    """Certainly before. Days are compared as days; where only one names its UTC offset, they must lie a day apart."""
     if end is None or begin is None:
         return False
     if not (end.has_clock and begin.has_clock):

@@ -1,8 +1,4 @@
-"""Refuses values that mean nothing in their field («завтра» as a day, "1e9" as a sum, a stage of another funnel) before a card is shown.
-
-The refusal says to the person what would be right, and to the model which form to write. A value is refused only if the portal would
-reject it, drop it in silence or store something else. Pure; the lists and dates that are needed stand in `Facts`.
-"""
+"""Refuses what the portal would reject, drop in silence or store as something else, such as «завтра» as a day."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -41,21 +37,21 @@ _KINDS: Final[Mapping[Locale, Mapping[str, str]]] = {
     "en": load_lexicon("card_fields").read_table("kinds", "en"),
 }
 _MESSAGES: Final = frozenset({"comment", "postmessage", "subject"})
-"""Keys of the fields that hold the text of a comment or message, or the title of an activity; the portal itself refuses blank ones."""
+"""The portal itself refuses blank ones."""
 _CHECKED_WHOLE: Final[frozenset[ValueKind]] = frozenset(
     {"amount", "number", "quantity", "percent", "money", "contacts", "rows", "reminder"}
 )
-"""Kinds whose own check refuses a list where one value is meant."""
+"""Their own check refuses a list where one value is meant."""
 
 
 def find_value_problem(call: Call, *, facts: Facts, actor: Actor, effect: Effect) -> Refuse | None:
-    """Return a refusal for the first written value that means nothing in its field; None for an undo, which writes what was there."""
+    """None for an undo, which writes what was there."""
     if effect.proposed_by == UNDO:
         return None
     for leaf in call.leaves:
-        found = next(_find_problems(leaf, facts, actor), None)
-        if found is not None:
-            return wrap_refusal(leaf, found, facts) if call.commands else found
+        problem = next(_find_problems(leaf, facts, actor), None)
+        if problem is not None:
+            return wrap_refusal(leaf, problem, facts) if call.commands else problem
     return None
 
 
@@ -87,27 +83,27 @@ def _check_texts(call: Call, actor: Actor) -> Iterator[Refuse]:
             or (is_prose and value and isinstance(value, bool | list | Mapping))
         ):
             title = find_title(build_param(call, name), None, actor.locale)
-            shown = escape_text(format_plainly(value), locale=actor.locale, limit=SHOWN)
-            yield refuse("gate-value-text", field=title, param=name, value=shown)
+            quoted = escape_text(format_plainly(value), locale=actor.locale, limit=SHOWN)
+            yield refuse("gate-value-text", field=title, param=name, value=quoted)
 
 
 def _check_one(place: Place) -> Iterator[Refuse]:
-    written, kind = place.value.value, place.value.kind
-    several = isinstance(written, list | Mapping)
-    if (written in EMPTY or _is_hollow(place)) and kind != "rows":
+    own_value, kind = place.value.value, place.value.kind
+    several = isinstance(own_value, list | Mapping)
+    if (own_value in EMPTY or _is_hollow(place)) and kind != "rows":
         yield place.refuse_unlisted("gate-value-empty", "", _find_known_values(place))
     elif several and kind not in _CHECKED_WHOLE and is_single(place.value):
-        yield place.refuse("gate-value-single", written)
+        yield place.refuse("gate-value-single", own_value)
     elif not several and param_kinds.is_list(place.value.param) and place.value.items:
-        yield place.refuse("gate-value-several", written)
+        yield place.refuse("gate-value-several", own_value)
     else:
         yield from _check_kind_of_value(place)
 
 
 def _is_hollow(place: Place) -> bool:
-    """Return whether a list or map of empty values stands where nothing may stand: as such a batch carries a list that is empty."""
-    written = place.value.value
-    inner = list(written.values()) if isinstance(written, Mapping) else written if isinstance(written, list) else [written]
+    """A batch carries an empty list as one of empty values."""
+    own_value = place.value.value
+    inner = list(own_value.values()) if isinstance(own_value, Mapping) else own_value if isinstance(own_value, list) else [own_value]
     return all(one in EMPTY for one in inner) and not param_kinds.may_be_empty(place.value.param, place.value.kind)
 
 
@@ -155,7 +151,7 @@ def _check_rows(place: Place) -> Iterator[Refuse]:
 
 
 def _check_user(place: Place) -> Iterator[Refuse]:
-    """Yield a refusal for each value that is no number of an employee; only a custom field may be emptied by writing 0."""
+    """Only a custom field may be emptied by writing 0."""
     own = names.is_custom_field(place.value.name) or (place.value.field is not None and place.value.field.custom)
     for item in place.value.items:
         if not value_forms.is_id(item) or (not own and not str(item).strip().strip("0")):
@@ -255,7 +251,6 @@ _NUMBERS: Final[Mapping[ValueKind, tuple[re.Pattern[str], Decimal, Decimal]]] = 
     "number": (value_forms.PLAIN_NUMBER, -_ANY, _ANY),
     "money": (value_forms.MONEY, -_ANY, _ANY),
 }
-"""The form, the least and the largest value of the kinds that are numbers."""
 _FORMS: Final[Mapping[ValueKind, tuple[Callable[[object], bool], str]]] = {
     "record": (value_forms.is_id, "gate-value-id"),
     "flag": (lambda value: value_forms.parse_flag(value) is not None, "gate-value-flag"),
@@ -266,7 +261,6 @@ _FORMS: Final[Mapping[ValueKind, tuple[Callable[[object], bool], str]]] = {
     "access": (lambda value: str(value).strip().isascii(), "gate-value-user"),
     "zone": (value_forms.is_zone, "gate-value-zone"),
 }
-"""The kinds of which each single value has one form, and the reason to refuse another."""
 _CHECKS: Final[Mapping[ValueKind, Callable[[Place], Iterator[Refuse]]]] = {
     **dict.fromkeys(("date", "datetime", "birthday", "own_date"), check_date),
     **dict.fromkeys(("stage", "category", "status", "choice"), _check_list),

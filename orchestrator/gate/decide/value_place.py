@@ -1,4 +1,4 @@
-"""A written value with what its check needs, and the refusals that a check of one value may return. Pure."""
+"""A written value and the refusals of one. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -15,12 +15,11 @@ SHOWN: Final = 60
 _MOST_NAMES: Final = 12
 _MOST_VALUES: Final = 40
 _CODE: Final = re.compile(r"[A-Z0-9_:.-]+", re.ASCII)
-"""A code of the portal, such as C1:NEW, which says nothing to a person."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A written field with everything its check needs; `title` is the field's name for people."""
+    """`title` is the field's name for people."""
 
     call: Call
     value: WrittenValue
@@ -30,18 +29,17 @@ class Place:
     in_row: bool = False
 
     def refuse(self, code: str, item: object, **args: object) -> Refuse:
-        """Return the refusal of one single value, `item`, for the reason `code`."""
-        shown = escape_text(format_plainly(item), locale=self.locale, limit=SHOWN)
-        return refuse(code, field=self.title, param=self.value.name, value=shown, **args)
+        quoted = escape_text(format_plainly(item), locale=self.locale, limit=SHOWN)
+        return refuse(code, field=self.title, param=self.value.name, value=quoted, **args)
 
     def refuse_unlisted(self, code: str, item: object, known: Mapping[str, str]) -> Refuse:
-        """Return the refusal of a value that is not among `known` (value → name): the person reads the names, the model both.
+        """The person reads the names in `known` (value → name), the model both.
 
-        A word that the list has a code for is refused for a reason of its own, since the person would not see what is wrong with it.
+        A word that has a code gets its own reason.
         """
-        told = [escape_text(name, locale=self.locale, limit=SHOWN) for name in dict.fromkeys(known.values())]
-        rest = len(told) - _MOST_NAMES
-        listed = (", ".join(told[:_MOST_NAMES]) + (f" … +{rest}" if rest > 0 else "")) or "none"
+        known_names = [escape_text(name, locale=self.locale, limit=SHOWN) for name in dict.fromkeys(known.values())]
+        rest = len(known_names) - _MOST_NAMES
+        short_list = (", ".join(known_names[:_MOST_NAMES]) + (f" … +{rest}" if rest > 0 else "")) or "none"
         pairs = ", ".join(f"{value} «{name}»" if value != name else value for value, name in list(known.items())[:_MOST_VALUES])
         is_name = (
             code == "gate-value-choice"
@@ -49,13 +47,13 @@ class Place:
             and item.strip().casefold() in {name.casefold() for name in known.values()}
         )
         notice = self.refuse("gate-value-word" if is_name else code, item, known="").reason
-        shown = "none" if _CODE.fullmatch(str(item)) else notice.args["value"]
-        reason = notice.model_copy(update={"args": {**notice.args, "value": shown, "known": listed}})
+        quoted = "none" if _CODE.fullmatch(str(item)) else notice.args["value"]
+        reason = notice.model_copy(update={"args": {**notice.args, "value": quoted, "known": short_list}})
         full = notice.model_copy(update={"args": {**notice.args, "known": pairs or "a value"}})
         return Refuse(reason=reason, detail=format_english(full))
 
 
 def format_plainly(value: object) -> str:
-    """Return a value as short text for a sentence: the elements of a list or mapping separated by commas."""
+    """Elements separated by commas."""
     items = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else None
     return ", ".join(map(format_plainly, items)) if items is not None else "" if value is None else str(value)
