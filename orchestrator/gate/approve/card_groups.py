@@ -1,7 +1,6 @@
-"""Puts the waiting steps of one plan on one card. Each step keeps its own hash, before-image, decision, outcome and undo.
+"""The waiting steps of one plan on one card, which stores nothing: each keeps its own decision and undo.
 
-A group is only a way to show cards and to decide several at once: it stores nothing. All its members are subject to the strictest rule that
-applies to one of them. Members are the cards that one plan (one answer of the model) led to, and those that replaced them.
+The strictest rule of any member holds for all.
 """
 
 import hashlib
@@ -26,52 +25,44 @@ from state.model.session_state import SessionState
 VERB: Final = "plan"
 _STEP: Final = re.compile(r"(?P<plan>[^:/]+/[0-9]+)/(?P<number>[0-9]+)", re.ASCII)
 _SHOWN_STATUS: Final[tuple[CardStatus, ...]] = ("requested", "approved", "unknown", "executed", "refused", "denied", "expired")
-"""The status of a group is the first of these that one of its members has."""
+"""A group has the first of these that one of its members has."""
 _KEEPS_NONCE: Final = frozenset({"requested", "approved", "executed"})
-"""The statuses through which a member goes when all goes well. Any other one changes the nonce of its group."""
+"""A member goes through these when all goes well; any other status changes the group's nonce."""
 _FEWEST: Final = 2
-"""How many cards a plan must have led to for a group."""
 _HEAD: Final = 60
-"""Units that the number, the mark and the heading of a step take, apart from the title of its record."""
 _OF_WHOLE: Final = (
     *("confirmation_id", "nonce", "status", "taps", "four_eyes", "lead", "told", "told_names", "expires_at", "why"),
     *("requested_by", "requested_by_name", "requested_by_user", "turn_id"),
 )
-"""The fields of a group's card that a copy has too which leaves steps out."""
 _NOT_YOURS: Final = "not-your-card"
 _NO_ACCESS: Final = "no-access"
-"""Why the cards of a person were closed who lost access: such a message may still be drawn in that person's chat."""
+"""The person lost access; their chat may still show the message."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardGroup:
-    """The cards of one plan, in the order of its steps."""
+    """In the order of the plan's steps."""
 
     anchor: str
-    """The id of the oldest card of the plan: the id of the group, which stays the same while cards are replaced."""
+    """The plan's oldest card: an id that stays while cards are replaced."""
     members: Sequence[Card]
 
     @property
     def waiting(self) -> list[Card]:
-        """The members that wait for a decision."""
         return [card for card in self.members if card.is_waiting]
 
     @property
     def nonce(self) -> str:
-        """The nonce with which a decision about all waiting members proves that the person saw these members.
-
-        It changes with every card that replaces another one, and with every step that is left out, fails or has an unknown outcome: a
-        second click on the same button, and an input that is handled again after a crash, do not go on behind such a step.
-        """
+        """Proves that the person saw all members as they are: an old button does not go on behind a step that failed."""
         seen = "/".join(f"{card.confirmation_id}:{card.nonce}:{_find_turn_for_worse(card)}" for card in self.members)
         return hashlib.sha256(seen.encode()).hexdigest()[:8]
 
     def is_meant_by(self, decision: Decision) -> bool:
-        """Return whether the decision is about the whole group, by its nonce."""
+        """Whether it is about the whole group, by its nonce."""
         return decision.confirmation_id == self.anchor and decision.nonce in {self.nonce, calculate_second_nonce(self.nonce)}
 
     def tighten(self, card: Card) -> Card:
-        """Return a member with the strictest rules that apply to one of the waiting members."""
+        """With the strictest rules of all waiting members."""
         strict = self.waiting
         return card.with_values(
             taps=max((one.taps for one in strict), default=1),
@@ -82,7 +73,7 @@ class CardGroup:
         )
 
     def merge(self) -> Card:
-        """Return one card that stands for all members: it asks for all that wait, under the group's nonce and the strictest rules."""
+        """One card for all members: it asks for all that wait, with the group's nonce and the strictest rules."""
         waiting = self.waiting
         first = (waiting or self.members)[0]
         statuses = {card.status for card in self.members}
@@ -101,10 +92,9 @@ class CardGroup:
 
 
 def narrow_group(group: CardGroup, lead: str, hidden: Mapping[str, Sequence[str]]) -> tuple[CardGroup, Card]:
-    """Return (the group with the steps that the lead with the key `lead` may see, the card that stands for it in the lead's copy).
+    """Gives (the group without steps hidden from `lead`, the card for the lead's copy).
 
-    `hidden` says for each card from which leads it is hidden. The card has the nonce, the status and the rules of the whole group, and
-    shows nothing of the hidden steps.
+    `hidden`: for each card the leads who must not see it. The card has nonce, status and rules of the whole group.
     """
     seen = replace(group, members=[card for card in group.members if lead not in hidden.get(card.confirmation_id, ())])
     whole = group.merge()
@@ -113,10 +103,10 @@ def narrow_group(group: CardGroup, lead: str, hidden: Mapping[str, Sequence[str]
 
 
 def list_blind_leads(card: Card, cards: Mapping[str, Card], deps: GateDeps, present: Callable[[Actor], Actor | None]) -> list[str]:
-    """Return the keys of the leads who get a copy of the card's plan and may not see all records of this card."""
+    """They get a copy of the plan, but may not see all records of this card."""
     group = find_group(card, cards)
-    told = dict.fromkeys(key for member in group.members for key in member.told) if group is not None else {}
-    return [key for key in told if not _may_see(present(Actor(key=key, name="")), card, deps)]
+    lead_keys = dict.fromkeys(key for member in group.members for key in member.told) if group is not None else {}
+    return [key for key in lead_keys if not _may_see(present(Actor(key=key, name="")), card, deps)]
 
 
 def _may_see(lead: Actor | None, card: Card, deps: GateDeps) -> bool:
@@ -127,14 +117,14 @@ def _may_see(lead: Actor | None, card: Card, deps: GateDeps) -> bool:
 
 
 def is_merged(card: Card) -> bool:
-    """Return whether the card stands for a whole group: `CardGroup.merge` made it."""
+    """`CardGroup.merge` made it."""
     return (card.preview or {}).get("verb") == VERB
 
 
 def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
-    """Return the group of which the card is a member or was one; None if its plan led to one card only, or to more than a message holds.
+    """None if its plan led to one card only, or to more than a message holds.
 
-    `cards` are all cards that the session knows. What does not fit once is never a group again, so that no card is shown in two messages.
+    What does not fit once is never a group again, so that no card is in two messages.
     """
     placed = _list_versions(card, cards)
     if len(placed) < _FEWEST:
@@ -147,24 +137,21 @@ def find_group(card: Card, cards: Mapping[str, Card]) -> CardGroup | None:
 
 
 def is_only_card_of_plan(card: Card, cards: Mapping[str, Card]) -> bool:
-    """Return whether no other step of the card's plan has led to one of `cards`, so that the card can belong to no group."""
+    """The card can belong to no group."""
     return len(_list_versions(card, cards)) < _FEWEST
 
 
 def list_loose_cards(card: Card, cards: Mapping[str, Card]) -> list[Card]:
-    """Return the cards of the plan that are shown one by one since one message cannot hold all: those that wait, and the plan's oldest."""
+    """For a plan that no message holds: the waiting cards, and the plan's oldest."""
     placed = _list_versions(card, cards)
     if len(placed) < _FEWEST or _fits(list(placed.values())):
         return []
-    waiting = [one for versions in placed.values() if (one := _select_current(versions)).is_waiting]
+    waiting = [current for versions in placed.values() if (current := _select_current(versions)).is_waiting]
     return list({one.confirmation_id: one for one in (_find_anchor(placed), *waiting) if one.is_known}.values())
 
 
 def find_shown_card(confirmation_id: str, state: SessionState, key: str) -> Card | None:
-    """Return the card of the session `key` as a chat shows it: that of its whole group if it belongs to one.
-
-    The cards of a run are shown one by one, and so are those of a session whose client fetches its messages: it decides them one by one.
-    """
+    """The card of its whole group, but in a run or a session whose client fetches its messages: these decide one by one."""
     card = state.cards.get(confirmation_id)
     one_by_one = card is None or state.run is not None or Address.parse(key).is_pulled
     group = find_group(card, state.cards) if card is not None and not one_by_one else None
@@ -172,18 +159,18 @@ def find_shown_card(confirmation_id: str, state: SessionState, key: str) -> Card
 
 
 def list_shown_cards(state: SessionState, key: str) -> list[Card]:
-    """Return the cards that wait as a chat shows them, oldest first: one for all waiting steps of a plan."""
+    """Oldest first; one card for all waiting steps of a plan."""
     cards = (find_shown_card(card.confirmation_id, state, key) for card in list_open_confirmations(state))
     return list({card.confirmation_id: card for card in cards if card is not None}.values())
 
 
 def find_origin_slot(card: Card, cards: Mapping[str, Card]) -> str:
-    """Return the place ("<turn>/<iteration>/<step>") of the step that led to the card, also if a person edited its values since."""
+    """The step's "<turn>/<iteration>/<step>", also if a person edited the values since."""
     return _follow_back(card, _index_replaced(cards)).slot
 
 
 def find_origin_slots(cards: Mapping[str, Card]) -> dict[str, str]:
-    """Return `find_origin_slot` of each of the cards, by their ids."""
+    """Each `find_origin_slot`, by the cards' ids."""
     replaced = _index_replaced(cards)
     return {card.confirmation_id: _follow_back(card, replaced).slot for card in cards.values()}
 
@@ -201,25 +188,24 @@ def _follow_back(card: Card, replaced: Mapping[str, Card]) -> Card:
 
 
 def _list_versions(card: Card, cards: Mapping[str, Card]) -> dict[int, list[Card]]:
-    """Return the cards of the card's plan by the number of their step; empty for a card that no plan led to."""
+    """Cards of the plan by the number of their step; empty for a card that no plan led to."""
     replaced = _index_replaced(cards)
     own = _STEP.fullmatch(_follow_back(card, replaced).slot)
     versions: dict[int, list[Card]] = {}
-    for one in cards.values() if own is not None else ():
-        place = _STEP.fullmatch(_follow_back(one, replaced).slot)
+    for version in cards.values() if own is not None else ():
+        place = _STEP.fullmatch(_follow_back(version, replaced).slot)
         if own is not None and place is not None and place["plan"] == own["plan"]:
-            versions.setdefault(int(place["number"]), []).append(one)
+            versions.setdefault(int(place["number"]), []).append(version)
     return dict(sorted(versions.items()))
 
 
 def _select_current(versions: Sequence[Card]) -> Card:
-    """Return the card with which a step stands now: the newest one, and only where nothing has replaced it a closed one."""
     return max(versions, key=lambda version: (version.status != "superseded", version.requested_at))
 
 
 def _find_anchor(placed: Mapping[int, Sequence[Card]]) -> Card:
-    found = [(card.requested_at, number, card.status != "superseded", card) for number, versions in placed.items() for card in versions]
-    return min(found, key=lambda item: item[:3])[3]
+    ranked = [(card.requested_at, number, card.status != "superseded", card) for number, versions in placed.items() for card in versions]
+    return min(ranked, key=lambda item: item[:3])[3]
 
 
 def _find_turn_for_worse(card: Card) -> str:
@@ -227,7 +213,7 @@ def _find_turn_for_worse(card: Card) -> str:
 
 
 async def find_group_objection(group: CardGroup, decision: Decision, deps: GateDeps, ledger: Ledger) -> Notice | None:
-    """Return a message that says why the decision about all waiting members does not count, or None if it counts."""
+    """Why the decision about all waiting members does not count; None if it does."""
     waiting = group.waiting
     if not waiting:
         return confirmations.find_objection(group.members[0], decision, ledger)
@@ -245,21 +231,20 @@ async def find_group_objection(group: CardGroup, decision: Decision, deps: GateD
 
 
 def build_member_decision(card: Card, decision: Decision) -> Decision:
-    """Return the decision about one member that follows from the decision about the group, which was checked already."""
+    """The decision about the group was checked already."""
     second = decision.approve and card.taps > 1
     nonce = calculate_second_nonce(card.nonce) if second else card.nonce
     return replace(decision, confirmation_id=card.confirmation_id, nonce=nonce, saw_all=True)
 
 
 def _fits(steps: Sequence[Sequence[Card]]) -> bool:
-    """Return whether one message holds all steps; each is given by all cards that it ever had."""
     sizes = [[_measure(version) for version in versions] for versions in steps]
     lines = sum(max(count for count, _ in step) for step in sizes)
     return lines <= CARD_COMMANDS and sum(max(room for _, room in step) for step in sizes) <= CARD_ROOM
 
 
 def _measure(card: Card) -> tuple[int, int]:
-    """Return how many lines of steps a card takes, and how much of a message's room, with the steps that follow on it."""
+    """Gives (lines, room in a message), with the following steps."""
     preview, *following = (Preview.model_validate(one or {}) for one in (card.preview, *card.next_steps))
     room = sum(_HEAD + len(one.items) * _HEAD + one.measure_all() for one in (preview, *following))
     return max(1, len(preview.items)) + len(following), room

@@ -1,8 +1,6 @@
-"""Stores the life of a confirmation card. `requested → approved | denied | expired | superseded`.
+"""A card's life: `requested → approved | denied | expired | superseded`.
 
-An approval is bound to the exact call, to the before-image (the values before the change) that the card showed, and to a nonce. It counts
-once, and only a person gives it. Some cards must be decided by leads (heads of sales). Such a card is copied to the leads' chats in the
-same commit that shows it in its own chat.
+An approval is bound to call, before-image and nonce, and counts once.
 """
 
 import hashlib
@@ -40,17 +38,13 @@ TIMER = "confirmation_expires"
 REMIND = "lead_reminder"
 ARRIVED = "lead_arrived"
 _OF_ROW = frozenset({"stage", "at", "anew", "home", "is_cut", "opened_here", "opened"})
-"""What the row of a card says of the message and not of the card."""
 LOOK_AFTER = timedelta(seconds=90)
-"""How long after the request to check whether the card was delivered to any of the leads (heads of sales) who must decide it."""
+"""When to check whether the card has reached any lead who must decide it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Decision:
-    """A person's decision about a card, made by button, text or HTTP.
-
-    `nonce` proves which version of the card the person saw.
-    """
+    """Made by button, text or HTTP; `nonce` proves which version of the card the person saw."""
 
     confirmation_id: str
     nonce: str
@@ -59,56 +53,51 @@ class Decision:
     via: str
     reason: str = ""
     saw_all: bool = False
-    """Whether the person was shown every value however long the card is, as over the API and in the terminal."""
+    """However long the card is, as over the API and in the terminal."""
     slot: str = ""
-    """The slot of the step with which the model withdraws the call; "" for a person's decision."""
+    """Of the step with which the model withdraws the call; "" for a person's decision."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardRequest:
-    """The content of a new card: the call that waits for approval (`order`), the reasons for asking, and the text for the person."""
-
     order: Order
     effect: Effect
     ask: Ask
     preview: Preview
     actor: Actor
     notified_leads: Sequence[Actor] = ()
-    """The leads (heads of sales) to whom the card is shown in their own chats."""
+    """Heads of sales who see the card in their own chats."""
     replaces: str = ""
     following: Sequence[JsonObject] = ()
-    """Previews of the steps that follow when the call has created its record."""
+    """Previews of what follows when the call has created its record."""
     covers: Sequence[JsonObject] = ()
-    """Those of these steps whose approval goes with that of the card, as `covered_steps` stores them."""
+    """Those that the card's approval covers; see `covered_steps`."""
 
 
 def generate_nonce() -> str:
-    """Return a new nonce (8 hex digits) for one card.
-
-    A decision must quote the card's nonce, which proves that the person saw this card. A nonce counts for one decision.
-    """
+    """8 hex digits that a decision must quote, as proof that the person saw this card; counts for one decision."""
     return secrets.token_hex(4)
 
 
 def calculate_second_nonce(nonce: str) -> str:
-    """Return the nonce of the second button click, for cards that must be approved by two clicks.
-
-    It is derived from the first nonce, so that it survives a restart without being stored.
-    """
+    """For the second click: derived, so that it survives a restart without being stored."""
     return hashlib.sha256(f"{nonce}/2".encode()).hexdigest()[:8]
 
 
 async def request(
-    asked: CardRequest, ledger: Ledger, ttl: timedelta, *, remind_after: timedelta = timedelta(hours=2), supersede: Sequence["Closing"] = ()
+    new_card: CardRequest,
+    ledger: Ledger,
+    ttl: timedelta,
+    *,
+    remind_after: timedelta = timedelta(hours=2),
+    supersede: Sequence["Closing"] = (),
 ) -> ConfirmationRequested:
-    """Buffer the new card `asked` in the session's journal (`ledger`) and return the event that records it.
+    """Buffers a new card with its call, its timers, and `supersede`, which closes the cards that it replaces.
 
-    The card expires after `ttl`; leads (heads of sales) who must decide it are reminded after `remind_after`. Buffered with the card are
-    its call (as an effect with the status `requested`), its timers, and `supersede`: the data that closes the cards it replaces. The caller
-    commits all this before the card is sent.
+    The caller commits all this before the card is sent. Leads who must decide are reminded after `remind_after`.
     """
     now = ledger.now
-    order = asked.order
+    order = new_card.order
     event = ConfirmationRequested(
         confirmation_id=secrets.token_hex(5),
         effect_id=order.effect_id,
@@ -121,75 +110,67 @@ async def request(
         call_class=order.call_class,
         params=dict(order.call.params),
         before=dict(order.before),
-        preview=asked.preview.to_json(),
-        reasons=[reason.model_dump(mode="json") for reason in asked.ask.reasons],
-        comment=asked.effect.comment,
+        preview=new_card.preview.to_json(),
+        reasons=[reason.model_dump(mode="json") for reason in new_card.ask.reasons],
+        comment=new_card.effect.comment,
         proposed_by=order.proposed_by,
-        requested_by=asked.actor.key,
-        requested_by_name=asked.actor.name,
+        requested_by=new_card.actor.key,
+        requested_by_name=new_card.actor.name,
         requested_at=format_iso(now),
         expires_at=format_iso(now + ttl),
-        taps=asked.ask.taps,
-        four_eyes=asked.ask.four_eyes,
-        lead=asked.ask.lead,
-        told=[lead.key for lead in asked.notified_leads],
-        told_names=[lead.name for lead in asked.notified_leads],
-        requested_by_user=asked.actor.bitrix_user_id,
+        taps=new_card.ask.taps,
+        four_eyes=new_card.ask.four_eyes,
+        lead=new_card.ask.lead,
+        told=[lead.key for lead in new_card.notified_leads],
+        told_names=[lead.name for lead in new_card.notified_leads],
+        requested_by_user=new_card.actor.bitrix_user_id,
         policy=order.policy,
-        replaces=asked.replaces,
-        provenance=asked.effect.provenance.model_dump(mode="json", exclude={"runs"}),  # a card asks, whatever was read
-        next_steps=[dict(one) for one in asked.following],
-        covers=[dict(cover) for cover in asked.covers],
+        replaces=new_card.replaces,
+        provenance=new_card.effect.provenance.model_dump(mode="json", exclude={"runs"}),  # a card asks, whatever was read
+        next_steps=[dict(one) for one in new_card.following],
+        covers=[dict(cover) for cover in new_card.covers],
     )
-    stored = build_stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": asked.actor.model_dump(mode="json")}
+    stored = build_stored_call(order) | {"confirmation_id": event.confirmation_id, "actor": new_card.actor.model_dump(mode="json")}
     change = EffectChange(
         effect_id=order.effect_id, expect=("absent",), status="requested", fingerprint=order.call.fingerprint, call=stored
     )
-    waits = {TIMER: ttl, **({ARRIVED: LOOK_AFTER, REMIND: remind_after} if asked.notified_leads else {})}
+    waits = {TIMER: ttl, **({ARRIVED: LOOK_AFTER, REMIND: remind_after} if new_card.notified_leads else {})}
     timers = [_build_timer(kind, event.confirmation_id, ledger, due=now + wait) for kind, wait in waits.items() if wait <= ttl]
     changes = [change, *(extra.change for extra in supersede)]
     events = [*(extra.event for extra in supersede), event]
-    await ledger.buffer(*events, actor=asked.actor.key, effects=changes, timers=timers)
+    await ledger.buffer(*events, actor=new_card.actor.key, effects=changes, timers=timers)
     return event
 
 
 @dataclass(frozen=True, kw_only=True)
 class Closing:
-    """An event that closes a card, and the new status of the card's effect (the stored call), which are stored together."""
+    """An event that closes a card, and the change of its effect; they are stored together."""
 
     event: Event
     change: EffectChange
 
 
 def build_closing(entry: Card, event: Event, status: EffectStatus, *expect: str) -> Closing:
-    """Return the data that closes the card `entry`: the event, and the change of the card's effect (stored call) to `status`.
-
-    The change can be stored only while the effect has one of the statuses in `expect` (by default "requested").
-    """
+    """The change can be stored only while the effect has one of the statuses `expect`, by default "requested"."""
     change = EffectChange(effect_id=entry.effect_id, expect=expect or ("requested",), status=status)
     return Closing(event=event, change=change)
 
 
 def build_expiry_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build the timer that closes the card when the time to decide about it is over."""
     return _build_timer(TIMER, entry.confirmation_id, ledger, due=parse_iso(entry.expires_at))
 
 
 def drop_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Return the timer that closes the card when its time is over, marked for deletion: committing it deletes the stored timer."""
+    """Committing it deletes the stored timer."""
     return replace(_build_timer(TIMER, entry.confirmation_id, ledger, due=ledger.now), delete=True)
 
 
 def build_arrival_timer(entry: Card, ledger: Ledger) -> Timer:
-    """Build a timer that fires in 90 seconds, to check whether the card has reached the leads (heads of sales) who must decide it."""
     return _build_timer(ARRIVED, entry.confirmation_id, ledger, due=ledger.now + LOOK_AFTER)
 
 
 def drop_timers(entry: Card, ledger: Ledger) -> list[Timer]:
-    """Return all timers of the card, marked for deletion: committing them deletes the stored timers.
-
-    These are the expiry timer and, if the card was shown to leads (heads of sales), the timers about its delivery to them.
-    """
+    """Committing them deletes the stored timers."""
     kinds = (REMIND, ARRIVED) if entry.told else ()
     others = [replace(_build_timer(kind, entry.confirmation_id, ledger, due=ledger.now), delete=True) for kind in kinds]
     return [drop_timer(entry, ledger), *others]
@@ -202,10 +183,9 @@ def _build_timer(kind: str, confirmation_id: str, ledger: Ledger, *, due: dateti
 
 
 async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the approval of a card in the session's journal; raise EffectConflict when the card was already decided.
+    """Buffers the approval; raises EffectConflict when the card was already decided.
 
-    `outbox` holds the messages to people that are buffered with it. The caller commits the approval together with the intent to run the
-    call, or with the reason why the call does not run. Until that commit the button click stays in the inbox and can be handled again.
+    The caller commits it with the intent to run, or with why not; until then the click can be handled again.
     """
     event = ConfirmationApproved(
         confirmation_id=entry.confirmation_id,
@@ -226,10 +206,7 @@ async def approve(entry: Card, decision: Decision, ledger: Ledger, outbox: Seque
 
 
 async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the denial of a card in the session's journal; raise EffectConflict when the card was already decided.
-
-    `outbox` holds the messages to people that are buffered with it. The caller commits the denial. A denied call never runs.
-    """
+    """Buffers the denial, which the caller commits; raises EffectConflict when the card was already decided."""
     event = build_denial(entry, decision, ledger)
     close = build_closing(entry, event, "denied")
     await ledger.buffer(
@@ -242,10 +219,7 @@ async def deny(entry: Card, decision: Decision, ledger: Ledger, outbox: Sequence
 
 
 def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> ConfirmationDenied:
-    """Build the event that records that the card `entry` was denied by `decision`.
-
-    A person denies in the turn of the request, which rests meanwhile; the model withdraws in the turn that is under way.
-    """
+    """A person denies in the turn of the request; the model withdraws in the turn that is under way."""
     actor = decision.actor
     return ConfirmationDenied(
         confirmation_id=entry.confirmation_id,
@@ -265,30 +239,22 @@ def build_denial(entry: Card, decision: Decision, ledger: Ledger) -> Confirmatio
 
 
 async def expire(entry: Card, ledger: Ledger, outbox: Sequence[OutboxRow]) -> None:
-    """Buffer the expiry of a card in the session's journal. The call of an expired card never runs.
-
-    `outbox` holds the messages to people that are buffered with it. The caller commits the expiry.
-    """
+    """Buffers the expiry, which the caller commits. The call never runs."""
     event = ConfirmationExpired(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, expired_at=format_iso(ledger.now))
     close = build_closing(entry, event, "expired")
     await ledger.buffer(event, actor="system", effects=[close.change], outbox=outbox, timers=drop_timers(entry, ledger))
 
 
 def build_superseded_closing(entry: Card, *, why: str, by: str = "", expect: tuple[str, ...] = ("requested",)) -> Closing:
-    """Return the data that closes the card `entry` because it is out of date, for example replaced by a new card.
-
-    `why` is the reason code. `by` says who or what replaced the card. `expect` lists the statuses of which the card's effect (stored call)
-    must have one.
-    """
+    """`why` is the reason code, `by` who or what replaced the card; see `build_closing` for `expect`."""
     event = ConfirmationSuperseded(confirmation_id=entry.confirmation_id, effect_id=entry.effect_id, why=why, by=by)
     return build_closing(entry, event, "superseded", *expect)
 
 
 def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> Notice | None:
-    """Return a message that says why `decision` does not count, or None if it counts.
+    """Why the decision does not count: card closed, expired, another one shown, or not opened to its end.
 
-    A decision does not count if the card is closed or expired, if its nonce is not the one of the card shown, or if the person has not
-    opened the rest of a card that is too long for one message. `check_entitlement` checks whether the person may decide.
+    `check_entitlement` checks whether the person may decide.
     """
     if entry is None:
         return Notice(code="card-outdated")
@@ -298,8 +264,8 @@ def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> No
         return Notice(code=f"card-already-{entry.status}", args={"who": who, "at": when, **describe_refuser(entry)})
     if parse_iso(entry.expires_at) <= ledger.now:
         return Notice(code="card-expired", args={"at": entry.expires_at})
-    wanted = calculate_second_nonce(entry.nonce) if decision.approve and entry.taps > 1 else entry.nonce
-    if not _is_same_nonce(decision.nonce, wanted):
+    expected = calculate_second_nonce(entry.nonce) if decision.approve and entry.taps > 1 else entry.nonce
+    if not _is_same_nonce(decision.nonce, expected):
         if decision.approve and entry.taps > 1 and _is_same_nonce(decision.nonce, entry.nonce):
             return Notice(code="card-second-tap")
         return Notice(code="card-outdated")
@@ -309,9 +275,9 @@ def find_objection(entry: Card | None, decision: Decision, ledger: Ledger) -> No
 
 
 def describe_refuser(entry: Card) -> dict[str, str]:
-    """Return who refused the call of a card: {"by": "portal"}, or {"by": "bot"} for this program; {} if the call was not refused.
+    """{"by": "portal"} or {"by": "bot"}; {} if the call was not refused.
 
-    The card's error code tells them apart: codes of this program are in lower case and contain a dash.
+    Codes of this program are in lower case and contain a dash.
     """
     if entry.status != "refused":
         return {}
@@ -320,10 +286,9 @@ def describe_refuser(entry: Card) -> dict[str, str]:
 
 
 def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> Notice | None:
-    """Return a message that says why the person may not decide about this card, or None if the person may.
+    """None if the person may decide: the requester, or a lead or administrator who may see all its records.
 
-    The requester may decide, and so may a lead (head of sales) or administrator who may see all records of the card. For some cards the
-    requester alone is not enough.
+    For some cards the requester alone is not enough.
     """
     actor = decision.actor
     if not actor.may_approve:
@@ -341,39 +306,32 @@ def check_entitlement(entry: Card, decision: Decision, catalogue: Catalogue) -> 
 
 
 def can_see_all(actor: Actor, before: BeforeImage, catalogue: Catalogue, *, asked_by: int | None) -> bool:
-    """Return whether `actor` may see every record in `before`, the before-image (the records before the change).
-
-    For a record that is still to be created, the actor must be allowed to see the records of the employee `asked_by`.
-    """
+    """For a record yet to be created, the actor must see the records of the employee `asked_by`."""
     visible = find_visible_users(actor)
     if not before and visible is not None and asked_by not in visible:
         return False
     return all(may_touch(actor, catalogue.entities.get(name.split(":")[0]), record) for name, record in before.items())
 
 
-def _is_same_nonce(given: str, wanted: str) -> bool:
-    """Return whether two nonces are equal.
-
-    They are compared as bytes, because compare_digest accepts only ASCII strings and a forged nonce may contain any character.
-    """
-    return secrets.compare_digest(given.encode("utf-8", "surrogatepass"), wanted.encode())
+def _is_same_nonce(nonce: str, expected: str) -> bool:
+    """As bytes: compare_digest takes only ASCII strings, and a forged nonce may hold any character."""
+    return secrets.compare_digest(nonce.encode("utf-8", "surrogatepass"), expected.encode())
 
 
 def add_card_copies(outbox: Sequence[OutboxRow]) -> Sequence[OutboxRow]:
-    """Return `outbox` with a copy of each card for every lead (head of sales) who must decide it, right after the card.
+    """Adds a copy for every lead who must decide, right after the card.
 
-    A copy's body holds `home`, the session of the original card; clicks on the copy's buttons go there. If a card needs two clicks, the
-    second one is asked for only in the chat of the first (`at` in the card's body); the other chats show the card as before.
+    Clicks on a copy go to its `home`. A second click is asked for only in the chat of the first (`at`).
     """
     return [row for outbox_row in outbox for row in _copy_card(outbox_row)] if any(_has_notified_leads(row) for row in outbox) else outbox
 
 
 def build_copy_body(body: JsonObject, chat: str) -> dict[str, Any]:
-    """Return the body of a card as it is shown in `chat`: the copy of a lead leaves out steps of a plan that the lead may not see."""
+    """The copy of a lead leaves out steps of a plan that the lead may not see."""
     own = {name: value for name, value in body.items() if name != "copies"}
     narrowed: Mapping[str, Any] = (body.get("copies") or {}).get(chat) or {}
-    kept = {name: value for name, value in own.items() if name in _OF_ROW} if narrowed else own
-    return {**kept, **narrowed}
+    row_fields = {name: value for name, value in own.items() if name in _OF_ROW} if narrowed else own
+    return {**row_fields, **narrowed}
 
 
 def _has_notified_leads(row: OutboxRow) -> bool:
@@ -399,20 +357,14 @@ def _copy_card(row: OutboxRow) -> Iterator[OutboxRow]:
 
 
 def find_notified_leads(order: Order, verdict: Ask, actor: Actor, deps: GateDeps) -> Sequence[Actor]:
-    """Return the leads (heads of sales) to whom the card for the call `order` is shown.
-
-    The result is empty if the requester (`actor`) may decide alone.
-    """
+    """Empty if the requester may decide alone."""
     if not _needs_other_approver(verdict, actor):
         return ()
     return deps.approvers.find_leads(actor, lambda lead: can_see_all(lead, order.before, deps.catalogue, asked_by=actor.bitrix_user_id))
 
 
 def build_no_lead_notice(leads: Sequence[Actor], verdict: Ask, actor: Actor) -> Notice | None:
-    """Return the message "nobody can approve this", or None if somebody can.
-
-    Nobody can when another person than the requester must decide and `leads` (heads of sales) is empty.
-    """
+    """Nobody can approve this: somebody else must decide, and there are no leads."""
     return Notice(code="lead-nobody") if _needs_other_approver(verdict, actor) and not leads else None
 
 

@@ -1,7 +1,6 @@
-"""Finds out whether the approval of a card also covers a step that stood on it under «Затем», so that the step needs no card of its own.
+"""Whether a card's approval also covers a step that stood on it under «Затем».
 
-The record of such a step is made by the call of the card. If the turn has read text of others, the gate asks about every later write; the
-person has read and approved this one already. Nothing else is covered: any other reason to ask, value, record or place asks.
+Text of others makes every later write ask; this one the person has read and approved. Any other reason, value, record or place asks.
 """
 
 from collections.abc import Sequence
@@ -28,19 +27,14 @@ from state.model.card import Card
 from state.stored import JsonObject
 
 _COVERED: Final = CONSENT_REASONS | {BESIDE}
-"""The reasons to ask that an approval of the step in advance answers: the person has read exactly this step and approved it."""
 _CLASSES: Final = frozenset({"R", "W"})
-"""The classes of calls that can be covered: what deletes, moves money, reaches people outside or configures the portal asks for itself."""
+"""What deletes, moves money, reaches people outside or configures the portal asks for itself."""
 _SHOWS_STEPS: Final = frozenset({"button", "typed", "console"})
-"""The ways to decide a card on which the steps that follow are shown."""
 _HEADING: Final = 80
-"""Units that the words «Затем» and the heading of a step take on a card."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ProposedStep:
-    """A step that the gate is judging: its effect, the call that would be sent, and for whom."""
-
     effect: Effect
     effect_id: str
     turn_id: str
@@ -51,7 +45,7 @@ class ProposedStep:
 
 
 def list_covered(preview: Preview, drawn: Sequence[tuple[FollowingStep, Preview]]) -> list[JsonObject]:
-    """Return, as the card stores them, the steps whose approval goes with that of the card; none if its message cannot show all."""
+    """As the card stores them; none if its message cannot show all."""
     if not drawn:
         return []
     room = preview.measure_all() + sum(preview.measure_all() + _HEADING for _, preview in drawn)
@@ -61,17 +55,13 @@ def list_covered(preview: Preview, drawn: Sequence[tuple[FollowingStep, Preview]
 
 
 async def find_covering_card(step: ProposedStep, verdict: Ask, deps: GateDeps, ledger: Ledger) -> Card | None:
-    """Return the card whose approval covers the step, or None if the step must ask.
-
-    The card of the same turn and person has made its record; it shows exactly this call in exactly this place of the plan; whoever approved
-    it may still approve what the step does, in this mode. A place is used once, since an effect has its id from it.
-    """
+    """None if the step must ask: the card must show exactly this call in this place of the plan, and its approver still be entitled."""
     if not {reason.code for reason in verdict.reasons} <= _COVERED or not _is_coverable(step.call):
         return None
-    found = next(((card, covered) for card in ledger.state.cards.values() if (covered := _find_covered(card, step, ledger))), None)
-    if found is None:
+    coverage = next(((card, covered) for card in ledger.state.cards.values() if (covered := _find_covered(card, step, ledger))), None)
+    if coverage is None:
         return None
-    card, covered = found
+    card, covered = coverage
     expected = _build_expected(step, covered, card.created, deps)
     if isinstance(expected, Refuse) or expected.fingerprint != step.call.fingerprint:
         return None
@@ -85,7 +75,6 @@ def _is_coverable(call: Call) -> bool:
 
 
 def _find_covered(card: Card, step: ProposedStep, ledger: Ledger) -> FollowingStep | None:
-    """Return what the card shows for the place of the step, if its call has run and its approval still counts."""
     covered = next((cover for cover in card.covers if cover["slot"] == step.effect.slot), None)
     if covered is None or card.status != "executed" or parse_iso(card.expires_at) <= ledger.now:
         return None
@@ -102,7 +91,6 @@ def _build_expected(step: ProposedStep, covered: FollowingStep, created: str, de
 
 
 def _is_approved_for(card: Card, step: ProposedStep, verdict: Ask, deps: GateDeps) -> bool:
-    """Return whether the card was approved as strictly as the step demands, by somebody who may approve the step now."""
     if verdict.taps > card.taps or (verdict.four_eyes and not card.four_eyes) or (verdict.lead and not card.lead):
         return False
     approver = deps.present(Actor(key=card.approved_by, name=card.approved_by_name)) if card.approved_by else None
@@ -110,13 +98,13 @@ def _is_approved_for(card: Card, step: ProposedStep, verdict: Ask, deps: GateDep
         return False
     if not is_same_person(approver, card.requested_by, card.requested_by_user):
         approver = deps.approvers.apply_delegation(approver)
-    asked = card.with_values(before=build_before_image(step.call, step.facts))
+    step_card = card.with_values(before=build_before_image(step.call, step.facts))
     decision = Decision(confirmation_id=card.confirmation_id, nonce="", approve=True, actor=approver, via=card.via)
-    return check_entitlement(asked, decision, deps.catalogue) is None
+    return check_entitlement(step_card, decision, deps.catalogue) is None
 
 
 async def _is_unchanged(card: Card, step: ProposedStep, deps: GateDeps, ledger: Ledger) -> bool:
-    """Return whether the new record, where it was read, still has the title and the owner that the call of the card gave it."""
+    """The new record, if it was read, still has the title and owner that the card's call gave it."""
     row = await ledger.find_effect(card.effect_id)
     maker = decode_row(row, deps.catalogue) if row is not None and row.status == "succeeded" else None
     if maker is None:
@@ -126,7 +114,7 @@ async def _is_unchanged(card: Card, step: ProposedStep, deps: GateDeps, ledger: 
     if record is None or entity is None:
         return True
     watched = {to_field_key(name, kind) for name in (entity.title_field, entity.owner_field) if name}
-    written = maker.written_fields
+    maker_fields = maker.written_fields
     return all(
-        critical_fields.has_value(maker, name, value, record) for name, value in written.items() if to_field_key(name, kind) in watched
+        critical_fields.has_value(maker, name, value, record) for name, value in maker_fields.items() if to_field_key(name, kind) in watched
     )

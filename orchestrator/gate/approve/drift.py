@@ -1,9 +1,4 @@
-"""Detects drift: whether the records of an approved card are still as the card shows them.
-
-Three ways lead here. The before-image of the card is compared with the present one; changes by approved steps of the same plan are no
-drift, since the person approved them too. The parameters are compared, from which a removed phone may have been dropped. And a card of
-which the before-image does not show everything is drawn again. What an undo would overwrite is compared in `undo/undo_conflict.py`.
-"""
+"""Whether an approved card's records are still as it shows them; changes by approved steps of its plan are no drift."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -30,26 +25,24 @@ from state.model.card import Card
 from state.stored import JsonObject
 
 REDRAWN: Final = Notice(code="drawn-anew")
-"""An earlier version of this program drew the card, and the present one would draw another."""
+"""An earlier version drew the card, and the present one would draw another."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Drift:
-    """An approved call and its records: as the card shows them, and as they are now."""
-
     call: Call
     card_params: JsonObject
     card_image: BeforeImage
-    """The before-image of the card, with what other approved steps of its plan wrote since."""
+    """With what other approved steps of its plan wrote since."""
     image: BeforeImage
 
     @property
     def is_found(self) -> bool:
-        """Whether anything differs, so that the approval does not hold."""
+        """If so, the approval does not hold."""
         return self.image != self.card_image or dict(self.call.params) != self.card_params
 
     def list_changed_fields(self) -> Iterator[ChangedField]:
-        """Yield the fields of the records that differ; none for a record that was deleted, or could not be read."""
+        """None for a record that was deleted or could not be read."""
         seen: set[tuple[str, str]] = set()
         for leaf in self.call.leaves:
             for kind, number in (*leaf.targets, *leaf.ties, *find_guests_place(leaf)):
@@ -65,13 +58,13 @@ class Drift:
 
 
 async def detect_drift(call: Call, image: BeforeImage, stored: StoredOrder, card: Card, catalogue: Catalogue, ledger: Ledger) -> Drift:
-    """Compare the call and its present before-image `image` with what is stored of its approved card."""
+    """`image` is the present before-image."""
     card_image = await _accept_own_steps(stored.before, image, card, catalogue, ledger)
     return Drift(call=call, card_params=stored.call.params, card_image=card_image, image=image)
 
 
 async def detect_redrawn_card(call: Call, facts: Facts, card: Card, *, actor: Actor, names: Names, now: datetime) -> Notice | None:
-    """Return why another card would be drawn now, where no before-image shows it: departments and the like, cards of earlier versions."""
+    """Where no before-image shows what the card drew: departments and the like, cards of earlier versions."""
     is_of_now = (card.preview or {}).get("form") == FORM
     if is_of_now and not any(held_parts.find_part(leaf, facts) for leaf in call.leaves):
         return None
@@ -81,16 +74,12 @@ async def detect_redrawn_card(call: Call, facts: Facts, card: Card, *, actor: Ac
     return CHANGED if is_of_now else REDRAWN
 
 
-async def _accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
-    """Return `shown`, the before-image (the values) on the card `entry`, updated with what other approved steps of the card's plan wrote.
-
-    A written value is taken over only if the record has it now (`fresh`). A later change by anybody else therefore still counts as a
-    change.
-    """
+async def _accept_own_steps(on_card: BeforeImage, fresh: BeforeImage, entry: Card, catalogue: Catalogue, ledger: Ledger) -> BeforeImage:
+    """With what other approved steps of the plan wrote, as far as the record has it now: later changes still count."""
     plan = _find_plan(entry)
-    if not plan or shown == fresh:
-        return shown
-    image = {place: dict(record) if record is not None else None for place, record in shown.items()}
+    if not plan or on_card == fresh:
+        return on_card
+    image = {place: dict(record) if record is not None else None for place, record in on_card.items()}
     of_lists: dict[str, list[ListWrite]] = {}
     for leaf, row in await _list_own_writes(plan, catalogue, ledger):
         place = f"{leaf.targets[0][0]}:{leaf.targets[0][1]}"
@@ -110,19 +99,17 @@ async def _accept_own_steps(shown: BeforeImage, fresh: BeforeImage, entry: Card,
 
 
 async def _list_own_writes(plan: str, catalogue: Catalogue, ledger: Ledger) -> list[tuple[Call, JsonObject | None]]:
-    """Return the calls of approved steps of `plan` that changed a record or list, in order; with a single product row as it was before."""
     cards = [card for card in ledger.state.cards.values() if _find_plan(card) == plan and card.status == "executed"]
     rows = [row for card in cards if (row := await ledger.find_effect(card.effect_id)) is not None]
     return [write for row in sorted(rows, key=lambda effect_row: effect_row.updated_at) for write in _list_done_updates(row, catalogue)]
 
 
 def _find_plan(card: Card) -> str:
-    """Return the plan "<turn>/<iteration>" of the card's step; "" if it is no step of a plan."""
+    """Such as "<turn>/<iteration>"; "" if the card's step belongs to no plan."""
     return card.slot.rpartition("/")[0] if card.turn_id and card.slot.startswith(f"{card.turn_id}/") else ""
 
 
 def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[tuple[Call, JsonObject | None]]:
-    """Yield each carried-out call or command that updated a record or a list of it; with a single product row as it was before."""
     call = decode_row(row, catalogue)
     before = StoredOrder.from_data(row.call).before if call is not None else {}
     for leaf in call.leaves if call is not None else ():
@@ -132,24 +119,22 @@ def _list_done_updates(row: EffectRow, catalogue: Catalogue) -> Iterator[tuple[C
 
 
 def _select_written_values(leaf: Call, old: JsonObject, now: JsonObject) -> dict[str, object]:
-    """Return the fields of the present record `now` that have the value that the call `leaf` wrote."""
     record = {**old, **now}
-    written = leaf.written_fields
-    held = {
+    new_values = leaf.written_fields
+    matching_keys = {
         fields.to_field_key(leaf.spec.stands_for.get(name, name), leaf.entity)
-        for name, value in written.items()
+        for name, value in new_values.items()
         if critical_fields.has_value(leaf, name, value, record)
     }
     parts = _holds_written_parts(leaf, old, now)
     return {
         key: value
         for key, value in now.items()
-        if key in old and (parts if multifields.is_multifield(key) else fields.to_field_key(key, leaf.entity) in held)
+        if key in old and (parts if multifields.is_multifield(key) else fields.to_field_key(key, leaf.entity) in matching_keys)
     }
 
 
 def _holds_written_parts(leaf: Call, old: JsonObject, now: JsonObject) -> bool:
-    """Return whether the present phones and addresses (`now`) are exactly the result of applying the call to those in `old`."""
     steps = [step for named in find_steps(leaf, old).values() for step in named]
     expected, seen = [
         sorted((element.kind, element.value) for element in elements)

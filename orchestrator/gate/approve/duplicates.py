@@ -1,9 +1,4 @@
-"""Finds out whether a requested call was made or requested before.
-
-It looks for a step that was submitted before a crash and is submitted again after it, for an open card for the same request, and for calls
-with unknown outcome. A change that this turn has made already is not sent a second time: a model that loops would create a new record with
-each answer.
-"""
+"""Whether a call was made or requested before. A change of this turn is not sent again: a looping model would repeat it."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -31,20 +26,16 @@ from state.model.session_state import SessionState
 
 FOUND_DONE = "the answer was lost, but the portal shows that it was done"
 REPEATED: Final = "step-repeated"
-"""The code of a step that was not sent, because this turn has made the same change already."""
+"""This turn has made the same change already."""
 _PARTLY_REPEATED: Final = "step-partly-repeated"
 _TOLD_REPEATED = "already done by an earlier step of this turn; it was not sent again, so do not propose it again"
 _HAS_BEGUN = frozenset({"started", "succeeded", "unknown"})
-"""The statuses of a call that may have changed its records."""
 
 _TAKES_BACK = frozenset({"delete", "unlink", "remove"})
-"""The verbs after which something may be added anew."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _EarlierCall:
-    """A write that was begun earlier in this turn: a whole call, or one command of a batch."""
-
     essence: str
     verb: str
     targets: frozenset[Target]
@@ -53,23 +44,19 @@ class _EarlierCall:
     is_whole: bool
 
 
-def find_open_card(state: SessionState, wanted: str, actor: Actor) -> Card | None:
-    """Return the open card of `actor` for the request with the essence `wanted`, or None; other people in the chat have their own."""
-    return next((entry for entry in _find_same_requests(state, wanted) if entry.requested_by == actor.key), None)
+def find_open_card(state: SessionState, essence: str, actor: Actor) -> Card | None:
+    """By its essence; other people in the chat have their own cards."""
+    return next((entry for entry in _find_same_requests(state, essence) if entry.requested_by == actor.key), None)
 
 
 def build_pending(entry: Card, *, method: str, turn_id: str) -> Pending:
-    """Return the result of a request for which the card `entry` is already open."""
+    """For a request whose card is already open."""
     notice = Notice(code="card-waits-already") if entry.turn_id != turn_id else None
     return Pending(effect_id=entry.effect_id, confirmation_id=entry.confirmation_id, method=method, notice=notice)
 
 
 def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) -> Verdict:
-    """Return `verdict`, changed to ask a person if this call may have been made already.
-
-    That is so if the same call is being made now or has an unknown outcome, or if any call that this turn made without a card has an
-    unknown outcome. The reasons on the card also say whether another person's request for the same call is waiting.
-    """
+    """Asks if this call is under way or unknown, or a call of this turn without a card is unknown."""
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
     doubts = tuple(_find_doubts(call, state))
@@ -82,7 +69,6 @@ def add_doubts(verdict: Verdict, call: Call, state: SessionState, actor: Actor) 
 
 
 def restore_outcome(row: EffectRow) -> Outcome | Pending:
-    """Return the stored result of an effect (proposed call) that was submitted before."""
     stored = StoredOrder.from_data(row.call)
     call, method = stored.call, stored.call.method
     if row.status in {"requested", "approved"}:
@@ -102,13 +88,12 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
 
 
 def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Catalogue, effect_id: str) -> Outcome | Refuse | None:
-    """Return the outcome "already done" if this turn has already made the change of `call`, or None if the call is new.
+    """The outcome "already done" if this turn has made the change.
 
-    `earlier` holds the effects (stored calls) of the turn, oldest first. `effect_id` is the id of the effect of `call`. If only some
-    commands of a batch were done before, the batch is refused, so that the model proposes only the others.
+    `earlier` is oldest first. A batch that was done in part is refused, so that the model proposes only the rest.
     """
-    begun = [(row, made) for row in earlier if row.status in _HAS_BEGUN and (made := decode_row(row, catalogue)) is not None]
-    past = [earlier_call for row, made in begun for earlier_call in _list_earlier_calls(row, made)]
+    begun = [(row, past_call) for row in earlier if row.status in _HAS_BEGUN and (past_call := decode_row(row, catalogue)) is not None]
+    past = [earlier_call for row, past_call in begun for earlier_call in _list_earlier_calls(row, past_call)]
     writes = [leaf for leaf in call.leaves if not leaf.reads_only]
     same = _find_done(call, past)
     done = [leaf for leaf in writes if not leaf.references and _find_done(leaf, past) is not None]
@@ -133,7 +118,7 @@ def build_repeat_verdict(call: Call, earlier: Sequence[EffectRow], catalogue: Ca
 
 
 def decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
-    """Return the call of a stored effect; None if its data was erased or the catalogue no longer knows its method."""
+    """None if its data was erased or the catalogue no longer knows its method."""
     stored = StoredOrder.from_data(row.call)
     try:
         return None if stored.is_erased else decode_call(stored.call, catalogue)
@@ -142,7 +127,7 @@ def decode_row(row: EffectRow, catalogue: Catalogue) -> Call | None:
 
 
 def is_command_done(row: EffectRow, key: str) -> bool:
-    """Return whether the portal carried out the batch command `key`; with the key "", whether it carried out the whole call."""
+    """The key "" means the whole call."""
     reports = EffectOutcome.model_validate(row.outcome or {}).commands
     return row.status == "succeeded" and all(report["status"] == "success" for report in reports if key in ("", report["key"]))
 
@@ -161,7 +146,7 @@ def _list_earlier_calls(row: EffectRow, call: Call) -> Iterator[_EarlierCall]:
 
 
 def _find_done(call: Call, past: Sequence[_EarlierCall]) -> _EarlierCall | None:
-    """Return the earlier call that made the same change as `call`; None also if the record was changed again afterwards."""
+    """None also if the record was changed again afterwards."""
     targets = {target for leaf in call.leaves for target in leaf.targets}
     only_adds = all(leaf.reads_only or leaf.spec.verb == "add" for leaf in call.leaves)
     for earlier_call in reversed(past):
@@ -186,8 +171,8 @@ def _build_unfinished_outcome(row: EffectRow, call: StoredCall) -> Outcome:
     )
 
 
-def _find_same_requests(state: SessionState, wanted: str) -> Iterator[Card]:
-    return (entry for entry in list_open_confirmations(state) if entry.essence == wanted)
+def _find_same_requests(state: SessionState, essence: str) -> Iterator[Card]:
+    return (entry for entry in list_open_confirmations(state) if entry.essence == essence)
 
 
 def _find_requests_of_others(call: Call, state: SessionState, actor: Actor) -> Iterator[Notice]:

@@ -1,9 +1,4 @@
-"""Tells which changes of a record come from list writes that a person approved as steps of the same plan. Pure.
-
-A list write is a call that replaces or changes a list of a record, such as its product rows or linked contacts, or a single product row of
-it. The list writes are applied one after the other to the list on the card. If the record now has exactly the resulting list, and the sum
-and primary contact that follow from it, nobody else changed these.
-"""
+"""Applies approved list writes of the plan to the card's list: if the record has the result, nobody else changed it. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,39 +17,36 @@ _NAMES: Final[Mapping[ListKind, frozenset[str]]] = {
     "companies": frozenset({"items"}),
     "people": frozenset(),
 }
-"""The names under which a before-image holds a list, by their keys; methods of both families may write the same list."""
+"""In a before-image, by their keys; methods of both families may write one list."""
 _FOLLOWING: Final[Mapping[ListKind, tuple[str, str]]] = {
     "contacts": ("CONTACT_ID", "CONTACT_IDS"),
     "companies": ("COMPANY_ID", "COMPANY_IDS"),
 }
-"""The fields of a record that follow from its links: the primary one and all of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListWrite:
-    """A call that changed a list of a record; for a change of a single product row, `row` is this row as it was before."""
+    """`row` is a changed single product row as it was before."""
 
     call: Call
     row: JsonObject | None = None
 
     @property
     def kind(self) -> ListKind:
-        """The kind of the list."""
         return "products" if self.row is not None else next(iter(self.call.spec.replaces.values()))
 
     @property
     def new_row(self) -> JsonObject:
-        """The fields that the call writes to a single product row."""
         return self.call.written_fields if self.call.spec.verb == "update" else {}
 
 
 def select_list_values(writes: Sequence[ListWrite], old: JsonObject, now: JsonObject) -> dict[str, object]:
-    """Return the fields of the present record `now` whose values are the result of the list writes `writes`."""
-    found: dict[str, object] = {}
+    """Of `now`, those that are the result of the writes."""
+    list_values: dict[str, object] = {}
     for kind in dict.fromkeys(write.kind for write in writes):
         own = [write for write in writes if write.kind == kind]
-        found.update(_select_of_kind(own, kind, old, now))
-    return found
+        list_values.update(_select_of_kind(own, kind, old, now))
+    return list_values
 
 
 def _select_of_kind(writes: Sequence[ListWrite], kind: ListKind, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
@@ -70,9 +62,8 @@ def _select_of_kind(writes: Sequence[ListWrite], kind: ListKind, old: JsonObject
         yield from _select_links(expected, kind, now)
 
 
-def _apply(writes: Sequence[ListWrite], held: object) -> Rows | None:
-    """Return the list that `writes` make of `held`, the list on the card; None if it was not read, or a call cannot be parsed."""
-    rows: Rows | None = [row for row in held if isinstance(row, Mapping)] if isinstance(held, list) else None
+def _apply(writes: Sequence[ListWrite], card_list: object) -> Rows | None:
+    rows: Rows | None = [row for row in card_list if isinstance(row, Mapping)] if isinstance(card_list, list) else None
     for write in writes:
         if write.row is not None:
             rows = None if rows is None else list_comparison.change_row(rows, write.row, write.new_row)
@@ -84,11 +75,7 @@ def _apply(writes: Sequence[ListWrite], held: object) -> Rows | None:
 
 
 def _select_sum(writes: Sequence[ListWrite], expected: Rows | None, old: JsonObject, now: JsonObject) -> Iterator[tuple[str, object]]:
-    """Yield the record's present sum (field name, value) if it is exactly the result of `writes`, calls that write product rows.
-
-    That is the total of `expected`, the product rows after the calls. If these rows are not known (None), it is the sum in `old` plus the
-    differences that the calls make.
-    """
+    """The total of `expected`, or without it the old sum and the differences."""
     name = next((name for name in now if fields.to_field_key(name) == "opportunity" and name in old), "")
     total = replaced_lists.sum_rows(expected) if expected is not None else _add_to_sum(writes, old.get(name))
     if name and total is not None and fields.parse_number(now[name]) == total:
@@ -104,7 +91,6 @@ def _add_to_sum(writes: Sequence[ListWrite], sum_before: object) -> Decimal | No
 
 
 def _find_difference(write: ListWrite) -> Decimal | None:
-    """Return by how much the call changes the total of the product rows; None if that is not known."""
     if write.row is None:
         change = replaced_lists.find_list_change(write.call, {})
         return replaced_lists.sum_rows(change.new) if change is not None else None
@@ -120,6 +106,6 @@ def _select_links(expected: Rows, kind: ListKind, now: JsonObject) -> Iterator[t
     first = next((number for row, number in zip(expected, numbers, strict=True) if replaced_lists.is_primary(row)), "0")
     for name, value in now.items():
         key = fields.to_field_key(name)
-        one = key == fields.to_field_key(primary) and str(value or 0) == first
-        if one or (key == fields.to_field_key(every) and fields.parse_ids(value) == frozenset(numbers)):
+        is_primary_link = key == fields.to_field_key(primary) and str(value or 0) == first
+        if is_primary_link or (key == fields.to_field_key(every) and fields.parse_ids(value) == frozenset(numbers)):
             yield name, value

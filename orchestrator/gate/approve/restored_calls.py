@@ -1,7 +1,4 @@
-"""Judges calls that may have run after a backup was made, in a database that was restored from it; reads the portal, or wherever they act.
-
-Such are the calls of cards that came back with the backup, and what runs submit that had begun before the restore.
-"""
+"""Judges calls that may have run after the backup from which the database was restored."""
 
 from dataclasses import replace
 from typing import Final
@@ -24,12 +21,12 @@ _UNCLEAR: Final = Notice(code="came-back-unclear")
 _ASKS: Final = Notice(code="came-back-asks")
 OTHERS: Final = "came-back-others"
 DOUBTS: Final = frozenset({_ASKS.code, OTHERS})
-"""The reasons of a card whose call may have been made after a backup from which the database was restored."""
+"""Their call may have been made after the backup."""
 _NAMED: Final = 3
 
 
 async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if the card was restored from a backup and its call may have run after the backup was made; otherwise None."""
+    """The card came back with a backup, and its call may have run since."""
     if RESTORED_CARD not in row.call or call.reads_only:
         return None
     if (missing := deps.find_missing_performer(call)) is not None:
@@ -38,10 +35,9 @@ async def check_restored_card(row: EffectRow, call: Call, deps: GateDeps) -> Ref
 
 
 async def find_forgotten_records(row: EffectRow, call: Call, deps: GateDeps, ledger: Ledger) -> Notice | Refuse | None:
-    """Return a doubt about a restored card that creates a record, if the portal holds such records which the journal does not know.
+    """A restored card creates a record, and the portal holds such ones that the journal does not know.
 
-    This program made them after the backup. One of them may be this very record: a card that was given a new value, or was drawn anew,
-    makes its record with another mark. Return None if there are none, and a refusal if the portal cannot be read.
+    One may be this very record. A refusal if the portal cannot be read.
     """
     performer = deps.performers[call.kind]
     if RESTORED_CARD not in row.call or not isinstance(performer, FindsOwnRecords):
@@ -53,12 +49,12 @@ async def find_forgotten_records(row: EffectRow, call: Call, deps: GateDeps, led
         return build_read_refusal(error)
     if not forgotten:
         return None
-    named = [f"№ {one.number}" for one in forgotten[:_NAMED]]  # no titles: the records may be others', whom this person may not see
-    return Notice(code=OTHERS, args={"records": ", ".join(named), "more": len(forgotten) - len(named)})
+    numbers = [f"№ {one.number}" for one in forgotten[:_NAMED]]  # no titles: the records may be others', whom this person may not see
+    return Notice(code=OTHERS, args={"records": ", ".join(numbers), "more": len(forgotten) - len(numbers)})
 
 
 async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refuse | None:
-    """Return a refusal if what an old card asked (its effect is `row`) may have run after the backup that it came from, or None."""
+    """`row` is the effect of an old card that asked for the same."""
     if row is None or RESTORED_CARD not in row.call:
         return None
     try:
@@ -69,10 +65,9 @@ async def check_repeated_request(row: EffectRow | None, deps: GateDeps) -> Refus
 
 
 def is_doubtful(entry: Card, row: EffectRow | None, catalogue: Catalogue) -> bool:
-    """Return whether a call asked for again on this card (its effect is `row`) may have been made after a backup.
+    """Whether a call asked for again may have been made after a backup; `row` is the old card's effect.
 
-    So it is of a card that came back with the backup, or that has the doubt from such a card. Updates write the same values again at most,
-    and need no doubt unless their values were computed.
+    Updates write the same values again and need no doubt, unless these were computed.
     """
     came_back = row is not None and RESTORED_CARD in row.call
     if not came_back and not any(reason["code"] in DOUBTS for reason in entry.reasons):
@@ -82,12 +77,9 @@ def is_doubtful(entry: Card, row: EffectRow | None, catalogue: Catalogue) -> boo
 
 
 async def doubt_restored_call(verdict: Verdict, call: Call, deps: GateDeps, *, is_computed: bool = False) -> Verdict:
-    """Return the verdict about a call of a run, or one asked for again on a card, which may have made it after the backup was made.
+    """Refuses what is seen to be done; asks where nothing can be seen, whatever the rules allow.
 
-    It is refused as done if that can be seen. If nothing can be seen, a person is asked, whatever the rules allow. Where a person is asked
-    anyway, the card says so of all but updates: an earlier card may have been approved with a new value, which makes a new mark.
-
-    Values that were computed from a record (`is_computed`) may hold already what the run had added to it, and it would be added once more.
+    Computed values (`is_computed`) may be in the record already and would be added once more.
     """
     if call.reads_only or not isinstance(verdict, Allow | Ask):
         return verdict
@@ -100,16 +92,12 @@ async def doubt_restored_call(verdict: Verdict, call: Call, deps: GateDeps, *, i
 
 
 def _is_update(call: Call) -> bool:
-    """Return whether the call only writes values to records of the portal, so that making it again does no harm."""
+    """Making it again does no harm."""
     return call.kind == "bitrix" and all(leaf.reads_only or leaf.spec.verb == "update" for leaf in call.leaves)
 
 
 async def _find_run(call: Call, before: BeforeImage, deps: GateDeps) -> Refuse | None:
-    """Return why the call may not run: it ran, or nobody can tell; None if it did not.
-
-    An update of the portal is refused only if the portal shows that it ran, since writing the same values again does no harm. Of any other
-    call, also of other kinds, it must be seen that it did not run. `before` are the values from before it, as far as they are known.
-    """
+    """An update is refused only if the portal shows that it ran; of any other call it must be seen that it did not."""
     try:
         seen = await deps.performers[call.kind].reconcile(call, before)
     except BitrixError as error:

@@ -1,8 +1,4 @@
-"""Checks that an approved card still describes what its call would do. Pure.
-
-An approval covers what the card showed: the values, the number of button clicks, whether a second person must approve, and the reasons. If
-anything is added to these, a new card asks again.
-"""
+"""Whether an approved card still describes what its call would do; anything more asks again. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +19,7 @@ STRICTER: Final = Notice(code="stricter-meanwhile")
 
 @dataclass(frozen=True, kw_only=True)
 class ReplacementCard:
-    """A card to show instead of the approved one: the same call, checked against the present records and rules."""
+    """The same call as on the approved card, checked against the present records and rules."""
 
     call: Call
     facts: Facts
@@ -32,18 +28,18 @@ class ReplacementCard:
 
     @property
     def reason(self) -> Notice:
-        """The main reason for the new card, told to the person who approved the old one."""
+        """Told to the person who approved the old card."""
         return self.ask.reasons[0]
 
     def with_reason(self, reason: Notice) -> "ReplacementCard":
-        """Return a copy of this card in which `reason` replaces the first reason."""
+        """In place of the first reason."""
         return replace(self, ask=replace(self.ask, reasons=(reason, *self.ask.reasons[1:])))
 
 
 def revalidate(
     drift: Drift, *, facts: Facts, actor: Actor, entry: Card, verdict: Allow | Ask, fell: Sequence[Notice] = ()
 ) -> ReplacementCard | None:
-    """Return a new card to show instead of `entry`, or None if `entry` still describes exactly what the call would do."""
+    """None if `entry` still describes exactly what the call would do."""
     fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
     if not drift.is_found and not _is_stricter(entry, fresh):
         return None
@@ -63,17 +59,17 @@ def _is_stricter(entry: Card, fresh: Ask) -> bool:
 
 
 def _build_reason_key(code: str, args: JsonObject) -> tuple[str, ...]:
-    """Return what makes two reasons count as the same: code, command, field or record; not the amounts."""
+    """What makes two reasons the same; amounts do not count."""
     return (code, *[str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")])
 
 
 def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
-    """Return `verdict`, or a refusal if the call (no batch) is an update to values that the record has already."""
+    """Refuses an update (no batch) to values that the record has already."""
     if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
         return verdict
     if isinstance(verdict, Ask) and any(reason.code == "same-call-unknown" for reason in verdict.reasons):
         return verdict  # the person must hear about the first call, whose outcome is unknown
-    written = call.written_fields
+    field_values = call.written_fields
     record = critical_fields.find_current_record(call, facts)
-    held = bool(written) and all(critical_fields.has_value(call, name, value, record) for name, value in written.items())
-    return refuse("gate-already-so", method=call.method) if held else verdict
+    is_unchanged = bool(field_values) and all(critical_fields.has_value(call, name, value, record) for name, value in field_values.items())
+    return refuse("gate-already-so", method=call.method) if is_unchanged else verdict

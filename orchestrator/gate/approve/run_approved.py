@@ -1,8 +1,4 @@
-"""Runs a call that a person approved: once, and only if the records, the mode and the rules are still as the card said.
-
-If the records or rules changed, a new card replaces the old one. If the call may no longer run, it is refused for good. For a card that was
-restored from a backup the portal is read first, because the call may have run after the backup was made.
-"""
+"""Runs an approved call once, and only if records, mode and rules are still as the card said."""
 
 from dataclasses import dataclass, replace
 
@@ -52,32 +48,29 @@ _TOO_OLD = Refuse(reason=Notice(code="approval-too-old"), detail="approved, but 
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResult:
-    """The result of a person's decision: an objection, a replacement card, or the outcome of the call."""
+    """An objection, a replacement card, or the outcome of the call."""
 
     notice: Notice | None = None
     outcome: Outcome | None = None
     replaced_by: ConfirmationRequested | None = None
     reopened: bool = False
-    """Whether the approval had no effect: `notice` then says why, and the card waits for a decision as before."""
+    """The approval had no effect: `notice` says why, and the card waits as before."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _EvaluatedCall:
-    """An approved call, checked against the present records and rules."""
-
     call: Call
     facts: Facts
     actor: Actor
     verdict: Allow | Ask
     dropped: tuple[Notice, ...] = ()
-    """Notices about parts of the call that have nothing left to change, such as phones that somebody removed meanwhile."""
+    """About parts with nothing left to change, such as phones removed meanwhile."""
 
 
 async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Run an approved call once, unless the records, the mode or the policy changed since the card was shown.
+    """The outcome, or a refusal, a new card, or a card that stays open while writes are frozen.
 
-    Return the outcome, or what happened instead: a refusal, a new card, or a card that stays open because writes are frozen. The result is
-    buffered; the caller commits it together with the message to the person.
+    Buffered; the caller commits it with the message to the person.
     """
     row = await ledger.find_effect(effect_id)
     if row is None or row.status != "approved":
@@ -114,11 +107,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
 async def _find_replacement(
     judged: _EvaluatedCall, before: BeforeImage, stored: StoredOrder, entry: Card, deps: GateDeps, ledger: Ledger
 ) -> ReplacementCard | Refuse | None:
-    """Return the new card to show instead of `entry`, or the refusal of what would overwrite a change, or None.
-
-    `before` is the present before-image. None means that the call can run. Values written by other approved steps of the same turn cause no
-    new card, because the person approved those steps too. What would overwrite a change are an undo, and values computed from the records.
-    """
+    """None means that the call can run; a refusal, that an undo or computed values would overwrite a change."""
     drift = await detect_drift(judged.call, before, stored, entry, deps.catalogue, ledger)
     new = revalidate(drift, facts=judged.facts, actor=judged.actor, entry=entry, verdict=judged.verdict, fell=judged.dropped)
     if new is None:
@@ -133,7 +122,6 @@ async def _find_replacement(
 async def _doubt_restored_card(
     row: EffectRow, judged: _EvaluatedCall, new: ReplacementCard | Refuse | None, deps: GateDeps, ledger: Ledger
 ) -> ReplacementCard | Refuse | None:
-    """Return `new`, or a card that asks once more if the record of a restored card may have been created under another mark."""
     if isinstance(new, Refuse):
         return new
     doubt = await find_forgotten_records(row, judged.call, deps, ledger)
@@ -148,14 +136,12 @@ async def _doubt_restored_card(
 
 
 def _refuse_computed(stored: StoredOrder, new: ReplacementCard | None) -> Refuse | None:
-    """Return the refusal of values that were computed from a record, if the new card would come of a change of it; otherwise None."""
     if new is None or not stored.is_computed or new.reason != CHANGED:
         return None
     return Refuse(reason=Notice(code=COMPUTED_CHANGED), detail="a record from which the values were computed was changed")
 
 
 async def _replace_redrawn_card(judged: _EvaluatedCall, entry: Card, deps: GateDeps, ledger: Ledger) -> ReplacementCard | None:
-    """Return a new card if the approved one would be drawn otherwise now, though neither its records nor the rules changed."""
     why = await detect_redrawn_card(judged.call, judged.facts, entry, actor=judged.actor, names=deps.names, now=ledger.now)
     if why is None:
         return None
@@ -165,7 +151,7 @@ async def _replace_redrawn_card(judged: _EvaluatedCall, entry: Card, deps: GateD
 
 
 async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Notice | None:
-    """Return the message that the card cannot be approved while writes are frozen; None if it can."""
+    """None if the card can be approved."""
     standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry.effect_id) if standing is not None else None
     if standing is None or (row is not None and freeze_check.may_run_while_frozen(StoredOrder.from_data(row.call).call)):
@@ -174,11 +160,7 @@ async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Not
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
-    """Make an approved card wait for a decision again, because writes are frozen (`standing` is the freeze).
-
-    The card keeps its expiry time. It gets a new nonce, so that another click on the old button runs nothing. Return the result, with a
-    message that tells the person so.
-    """
+    """It keeps its expiry time and gets a new nonce, so that another click on the old button runs nothing."""
     nonce = confirmations.generate_nonce()
     event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="requested")
@@ -187,10 +169,7 @@ async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledge
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:
-    """Run a call that was approved before a crash and return the result, as `run_approved` does.
-
-    It runs in the safer of `mode` and the highest mode that the approver may use now. It is refused if the approver has no access any more.
-    """
+    """For an approval before a crash, in the safer of `mode` and the approver's present one; refused without access."""
     row = await ledger.find_effect(effect_id)
     entry = ledger.state.cards.get(StoredOrder.from_data(row.call).confirmation_id) if row is not None else None
     if row is not None and row.status == "approved" and entry is not None:
@@ -205,7 +184,6 @@ async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger:
 async def _evaluate_stored(
     row: EffectRow, stored: StoredOrder, entry: Card, deps: GateDeps, mode: Mode, ledger: Ledger
 ) -> _EvaluatedCall | Refuse:
-    """Check the stored call against the present rules, rights and records; return it as checked, or the refusal if it may no longer run."""
     actor = deps.present(Actor.model_validate(stored.actor))
     if actor is None:
         return _NO_ACCESS
@@ -217,8 +195,8 @@ async def _evaluate_stored(
         first = await find_first_sums(call, facts, deps, ledger)
         own = await find_own_parts(call, facts.records, actor, deps, ledger)
         made_records = await find_made_records(call, facts.records, actor, deps, ledger)
-        written = await deps.count_changes(call, actor, ledger)
-        facts = replace(facts, today=ledger.now.date(), written=written, first_sums=first, own_parts=own, made=made_records)
+        begun_changes = await deps.count_changes(call, actor, ledger)
+        facts = replace(facts, today=ledger.now.date(), written=begun_changes, first_sums=first, own_parts=own, made=made_records)
         facts = replace(facts, undone=await find_undone(stored.slot, ledger))
     except UndecodableCall:
         return refuse("gate-method-unknown", method=stored.call.method, hint="")
@@ -239,14 +217,12 @@ async def _evaluate_stored(
 
 
 async def _check_undo_conflict(stored: StoredOrder, new: ReplacementCard, deps: GateDeps) -> Refuse | None:
-    """Return the refusal of an undo if the values that it would replace were changed after its card was shown, or None."""
     if not parse_undo_slot(stored.slot):
         return None
     return await check_undo_conflict(new.call, new.facts, stored.before, actor=new.actor, names=deps.names)
 
 
 async def _replace_card(row: EffectRow, entry: Card, new: ReplacementCard, deps: GateDeps, ledger: Ledger) -> DecisionResult:
-    """Close the card `entry`, because the record or the rules changed since it was shown, and request the card `new` in its place."""
     preview = await preview_for(new.actor, new.call, new.facts, deps.names, now=ledger.now)
     next_order = build_order(
         build_effect_id(f"{row.effect_id}/again"),
@@ -301,14 +277,14 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
         detail=why.detail,
         foreign_text=why.foreign_text,
     )
-    told = outcome.model_dump(mode="json", exclude={"result", "call", "repeat_of", "decided"})
-    change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused", outcome=told)
+    outcome_data = outcome.model_dump(mode="json", exclude={"result", "call", "repeat_of", "decided"})
+    change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused", outcome=outcome_data)
     await ledger.buffer(event, actor="system", effects=[change])
     return DecisionResult(outcome=outcome)
 
 
 def build_order(effect_id: str, stored: StoredOrder, call: Call, *, approved_by: str, before: BeforeImage, policy: str = "") -> Order:
-    """Build the order (the input of the executor) of the effect `effect_id` from what is stored of it and its decoded call."""
+    """From what is stored of the effect and its decoded call."""
     return Order(
         effect_id=effect_id,
         turn_id=stored.turn_id,

@@ -1,7 +1,7 @@
-"""Runs a call at most once, after it was decided: stores the intent durably, makes the call, stores the outcome. No call is ever repeated.
+"""Runs a decided call at most once: intent, call, outcome.
 
-The intent is a compare-and-set of the effect's status in the transaction that stores CallStarted: of two processes, clicks or restarts
-exactly one wins. The same transaction checks the daily limit again, because other conversations may have begun changes meanwhile.
+The intent is a compare-and-set of the effect's status: of two processes, clicks or restarts exactly one wins. The same transaction checks
+the daily limit again.
 """
 
 import logging
@@ -39,14 +39,10 @@ log = logging.getLogger(__name__)
 
 _NOT_SENT: Final = "effect-not-sent"
 _NO_ANSWER: Final = "effect-no-answer"
-"""What the program itself says of a call: messages of the Fluent files, as all reasons of other kinds than those of the portal are."""
 _UNREAD: Final = "portal-unread"
 _LONGEST_QUOTE: Final = 300
 SEND_WITHIN = timedelta(seconds=5)
-"""The longest pause between storing the intent and making the call; after a longer one the call is not made.
-
-The process may have lost its lease by then, and another process may have recorded the outcome already.
-"""
+"""After a longer pause between intent and call it is not made: the lease may be lost."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,25 +59,25 @@ class Order:
     approved_by: str = ""
     confirmation_id: str = ""
     covered_by: str = ""
-    """The id of the card that showed this call as a step that follows, if its approval covers the call."""
+    """The card that showed this call as a following step, if its approval covers it."""
     before: BeforeImage
     policy: str = ""
-    """The checksum of the policy under which the call was checked (`Policy.digest`)."""
+    """`Policy.digest` under which the call was checked."""
     count: StartCount | None = None
-    """How many changes the start of the call adds to the person's daily count; None if nothing is counted."""
+    """What the start adds to the person's daily count."""
     list_known_changes: Callable[[], Awaitable[Sequence[PastStart]]] | None = None
-    """Returns the person's changes of the last day from the journal, for a database that has no count of this person yet."""
+    """The person's changes of the last day, for a database without a count of them."""
     named: JsonObject = field(default_factory=dict)
     is_computed: bool = False
 
     @property
     def call_class(self) -> str:
-        """The letters of the call's classes joined to one word, the most critical last, such as "R", "W" or "WM"."""
+        """The most critical letter last, such as "R" or "WM"."""
         return "".join(self.call.classes)
 
 
 async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a call that changes nothing and buffer its outcome; repeating it is harmless, so no intent is stored."""
+    """Buffers the outcome; repeating a read is harmless, so no intent is stored."""
     await ledger.flush_plan()
     started = time.monotonic()
     answered = await performer.execute(order.call)
@@ -97,18 +93,16 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
 
 
 async def run_write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Store the intent, make the call once, store its outcome and return it.
+    """Stores the intent, makes the call once, stores its outcome; a cancellation takes effect only after that.
 
-    A cancellation of the task takes effect only after the outcome is stored. In four cases nothing is sent: EffectConflict is raised when
-    this effect was started elsewhere, WriteStopped when writes are frozen, CapReached when the daily limit (`Order.count`) is exceeded, and
-    StoreUnwritable when the intent cannot be stored. If storing the outcome fails, the effect stays `started`, and recovery turns it into
-    `unknown`.
+    Nothing is sent on EffectConflict (started elsewhere), WriteStopped (frozen), CapReached (daily limit `Order.count`) and
+    StoreUnwritable. If storing the outcome fails, the effect stays `started`, and recovery makes it `unknown`.
     """
     return await run_to_end(_write(order, performer, ledger))
 
 
 async def write_unflushed(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
-    """Run a write as `run_write` does, but only buffer the outcome. The caller commits it together with the message to the person."""
+    """As `run_write`, but only buffers the outcome, which the caller commits with the message to the person."""
     return await run_to_end(_run_call(order, performer, ledger))
 
 
@@ -139,7 +133,7 @@ async def _execute_call(order: Order, performer: Performer) -> CallResult:
 
 
 def _keep_storable(performed: CallResult) -> CallResult:
-    """Return the result of a call in a form that can be stored: what happened must be recorded, whatever an answer holds."""
+    """What happened must be recorded, whatever an answer holds."""
     if not isinstance(performed, Succeeded):
         return replace(performed, detail=to_storable_text(performed.detail))
     try:
@@ -150,7 +144,7 @@ def _keep_storable(performed: CallResult) -> CallResult:
 
 
 async def _read_back(order: Order, performed: CallResult, performer: Performer) -> CallResult:
-    """Read the written fields again after a success, which proves nothing, and return the result with what was found."""
+    """A reported success proves nothing, so the written fields are read again."""
     if not isinstance(performed, Succeeded) or not isinstance(performer, ReadsBack):
         return performed
     try:
@@ -196,15 +190,15 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
     outcome = _build_outcome(order, performed)
     # A run that is played again after the card goes on with what its write gave: an id, the number of a message, the answer of a site.
     is_of_run = order.call.kind != "bitrix" or is_run(order.turn_id)
-    told = outcome.model_dump(mode="json", exclude={"call", "repeat_of", "decided"} | (set() if is_of_run else {"result"}))
-    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=told)
+    outcome_data = outcome.model_dump(mode="json", exclude={"call", "repeat_of", "decided"} | (set() if is_of_run else {"result"}))
+    change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=outcome_data)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
     return outcome
 
 
 def build_stored_call(order: Order) -> dict[str, object]:
-    """Return the JSON data of an order for the effects table: enough to run it, or to find its outcome, after a restart."""
+    """Enough to run the order, or to find its outcome, after a restart."""
     return {
         "call": encode_call(order.call),
         "turn_id": order.turn_id,
@@ -308,18 +302,17 @@ def _build_unchanged_notice(call: Call, unchanged: Sequence[str]) -> Notice | No
 
 
 _REFERENCE: Final = 8
-"""How many characters of an effect's id an administrator needs to find it."""
+"""Characters of an effect's id by which an administrator finds it."""
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "expired_token", "invalid_grant", "invalid_client"})
 
 
 def _build_refusal_notice(performed: Rejected, order: Order) -> Notice:
-    """Return the message to the person about a call that the portal rejected or that was not sent."""
     if performed.code == DECLINED:
         return Notice(code=DECLINED)
     if order.call.kind != "bitrix":
         at = {"at": format_iso(performed.free_at)} if performed.free_at is not None else {}
-        said = escape_text(str(performed.args.get("text", performed.detail)), limit=_LONGEST_QUOTE)
-        return Notice(code=performed.code, args={**performed.args, "text": said, **at})
+        text = escape_text(str(performed.args.get("text", performed.detail)), limit=_LONGEST_QUOTE)
+        return Notice(code=performed.code, args={**performed.args, "text": text, **at})
     return _build_portal_notice(performed, order)
 
 
@@ -355,12 +348,12 @@ Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 
 async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
-    """Run the order with `act`; return its outcome, or a refusal, with nothing sent, if it would exceed the daily limit."""
+    """Refuses, with nothing sent, what would exceed the daily limit."""
     many, limit = limits.count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
     counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger))
     try:
         return await act(counted, deps.performers[order.call.kind], ledger)
     except CapReached:
-        made = await deps.change_counter.count_changes(actor, ledger)
-        return limits.build_cap_refusal(many, max(made, (limit or 0) - many + 1), limit or 0)
+        counted_changes = await deps.change_counter.count_changes(actor, ledger)
+        return limits.build_cap_refusal(many, max(counted_changes, (limit or 0) - many + 1), limit or 0)

@@ -1,8 +1,4 @@
-"""Recovers effects (stored calls) that a dead process left unfinished. It finds their outcomes by reading and never repeats a call.
-
-A call with the status `started` and no outcome first becomes `unknown`, durably. Then the portal is read to find whether it happened. An
-`approved` call that never started certainly did not run; it continues with the same checks as after a fresh approval.
-"""
+"""Finds the outcomes of calls that a dead process left, by reading; never repeats a call."""
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -21,34 +17,30 @@ log = logging.getLogger(__name__)
 
 TIMER = "reconcile"
 SETTLED = timedelta(seconds=75)
-"""How long after its start a call can still take effect: the Bitrix24 cloud aborts requests after 60 s.
-
-Until then a call that is found "not done" may still become "done".
-"""
+"""A call can still take effect for so long: the cloud aborts requests after 60 s. Until then "not done" proves nothing."""
 MARK = "started_mark"
-"""The key of a time mark stored beside `started_at`: it tells how long ago the call began even if a clock was changed since."""
+"""Beside `started_at`: tells how long ago the call began even if a clock was changed."""
 DETAIL = "the program stopped between sending and hearing the answer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecoveredEffect:
-    """A stored call of unknown outcome (`row`), and what reading the portal showed about it."""
+    """`row` had an unknown outcome."""
 
     row: EffectRow
     reconciled: Reconciled
 
 
 Announce = Callable[[RecoveredEffect], Sequence[OutboxRow]]
-"""Builds the messages to people about a recovered effect, which are sent with the commit of the verdict."""
+"""Its messages are sent with the commit of the verdict."""
 
 
 def build_reconcile_timer(effect_id: str, ledger: Ledger, *, after: timedelta) -> Timer:
-    """Return the timer that makes the session check the outcome of a call in the portal."""
     return Timer(id=f"{TIMER}:{effect_id}", due_at=ledger.now + after, session=ledger.key, kind=TIMER, body={"effect_id": effect_id})
 
 
 def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
-    """Return how much longer the portal may still be working on the call, while a missing result proves nothing."""
+    """For so long the portal may still be at work, and a missing result proves nothing."""
     passed = ledger.measure_since(row.call.get(MARK, ""))
     return SETTLED if passed is None else max(SETTLED - passed, timedelta())
 
@@ -56,12 +48,12 @@ def calculate_wait(row: EffectRow, ledger: Ledger) -> timedelta:
 async def recover_started(
     ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> list[RecoveredEffect]:
-    """Mark every started call without an outcome as `unknown`, then look each up in the portal. Never sends a write."""
-    found = []
+    """Marks started calls as `unknown`, then looks each up in the portal. Never sends a write."""
+    recovered = []
     for row in await ledger.list_effects("started"):
         await _mark_unknown(row, ledger)
-        found.append(await reconcile(row, ledger, catalogue, performers, announce))
-    return found
+        recovered.append(await reconcile(row, ledger, catalogue, performers, announce))
+    return recovered
 
 
 async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
@@ -81,12 +73,12 @@ async def _mark_unknown(row: EffectRow, ledger: Ledger) -> None:
 
 
 def _reset_start_mark(row: EffectRow, ledger: Ledger) -> dict[str, object] | None:
-    """Return the stored call with a new time mark; None if the old one, of this machine and boot, is usable."""
+    """None if the old mark, of this machine and boot, is usable."""
     return {**row.call, MARK: ledger.mark()} if ledger.measure_since(row.call.get(MARK, "")) is None else None
 
 
 async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
-    """If it cannot be known how old a call with the status `unknown` is, count its age from now."""
+    """Counts the age of an `unknown` call from now if it cannot be known."""
     if (call := _reset_start_mark(row, ledger)) is not None:
         change = EffectChange(effect_id=row.effect_id, expect=("unknown",), status="unknown", call=call, since=row.updated_at)
         await ledger.commit(actor="system", effects=[change], timers=[build_reconcile_timer(row.effect_id, ledger, after=SETTLED)])
@@ -95,7 +87,7 @@ async def reset_wait(row: EffectRow, ledger: Ledger) -> None:
 async def reconcile(
     row: EffectRow, ledger: Ledger, catalogue: Catalogue, performers: Mapping[str, Performer], announce: Announce
 ) -> RecoveredEffect:
-    """Read whether an `unknown` call happened, store and announce the result; with an `unclear` verdict it stays unknown."""
+    """Stores and announces whether the call happened; an `unclear` verdict leaves it unknown."""
     seen = await _probe_portal(row, catalogue, performers)
     if calculate_wait(row, ledger):
         seen = _weaken_verdict(seen)
@@ -116,7 +108,7 @@ async def reconcile(
 
 
 def _weaken_verdict(seen: Reconciled) -> Reconciled:
-    """Return `seen` without "did not happen": while the portal may still be at work, a missing result proves nothing."""
+    """Without "did not happen": the portal may still be at work."""
     if seen.verdict == "not_done":
         return Reconciled(verdict="unclear", detail="too early to tell: the portal may still be working on it")
     commands = [command.model_copy(update={"status": "unknown"}) if command.status == "not_run" else command for command in seen.commands]

@@ -1,7 +1,4 @@
-"""Splits a batch into commands, builds it again from the checked commands (S004-24 to S004-27), and labels commands for people. Pure.
-
-A label names the command's record in words, «сделки «Ромашка» №481», because the model's key for the command means nothing to people.
-"""
+"""Splits a batch into commands, and builds it from the checked ones (S004-24 to S004-27). Pure."""
 
 import re
 from collections.abc import Mapping
@@ -27,14 +24,14 @@ NEW_ID_PLACES = {
         ("crm.deal.add", "crm.lead.add", "crm.contact.add", "crm.company.add", "crm.activity.add", "crm.timeline.comment.add"), ""
     ),
 }
-"""Where the answer of an add holds the new record's id; any other value in an answer may have been chosen by somebody."""
+"""Where an add's answer holds the new id; any other value may have been chosen by somebody."""
 _ON = frozenset({"1", "true", "y"})
 _OFF = frozenset({"", "0", "false", "n"})
 _ORDER = ("R", "W", "M", "N", "C", "D")
 
 
 def unpack_commands(cmd: object) -> tuple[Command, ...]:
-    """Return the commands of a batch in order of execution, with the keys that were written. Raises Refusal if it cannot be parsed."""
+    """In order of execution, with the keys that were written. Raises Refusal if it cannot be parsed."""
     try:
         return restore_keys(parse_commands(cmd))
     except BatchError as error:
@@ -43,23 +40,22 @@ def unpack_commands(cmd: object) -> tuple[Command, ...]:
         raise build_refusal("gate-batch-broken", key="cmd", why="a key is too long") from None
 
 
-def parse_halt(written: object) -> bool:
-    """Return whether a batch stops at its first error (`halt`). Raises Refusal for anything but a plain yes or no."""
-    text = str(written if written is not None else "").strip().lower()
+def parse_halt(halt: object) -> bool:
+    """Raises Refusal for anything but a plain yes or no."""
+    text = str(halt if halt is not None else "").strip().lower()
     if text not in _ON | _OFF:
         raise build_refusal("gate-param-invalid", param="halt", expected="0 or 1")
     return text in _ON
 
 
 def bind_command(call: Call, earlier: Mapping[str, Call]) -> Call:
-    """Return `call` as a command of a batch, with three fields set that tell how it depends on earlier commands.
+    """How the command depends on `earlier` ones.
 
-    They are `references` (the parameters that refer to results), `unknown_target` and `target_created` (whether an earlier command creates
-    the record). `earlier` are the commands before it, by key. A record counts as created by the batch only if its id refers to a new record
-    of the same kind. Raises Refusal for an invalid id, and for a reference to anything but an earlier command.
+    A record counts as created by the batch only if its id refers to a new record of the same kind. Raises Refusal for an invalid id, and
+    for a reference to anything but an earlier command.
     """
     paths = _find_reference_paths(call.params, earlier, method=call.method)
-    made: list[bool] = []
+    are_new: list[bool] = []
     kind, bound = (call.lookup.kind, call.lookup.bound) if call.lookup is not None else ("", ())
     for path, place in call.places.items():
         if targets.as_id(place) is not None:
@@ -68,32 +64,30 @@ def bind_command(call: Call, earlier: Mapping[str, Call]) -> Call:
             continue
         if path not in paths:
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
-        made.append(_is_new(place, kind, earlier))
+        are_new.append(_is_new(place, kind, earlier))
     open_ties = [_is_new(tie.written, tie.entity, earlier) for tie in bound if tie.number is None]
     unknown = call.unknown_target or not all(open_ties)
-    return replace(call, references=paths, unknown_target=unknown, target_created=bool(made) and all([*made, *open_ties]))
+    return replace(call, references=paths, unknown_target=unknown, target_created=bool(are_new) and all([*are_new, *open_ties]))
 
 
-def _is_new(written: object, kind: str, earlier: Mapping[str, Call]) -> bool:
-    """Return whether `written` is a reference to the id of a record of the kind `kind` that an earlier command creates."""
-    whole = _WHOLE.fullmatch(str(written).strip())
+def _is_new(reference: object, kind: str, earlier: Mapping[str, Call]) -> bool:
+    whole = _WHOLE.fullmatch(str(reference).strip())
     if whole is None:
         return False
     add = earlier[whole[1]]
     return NEW_ID_PLACES.get(add.method) == whole[2] and add.entity == kind != ""
 
 
-def find_reference_key(written: object) -> str:
-    """Return the key of the command to whose result the value `written` refers (`$result[key]`); "" if it is no reference."""
-    found = _KEY.search(written) if isinstance(written, str) else None
-    return found[1] if found else ""
+def find_reference_key(reference: object) -> str:
+    """The command to whose result a value refers (`$result[key]`); "" if it is no reference."""
+    match = _KEY.search(reference) if isinstance(reference, str) else None
+    return match[1] if match else ""
 
 
 def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: str) -> Call:
-    """Return the batch call to send, built from its commands.
+    """Stops at the first error if `halt` is set or a command uses another's result.
 
-    The batch stops at the first error if `halt` is set or any command uses the result of another. Its `cmd` is stored with sorted keys,
-    which must not change the order of execution: there the keys carry their places if need be, while the commands have them as written.
+    Stored keys are sorted, which must not change the order: they carry their places if need be.
     """
     stop = halt or any(call.references for call in calls)
     try:
@@ -118,7 +112,6 @@ def build_batch(spec: Method, calls: tuple[Call, ...], *, halt: bool, portal: st
 
 
 def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method: str, prefix: str = "") -> tuple[str, ...]:
-    """Return the paths of parameters with a `$result[...]`. Raises Refusal for one in a name, or to anything but an earlier command."""
     if not isinstance(value, Mapping):
         keys = [_KEY.match(text) for text in find_references(value)]
         if not all(key is not None and key[1] in earlier for key in keys):
@@ -131,16 +124,15 @@ def _find_reference_paths(value: object, earlier: Mapping[str, Call], *, method:
 
 
 _HIDDEN: Final = frozenset({"gate-not-yours", "gate-not-found", "gate-unread", "gate-filter-foreign"})
-"""For these refusals the label of a command contains no title: the person learns nothing about a record they may not see."""
+"""Without a title in the label the person learns nothing about a record they may not see."""
 _TITLES: Final = ("TITLE", "SUBJECT", "NAME", "LAST_NAME")
 _LIMIT: Final = 60
 
 
 def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLabel:
-    """Return the label that names, for people, the record of the command `leaf`.
+    """A new record has the title that the command writes and the number 0.
 
-    The label of a new record has the title that the command writes and the number 0. If the label stands in a refusal, `why` is the
-    refusal's code; the title is left out if the person may not learn anything about the record.
+    In a refusal, `why` is its code, which may hide the title.
     """
     target = next(iter(leaf.targets), None)
     entity = leaf.entity.partition(":")[0]
@@ -150,13 +142,12 @@ def build_command_label(leaf: Call, facts: Facts, *, why: str = "") -> CommandLa
 
 
 def wrap_refusal(leaf: Call, refusal: Refuse, facts: Facts) -> Refuse:
-    """Return the refusal of a batch that follows from that of its command `leaf`."""
     about = build_command_label(leaf, facts, why=refusal.reason.code)
     notice = wrap_in_batch("gate-batch-refused", refusal.reason, key=leaf.key, method=leaf.method, about=about)
     return Refuse(reason=notice, detail=f"command {leaf.key} ({leaf.method}) of the batch: {refusal.detail}")
 
 
 def _find_title(record: JsonObject, entity: str) -> str:
-    parts = [str(found) for name in _TITLES if (found := fields.find_value(record, name, entity)) not in (None, "")]
+    parts = [str(title_part) for name in _TITLES if (title_part := fields.find_value(record, name, entity)) not in (None, "")]
     whole = parts[:1] if fields.find_value(record, "TITLE", entity) else parts
     return escape_text(" ".join(whole), limit=_LIMIT) if whole else ""

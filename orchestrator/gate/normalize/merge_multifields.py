@@ -1,4 +1,4 @@
-"""Rewrites what a call writes to phones and addresses, given those that stand now, to do exactly what its card shows. Pure."""
+"""Rewrites what a call does to phones and addresses to exactly what its card shows. Pure."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -20,10 +20,9 @@ _VERBS = frozenset({"add", "update"})
 
 
 def merge_multifields(call: Call, facts: Facts) -> Call:
-    """Return `call` with its phones and addresses written in the one form that does exactly what the card will show.
+    """Commands of a batch that would change nothing are left out.
 
-    A call that writes none is returned unchanged. Commands of a batch that would change nothing are left out. Raises Refusal if a value can
-    be understood in several ways, or if nothing at all would change.
+    Raises Refusal if a value is ambiguous, or if nothing at all would change.
     """
     if call.kind != "bitrix" or not any(_writes_multifields(leaf) for leaf in call.leaves):
         return call
@@ -41,17 +40,15 @@ def merge_multifields(call: Call, facts: Facts) -> Call:
 
 
 def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call, tuple[Notice, ...]]:
-    """Return an approved call without edits and removals of phones and addresses that its records no longer have, and what was left out.
+    """Without changes of elements that the records lost, and a notice of each.
 
-    The second value holds a notice for each phone or address left out. `before` is the before-image on the card (the records when it was
-    shown). The call is returned unchanged if nothing would be left of it, or if another command needs the result of a command that would be
-    dropped.
+    Unchanged if nothing would be left, or another command needs a dropped one.
     """
     leaves: list[Call] = []
     fell: list[Notice] = []
     for leaf in call.leaves:
-        kept, gone = _drop_from_command(leaf, facts, before)
-        leaves += [kept] if kept is not None else []
+        rest, gone = _drop_from_command(leaf, facts, before)
+        leaves += [rest] if rest is not None else []
         fell += gone
     if not fell or all(leaf.reads_only for leaf in leaves) or _find_referenced_keys(leaves) - {leaf.key for leaf in leaves}:
         return call, ()
@@ -60,46 +57,45 @@ def drop_removed_elements(call: Call, facts: Facts, before: BeforeImage) -> tupl
 
 
 def _drop_from_command(call: Call, facts: Facts, before: BeforeImage) -> tuple[Call | None, list[Notice]]:
-    """Return one call without the phones and addresses that its record lost (None if nothing is left), and a notice of each."""
     target = _find_changed_record(call)
     if target is None or not _writes_multifields(call):
         return call, []
-    held = {element.id for element in multifields.parse_elements(facts.records.get(target))}
-    shown = {element.id: element.value for element in multifields.parse_elements(before.get(f"{target[0]}:{target[1]}"))}
-    written, gone = dict(call.params[call.spec.fields_at]), list[str]()
-    for name in [name for name in written if multifields.is_multifield(name)]:
-        written[name], lost = multifields.remove_missing(written[name], held)
+    present_ids = {element.id for element in multifields.parse_elements(facts.records.get(target))}
+    old_values = {element.id: element.value for element in multifields.parse_elements(before.get(f"{target[0]}:{target[1]}"))}
+    new_fields, gone = dict(call.params[call.spec.fields_at]), list[str]()
+    for name in [name for name in new_fields if multifields.is_multifield(name)]:
+        new_fields[name], lost = multifields.remove_missing(new_fields[name], present_ids)
         gone += lost
-        if not written[name]:
-            del written[name]
+        if not new_fields[name]:
+            del new_fields[name]
     if not gone:
         return call, []
-    fell = [ask("gate-phone-gone", value=shown.get(number) or f"ID {number}", entity=target[0], id=target[1]) for number in gone]
-    return (replace(call, params={**call.params, call.spec.fields_at: written}) if written else None), fell
+    fell = [ask("gate-phone-gone", value=old_values.get(number) or f"ID {number}", entity=target[0], id=target[1]) for number in gone]
+    return (replace(call, params={**call.params, call.spec.fields_at: new_fields}) if new_fields else None), fell
 
 
 def find_steps(call: Call, record: JsonObject | None) -> dict[str, tuple[Step, ...]]:
-    """Return, by field name, what `call` does to the phones and addresses of `record`; a field that cannot be parsed is left out."""
-    found: dict[str, tuple[Step, ...]] = {}
+    """By field name; a field that cannot be parsed is left out."""
+    steps_by_field: dict[str, tuple[Step, ...]] = {}
     if not _writes_multifields(call):
-        return found
+        return steps_by_field
     present = None if call.spec.verb == "add" else multifields.parse_elements(record)
     for name, value in call.params[call.spec.fields_at].items():
         if multifields.is_multifield(name):
             try:
-                found[name] = multifields.parse_steps(name, value, present, in_items=_in_items(call))
+                steps_by_field[name] = multifields.parse_steps(name, value, present, in_items=_in_items(call))
             except Refusal:
                 continue
-    return found
+    return steps_by_field
 
 
 def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
-    """Yield each command with the facts as they will be when it runs, after the earlier commands of the batch. Never raises."""
+    """Each command with the facts as they will be when it runs. Never raises."""
     now = facts
     for leaf in call.leaves:
         yield leaf, now
-        if leaf.spec.replaces and leaf.targets and (held := now.records.get(leaf.targets[0])) is not None:
-            now = replace(now, records={**now.records, leaf.targets[0]: advance_record(leaf, held)})
+        if leaf.spec.replaces and leaf.targets and (target_record := now.records.get(leaf.targets[0])) is not None:
+            now = replace(now, records={**now.records, leaf.targets[0]: advance_record(leaf, target_record)})
         target = _find_changed_record(leaf)
         record = now.records.get(target) if target else None
         if target is None or record is None:
@@ -111,27 +107,26 @@ def walk_commands(call: Call, facts: Facts) -> Iterator[tuple[Call, Facts]]:
 
 
 def _merge_command(call: Call, facts: Facts, present: dict[Target, tuple[Element, ...]]) -> Call | None:
-    """Return the command with its phones rewritten, None if it would change nothing; `present` is advanced by record."""
     if not _writes_multifields(call):
         return call
     target = _find_changed_record(call)
     if target is not None and target not in present:
         present[target] = multifields.parse_elements(facts.records.get(target))
     now = present.get(target, ()) if target is not None else (() if call.spec.verb == "update" else None)
-    written: dict[str, object] = {}
+    new_fields: dict[str, object] = {}
     for name, value in call.params[call.spec.fields_at].items():
         if not multifields.is_multifield(name):
-            written[name] = value
+            new_fields[name] = value
             continue
         steps = multifields.parse_steps(name, value, now, in_items=_in_items(call))
         if steps:
             own = "fm" if _in_items(call) else name.upper()
-            written[own] = multifields.build_value(steps, in_items=_in_items(call), new=now is None)
+            new_fields[own] = multifields.build_value(steps, in_items=_in_items(call), new=now is None)
         if target is not None:
             now = present[target] = multifields.apply_steps(steps, now or ())
-    if call.spec.verb == "update" and not written:
+    if call.spec.verb == "update" and not new_fields:
         return None
-    return replace(call, params={**call.params, call.spec.fields_at: written})
+    return replace(call, params={**call.params, call.spec.fields_at: new_fields})
 
 
 def _find_changed_record(call: Call) -> Target | None:
@@ -146,9 +141,9 @@ def _writes_multifields(call: Call) -> bool:
     if call.kind != "bitrix" or call.spec.verb not in _VERBS or call.spec.entity not in _OWNERS or call.reads_only:
         return False
     family = call.method.rpartition(".")[0]
-    written = call.params.get(call.spec.fields_at) if call.spec.fields_at else None
+    field_values = call.params.get(call.spec.fields_at) if call.spec.fields_at else None
     plain = family in {"crm.item", *(f"crm.{kind}" for kind in _OWNERS)}
-    return plain and isinstance(written, Mapping) and any(multifields.is_multifield(name) for name in written)
+    return plain and isinstance(field_values, Mapping) and any(multifields.is_multifield(name) for name in field_values)
 
 
 def _in_items(call: Call) -> bool:

@@ -1,8 +1,4 @@
-"""Finds the method of the catalogue that a wrong method name most likely means, for the sentence that is told to the model.
-
-A name is read by its words, since names that look alike may do different things: crm.task.add means tasks.task.add, and not the similar
-crm.status.add. Nothing is ever run in place of what was written.
-"""
+"""By words, not letters: crm.task.add means tasks.task.add. Nothing is ever run in place of what was written."""
 
 import difflib
 import re
@@ -22,27 +18,21 @@ _NOISE: Final = frozenset(_LEXICON.read_words("noise"))
 _KNOWN: Final = frozenset({*_VERBS, *_ATTRIBUTES, *(word for family in _FAMILIES for word in family.split("."))})
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+(?![a-z])")
 _MISSPELT: Final = 0.65
-"""The least likeness of letters with which a word counts as a misspelt one."""
 
 
-def find_nearest_method(written: str, catalogue: Catalogue) -> str:
-    """Return the name of the method that `written` most likely means, "" if no method is near.
-
-    A method that deletes is returned only if `written` itself ends with a word for deleting.
-    """
-    offered = [method for method in catalogue if method.verb != "delete" or _reads_as_deletion(written)]
-    return _find_misspelt(written, offered) or _find_renamed(written, offered)
+def find_nearest_method(wrong_name: str, catalogue: Catalogue) -> str:
+    """Empty if no method is near. One that deletes only if the name itself ends with a word for deleting."""
+    offered = [method for method in catalogue if method.verb != "delete" or _reads_as_deletion(wrong_name)]
+    return _find_misspelt(wrong_name, offered) or _find_renamed(wrong_name, offered)
 
 
-def _reads_as_deletion(written: str) -> bool:
-    """Return whether the last word of the name means "delete", also if this word is misspelt."""
-    words = _split_words(written)
+def _reads_as_deletion(wrong_name: str) -> bool:
+    words = _split_words(wrong_name)
     return "delete" in _VERBS.get(words[-1], ()) or bool(difflib.get_close_matches(words[-1], ("delete", "remove"), cutoff=0.6))
 
 
-def _find_misspelt(written: str, methods: Iterable[Method]) -> str:
-    """Return the method that equals `written` but for one part between the dots, which is no known word and looks much alike."""
-    ours = written.lower().split(".")
+def _find_misspelt(wrong_name: str, methods: Iterable[Method]) -> str:
+    ours = wrong_name.lower().split(".")
     by_parts = {tuple(method.name.lower().split(".")): method.name for method in methods}
     known = {part for parts in by_parts for part in parts} | _KNOWN
     likeness = {
@@ -56,13 +46,9 @@ def _find_misspelt(written: str, methods: Iterable[Method]) -> str:
     return best if best and likeness[best] >= _MISSPELT else ""
 
 
-def _find_renamed(written: str, methods: Sequence[Method]) -> str:
-    """Return the method that `written` means, found by replacing its family and its verb as the data file says; "" if there is none.
-
-    The family is the beginning of the name and the verb its end; the longest family that gives a method counts, and one that is not in the
-    data file stays as it is. A few whole names are there, too.
-    """
-    words = _split_words(written)
+def _find_renamed(wrong_name: str, methods: Sequence[Method]) -> str:
+    """By replacing family (the beginning) and verb (the end) as the data file says."""
+    words = _split_words(wrong_name)
     by_lower = {method.name.lower(): method.name for method in methods}
     if (whole := _NAMES.get(".".join(words), "")) in by_lower:
         return whole
@@ -76,17 +62,15 @@ def _find_renamed(written: str, methods: Sequence[Method]) -> str:
 
 
 def _list_verbs(words: Sequence[str]) -> tuple[str, ...]:
-    """Return the verbs that `words`, the end of a method name, may mean, for example for "remove", or for "update" with "stage"."""
-    said = [word for word in words if word in _VERBS]
-    verb = "fields" if "fields" in said else said[-1] if said else ""
+    verbs_in_name = [word for word in words if word in _VERBS]
+    verb = "fields" if "fields" in verbs_in_name else verbs_in_name[-1] if verbs_in_name else ""
     verbs = _VERBS.get(verb, ())
-    rest = set(words) - set(said)
+    rest = set(words) - set(verbs_in_name)
     return verbs if not rest or ("update" in verbs and rest <= _ATTRIBUTES) else ()
 
 
 @cache
 def _split_words(name: str) -> tuple[str, ...]:
-    """Return the words of a method name in small letters and in the singular; a verb that is written together with a noun is split off."""
     words: list[str] = []
     for part in re.split(r"[._]", name):
         if part.lower() in _VERBS:
@@ -94,9 +78,9 @@ def _split_words(name: str) -> tuple[str, ...]:
             continue
         for piece in _WORD.findall(part) or [part]:
             words.extend(_split_verb(piece.lower()))
-    kept = [word for word in words if word not in _NOISE]
-    kept = kept[: kept.index("by")] if "by" in kept else kept  # "find by phone" is "find"
-    return tuple(kept) or (name.lower(),)
+    plain_words = [word for word in words if word not in _NOISE]
+    plain_words = plain_words[: plain_words.index("by")] if "by" in plain_words else plain_words  # "find by phone" is "find"
+    return tuple(plain_words) or (name.lower(),)
 
 
 def _split_verb(word: str) -> tuple[str, ...]:

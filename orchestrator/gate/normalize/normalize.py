@@ -1,8 +1,4 @@
-"""Turns an effect (a proposed call) into one exact call, or refuses it. Pure.
-
-The same object is then checked, shown, hashed and sent. Origin marks, the responsible person and the limits of what the requester may see
-are added here. A method is never guessed from its name. Checking is done in `gate/decide`, reading in `fetch_facts`.
-"""
+"""Turns an effect into one exact call, which is checked, shown, hashed and sent; a method is never guessed. Pure."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,8 +25,6 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class NormalizeContext:
-    """The values that every step of one normalization needs."""
-
     catalogue: Catalogue
     portal: str
     actor: Actor
@@ -38,10 +32,7 @@ class NormalizeContext:
 
 
 def normalize(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor, effect_id: str) -> Call | Refuse:
-    """Return the exact call that `effect` means, with the fields this program adds, or a Refuse when it has no single meaning.
-
-    Raises nothing (S004-24, S004-25, S004-27, S004-69). Idempotent: normalizing the result gives the same call.
-    """
+    """Raises nothing (S004-24, S004-25, S004-27, S004-69). Idempotent: normalizing the result gives the same call."""
     bench = NormalizeContext(catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     try:
         return _build_any_call(effect, bench)
@@ -50,20 +41,20 @@ def normalize(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor
 
 
 def _build_any_call(effect: Effect, bench: NormalizeContext) -> Call:
-    given = params.parse_params(effect.params)
+    proposed = params.parse_params(effect.params)
     kind = effect_kinds.resolve_kind(effect.kind, effect.method)
     if kind != "bitrix":
-        return _build_other_kind(kind, effect, given, bench)
+        return _build_other_kind(kind, effect, proposed, bench)
     spec = find_method(effect.method, bench.catalogue)
     if spec.name == "batch":
-        return _build_batch(spec, given, bench)
-    call = build_call(spec, given, bench, origin=bench.effect_id)
+        return _build_batch(spec, proposed, bench)
+    call = build_call(spec, proposed, bench, origin=bench.effect_id)
     _check_plain(call)
     return call
 
 
 def find_method(method: str, catalogue: Catalogue) -> Method:
-    """Return the catalogue's definition of `method`, regardless of case; raise Refusal for malformed and unlisted names."""
+    """Regardless of case; raises Refusal for malformed and unlisted names."""
     name = method.strip()
     spec = catalogue.find(name) if is_method_name(name) else None
     if spec is not None:
@@ -74,46 +65,48 @@ def find_method(method: str, catalogue: Catalogue) -> Method:
     raise build_refusal(code, method=name, hint=f" Did you mean {near}?" if near else "")
 
 
-def build_call(spec: Method, given: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:
-    """Return one normalized call or command; `origin` marks the record that it creates. Checks no rules and rights. Raises Refusal."""
-    spelled = params.convert_ids(spec, params.normalize_names(spec, given))
+def build_call(spec: Method, proposed: JsonObject, bench: NormalizeContext, *, origin: str) -> Call:
+    """`origin` marks the record that it creates. Checks no rules and rights. Raises Refusal."""
+    spelled = params.convert_ids(spec, params.normalize_names(spec, proposed))
     params.check_inner_names(spec, spelled)
     lookup = Lookup(spec=spec, params=spelled, catalogue=bench.catalogue)
     spelled = _number_kind_of_record(spec, spelled, lookup.kind)
     # a caller may write only these origin marks, so that normalizing again changes nothing
-    named = params.normalize_fields(spec, spelled, entity=lookup.definition, marks={"originatorid": ORIGINATOR, "originid": origin})
-    _check_kind_of_record(spec, named, lookup.kind)
-    done = fill_system_fields(spec, named, actor=bench.actor, origin=origin, entity=lookup.entity, definition=lookup.definition)
+    spelled_fields = params.normalize_fields(
+        spec, spelled, entity=lookup.definition, marks={"originatorid": ORIGINATOR, "originid": origin}
+    )
+    _check_kind_of_record(spec, spelled_fields, lookup.kind)
+    done = fill_system_fields(spec, spelled_fields, actor=bench.actor, origin=origin, entity=lookup.entity, definition=lookup.definition)
     params.check_required(spec, done.params)
     lookup = lookup.follow(done.params)
     for tie in lookup.bound:
         if not find_references(tie.written) and (tie.number is None or not tie.entity):
             raise build_refusal("gate-param-invalid", param=tie.path, expected="known kinds of records and their numbers, such as D_481")
-    names_owner = permissions.names_owner(spec, named.get("filter"))
+    names_owner = permissions.names_owner(spec, spelled_fields.get("filter"))
     call = Call.from_lookup(lookup, portal=bench.portal, system_fields=done.system_fields, names_owner=names_owner)
     return sums.round_sums(sums.extract_currencies(call, locale=bench.actor.locale))
 
 
-def _number_kind_of_record(spec: Method, given: dict[str, object], entity: str) -> dict[str, object]:
-    """Return the parameters with the number of a kind of record in place of a word for it, since the portal takes only numbers."""
+def _number_kind_of_record(spec: Method, proposed: dict[str, object], entity: str) -> dict[str, object]:
+    """The portal takes only numbers, not words, for a kind of record."""
     name = spec.target_entity.removeprefix("@")
-    if not spec.target_entity.startswith("@") or name not in _NUMBERED_KINDS or not isinstance(given.get(name), str):
-        return given
+    if not spec.target_entity.startswith("@") or name not in _NUMBERED_KINDS or not isinstance(proposed.get(name), str):
+        return proposed
     number = names.find_kind_number(entity)
-    return given if number is None else {**given, name: number}
+    return proposed if number is None else {**proposed, name: number}
 
 
-def _check_kind_of_record(spec: Method, given: JsonObject, entity: str) -> None:
+def _check_kind_of_record(spec: Method, proposed: JsonObject, entity: str) -> None:
     path = spec.target_entity.removeprefix("@")
-    written = targets.get_at_path(given, path) if spec.target_entity.startswith("@") and not entity else None
-    if written is not None:
-        if find_references(written) or spec.owner == "self" or _is_list_condition(spec, path, written):
+    kind_value = targets.get_at_path(proposed, path) if spec.target_entity.startswith("@") and not entity else None
+    if kind_value is not None:
+        if find_references(kind_value) or spec.owner == "self" or _is_list_condition(spec, path, kind_value):
             return
         raise build_refusal("gate-param-invalid", param=path, expected="a kind of record such as deal or 2")
 
 
 def _check_plain(call: Call) -> None:
-    """Raise Refusal for ids that are not numbers: outside a batch a reference `$result[...]` has no meaning."""
+    """Outside a batch a reference `$result[...]` has no meaning. Raises Refusal."""
     for tie in call.lookup.bound if call.lookup is not None else ():
         if tie.number is None:
             raise build_refusal("gate-param-invalid", param=tie.path, expected="the number of a record")
@@ -122,12 +115,12 @@ def _check_plain(call: Call) -> None:
             raise build_refusal("gate-param-invalid", param=path, expected="the number of a record")
 
 
-def _is_list_condition(spec: Method, path: str, written: object) -> bool:
-    """Return whether a read filters by several values at `path`: it is about no single record, and only who sees all may ask for it."""
-    return spec.reads_only and path.startswith("filter.") and isinstance(written, list)
+def _is_list_condition(spec: Method, path: str, condition: object) -> bool:
+    """A read by several values is about no single record: only who sees all may ask for it."""
+    return spec.reads_only and path.startswith("filter.") and isinstance(condition, list)
 
 
-def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, object], bench: NormalizeContext) -> Call:
+def _build_other_kind(name: EffectKindName, effect: Effect, proposed: dict[str, object], bench: NormalizeContext) -> Call:
     kind = KINDS.get(name)
     method = kind.find_method(effect.method) if kind is not None else None
     if kind is None or method is None:
@@ -143,24 +136,24 @@ def _build_other_kind(name: EffectKindName, effect: Effect, given: dict[str, obj
         locale=bench.actor.locale,
         keys=keys,
     )
-    spec, made = method.spec, kind.normalize(request, given)
-    about = kind.find_targets(made)
+    spec, valid = method.spec, kind.normalize(request, proposed)
+    about = kind.find_targets(valid)
     return Call(
         kind=name,
         method=spec.name,
-        params=made,
+        params=valid,
         spec=spec,
         classes=spec.classes,
         portal=bench.portal,
         entity=spec.entity,
         targets=about,
         entities=targets.find_definitions(*(target[0] for target in about), catalogue=bench.catalogue),
-        proposed_essence=kind.build_essence(spec.name, made),
+        proposed_essence=kind.build_essence(spec.name, valid),
     )
 
 
-def _build_batch(spec: Method, given: dict[str, object], bench: NormalizeContext) -> Call:
-    outer = params.normalize_names(spec, given)
+def _build_batch(spec: Method, proposed: dict[str, object], bench: NormalizeContext) -> Call:
+    outer = params.normalize_names(spec, proposed)
     params.check_required(spec, outer)
     calls: dict[str, Call] = {}
     for command in batch.unpack_commands(outer["cmd"]):
@@ -176,7 +169,7 @@ _MARKED_ENTITIES = frozenset({"lead", "deal", "contact", "company", "activity"})
 
 @dataclass(frozen=True, kw_only=True)
 class EnrichedParams:
-    """The parameters as they will be sent, and the names of the fields that this program added to them."""
+    """As they will be sent, and the names of the fields that this program added."""
 
     params: dict[str, object]
     system_fields: frozenset[str] = field(default_factory=frozenset)
@@ -185,7 +178,7 @@ class EnrichedParams:
 def fill_system_fields(
     spec: Method, params: JsonObject, *, actor: Actor, origin: str, entity: str, definition: Entity | None
 ) -> EnrichedParams:
-    """Return `params` with origin marks, the responsible person and the filter of a list. Raises Refusal if it cannot be limited."""
+    """Origin marks, the responsible person and the filter of a list. Raises Refusal if it cannot be limited."""
     result = dict(params)
     added: set[str] = set(spec.forced)
     if spec.responsible and actor.bitrix_user_id is not None:
@@ -205,13 +198,12 @@ def fill_system_fields(
 
 
 def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
-    """Set the requester as the responsible person if the call names nobody in any spelling; return the names of fields that were set."""
     place: JsonObject = params.get(spec.fields_at, {}) if spec.fields_at else params
     field_key = fields.to_field_key(spec.responsible, entity)
-    given = {name for name in place if fields.to_field_key(name, entity) == field_key}
-    if any(place[name] not in (None, "", 0, "0", [], {}) for name in given):
+    own_names = {name for name in place if fields.to_field_key(name, entity) == field_key}
+    if any(place[name] not in (None, "", 0, "0", [], {}) for name in own_names):
         return set()
-    filled = {**{name: value for name, value in place.items() if name not in given}, spec.responsible: user}
+    filled = {**{name: value for name, value in place.items() if name not in own_names}, spec.responsible: user}
     if spec.fields_at:
         params[spec.fields_at] = filled
     else:

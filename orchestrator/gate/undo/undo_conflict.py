@@ -1,8 +1,4 @@
-"""Checks whether somebody changed the values that an undo would replace, while the card of the undo waited.
-
-An undo is then refused, because it must never overwrite later changes. For any other call a changed record leads to a new card. The only
-data read from the portal here are names.
-"""
+"""An undo must never overwrite later changes: it is refused if its values changed while its card waited."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -25,10 +21,7 @@ _LAST_EDITOR_FIELDS: Final = ("MODIFY_BY_ID", "CHANGED_BY", "updatedBy")
 
 
 async def check_undo_conflict(call: Call, facts: Facts, before_image: BeforeImage, *, actor: Actor, names: Names) -> Refuse | None:
-    """Return the refusal of an undo if the values it would replace differ from those on its card (`before_image`), otherwise None.
-
-    The refusal names the field, its present value and the last editor. Names that cannot be read are left out.
-    """
+    """Names the field, its present value and the last editor, as far as names can be read."""
     changed = list(_find_changed_fields(call, facts, before_image))
     if not changed:
         return None
@@ -67,32 +60,23 @@ def _find_changed_fields(call: Call, facts: Facts, before_image: BeforeImage) ->
 
 
 def _list_restored_fields(leaf: Call) -> Iterator[str]:
-    """Yield the names of the fields that the call writes, and of the fields needed to interpret them.
-
-    For a sum this is its currency: the same number in another currency is another sum.
-    """
-    found: dict[str, str] = {}
+    """And those needed to interpret them: the same number in another currency is another sum."""
+    names_by_key: dict[str, str] = {}
     for name in leaf.written_fields:
-        for one in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
-            found.setdefault(fields.to_field_key(one, leaf.entity), one)
-    return (name for name in found.values() if name)
+        for restored in (*(MULTIFIELDS if name.upper() == "FM" else (name,)), find_context_field(name, leaf.entity)):
+            names_by_key.setdefault(fields.to_field_key(restored, leaf.entity), restored)
+    return (name for name in names_by_key.values() if name)
 
 
 def build_last_editor_args(name: str) -> dict[str, str]:
-    """Return the message arguments that name the last editor of a record: {"who": name, "known": "yes" or "no"}.
-
-    `name` is "" if the last editor is not known.
-    """
+    """`name` is "" if the editor is not known."""
     return {"who": name, "known": "yes" if name else "no"}
 
 
 async def find_last_editor(record: Record, names: Names) -> str:
-    """Return the name of the person who changed the record last; "" if the portal does not say.
-
-    This person may have changed other fields of the record.
-    """
+    """Empty if the portal does not say; they may have changed other fields."""
     number = next(
-        (found for name in _LAST_EDITOR_FIELDS if (found := fields.parse_number(fields.find_value(record, name))) is not None), None
+        (editor for name in _LAST_EDITOR_FIELDS if (editor := fields.parse_number(fields.find_value(record, name))) is not None), None
     )
     if not number or number < 0:
         return ""

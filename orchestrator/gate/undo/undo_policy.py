@@ -1,9 +1,4 @@
-"""Decides which completed calls can be undone, and until when. No record is read and no change is proposed here.
-
-An undo must restore exactly the earlier state. It is possible for fields of records with a complete before-image (the values before the
-change), for states of tasks, and for new records if the policy allows their deletion. What the portal itself did in reaction (robots,
-notifications) stays.
-"""
+"""An undo must restore exactly the earlier state; what the portal did in reaction (robots, notifications) stays."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -36,9 +31,9 @@ from state.stored import JsonObject
 
 SLOT: Final = "undo:"
 LEADING: Final = frozenset({"lead", "admin"})
-"""The roles of those who may undo the calls of others."""
+"""They may undo the calls of others."""
 _ONE_WAY: Final = {("lead", "statusid"): "CONVERTED"}
-"""States that a record in the portal can never leave."""
+"""A record in the portal can never leave these states."""
 STATES: Final = ("REAL_STATUS", "STATUS")
 _KIND: Final = {"entityTypeId"}
 
@@ -55,16 +50,13 @@ class CompletedCall:
     slot: str = ""
     created: str = ""
     unchanged: tuple[str, ...] = ()
-    """Fields that the portal left unchanged."""
+    """By the portal."""
     commands: Sequence[JsonObject] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class UndoPart:
-    """One write of a completed call, with what is needed to undo it.
-
-    `target` is its record, `old` the record's earlier fields ({} for a record that the call created), `undo` the method that undoes it.
-    """
+    """One write to undo. `old` are the record's earlier fields, {} for one that the call created; `undo` is the method."""
 
     call: Call
     target: Target
@@ -73,24 +65,21 @@ class UndoPart:
     unchanged: frozenset[str] = field(default_factory=frozenset)
 
 
-def find_completed(found: EffectRow | Card) -> CompletedCall | None:
-    """Return the completed call of a stored effect or of a card; None if the portal did not carry the call out."""
-    if isinstance(found, EffectRow):
-        return _from_row(found) if found.status == "succeeded" else None
-    return _from_entry(found) if found.status == "executed" and found.has("before") else None
+def find_completed(source: EffectRow | Card) -> CompletedCall | None:
+    """None if the portal did not carry the call out."""
+    if isinstance(source, EffectRow):
+        return _from_row(source) if source.status == "succeeded" else None
+    return _from_entry(source) if source.status == "executed" and source.has("before") else None
 
 
-def is_undo_offered(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
-    """Return whether to show an undo button for a call. Never raises.
-
-    The button click later checks whether the records still have the values that the call wrote.
-    """
-    return bool(find_undo_deadline(found, now=now, policy=policy, catalogue=catalogue))
+def is_undo_offered(source: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> bool:
+    """Never raises. The click later checks whether the records still have the written values."""
+    return bool(find_undo_deadline(source, now=now, policy=policy, catalogue=catalogue))
 
 
-def find_undo_deadline(found: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
-    """Return the time until which the undo button is shown, as ISO text in UTC; "" if no button is shown."""
-    done = find_completed(found)
+def find_undo_deadline(source: EffectRow | Card, *, now: datetime, policy: Policy, catalogue: Catalogue) -> str:
+    """ISO text in UTC; "" if no button is shown."""
+    done = find_completed(source)
     if (
         done is None
         or now >= calculate_deadline(done, policy)
@@ -101,25 +90,21 @@ def find_undo_deadline(found: EffectRow | Card, *, now: datetime, policy: Policy
 
 
 def calculate_deadline(done: CompletedCall, policy: Policy) -> datetime:
-    """Return the time after which the call can no longer be undone."""
     return done.at + policy.undo_for
 
 
 def build_undo_slot(effect_id: str, attempt: int = 1) -> str:
-    """Build the slot (unique name of a step) for the undo of `effect_id`, the id of a stored call.
-
-    The store keeps one effect per slot, so nothing is undone twice.
-    """
+    """The store keeps one effect per slot, so nothing is undone twice."""
     return f"{SLOT}{effect_id}" if attempt == 1 else f"{SLOT}{effect_id}/{attempt}"
 
 
 def parse_undo_slot(slot: str) -> str:
-    """Return the id of the effect that an undo with this slot reverses; "" if the slot is not that of an undo."""
+    """The id of the reversed effect; "" if the slot is not that of an undo."""
     return slot.removeprefix(SLOT).partition("/")[0] if slot.startswith(SLOT) else ""
 
 
 async def find_undone(slot: str, ledger: Ledger) -> frozenset[Target]:
-    """Return what the call created that an undo with this slot reverses; nothing if the slot is not that of an undo. Raises StoreError."""
+    """What the reversed call created; nothing for another slot. Raises StoreError."""
     row = await ledger.find_effect(effect_id) if (effect_id := parse_undo_slot(slot)) else None
     done = find_completed(row) if row is not None else None
     kind, _, number = done.created.rpartition(":") if done is not None else ("", "", "")
@@ -127,15 +112,13 @@ async def find_undone(slot: str, ledger: Ledger) -> frozenset[Target]:
 
 
 def build_undo_effect_id(effect_id: str, attempt: int = 1) -> str:
-    """Return the id of the effect that undoes `effect_id`."""
     return build_effect_id(build_undo_slot(effect_id, attempt))
 
 
 def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, deps: GateDeps) -> Card:
-    """Return a copy of the card `entry` with its undo status: `undo_until`, or after an undo `undone_at` and `undone_by`.
+    """Adds `undo_until`, or after an undo `undone_at` and `undone_by`.
 
-    `entries` are all cards of the session. If the call gave a record to an owner whose records the requester may not touch, only a lead
-    (head of sales) can undo it. The copy then has `undo_by_lead`, or no undo is offered if no lead may touch the record.
+    If the call handed a record away, only a lead can undo it (`undo_by_lead`), or nobody.
     """
     policy, catalogue = deps.policy, deps.catalogue
     first = build_undo_slot(entry.effect_id)
@@ -159,9 +142,9 @@ def add_undo_status(entry: Card, entries: Mapping[str, Card], *, now: datetime, 
 def find_restoring_leads(
     parts: Sequence[UndoPart], records: Mapping[Target, JsonObject | None], requester: Actor, approvers: Approvers
 ) -> Sequence[Actor]:
-    """Return the leads (heads of sales) who can undo a call for its requester: those who may touch all of its present `records`.
+    """Leads who may touch all present `records`.
 
-    Nobody is among them only as the deputy of a lead: a deputy decides about requests of others, and an undo is a request of one's own.
+    No deputies: they decide about requests of others, and an undo is one's own.
     """
 
     def may_touch_all(lead: Actor) -> bool:
@@ -171,19 +154,13 @@ def find_restoring_leads(
 
 
 def find_original(entry: Card, entries: Mapping[str, Card]) -> Card | None:
-    """Return the card of the call that the undo `entry` reverses; it is shown anew together with the card of the undo, once this has run.
-
-    Return None if `entry` is no undo, or if the reversed call had no card.
-    """
+    """The card of the call that the undo reverses; it is shown anew once the undo has run."""
     undo_slot = parse_undo_slot(str(entry.slot or ""))
     return next((card for card in entries.values() if undo_slot and card.effect_id == undo_slot), None)
 
 
 async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Policy, catalogue: Catalogue) -> tuple[str, ...]:
-    """Return the ids of effects that ran in a turn without a card and can be undone. The reply then offers to undo them.
-
-    `results` are the results of the turn. Raises StoreError.
-    """
+    """Calls that ran in a turn without a card and can be undone. Raises StoreError."""
     done = [item for item in results if isinstance(item, Outcome) and item.status == "succeeded" and item.call_class not in {"", "R"}]
     rows = [row for item in done if (row := await ledger.find_effect(item.effect_id)) is not None]
     free = [row for row in rows if not row.call.get("confirmation_id")]
@@ -191,18 +168,12 @@ async def find_undoable(results: Iterable[object], ledger: Ledger, *, policy: Po
 
 
 def build_replacement_id(effect_id: str) -> str:
-    """Return the effect id for a call that gets a new card because its approved card was out of date.
-
-    `effect_id` is the effect of the old card.
-    """
+    """For the new card of an effect whose approved card was out of date."""
     return build_effect_id(f"{effect_id}/again")
 
 
 def build_undo_parts(done: CompletedCall, *, policy: Policy, catalogue: Catalogue) -> tuple[UndoPart, ...] | Notice:
-    """Return one `UndoPart` for every write of the call, or the reason why the call cannot be undone. Never raises.
-
-    A call is undone as a whole or not at all.
-    """
+    """A call is undone as a whole or not at all, with the reason. Never raises."""
     if parse_undo_slot(done.slot):
         return Notice(code="undo-of-undo")
     leaves = [leaf for leaf in _list_leaves(done, catalogue) if not leaf.reads_only]
@@ -252,10 +223,6 @@ def _from_entry(entry: Card) -> CompletedCall:
 
 
 def _list_leaves(done: CompletedCall, catalogue: Catalogue) -> Iterator[Call]:
-    """Yield the commands of a batch, or the call itself if it is no batch, parsed with the present catalogue.
-
-    Yield nothing if the call can no longer be parsed.
-    """
     if done.method != "batch":
         yield from _build_leaf("", done.method, done.params, catalogue)
         return
@@ -297,10 +264,9 @@ def _build_part(call: Call, done: CompletedCall, *, policy: Policy, catalogue: C
 
 
 def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Policy) -> UndoPart | Notice:
-    """Return the data to undo a call that created a record, or the reason why it cannot be undone.
+    """The undo deletes the record, which needs no `open_methods`.
 
-    The undo deletes the record, which needs no `open_methods`: the program has just made it. If `done` comes from a card, the record's
-    number is not known and is set to 0.
+    If `done` comes from a card, the record's number is not known and is 0.
     """
     if undo.verb != "delete" or undo.entity != call.entity or call.key or "M" in undo.classes or not _is_addressed_alone(call, undo):
         return Notice(code="undo-none")
@@ -311,74 +277,67 @@ def _build_add_part(call: Call, undo: Method, done: CompletedCall, policy: Polic
 
 
 def _is_addressed_alone(call: Call, undo: Method) -> bool:
-    """Return whether the deletion needs only the number of what `call` has made, and its kind; a part of a task needs its task too."""
     return len(undo.target) == 1 and set(undo.required) <= {*undo.target, *(_KIND & call.params.keys())}
 
 
 def build_deletion(part: UndoPart, catalogue: Catalogue) -> Call:
-    """Return the call that deletes the record which the call of `part` created."""
     params = {part.undo.target[0]: part.target[1]}
     return Call.from_lookup(Lookup(spec=part.undo, params=params, catalogue=catalogue), portal="", key="")
 
 
 def _build_list_part(call: Call, undo: Method, done: CompletedCall) -> UndoPart | Notice:
-    """Return the data to undo a call that replaced a list (such as product rows), or the reason why the exact list cannot be restored."""
-    found = find_list(call)
+    name_and_kind = find_list(call)
     old = done.before.get(f"{call.targets[0][0]}:{call.targets[0][1]}") if call.targets else None
-    if found is None or not old or found[0] not in undo.replaces or undo.changes_one:
+    if name_and_kind is None or not old or name_and_kind[0] not in undo.replaces or undo.changes_one:
         return Notice(code="undo-none")
-    name, kind = found
-    held, told = old.get(name), {"field": to_field_code(call, name)}
-    if not isinstance(held, list):
-        return Notice(code="undo-no-before", args=told)
-    if not is_restorable(held):
-        return Notice(code="undo-not-writable", args=told)
+    name, kind = name_and_kind
+    present, args = old.get(name), {"field": to_field_code(call, name)}
+    if not isinstance(present, list):
+        return Notice(code="undo-no-before", args=args)
+    if not is_restorable(present):
+        return Notice(code="undo-not-writable", args=args)
     was = fields.parse_number(fields.find_value(old, "OPPORTUNITY"))
-    if kind == "products" and sets_sum(old) and was is not None and was != sum_rows(held):
+    if kind == "products" and sets_sum(old) and was is not None and was != sum_rows(present):
         return Notice(code="undo-sum")  # the portal would compute the sum from the rows, and it was another one
     return UndoPart(call=call, target=call.targets[0], old=old, undo=undo)
 
 
 def _find_unrestorable(part: UndoPart) -> Iterator[Notice]:
-    """Yield, for each field of an update that cannot be restored, the reason why."""
     call, old = part.call, part.old
-    written = call.written_fields
-    keys = {fields.to_field_key(name, call.entity) for name in written}
+    new_values = call.written_fields
+    keys = {fields.to_field_key(name, call.entity) for name in new_values}
     if "categoryid" in keys and not keys & {"stageid", "statusid"}:
         yield Notice(code="undo-funnel")
     steps = find_steps(call, old)
-    for name, value in written.items():
-        told = {"field": to_field_code(call, name)}
+    for name, value in new_values.items():
+        args = {"field": to_field_code(call, name)}
         known = call.spec.stands_for.get(name, name)
         if is_multifield(name):
             if name not in steps:
-                yield Notice(code="undo-no-before", args=told)
+                yield Notice(code="undo-no-before", args=args)
             continue
         if not fields.has_field(old, known, call.entity):
-            yield Notice(code="undo-no-before", args=told)
+            yield Notice(code="undo-no-before", args=args)
             continue
         was = fields.find_value(old, known, call.entity)
         if _ONE_WAY.get((call.entity, fields.to_field_key(known, call.entity))) == value:
-            yield Notice(code="undo-one-way", args=told)
+            yield Notice(code="undo-one-way", args=args)
         if not is_writable(was) and not _is_same(call, known, value, was):
-            yield Notice(code="undo-not-writable", args=told)
+            yield Notice(code="undo-not-writable", args=args)
 
 
 def is_writable(value: object) -> bool:
-    """Return whether the portal would accept `value` back in the form in which it returned it.
-
-    It does not accept descriptions of files, and writing an empty list does not clear a field.
-    """
+    """In the form in which it returned it: no descriptions of files, and an empty list does not clear a field."""
     if isinstance(value, Mapping) or value in ([], ()):
         return False
     return not isinstance(value, list) or all(isinstance(item, str | int | float) for item in value)
 
 
 def _is_same(call: Call, name: str, value: object, was: object) -> bool:
-    found = fields.find_field_info(call.entities.get(call.entity), name)
-    return fields.is_same_value(value, was, kind=found.kind if found else "text")
+    info = fields.find_field_info(call.entities.get(call.entity), name)
+    return fields.is_same_value(value, was, kind=info.kind if info else "text")
 
 
 def find_task_state(record: JsonObject) -> str:
-    """Return the state of a task as the portal's code; "" where the record does not contain it."""
-    return next((str(found) for name in STATES if (found := fields.find_value(record, name)) not in (None, "")), "")
+    """The portal's code; "" where the record does not contain it."""
+    return next((str(state) for name in STATES if (state := fields.find_value(record, name)) not in (None, "")), "")
