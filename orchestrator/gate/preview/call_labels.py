@@ -1,8 +1,4 @@
-"""Builds labels of calls. A label names a call in messages to people: its verb, kind of record, title and first changes.
-
-A label is built before the call runs and is stored with the call. So a call with unknown outcome can be named even when the portal does not
-answer. `describe_proposal` labels a change that was only proposed. Nothing here makes decisions or reads the portal.
-"""
+"""Names a call in messages; stored before the call runs, so that it has a name even when the portal is away."""
 
 import logging
 from collections.abc import Sequence
@@ -29,10 +25,7 @@ _VALUE = 60
 
 
 def build_call_label(call: Call, card: Preview) -> JsonObject:
-    """Return the label of `call`: the arguments of a message that names the call. Its texts are taken from `card`, the content of its card.
-
-    The message is `call-named` in `bot/i18n`.
-    """
+    """The arguments of `call-named` in `bot/i18n`; texts come from `card`."""
     if call.commands:
         titles = [item.title for item in card.items if item.title]
         return _build_label_args(call.method, verb="batch", count=len(card.items), title="», «".join(_truncate(titles, _TITLES)))
@@ -42,15 +35,11 @@ def build_call_label(call: Call, card: Preview) -> JsonObject:
 
 
 def build_read_label(method: str, verb: str, entity: str) -> JsonObject:
-    """Return the label of a call that reads, by its method's verb and kind of record."""
     return _build_label_args(method, verb=verb, entity=entity)
 
 
 async def build_offline_label(call: Call, facts: Facts, actor: Actor) -> JsonObject:
-    """Return the label of a call that has no card, or {} if that fails.
-
-    The label is built only from `facts` (the data read to check the call). Nothing more is read from the portal, and nothing is raised.
-    """
+    """{} if that fails. Built from `facts` alone; reads and raises nothing."""
     try:
         return build_call_label(call, await preview(call, facts, _NoNames(), locale=actor.locale, zone=actor.time_zone))
     except Exception:  # the label is optional: the call has been checked and runs without one
@@ -68,51 +57,38 @@ def _truncate(items: Sequence[str], most: int) -> list[str]:
 
 
 class _NoNames:
-    """An implementation of `Names` (finds names of people, stages and records) that reads nothing; ids are then shown as numbers."""
-
     async def find_user_name(self, user_id: int) -> str:
-        """Return "", which means that no name is known."""
         return _no_name(user_id)
 
     async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        """Return "", which means that no name is known."""
         return _no_name(entity, stage_id, category_id)
 
     async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        """Return "", which means that no name is known."""
         return _no_name(category_id, entity)
 
     async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        """Return "", which means that no name is known."""
         return _no_name(entity, locale)
 
     async def find_title(self, entity: str, record_id: int) -> str:
-        """Return "", which means that no title is known."""
         return _no_name(entity, record_id)
 
     async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
-        """Return "", which means that no name is known."""
         return _no_name(method, params, number, locale)
 
     async def find_payee(self, requisite_id: int) -> str:
-        """Return "", which means that nobody is known."""
         return _no_name(requisite_id)
 
     async def find_field_title(self, entity: str, name: str) -> str:
-        """Return "", which means that no title is known."""
         return _no_name(entity, name)
 
     async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
-        """Return None, which means that the portal has no words for the value."""
         del entity, name, value, locale, zone
         return None
 
     async def load_currency_book(self) -> CurrencyBook:
-        """Return a currency book (names and formats of currencies) with only the well-known currencies."""
         return NO_CURRENCY_BOOK
 
     def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        """Return "", which means that the record has no page."""
         return _no_name(entity, record_id, user)
 
 
@@ -123,19 +99,16 @@ def _no_name(*what: object) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class ProposalLabel:
-    """The label of a change that an engine (the part that talks to the language model) proposed."""
+    """A change that an engine proposed."""
 
     named: JsonObject
-    """The arguments of the message `call-named` in `bot/i18n`, with the id of the effect."""
+    """The arguments of `call-named` in `bot/i18n`, with the id of the effect."""
     essence: str = ""
-    """The checksum `Call.essence` of the call; "" where the proposal could not be normalized."""
+    """`Call.essence`; "" where the proposal could not be normalized."""
 
 
 async def describe_proposal(effect: Effect, *, catalogue: Catalogue, portal: str, actor: Actor) -> ProposalLabel | None:
-    """Return the label of the change that `effect` (a proposed call) would make, or None if it changes nothing.
-
-    Never raises.
-    """
+    """None if the proposed call changes nothing. Never raises."""
     effect_id = build_effect_id(effect.slot)
     call = normalize(effect, catalogue=catalogue, portal=portal, actor=actor, effect_id=effect_id)
     bare = build_doubt_args(effect_id, {"call": {"method": effect.method}, "confirmation_id": ""})

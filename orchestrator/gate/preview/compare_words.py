@@ -1,7 +1,6 @@
-"""Compares a record that a call changes with the words of a request about several: «все лиды Лены, которым нужен софт».
+"""How a changed record fits a request about several that names none: «все лиды Лены, которым нужен софт».
 
-Such a request names no record, so a card says how the record fits: whose it is, its stage and its values of list fields, as far as the
-request names people, stages and options at all. What the call itself writes is no condition.
+What the call itself writes is no condition.
 """
 
 import logging
@@ -29,28 +28,26 @@ _MOST: Final = 4
 
 
 class _Condition(NamedTuple):
-    """What the request names of one field, by value, and what the record holds there."""
-
     named: Mapping[str, str]
     held: str
     held_name: str
 
 
 async def add_comparisons(reasons: Sequence[Notice], call: Call, facts: Facts, text: str, reference: Reference) -> Sequence[Notice]:
-    """Return `reasons`, and beside those that nobody named a record, how the record fits the request. Never raises."""
+    """Adds how a record that nobody named fits the request. Never raises."""
     if not any(UNNAMED in {reason.code, reason.args.get("reason")} for reason in reasons):
         return reasons
     compared = [(leaf, await compare_with_words(leaf, facts, text, reference)) for leaf in call.leaves]
-    found = [(leaf, notice) for leaf, notice in compared if notice is not None]
+    notices = [(leaf, notice) for leaf, notice in compared if notice is not None]
     if not call.commands:
-        return (*reasons, *(notice for _, notice in found))
-    labels = ((leaf, notice, build_command_label(leaf, facts)) for leaf, notice in found)
+        return (*reasons, *(notice for _, notice in notices))
+    labels = ((leaf, notice, build_command_label(leaf, facts)) for leaf, notice in notices)
     wrapped = (wrap_in_batch("gate-batch-asks", notice, key=leaf.key, method=leaf.method, about=about) for leaf, notice, about in labels)
     return (*reasons, *wrapped)
 
 
 async def compare_with_words(call: Call, facts: Facts, text: str, reference: Reference) -> Notice | None:
-    """Return the line that compares the record with the request `text`; None if there is nothing to compare. Never raises."""
+    """None if there is nothing to compare. Never raises."""
     record = find_current_record(call, facts)
     if record is None or call.spec.verb not in {"update", "delete"} or call.entity not in _STAGES:
         return None
@@ -69,7 +66,6 @@ async def compare_with_words(call: Call, facts: Facts, text: str, reference: Ref
 
 
 async def _find_conditions(call: Call, record: JsonObject, text: str, reference: Reference) -> AsyncIterator[_Condition]:
-    """Yield what the request names of the record's owner, stage and list fields."""
     category = str(fields.find_value(record, "CATEGORY_ID", call.entity) or 0)
     users, stages, lists = (
         await reference.load_users(),
@@ -96,19 +92,17 @@ async def _load_lists(call: Call, reference: Reference) -> Mapping[str, Mapping[
 
 
 def _compare(call: Call, record: JsonObject, code: str, names: Mapping[str, str], text: str) -> _Condition | None:
-    """Return what the request names of a field; None if it names nothing of it, or the record was read without the field."""
     if not fields.has_field(record, code, call.entity):
         return None
-    written = fields.parse_ids(fields.find_value(call.written_fields, code, call.entity))
-    named = {
-        value: name for value, name in names.items() if value not in written and any(is_mentioned(part, text) for part in _list_names(name))
+    new_ids = fields.parse_ids(fields.find_value(call.written_fields, code, call.entity))
+    names_in_text = {
+        value: name for value, name in names.items() if value not in new_ids and any(is_mentioned(part, text) for part in _list_names(name))
     }
-    held = next(iter(fields.parse_ids(fields.find_value(record, code, call.entity))), "")
-    return _Condition(named, held, names.get(held, "")) if named else None
+    present = next(iter(fields.parse_ids(fields.find_value(record, code, call.entity))), "")
+    return _Condition(names_in_text, present, names.get(present, "")) if names_in_text else None
 
 
 def _list_names(name: str) -> Iterator[str]:
-    """Yield a name and, of a person, the first name alone."""
     yield name
     first = name.partition(" ")[0]
     if first != name:

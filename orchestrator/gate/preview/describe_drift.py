@@ -1,4 +1,4 @@
-"""Describes what somebody changed in a record while its card waited, field by field. The only data read from the portal here are names."""
+"""What somebody changed in a record while its card waited. Only names are read from the portal."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,29 +15,22 @@ from orchestrator.gate.preview.format_values import Reader
 from state.stored import JsonObject
 
 CHANGED: Final = Notice(code="changed-meanwhile")
-"""Says that the record changed, without naming fields."""
 DRIFTED: Final = "changed-values"
-"""The code of the sentence that names the changed fields."""
 _MAX_NAMED: Final = 3
-"""How many changed fields the sentence names; the others are only counted."""
+"""The others are only counted."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedField:
-    """A field of a record whose present value differs from the value on the card."""
-
     call: Call
-    """The call, or the command of a batch, whose card showed it; `Call.entity` is the kind of the record."""
+    """The command whose card showed the field; its `entity` is the kind of the record."""
     name: str
     old: JsonObject
     now: JsonObject
 
 
 async def build_drift_notice(fields_changed: Iterable[ChangedField], *, actor: Actor, names: Names) -> Notice:
-    """Return the message that names each changed field with its old and new value: «сумма изменилась: 1 000 000 → 1 200 000 ₽».
-
-    If the fields cannot be named, the message only says that the record changed.
-    """
+    """«Сумма изменилась: 1 000 000 → 1 200 000 ₽»; without names it only says that the record changed."""
     critical_first = sorted(fields_changed, key=lambda changed: not _is_critical(changed))
     if not critical_first:
         return CHANGED
@@ -70,7 +63,6 @@ async def _describe_change(changed: ChangedField, reader: Reader) -> Notice:
 
 
 def _find_common_unit(before: str, after: str) -> str:
-    """Return the currency sign, with the space before it, with which both sums `before` and `after` end; "" if there is no such sign."""
     unit = before[len(before.rstrip("₽$€")) :]
     space = before[: -len(unit)][-1:] if unit else ""
     return f"{space}{unit}" if unit and space.isspace() and after.endswith(f"{space}{unit}") else ""

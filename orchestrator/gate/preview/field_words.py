@@ -1,4 +1,4 @@
-"""Puts the fields of a record into words outside of a card: their titles and values as a card would show them."""
+"""Titles and values of fields as a card would show them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -20,11 +20,7 @@ _LONGEST: Final = 80
 async def describe_field(
     method: str, key: str, records: Sequence[JsonObject], *, actor: Actor, names: Names, catalogue: Catalogue
 ) -> tuple[str, list[str]] | None:
-    """Return (title of the field, its value in each of the records as a text on one line).
-
-    `method` is the one with which a field of such a record is changed. None if the catalogue does not know it, or if the portal does not
-    give the names that are needed.
-    """
+    """Gives (title, its value in each record on one line). None for an unknown method or without the portal's names."""
     spec = catalogue.find(method)
     if spec is None:
         return None
@@ -37,7 +33,6 @@ async def describe_field(
 
 
 async def format_record_value(part: Call, name: str, record: JsonObject, reader: Reader) -> str:
-    """Return the value of a field of `record` on one line, as cards show it."""
     value = record.get(name)
     if value in (None, "", [], {}):
         return EMPTY
@@ -45,7 +40,6 @@ async def format_record_value(part: Call, name: str, record: JsonObject, reader:
 
 
 async def format_field_value(call: Call, name: str, now: object, record: JsonObject, reader: Reader) -> str:
-    """Return the present value `now` of a field of `record` as text, as cards show it."""
     entity = call.entity
     info = fields.find_field_info(call.entities.get(entity), name)
     currency = str(fields.find_value(record, "CURRENCY_ID", entity) or "")
@@ -62,7 +56,6 @@ async def format_field_value(call: Call, name: str, now: object, record: JsonObj
 
 
 async def find_title(part: Call, name: str, reader: Reader) -> str:
-    """Return the title of the field `name`, as cards show it."""
     label = find_list_label(part, name, reader.locale)
     if label:
         return label

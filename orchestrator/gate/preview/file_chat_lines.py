@@ -1,7 +1,4 @@
-"""Builds the card lines of effects on files and Telegram chats: to whom, what, and which lines of a file change, old and new.
-
-Everything that will be written stands on the card. The words are in data/language/card_files.yaml.
-"""
+"""Cards of effects on files and Telegram chats: everything that will be written stands there."""
 
 from collections.abc import Callable, Iterator, Sequence
 from difflib import SequenceMatcher
@@ -26,42 +23,40 @@ _LEXICON: Final = load_lexicon("card_files")
 _TITLES: Final = {name: _LEXICON.read_titles(name) for name in _NAMES}
 _SPACES: Final = str.maketrans({" ": "·", "\t": "⇥", "\u00a0": "⍽"})
 _MOST_COMPARED: Final = 400
-"""How many lines that differ are compared one by one; of longer changes the whole new text is shown."""
+"""Of longer changes the whole new text is shown."""
 
 
 def name_file(call: Call, _facts: Facts, _reader: Reader) -> str:
-    """Return what the heading names: the path of the file, or the name of one that the run keeps."""
     return str(call.params.get("path") or (call.params.get(FILE) or {}).get("name") or "")
 
 
 def build_message_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of the card of a message: to whom it goes, and all of it."""
     return list(_build_message_lines(call, facts, reader))
 
 
 def build_file_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of the card of a change of a file: which of its lines differ, or all of its text; none for a read."""
+    """None for a read."""
     if call.reads_only:
         return []
     return list(_build_file_lines(call, facts.images.get(str(call.params["path"])), _Words(reader.locale)))
 
 
 def _build_message_lines(call: Call, facts: Facts, reader: Reader) -> Iterator[PreviewLine]:
-    given, words = call.params, _Words(reader.locale)
-    chat = facts.images.get(f"chat:{given['chat_id']}") or {}
-    yield words.build_line("to", words.show(str(chat.get("name") or "")) or words.format_words("unnamed", number=given["chat_id"]))
-    if "message_id" in given:
-        yield words.build_line("message", str(given["message_id"]))
+    params, words = call.params, _Words(reader.locale)
+    chat = facts.images.get(f"chat:{params['chat_id']}") or {}
+    yield words.build_line("to", words.show(str(chat.get("name") or "")) or words.format_words("unnamed", number=params["chat_id"]))
+    if "message_id" in params:
+        yield words.build_line("message", str(params["message_id"]))
     if (place := find_file_place(call)) is not None:
         yield words.build_line("file", words.show(name_file(call, facts, reader)))
-        if host := (given.get(FILE) or {}).get("host"):
+        if host := (params.get(FILE) or {}).get("host"):
             yield words.build_line("from", words.show(str(host)))
         if image := facts.images.get(place):
             yield words.build_line("size", words.format_size(image))
     for name in ("text", "caption"):
-        if given.get(name):
-            yield words.build_line(name, words.show(str(given[name])))
-    for row in given.get("inline_keyboard", ()):
+        if params.get(name):
+            yield words.build_line(name, words.show(str(params[name])))
+    for row in params.get("inline_keyboard", ()):
         for button in row:
             yield PreviewLine(name=words.format_words("button", text=words.show(button["text"])), after=words.show(button["url"]))
 
@@ -99,13 +94,12 @@ def _build_file_lines(call: Call, image: JsonObject | None, words: "_Words") -> 
 
 
 def _split(text: str) -> list[str]:
-    """Return the lines of a text. Only a line feed ends a line, so that a change of other line ends is a change of the line."""
+    """Only a line feed ends a line: a change of other line ends is a change of the line."""
     lines = text.split("\n")
     return lines if lines[-1] else lines[:-1]
 
 
 def _build_changes(was: list[str], new: list[str], text: str, words: "_Words") -> Iterator[PreviewLine]:
-    """Yield a line for each place at which the lines of a file differ, or one with the whole new text if too much does."""
     start = 0
     while start < min(len(was), len(new)) and was[start] == new[start]:
         start += 1
@@ -127,21 +121,17 @@ def _build_changes(was: list[str], new: list[str], text: str, words: "_Words") -
 
 
 class _Words:
-    """Puts titles, texts and sizes in the words of one language."""
-
     def __init__(self, locale: Locale) -> None:
         self._locale = locale
 
     def format_words(self, name: str, **args: object) -> str:
-        """Return a word or phrase of the card."""
         return _TITLES[name][self._locale].format(**args)
 
     def build_line(self, title: str, after: str, before: str = "") -> PreviewLine:
-        """Return a line of which this program gives the name."""
         return PreviewLine(name=self.format_words(title), before=before, after=after)
 
     def build_change(self, name: str, old: Sequence[str], new: Sequence[str]) -> PreviewLine:
-        """Return a line for lines of a file that become others; none at all are said so."""
+        """Differences in spaces alone are made visible."""
         before, after = (self._join_lines(part, self.show) for part in (old, new))
         if before == after:
             before, after = (self._join_lines(part, self.show_spaces) for part in (old, new))
@@ -151,27 +141,24 @@ class _Words:
         return " ⏎ ".join(map(show, lines)) or self.format_words("nothing") * bool(lines)
 
     def show(self, text: str) -> str:
-        """Return a text whole, made harmless for a card."""
         return escape_text(text, locale=self._locale)
 
     def show_spaces(self, text: str) -> str:
-        """Return a text of which the kind and number of spaces can be seen, for lines that differ in nothing else."""
         return self.show(text.translate(_SPACES))
 
     def name_lines(self, first: int, last: int) -> str:
-        """Return the name of a place in a file; without lines of its own it is after the line before `first`."""
+        """Without lines of its own the place is after the line before `first`."""
         if last < first:
             return self.format_words("added", number=first - 1) if first > 1 else self.format_words("added_first")
         return self.format_words("line", number=first) if first == last else self.format_words("lines", first=first, last=last)
 
     def show_old(self, image: JsonObject | None) -> str:
-        """Return what a file holds, or its size if that is not known."""
+        """Or its size if that is not known."""
         text = (image or {}).get("text")
         if isinstance(text, str):
             return self.show(text) or self.format_words("nothing")
         return self.format_words("unreadable", size=self.format_size(image or {}))
 
     def format_size(self, image: JsonObject) -> str:
-        """Return the size of a file in words."""
         count = int(image.get("size", 0))
         return self.format_words("bytes", count=count) if count < 1024 else self.format_words("kilobytes", count=-(-count // 1024))  # noqa: PLR2004 - bytes of a KB

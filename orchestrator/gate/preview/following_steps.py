@@ -1,7 +1,6 @@
-"""Draws the steps that follow when the call of a card has created its record, so that the card shows them: «Затем: …».
+"""Draws the steps that follow when a card's call has created its record: «Затем: …».
 
-When the record is made, each of them is submitted to the gate like any other step; `covered_steps` says when it needs no card then. In the
-drawing a number that nobody can know stands for the new record: what a text or a title happens to hold is never taken for the record.
+A number that nobody can know stands for the new record, so what a text happens to hold is never taken for it.
 """
 
 import logging
@@ -36,15 +35,11 @@ _WORDS: Final = load_lexicon("card_fields")
 _WHEN: Final = _WORDS.read_titles("reminder_when")
 _WHAT: Final = _WORDS.read_titles("reminder_text")
 MOST: Final = 10
-"""How many following steps a card shows at most."""
 _LOWEST: Final = 100_000_000
-"""The lowest number with nine digits, the most that the number of a record has."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Drawing:
-    """What the steps of one card are drawn with: the call that makes the record, the number that stands for it, and for whom."""
-
     maker: Call
     number: int
     actor: Actor
@@ -52,11 +47,9 @@ class _Drawing:
     ledger: Ledger
 
     def name_record(self, text: str, title: str) -> str:
-        """Return the text with `title` in place of the number."""
         return self._shown.sub(lambda _: title, text)
 
     def has_record(self, text: str) -> bool:
-        """Return whether the number stands in the text."""
         return self._shown.search(text) is not None
 
     @property
@@ -66,7 +59,7 @@ class _Drawing:
 
 
 def put_number(params: JsonObject, number: int) -> dict[str, Any]:
-    """Return the parameters of a following step with the number of the new record in place of its stand-in."""
+    """Puts the new record's number in place of its stand-in."""
     return {name: _put(value, number) for name, value in params.items()}
 
 
@@ -84,19 +77,18 @@ def _put(value: object, number: int) -> object:
 async def draw_following(
     steps: Sequence[FollowingStep], maker: Call, actor: Actor, deps: GateDeps, ledger: Ledger
 ) -> list[tuple[FollowingStep, Preview]]:
-    """Return the steps that follow on the call `maker`, each with its preview, with the title of the new record in place of its number."""
+    """With the title of the new record in place of its number."""
     if not steps:
         return []
     number = _LOWEST + secrets.randbelow(9 * _LOWEST)
     drawing = _Drawing(maker=maker, number=number, actor=actor, deps=deps, ledger=ledger)
     title = find_new_title(maker)
     drawn = [(step, await _draw(step, drawing)) for step in steps[:MOST]]
-    named = quote(title, actor.locale) if title else ""
-    return [(step, _name_record(preview, named, drawing)) for step, preview in drawn if preview is not None]
+    quoted_title = quote(title, actor.locale) if title else ""
+    return [(step, _name_record(preview, quoted_title, drawing)) for step, preview in drawn if preview is not None]
 
 
 async def _draw(step: FollowingStep, drawing: _Drawing) -> Preview | None:
-    """Return the preview of a step; None if it cannot be drawn, for example because the gate would refuse it."""
     deps, actor, ledger = drawing.deps, drawing.actor, drawing.ledger
     effect = Effect(method=step.method, params=put_number(step.params, drawing.number), slot=f"{drawing.maker.method}/following")
     performer = deps.performers.get(effect.kind)
@@ -116,7 +108,6 @@ async def _draw(step: FollowingStep, drawing: _Drawing) -> Preview | None:
 
 
 def _list_reminder_lines(call: Call, actor: Actor, ledger: Ledger) -> list[PreviewLine]:
-    """Return when the person will be reminded, in their zone, and of what; a reminder has no card of its own."""
     at = parse_iso(str(call.params["at"])).astimezone(ZoneInfo(actor.time_zone))
     when = format_when(When(day=at.date(), at=at, has_time=True), now=ledger.now, locale=actor.locale)
     lines = (("at", _WHEN, when), ("text", _WHAT, escape_text(str(call.params.get("text", "")), locale=actor.locale)))
@@ -124,11 +115,10 @@ def _list_reminder_lines(call: Call, actor: Actor, ledger: Ledger) -> list[Previ
 
 
 def _name_record(preview: Preview, title: str, drawing: _Drawing) -> Preview:
-    """Return the preview with the record's title in place of its number, and without an address of a page that does not exist."""
     lines = [
         line.model_copy(update={"before": drawing.name_record(line.before, title), "after": drawing.name_record(line.after, title)})
         for line in preview.lines
     ]
     preview_lines = [line for line in lines if line.after.strip()]
-    named = "" if drawing.has_record(preview.title) else preview.title
-    return preview.model_copy(update={"lines": preview_lines, "title": named, "url": "", "id": None, "record": ""})
+    preview_title = "" if drawing.has_record(preview.title) else preview.title
+    return preview.model_copy(update={"lines": preview_lines, "title": preview_title, "url": "", "id": None, "record": ""})

@@ -1,7 +1,4 @@
-"""Formats the values of parameters for a card: names for numbers, words for codes, and the parts of a value each with its name.
-
-A value that nothing explains is shown unchanged, whole.
-"""
+"""Names for numbers, words for codes, each part of a value with its name. What nothing explains is shown unchanged, whole."""
 
 import base64
 import binascii
@@ -44,26 +41,21 @@ _TYPES: Final = {"1": "lead", "2": "deal", "3": "contact", "4": "company", "7": 
 _SHORT: Final = {"l": "lead", "d": "deal", "c": "contact", "co": "company", "q": "item:7", "si": "item:31", "quote": "item:7"}
 _RECORDS: Final = frozenset({"lead", "deal", "contact", "company", "task", "activity", "user"})
 _WHOLE: Final = frozenset({"file", "json", "free", "document"})
-"""Kinds whose lists are one value."""
 _PLAIN: Final = frozenset({"", "free", "fields"})
 _PEOPLE: Final = frozenset({"user", "company", "contact"})
-"""Kinds whose values may be a mapping of ids."""
 _LINKS: Final = frozenset({"id", "read", "record", "deal", "lead", "task", "activity"})
-"""Kinds of values in which the number 0 means that there is nothing."""
 _KILO: Final = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """Where a value stands: the method and the record of its call, and the parameters beside it."""
-
     method: str
     context: Context
     siblings: JsonObject
 
 
 async def format_param(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the value of a parameter as text, one line for each element of a list; `words` say of which kind the value is."""
+    """One line for each element of a list."""
     if value is None or value in ("", [], {}) or (words.kind in _LINKS and value in (0, "0")):
         return EMPTY
     if words.kind in _WHOLE or not isinstance(value, list):
@@ -72,7 +64,7 @@ async def format_param(value: object, words: ParamWords, place: Place, reader: R
 
 
 def escape_lines(text: str) -> str:
-    """Return `text`, whose characters are safe to show already, without empty lines at its beginning and end; a dash if nothing is left."""
+    """A dash if nothing is left."""
     return text.strip("\n") or EMPTY
 
 
@@ -93,14 +85,12 @@ async def _format_one(value: object, words: ParamWords, place: Place, reader: Re
 
 
 async def _format_free(name: str, value: object, place: Place, reader: Reader) -> str:
-    """Return one value whose name was chosen by people, such as a field of a document, after this name: «Город: Тула»."""
     words = find_param_words(place.method, place.context.entity, name)
     inner = value["value"] if isinstance(value, Mapping) and set(value) == {"value"} else value
     return f"{words.names[reader.locale] if words else escape_text(name)}: {escape_text(_dump(inner))}"
 
 
 def _find_context_kind(place: Place) -> str:
-    """Return the kind of record to whose funnels a value belongs: the call's, else that in entityTypeId beside the value, else "deal"."""
     kind = place.context.entity
     if kind in _RECORDS or kind.startswith("item:"):
         return kind
@@ -108,31 +98,31 @@ def _find_context_kind(place: Place) -> str:
 
 
 async def format_parts(value: JsonObject, place: Place, reader: Reader) -> str:
-    """Return the parts of a mapping as one text, each with its name: «Цена: 777 ₽, Количество: 3»."""
+    """«Цена: 777 ₽, Количество: 3»."""
     inner = replace(place, siblings={**place.siblings, **value})
     # the words of a part: the method's, else the record's, else the common ones
-    found = {name: find_param_words(place.method, place.context.entity, str(name)) or find_common_words(str(name)) for name in value}
-    paired = {fields.to_field_key(words.detail) for words in found.values() if words is not None and words.kind == "record"}
+    words_by_name = {
+        name: find_param_words(place.method, place.context.entity, str(name)) or find_common_words(str(name)) for name in value
+    }
+    paired = {fields.to_field_key(words.detail) for words in words_by_name.values() if words is not None and words.kind == "record"}
     texts: list[str] = []
     for name, item in value.items():
-        words = found[name]
+        words = words_by_name[name]
         if fields.to_field_key(name) in paired:
             continue
-        said = words.names[reader.locale] if words else escape_text(str(name))
-        shown = await format_param(item, words or ParamWords(names={}), inner, reader)
-        text = "; ".join(shown.split("\n"))
-        is_plain = not said or (len(value) - len(paired & set(map(fields.to_field_key, value))) == 1 and _says_itself(name, words))
-        texts.append(text if is_plain else f"{said}: {text}")
+        part_name = words.names[reader.locale] if words else escape_text(str(name))
+        part_text = await format_param(item, words or ParamWords(names={}), inner, reader)
+        text = "; ".join(part_text.split("\n"))
+        is_plain = not part_name or (len(value) - len(paired & set(map(fields.to_field_key, value))) == 1 and _says_itself(name, words))
+        texts.append(text if is_plain else f"{part_name}: {text}")
     return ", ".join(texts)
 
 
 def _says_itself(name: str, words: ParamWords | None) -> bool:
-    """Return whether a part needs no name if it is the only part of its value: a message, or a record (whose kind is shown with it)."""
     return fields.to_field_key(name) == "message" or (words is not None and words.kind == "record")
 
 
 async def _format_title(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the title of the record with the number `value`, or this number if it has none; `words.kind` is its kind, such as "deal"."""
     del place
     number = as_id(value)
     if number is None:
@@ -150,48 +140,47 @@ async def _format_kind(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def name_record(kind: str, value: object, reader: Reader) -> str:
-    """Return a record as «сделка «Ромашка»», with its number if it has no title; a `value` that is no number is returned unchanged."""
+    """«сделка «Ромашка»», or its number; what is no number stays."""
     number = as_id(value)
     if number is None:
         return format_plain(value, reader)
-    said = await find_kind_name(kind, reader)
+    kind_name = await find_kind_name(kind, reader)
     title = await _find_title(kind, number, reader)
-    named = quote(title, reader.locale) if title else format_number(number, reader.locale)
-    return f"{said} {named}" if said else named
+    record_name = quote(title, reader.locale) if title else format_number(number, reader.locale)
+    return f"{kind_name} {record_name}" if kind_name else record_name
 
 
 async def find_kind_name(code: str, reader: Reader) -> str:
-    """Return the name of a kind of record for a code of the portal ("2", "DEAL", "dynamic_177"); an unknown code unchanged."""
+    """For a code such as "2", "DEAL", "dynamic_177"; an unknown one stays."""
     kind = _to_record_kind(code)
     known = _KINDS[reader.locale].get(kind)
     if known or not kind.startswith("item:"):
         return known or escape_text(code, locale=reader.locale)
     try:
-        found = await reader.names.find_kind_name(kind, reader.locale)
+        kind_name = await reader.names.find_kind_name(kind, reader.locale)
     except BitrixError:
-        found = ""
-    return escape_text(found, locale=reader.locale, limit=_NAME) or _KINDS[reader.locale]["item"]
+        kind_name = ""
+    return escape_text(kind_name, locale=reader.locale, limit=_NAME) or _KINDS[reader.locale]["item"]
 
 
 async def _find_title(kind: str, number: int, reader: Reader) -> str:
-    """Return the title of a record; "" if it has none or cannot be read."""
     try:
         if kind == "requisite":
-            found = await reader.names.find_name_by_read("crm.requisite.get", {"id": number}, number, reader.locale)
+            title = await reader.names.find_name_by_read("crm.requisite.get", {"id": number}, number, reader.locale)
         elif kind in _RECORDS or kind.startswith("item:"):
-            found = await reader.names.find_title(kind, number)
+            title = await reader.names.find_title(kind, number)
         else:
-            found = ""
+            title = ""
     except BitrixError:
-        found = ""
+        title = ""
     except Exception:  # a card is shown even without the name
         log.exception("a record cannot be named", extra={"action": "naming_failed", "kind": kind})
-        found = ""
-    return escape_text("" if found == f"№{number}" else found, locale=reader.locale, limit=_NAME)
+        title = ""
+    return escape_text("" if title == f"№{number}" else title, locale=reader.locale, limit=_NAME)
 
 
 def _to_record_kind(code: object) -> str:
-    """Return the kind of record for a code of the portal: "deal" for 2, "D" and "DEAL"; the code in lower case if it is unknown."""
+    """Gives "deal" for 2, "D" and "DEAL"; an unknown code in lower case."""
     text = str(code or "").strip().lower()
     number = text.removeprefix(_DYNAMIC)
     if text.startswith("t") and text[1:].isalnum() and not text.isalpha() and _is_hex(text[1:]):
@@ -206,17 +195,17 @@ def _is_hex(text: str) -> bool:
 
 
 async def _name_coded(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the record of a code such as D_481, DEAL_481, DEAL|481 or deal:481."""
     del words, place
     kind, _, number = re.sub(r"[|:]", "_", str(value)).rpartition("_")
     return await name_record(_to_record_kind(kind), number, reader) if kind and as_id(number) else f"«{escape_text(str(value))}»"
 
 
 async def _format_document(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return, as text, the record (or its kind) on which a business process runs; the portal writes it as [module, class, code]."""
     code = value[-1] if isinstance(value, list) and len(value) == _DOCUMENT and isinstance(value[-1], str) else ""
-    named = _DOCUMENT_CLASS.fullmatch(str(value[1])) if code and isinstance(value, list) and value[0] == "crm" else None
-    if named is None or not named[1].lower().startswith(code.partition("_")[0].lower()):  # three parts that do not belong together
+    document_class = _DOCUMENT_CLASS.fullmatch(str(value[1])) if code and isinstance(value, list) and value[0] == "crm" else None
+    if document_class is None or not document_class[1].lower().startswith(
+        code.partition("_")[0].lower()
+    ):  # three parts that do not belong together
         return f"«{escape_text(_dump(value))}»"
     return await (_name_coded(code, words, place, reader) if "_" in code else find_kind_name(code, reader))
 
@@ -230,15 +219,15 @@ async def _name_by_read(value: object, words: ParamWords, place: Place, reader: 
 
 
 async def find_read_name(method: str, number: int, params: JsonObject, reader: Reader) -> str:
-    """Return the name that the read method `method`, sent with `params`, gives for the id `number`; "" if it fails or there is no name."""
+    """Empty if the read fails or gives no name."""
     try:
-        found = await reader.names.find_name_by_read(method, params, number, reader.locale)
+        name = await reader.names.find_name_by_read(method, params, number, reader.locale)
     except BitrixError:
-        found = ""
+        name = ""
     except Exception:  # a card is shown even without the name
         log.exception("what a call changes cannot be named", extra={"action": "naming_failed", "method": method})
-        found = ""
-    return escape_text(found, locale=reader.locale, limit=_NAME)
+        name = ""
+    return escape_text(name, locale=reader.locale, limit=_NAME)
 
 
 def _find_sibling(siblings: JsonObject, name: str) -> object:
@@ -258,7 +247,6 @@ async def _find_choice(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def _name_dialog(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the person or chat that a dialog id stands for: "8" is an employee, "chat5" a chat."""
     del words, place
     text = str(value)
     number = text.removeprefix("chat").removeprefix("sg")
@@ -268,12 +256,12 @@ async def _name_dialog(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def name_person(number: int, reader: Reader) -> str:
-    """Return the name of an employee, or «№7» if it is not known."""
+    """«№7» without a name."""
     return await format_value(number, "user", context=Context(entity="user"), reader=reader)
 
 
 async def _name_access(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return whom an access code names: U8 an employee, UA everybody, SG5 a workgroup, DR3 a department."""
+    """U8 is an employee, UA everybody, SG5 a workgroup, DR3 a department."""
     del words, place
     text = str(value)
     letters = text.rstrip("0123456789")
@@ -281,9 +269,9 @@ async def _name_access(value: object, words: ParamWords, place: Place, reader: R
     if letters == "U" and number:
         return await name_person(int(number), reader)
     if letters in {"D", "DR"}:
-        named = await find_read_name("department.get", int(number), {"ID": number}, reader) if number else ""
+        department = await find_read_name("department.get", int(number), {"ID": number}, reader) if number else ""
         kind = _ACCESS[reader.locale]["D"]
-        return named if named.lower().startswith(kind) else f"{kind} {named or format_number(number, reader.locale)}"
+        return department if department.lower().startswith(kind) else f"{kind} {department or format_number(number, reader.locale)}"
     if not number:
         return _EVERYBODY[reader.locale] if letters in {"UA", "AU"} else escape_text(text)
     word = _ACCESS[reader.locale].get(letters)
@@ -291,7 +279,6 @@ async def _name_access(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def _name_calendar(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return whose calendar has the id `value`: an employee's, a workgroup's, the company's; the reader's own is «your calendar»."""
     del words
     number = as_id(value)
     sort = str(_find_sibling(place.siblings, "type") or "user").lower()
@@ -302,7 +289,6 @@ async def _name_calendar(value: object, words: ParamWords, place: Place, reader:
 
 
 async def _format_file(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return files as «смета.pdf» (12 КБ), one a line; the content itself is no text that a person could read."""
     del words, place
     return _describe_file(value, reader)
 
@@ -317,7 +303,6 @@ def _describe_file(value: object, reader: Reader) -> str:
 
 
 def _format_size(content: str, locale: Locale) -> str:
-    """Return the size of a file in kilobytes, at least 1; "" if the text is no content in base64."""
     try:
         size = len(base64.b64decode(content, validate=True))
     except (binascii.Error, ValueError):
@@ -336,14 +321,12 @@ async def _format_minutes(value: object, words: ParamWords, place: Place, reader
 
 
 def _format_count(count: object, length: int, reader: Reader) -> str:
-    """Return a duration of `count` times `length` seconds as «1 ч»; "" if `count` is no number or this is no whole number of seconds."""
     number = fields.parse_number(count)
     text = format_duration(number * length, reader.locale) if number is not None else ""
     return "" if number is None or text == str(number * length) else text
 
 
 async def _format_reminder(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return a reminder of the calendar, {"type": "min", "count": 15}, as «за 15 мин»."""
     del words
     length = _REMINDERS.get(str(value.get("type"))) if isinstance(value, Mapping) and set(value) == {"type", "count"} else None
     text = _format_count(value["count"], length, reader) if isinstance(value, Mapping) and length else ""
@@ -358,7 +341,6 @@ async def _format_json(value: object, words: ParamWords, place: Place, reader: R
 
 
 async def _format_mapping(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the entries of a mapping whose names were chosen by people, each after its name; any other value unchanged."""
     del words
     if not isinstance(value, Mapping):
         return format_plain(value, reader)
@@ -393,4 +375,3 @@ _FORMATTERS: Final[Mapping[str, _Formatter]] = {
     "minutes": _format_minutes,
     "reminder": _format_reminder,
 }
-"""The formatter of each kind of value that only parameters have."""

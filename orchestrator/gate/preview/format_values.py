@@ -1,6 +1,6 @@
-"""Formats values as people read them on a card: names for codes, money with its currency, times in the person's zone.
+"""Values as people read them: names for codes, money with its currency, times in the person's zone.
 
-A card shows exactly what will be sent: a value that cannot be interpreted is shown unchanged.
+What cannot be interpreted is shown unchanged: a card shows exactly what will be sent.
 """
 
 import re
@@ -24,7 +24,7 @@ from state.stored import JsonObject
 
 EMPTY = "—"
 NAME_LIMIT = 200
-"""Maximum length in characters of a name that the portal returns, and of a value in the middle of a sentence."""
+"""Of a name from the portal, and of a value within a sentence."""
 _LONGEST_ID = 15
 _NUMBER = re.compile("№[0-9]+", re.ASCII)
 _LONG_AGO = date(1, 1, 1)  # any other year than the shown one, so that the year stands there
@@ -38,7 +38,7 @@ _DELETED: Final = _WORDS.read_titles("removed")
 _ADDED: Final = _WORDS.read_titles("added")
 _FROM_COMMAND: Final = _WORDS.read_titles("from_command")
 UNKNOWN: Final = _WORDS.read_titles("unknown")
-"""Shown in place of an old value that was not among the data read from the portal."""
+"""In place of an old value that was not read."""
 MADE_BY: Final = _WORDS.read_titles("made_by_command")
 NAMED_BY: Final = _WORDS.read_titles("named_by_command")
 _VALUE_TYPES: Final = {locale: _WORDS.read_table("value_types", locale) for locale in _LOCALES}
@@ -47,40 +47,35 @@ _UNITS: Final = {locale: _WORDS.read_table("durations", locale) for locale in _L
 _DURATIONS: Final = {"day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _LONGEST_DURATION: Final = 10**10
 _CURRENCIES: Final = ("CURRENCY_ID", "CURRENCY")
-"""What methods call the currency of their sums; a sum with a currency of its own names it in data/language/card_*params.yaml."""
+"""A sum with a currency of its own names it in data/language/card_*params.yaml."""
 _TASK_STATUS: Final = {locale: _WORDS.read_table("task_statuses", locale) for locale in _LOCALES}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Reader:
-    """The person for whom values are formatted (language, time zone), and the source of names."""
-
     names: Names
     locale: Locale
     zone: str
     user: int = 0
-    """The person's user id in the portal; 0 if the person has none."""
+    """0 if the person has none in the portal."""
     now: datetime | None = None
-    """Dates in the year of `now` are written without the year; with None the year is always written."""
+    """Dates of its year stand without the year; None always writes it."""
 
     def format_day(self, day: date) -> str:
-        """Return a date as text in this person's language."""
         return format_day(day, today=self.now.astimezone(ZoneInfo(self.zone)).date() if self.now else _LONG_AGO, locale=self.locale)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Context:
-    """What is needed to interpret a field's value: the record's kind, currency and funnel."""
-
     entity: str
     currency: str = ""
     category: int = 0
     is_new: bool = False
-    """Whether the record is yet to be created: sums without a currency are then in the portal's base currency."""
+    """Sums without a currency are then in the portal's base currency."""
 
 
 async def format_value(value: object, kind: str, *, context: Context, reader: Reader) -> str:
-    """Return `value` as text, formatted by its `kind` (money, date, user and so on); a dash (EMPTY) for an empty value."""
+    """A dash for an empty value."""
     if value is None or value in ("", [], {}):
         return EMPTY
     if find_references(value):
@@ -105,31 +100,28 @@ async def format_value(value: object, kind: str, *, context: Context, reader: Re
 
 
 def format_plain(value: object, reader: Reader) -> str:
-    """Return the whole of any JSON value as text, hidden characters made visible; each element of a list is a line of its own."""
+    """The whole of any JSON value, hidden characters visible, one line for each element of a list."""
     return join_lines([_flatten(item) for item in value] if isinstance(value, list) else [_flatten(value)], reader)
 
 
 def format_steps(steps: Sequence[Step], reader: Reader, *, is_new: bool = False) -> str:
-    """Return what happens to each phone or address, one a line: an added or removed one is marked so, an edited one is «old → new».
-
-    If the record is new (`is_new`), the values stand without a mark.
-    """
+    """One line each, marked as added or removed, or «old → new»; without marks for a new record."""
     if is_new and all(step.verb == "add" for step in steps):
         return join_lines([_format_typed(step, step.value_type, reader.locale) for step in steps], reader) or EMPTY
     return join_lines([_format_step(step, reader.locale) for step in steps], reader) or EMPTY
 
 
 def find_currency(values: JsonObject, entity: str) -> str:
-    """Return the currency that stands in the fields `values`, under any of the portal's names for this field; "" if there is none."""
+    """Under any of the portal's names for it; "" if there is none."""
     for name in _CURRENCIES if values else ():
-        found = fields.find_value(values, name, entity)
-        if found:
-            return str(found)
+        currency = fields.find_value(values, name, entity)
+        if currency:
+            return str(currency)
     return ""
 
 
 def format_duration(value: object, locale: Locale) -> str:
-    """Return seconds as «1 ч 30 мин», with nothing rounded; a value that is no whole number of seconds is returned as it is."""
+    """Seconds as «1 ч 30 мин», nothing rounded; other values stay."""
     number = fields.parse_number(value)
     if number is None or number != int(number) or not 0 <= number < _LONGEST_DURATION:
         return str(value)
@@ -142,21 +134,17 @@ def format_duration(value: object, locale: Locale) -> str:
 
 
 def join_lines(texts: Iterable[str], reader: Reader) -> str:
-    """Return the texts one a line; a line break inside of one becomes a symbol, so no text can pass for two."""
+    """A line break inside of a text becomes a symbol, so no text can pass for two."""
     return "\n".join(escape_text(text, locale=reader.locale) for text in texts)
 
 
 def shorten_value(text: str, locale: Locale) -> str:
-    """Return a formatted value for the middle of a sentence: on one line, cut at `NAME_LIMIT` characters.
-
-    A cut text ends with a mark that says how many characters are missing.
-    """
+    """On one line, cut at `NAME_LIMIT` with a mark that says how much is missing."""
     line = ", ".join(text.split("\n"))
     return line if len(line) <= NAME_LIMIT else mark_cut(line[:NAME_LIMIT], len(line) - NAME_LIMIT, locale)
 
 
 def format_multifield(kind: str, value: str) -> str:
-    """Return a phone number as people write it; a value of any other kind is returned unchanged."""
     return format_phone(value) if kind == "PHONE" else value
 
 
@@ -179,29 +167,26 @@ def _format_step(step: Step, locale: Locale) -> str:
 
 def _format_typed(step: Step, value_type: str, locale: Locale) -> str:
     words = (_EMAIL_TYPES if step.kind == "EMAIL" else _VALUE_TYPES)[locale]
-    value, said = format_multifield(step.kind, step.value), words.get(value_type.upper(), value_type)
-    return f"{value} ({said})" if value_type not in {"", "WORK"} else value
+    value, type_name = format_multifield(step.kind, step.value), words.get(value_type.upper(), value_type)
+    return f"{value} ({type_name})" if value_type not in {"", "WORK"} else value
 
 
 async def format_own_value(name: str, value: object, *, context: Context, reader: Reader) -> str:
-    """Return the value of a custom field as text, with the portal's names for it (such as the name of a list item).
-
-    If the portal has no names for the value, the value is shown unchanged.
-    """
+    """With the portal's names; without them unchanged."""
     if value is None or value in ("", [], {}) or find_references(value):
         return await format_value(value, "text", context=context, reader=reader)
     try:
-        found = await reader.names.describe_field_value(context.entity, name, value, locale=reader.locale, zone=reader.zone)
+        texts = await reader.names.describe_field_value(context.entity, name, value, locale=reader.locale, zone=reader.zone)
     except BitrixError:
-        found = None
-    return format_plain(value, reader) if found is None else join_lines(found, reader)
+        texts = None
+    return format_plain(value, reader) if texts is None else join_lines(texts, reader)
 
 
 async def _format_names(value: object, kind: str, *, context: Context, reader: Reader) -> str:
     first_funnel = kind == "category" and str(value).strip() == "0"  # of anything else 0 means that there is none
     ids = {"0"} if first_funnel else fields.parse_ids(value)
-    found = [await _format_name(item, kind, context=context, reader=reader) for item in sorted(ids, key=lambda item: (len(item), item))]
-    return "\n".join(found) or EMPTY
+    names = [await _format_name(item, kind, context=context, reader=reader) for item in sorted(ids, key=lambda item: (len(item), item))]
+    return "\n".join(names) or EMPTY
 
 
 async def _format_name(item: str, kind: str, *, context: Context, reader: Reader) -> str:
@@ -220,13 +205,14 @@ async def _format_name(item: str, kind: str, *, context: Context, reader: Reader
 
 
 async def _name_or_default(name: Awaitable[str], otherwise: str, reader: Reader) -> str:
-    """Return the name, or `otherwise` if the portal cannot be read or has no name. A card is shown even without the name."""
     try:
-        found = await name
+        portal_name = await name
     except BitrixError:
-        found = ""
-    is_number = _NUMBER.fullmatch(found) is not None  # the portal has no name
-    return escape_text(format_number(found[1:], reader.locale) if is_number else found or otherwise, locale=reader.locale, limit=NAME_LIMIT)
+        portal_name = ""
+    is_number = _NUMBER.fullmatch(portal_name) is not None  # the portal has no name
+    return escape_text(
+        format_number(portal_name[1:], reader.locale) if is_number else portal_name or otherwise, locale=reader.locale, limit=NAME_LIMIT
+    )
 
 
 async def _format_money(value: object, context: Context, reader: Reader) -> str:

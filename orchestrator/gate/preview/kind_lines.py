@@ -1,8 +1,4 @@
-"""Builds the card of an effect that is no portal call: what the heading names, and a line for each parameter that is sent.
-
-A kind whose parameters need more than their names and values has a builder of its own. The names of the others are in
-data/language/card_kinds.yaml.
-"""
+"""Cards of effects that are no portal calls; simple ones need only data/language/card_kinds.yaml."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -24,16 +20,13 @@ from state.canonical import dumps
 
 _WORDS: Final = load_lexicon("card_kinds")
 _SYSTEM: Final = frozenset({MARK, PERSON})
-"""Parameters that the program sets itself."""
 _BODY: Final = "json"
-"""What is sent also if it is empty: an empty list may clear one at the other side."""
+"""Sent also if it is empty: an empty list may clear one at the other side."""
 _TITLE: Final = 80
 
 
 @dataclass(frozen=True, kw_only=True)
 class KindView:
-    """How the card of a kind is built."""
-
     find_title: Callable[[Call, Facts, Reader], str]
     build_lines: Callable[[Call, Facts, Reader], list[PreviewLine]]
 
@@ -47,7 +40,7 @@ def _name_nothing(_call: Call, _facts: Facts, _reader: Reader) -> str:
 
 
 def build_param_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return a line for each parameter with a value: texts as they are, objects one field a line, with the titles of the policy."""
+    """Objects one field a line, with the policy's titles."""
     lines: list[PreviewLine] = []
     for name, value in call.params.items():
         if name in _SYSTEM or value in (None, "") or (value in ([], {}) and name != _BODY):
@@ -74,11 +67,10 @@ _VIEWS: Final[Mapping[str, KindView]] = {
 _METHOD_VIEWS: Final[Mapping[str, KindView]] = {
     run_schedules.ADD: KindView(find_title=name_definition, build_lines=build_schedule_lines),
 }
-"""Methods of a kind whose other methods have no view."""
 
 
 def has_view(call: Call) -> bool:
-    """Return whether the card of a call is built here, and not from the catalogue's words as those of the portal and of reminders."""
+    """Whether its card is built here and not from the catalogue's words."""
     return call.kind in _VIEWS or (call.kind != "bitrix" and call.method in _METHOD_VIEWS)
 
 
@@ -87,10 +79,9 @@ def _find_view(call: Call) -> KindView:
 
 
 def find_kind_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return what the heading names beside what is done, such as the host; "" for nothing."""
+    """What the heading names beside the deed, such as the host."""
     return escape_text(_find_view(call).find_title(call, facts, reader), locale=reader.locale, limit=_TITLE)
 
 
 def build_kind_view_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of the card of an effect that is no portal call."""
     return _find_view(call).build_lines(call, facts, reader)

@@ -1,8 +1,4 @@
-"""Builds the card lines of a call that replaces a list of a record (such as product rows): what is added, removed, changed and kept.
-
-Each element stands on its own line; product rows also have their totals. Names are the only data read from the portal here. A value of an
-element that the code does not know is shown unchanged.
-"""
+"""A call that replaces a list, such as product rows. Only names are read from the portal."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -35,10 +31,7 @@ _PEOPLE: Final = frozenset({"user", "contact", "company"})
 
 
 async def build_list_lines(call: Call, facts: Facts, context: Context, reader: Reader) -> list[PreviewLine] | None:
-    """Return the card lines of a call that replaces a list (such as product rows) or changes one product row; None for any other call.
-
-    None is also returned if the list that the call writes cannot be parsed; the card then shows this list unchanged.
-    """
+    """None for other calls, and for a written list that cannot be parsed: its card shows it unchanged."""
     record = critical_fields.find_current_record(call, facts)
     if call.targets[:1] and call.targets[0][0] == PRODUCT_ROW and record is not None and call.spec.verb in {"update", "delete"}:
         return await _build_row_lines(call, record, context, reader)
@@ -64,10 +57,7 @@ async def build_list_lines(call: Call, facts: Facts, context: Context, reader: R
 
 
 async def split_list_line(line: PreviewLine, call: Call, facts: Facts, context: Context, reader: Reader) -> list[PreviewLine]:
-    """Return the card lines of a field: if it holds several elements, those added, those removed and those kept, each in a line.
-
-    Otherwise the only line is `line`. People, contacts and companies are compared by their ids, anything else by its text.
-    """
+    """The added, removed and kept elements of a field each in a line; any other field is `line` alone."""
     name, record = line.field, critical_fields.find_current_record(call, facts)
     value = call.written_fields.get(name)
     for place in find_guests_place(call) if name in call.spec.replaces else ():
@@ -86,18 +76,17 @@ async def split_list_line(line: PreviewLine, call: Call, facts: Facts, context: 
 
 
 async def _build_row_lines(call: Call, record: JsonObject, context: Context, reader: Reader) -> list[PreviewLine]:
-    """Return the card lines of one product row that a call edits or deletes; `record` is the present row."""
-    written = call.written_fields if call.spec.verb == "update" else None
+    field_values = call.written_fields if call.spec.verb == "update" else None
     old = replaced_lists.to_stored_rows([record], "products")[0]
     drawing = ListDrawing("products", context, reader, [old])
     title = str(record.get(unread_lists.OWNER_TITLE) or "")
     lines = [_build_line("", _OWNER[reader.locale], escape_text(title, locale=reader.locale))] if title else []
-    if written is None:
+    if field_values is None:
         new: JsonObject = {}
         lines.append(_build_line("", drawing.name_part("removed"), await drawing.format_row(old, is_written=False)))
     else:
-        keys = {fields.to_field_key(name) for name in written}
-        new = {**{name: value for name, value in old.items() if fields.to_field_key(name) not in keys}, **written}
+        keys = {fields.to_field_key(name) for name in field_values}
+        new = {**{name: value for name, value in old.items() if fields.to_field_key(name) not in keys}, **field_values}
         lines.append(_build_line("", drawing.name_part("changed"), await drawing.format_pair(old, new)))
     present, before, after = fields.parse_number(record.get(unread_lists.OWNER_SUM)), sum_rows([old]), sum_rows([new] if new else [])
     if present is not None and before is not None and after is not None and before != after:
@@ -107,15 +96,11 @@ async def _build_row_lines(call: Call, record: JsonObject, context: Context, rea
 
 
 async def _divide_people(line: PreviewLine, value: object, old: object, kind: str, context: Context, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of a field with several people, contacts or companies: those added, those removed and those kept, each in a line.
-
-    `value` is what the call writes to the field, `old` what the record has in it. Of several contacts or companies the first is the primary
-    one, and is marked as such.
-    """
-    written, held = fields.parse_ids(value), fields.parse_ids(old)
-    found = {"added": written - held, "removed": held - written, "kept": written & held}
+    """`value` is written, `old` is there now. Of several contacts or companies the first is marked as primary."""
+    new_ids, old_ids = fields.parse_ids(value), fields.parse_ids(old)
+    ids_by_part = {"added": new_ids - old_ids, "removed": old_ids - new_ids, "kept": new_ids & old_ids}
     lines = []
-    for part, ids in found.items():
+    for part, ids in ids_by_part.items():
         first = "" if kind == "user" else _find_first(old if part == "removed" else value)
         texts = []
         for item in sorted(ids, key=lambda item: (len(item), item)):
@@ -126,7 +111,6 @@ async def _divide_people(line: PreviewLine, value: object, old: object, kind: st
 
 
 def _find_first(ids: object) -> str:
-    """Return the first of several ids as text; "" for one or none."""
     return str(ids[0]) if isinstance(ids, list) and len(ids) > 1 else ""
 
 
@@ -135,26 +119,26 @@ def _divide_texts(line: PreviewLine, locale: Locale) -> list[PreviewLine]:
     old, new = Counter(before), Counter(after)
     if [text for text in before if text in new] != [text for text in after if text in old]:  # the order changes: both lists say which
         return [line]
-    found = {"added": new - old, "removed": old - new, "kept": old & new}
+    texts_by_part = {"added": new - old, "removed": old - new, "kept": old & new}
     return [
         _build_line(line.field, PARTS[part][locale].format(name=line.name), "\n".join(texts.elements()))
-        for part, texts in found.items()
+        for part, texts in texts_by_part.items()
         if texts
     ]
 
 
 def find_list_label(call: Call, name: str, locale: Locale) -> str:
-    """Return the name for people of the list that `call` replaces, «Товары» for "rows"; "" if `name` is no such list."""
+    """«Товары» for "rows"; "" if `name` is no such list."""
     return LABELS[call.spec.replaces[name]][locale] if name in call.spec.replaces else ""
 
 
 async def format_list(rows: object, kind: ListKind, context: Context, reader: Reader) -> str:
-    """Return a list that was read from the portal as text, one element a line; a dash for an empty list."""
+    """One element a line; a dash for an empty list."""
     if kind == "people":
         return await format_value(rows, "user", context=context, reader=reader)
-    held = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) and not isinstance(rows, str) else []
-    drawing = ListDrawing(kind, context, reader, held)
-    return "\n".join([await drawing.format_row(row, is_written=False) for row in held]) or EMPTY
+    elements = [row for row in rows if isinstance(row, Mapping)] if isinstance(rows, Sequence) and not isinstance(rows, str) else []
+    drawing = ListDrawing(kind, context, reader, elements)
+    return "\n".join([await drawing.format_row(row, is_written=False) for row in elements]) or EMPTY
 
 
 async def _build_part_lines(name: str, list_difference: ListDifference, drawing: ListDrawing) -> list[PreviewLine]:
@@ -168,30 +152,21 @@ async def _build_part_lines(name: str, list_difference: ListDifference, drawing:
 
 
 async def _build_idle_line(call: Call, change: ListChange, drawing: ListDrawing) -> PreviewLine:
-    """Return the card line of a call that links a contact or company linked already, or unlinks one that is not linked.
-
-    Such a call changes nothing.
-    """
     part = "added" if call.spec.changes_one == "add" else "removed"
-    one = replaced_lists.find_written_element(call)
-    text = _IDLE[part][drawing.reader.locale].format(name=await drawing.format_row(one))
+    element = replaced_lists.find_written_element(call)
+    text = _IDLE[part][drawing.reader.locale].format(name=await drawing.format_row(element))
     return _build_line(change.name, drawing.label, text)
 
 
 async def _build_unheeded_lines(call: Call, drawing: ListDrawing) -> list[PreviewLine]:
-    """Return the card line of what a call that unlinks a contact or company sends beside its number; empty if it sends nothing else."""
-    one = replaced_lists.find_written_element(call)
-    if call.spec.changes_one != "remove" or len(one) <= 1:
+    element = replaced_lists.find_written_element(call)
+    if call.spec.changes_one != "remove" or len(element) <= 1:
         return []
-    return [_build_line("", _SENT_TOO[drawing.reader.locale], await drawing.format_row(one))]
+    return [_build_line("", _SENT_TOO[drawing.reader.locale], await drawing.format_row(element))]
 
 
 async def _build_total_lines(change: ListChange, record: JsonObject | None, drawing: ListDrawing) -> list[PreviewLine]:
-    """Return the card line with the total of the product rows before and after the call, and perhaps one with the record's sum.
-
-    The second line is there if the record's present sum is not the present total of its rows, and the portal will compute it anew from the
-    new rows.
-    """
+    """The record's sum too, if the portal will compute it anew and it is not the rows' present total."""
     locale = drawing.reader.locale
     totals = [sum_rows(rows) for rows in (change.old or (), change.new)]
     before, after = [UNKNOWN[locale] if total is None else await drawing.format_money(total) for total in totals]

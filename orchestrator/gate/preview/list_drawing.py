@@ -1,7 +1,4 @@
-"""Formats the elements of a list that a call replaces: product rows, linked contacts and companies, each in one line.
-
-Names are the only data read from the portal here. A value of an element that the code does not know is shown unchanged.
-"""
+"""One line for each product row or linked record. Only names are read from the portal."""
 
 from decimal import Decimal
 from typing import Final
@@ -35,25 +32,17 @@ _TAX_APART: Final = _WORDS.read_titles("details", "taxapart")
 _PRODUCT_READER: Final = "catalog.product.get"
 _MONEY: Final = frozenset({"discountsum"})
 _IN_TEXT: Final = frozenset({"productid", "productname", "price", "quantity"})
-"""Fields of a product row that stand in its text anyway."""
 _OF_PRESENT: Final = frozenset({"discountrate", "discountsum", "taxrate", "taxincluded"})
-"""Details that are also shown of rows that the call does not write."""
+"""Shown also of rows that the call does not write."""
 _DISCOUNTS: Final = {"1": ("discountsum", "discountrate"), "2": ("discountrate", "discountsum")}
-"""By kind of discount: the field that holds it, and the other one, which the portal then does not heed."""
+"""By kind of discount: the field that holds it, and the one that the portal then does not heed."""
 _IN_LINK: Final = {"contacts": "contactid", "companies": "companyid"}
-"""The field of a linked contact or company that stands in its text anyway."""
 _PRIMARY_MARK: Final = "isprimary"
 
 
 class ListDrawing:
-    """Formats the elements of one list."""
-
     def __init__(self, kind: ListKind, context: Context, reader: Reader, rows: Rows, *, is_whole: bool = True) -> None:
-        """Collect the names of products from `rows`, because a call may give a product by its number only.
-
-        `rows` are the elements of the present and the new list. `is_whole` is False if the call adds or removes one element and does not
-        write the others.
-        """
+        """`rows` give names of products that a call names by number only; `is_whole` is False if it writes one element."""
         self._is_whole = is_whole
         self.kind = kind
         self.reader = reader
@@ -62,56 +51,49 @@ class ListDrawing:
             str(find_row_value(row, "productid")): str(find_row_value(row, "productname")) for row in rows if has_value(row, "productname")
         }
         self._products: dict[str, str] = {}
-        """Names that the catalogue of products has, by the number of the product; "" for one that cannot be read."""
 
     @property
     def label(self) -> str:
-        """The name of the list."""
         return LABELS[self.kind][self.reader.locale]
 
     def name_part(self, part: str) -> str:
-        """Return the name of the card line for one part of the list: `part` is "added", "removed", "changed" or "kept"."""
+        """`part` is "added", "removed", "changed" or "kept"."""
         return PARTS[part][self.reader.locale].format(name=self.label)
 
     async def format_rows(self, rows: Rows, *, is_written: bool = True) -> str:
-        """Return the elements, one a line; `is_written` says that the call writes them, as in `format_row`."""
+        """`is_written` as in `format_row`."""
         return "\n".join([await self.format_row(row, is_written=is_written) for row in rows]) or EMPTY
 
     async def format_names(self, rows: Rows) -> str:
-        """Return the elements without their details, one a line, in the order of `rows`."""
         texts = [await self._format_element(row, is_written=False) for row in rows]
         return join_lines(texts, self.reader) or EMPTY
 
     async def format_pair(self, old: JsonObject, new: JsonObject) -> str:
-        """Return an element as it is and as it will be, in one line."""
         before = await self.format_row(old, is_written=False)
-        after = await self.format_row(new, is_written=self._is_whole, held=old)
+        after = await self.format_row(new, is_written=self._is_whole, present=old)
         numbers = [str(find_row_value(row, "productid") or 0) for row in (old, new)]
         if before == after or (has_value(new, "productid") and numbers[0] != numbers[1]):  # another product under the same name
             before, after = await self.format_row(old, in_full=True), await self.format_row(new, in_full=True)
         return f"{before} → {after}"
 
-    async def format_row(self, row: JsonObject, *, is_written: bool = True, in_full: bool = False, held: JsonObject | None = None) -> str:
-        """Return one element in one line, such as «Монтаж 3 × 777 ₽», followed by its discount and tax if it has any.
-
-        Its other fields follow too if the call writes the element (`is_written`). With `in_full` they always follow, also the number of its
-        product.
-        `held` is the present element that the written one replaces.
-        """
+    async def format_row(
+        self, row: JsonObject, *, is_written: bool = True, in_full: bool = False, present: JsonObject | None = None
+    ) -> str:
+        """«Монтаж 3 × 777 ₽» with discount and tax. Other fields follow if the call writes it, or `in_full`."""
         details = [
             await self._format_detail(name, value)
             for name, value in row.items()
-            if self._is_detail(name, row, is_written=is_written, in_full=in_full, held=held)
+            if self._is_detail(name, row, is_written=is_written, in_full=in_full, present=present)
         ]
         text = await self._format_element(row, is_written=is_written)
-        if is_written and held is None and not in_full and self.kind == "products":
+        if is_written and present is None and not in_full and self.kind == "products":
             details = [*await self._name_other_product(row), *details]
         return escape_text(", ".join([text, *details]), locale=self.reader.locale)
 
     async def _format_element(self, row: JsonObject, *, is_written: bool) -> str:
         return await (self._format_product(row) if self.kind == "products" else self._format_link(row, is_written=is_written))
 
-    def _is_detail(self, name: str, row: JsonObject, *, is_written: bool, in_full: bool, held: JsonObject | None) -> bool:
+    def _is_detail(self, name: str, row: JsonObject, *, is_written: bool, in_full: bool, present: JsonObject | None) -> bool:
         key, value = fields.to_field_key(name), row[name]
         if self.kind == "products" and key in _IN_TEXT:
             return in_full and key == "productid" and has_value(row, key) and fields.parse_number(value) != 0
@@ -121,8 +103,8 @@ class ListDrawing:
             return _is_discount_unclear(row) and (is_written or all(has_value(row, name) for name in ("discountrate", "discountsum")))
         if value in (None, "", [], {}) and replaced_lists.is_known_key(key, self.kind):
             return False
-        if _is_unset(value) and (not is_written or (held is not None and _is_unset(find_row_value(held, key)))):
-            return key == "taxrate" and is_written and not has_value(held or {}, key)  # a rate of zero is not the same as no tax
+        if _is_unset(value) and (not is_written or (present is not None and _is_unset(find_row_value(present, key)))):
+            return key == "taxrate" and is_written and not has_value(present or {}, key)  # a rate of zero is not the same as no tax
         return is_written or in_full or key in _OF_PRESENT
 
     async def _format_detail(self, name: str, value: object) -> str:
@@ -138,8 +120,8 @@ class ListDrawing:
         if words is None:
             return f"{name}: {text}"
         place = Place(method="", context=self._context, siblings={})
-        said = words.names[locale]
-        return f"{said[:1].lower()}{said[1:]}: {await format_param(value, words, place, self.reader)}"
+        label = words.names[locale]
+        return f"{label[:1].lower()}{label[1:]}: {await format_param(value, words, place, self.reader)}"
 
     async def _format_product(self, row: JsonObject) -> str:
         locale, number = self.reader.locale, find_row_value(row, "productid")
@@ -151,16 +133,15 @@ class ListDrawing:
         return f"{name or _NO_NAME[locale].format(number=number or '?')} {quantity} × {price}"
 
     async def _name_other_product(self, row: JsonObject) -> list[str]:
-        """Return a list with the product that a new row refers to, if the row calls it by another name; otherwise an empty list."""
-        number, given = find_row_value(row, "productid"), str(find_row_value(row, "productname") or "")
-        if not given or not isinstance(number, str | int) or not as_id(number):
+        number, own_name = find_row_value(row, "productid"), str(find_row_value(row, "productname") or "")
+        if not own_name or not isinstance(number, str | int) or not as_id(number):
             return []
         if str(number) not in self._products:
             self._products[str(number)] = await find_read_name(_PRODUCT_READER, int(number), {"id": int(number)}, self.reader)
-        found, locale = self._products[str(number)], self.reader.locale
-        if _to_plain_name(found) == _to_plain_name(given):
+        product_name, locale = self._products[str(number)], self.reader.locale
+        if _to_plain_name(product_name) == _to_plain_name(own_name):
             return []
-        return [_OF_PRODUCT[locale].format(name=quote(found, locale)) if found else _NO_NAME[locale].format(number=number)]
+        return [_OF_PRODUCT[locale].format(name=quote(product_name, locale)) if product_name else _NO_NAME[locale].format(number=number)]
 
     async def _format_link(self, row: JsonObject, *, is_written: bool) -> str:
         kind = "contact" if self.kind == "contacts" else "company"
@@ -171,7 +152,7 @@ class ListDrawing:
         return _OTHER[kind][self.reader.locale].format(name=name) if says_other else name
 
     async def format_money(self, value: object) -> str:
-        """Return a sum in the currency of the record; a value that is no number is returned unchanged."""
+        """In the record's currency; what is no number stays."""
         amount = value if isinstance(value, Decimal) else fields.parse_number(value)
         if amount is None:
             return format_plain(value, self.reader)
@@ -181,12 +162,10 @@ class ListDrawing:
 
 
 def _is_unset(value: object) -> bool:
-    """Return whether the value is empty, zero, or says no."""
     return value in (None, "", "N", False, [], {}) or fields.parse_number(value) == 0
 
 
 def _is_discount_unclear(row: JsonObject) -> bool:
-    """Return whether the discount of a product row cannot be read from its sum or rate alone, without the kind of the discount."""
     own, other = _DISCOUNTS.get(str(find_row_value(row, "discounttypeid")), ("", ""))
     return has_value(row, "discounttypeid") and (not own or not has_value(row, own) or has_value(row, other))
 

@@ -1,7 +1,4 @@
-"""Builds the card lines of an effect on a Mongo database: which documents it concerns, and what changes in them, old and new value.
-
-Every value that will be sent has its place on the card. The words are in data/language/card_mongo.yaml.
-"""
+"""Cards of effects on a Mongo database; every value that will be sent has its place there."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -28,17 +25,15 @@ _TITLES: Final = {name: _WORDS.read_titles(name) for name in _NAMES}
 _CHANGES: Final = {locale: _WORDS.read_table("changes", locale) for locale in _LOCALES}
 _COMPARISONS: Final = {locale: _WORDS.read_table("comparisons", locale) for locale in _LOCALES}
 OTHER: Final = "$other"
-"""What stands in an image in place of a value that has no form in JSON, or of a document that is too long."""
+"""In an image: a value without a form in JSON, or a document that is too long."""
 _MISSING: Final = object()
 
 
 def find_mongo_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return the title or name of the collection, for the heading."""
     return escape_text(facts.titles.get("") or str(call.params.get("collection", "")), locale=reader.locale, limit=80)
 
 
 def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of the card: first which documents, then what is written or lost."""
     words = _Words(reader, facts.titles)
     lines = list(_build_aim_lines(call, facts, words))
     if "document" in call.params:
@@ -60,7 +55,6 @@ def build_mongo_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewL
 
 
 def _build_aim_lines(call: Call, facts: Facts, words: "_Words") -> Iterator[PreviewLine]:
-    """Yield which documents are meant: the condition, unless it only names the one, the one that was found, or how many."""
     query = call.params.get("query")
     if query is None:
         return
@@ -76,24 +70,19 @@ def _build_aim_lines(call: Call, facts: Facts, words: "_Words") -> Iterator[Prev
 
 
 def _find_image(facts: Facts) -> JsonObject | None:
-    """Return the one document that the call would change, None if it concerns none or many."""
     image = next(iter(facts.images.values()), None)
     return image if image is not None and ID in image else None
 
 
 class _Words:
-    """Puts queries, changes and values in the words of one person."""
-
     def __init__(self, reader: Reader, titles: Mapping[str, str]) -> None:
         self._reader, self._locale = reader, reader.locale
         self._titles = {**titles, ID: _TITLES["id"][reader.locale]}
 
     def build_line(self, title: str, text: str) -> PreviewLine:
-        """Return a line of which this program gives the name."""
         return PreviewLine(name=_TITLES[title][self._locale], after=text)
 
     def build_field_lines(self, document: JsonObject) -> list[PreviewLine]:
-        """Return a line for each field of a document but its `_id`."""
         return [
             PreviewLine(field=name, name=self.name_field(name), after=self.format_value(value))
             for name, value in document.items()
@@ -101,7 +90,6 @@ class _Words:
         ]
 
     def build_change_lines(self, operator: str, fields: JsonObject, image: JsonObject | None) -> Iterator[PreviewLine]:
-        """Yield a line for each field that an operator of an update changes."""
         for path, value in fields.items():
             old = _find_at_path(image, path) if image is not None else _MISSING
             if operator == "$unset":
@@ -119,22 +107,20 @@ class _Words:
             yield PreviewLine(field=path, name=self.name_field(path), before=before, after=after)
 
     def join_fields(self, document: JsonObject) -> str:
-        """Return the fields of a document in one text."""
         joined = (f"{self.name_field(name)}: {self._quote_value(value)}" for name, value in document.items() if name != ID)
         return _TITLES["and"][self._locale].join(joined)
 
     def _quote_value(self, value: Any) -> str:
-        """Return a value for a line with several; a text that could pass for a further field stands in quotation marks."""
-        shown = self.format_value(value)
-        is_alike = isinstance(value, str | list) and (":" in shown or _TITLES["and"][self._locale].strip() in shown)
-        return quote(shown, self._locale) if is_alike else shown
+        """A text that could pass for a further field stands in quotation marks."""
+        text = self.format_value(value)
+        is_alike = isinstance(value, str | list) and (":" in text or _TITLES["and"][self._locale].strip() in text)
+        return quote(text, self._locale) if is_alike else text
 
     def describe_query(self, query: JsonObject) -> str:
-        """Return a query in words."""
         return _TITLES["and"][self._locale].join(self._describe_part(name, value) for name, value in query.items())
 
     def format_value(self, value: Any) -> str:
-        """Return a value as text; what is too long or has no form in JSON is said so."""
+        """What is too long or has no form in JSON is said so."""
         if isinstance(value, Mapping) and OTHER in value:
             return _TITLES["too_long"][self._locale]
         return format_plain_value(value, self._reader)
@@ -143,11 +129,9 @@ class _Words:
         return _TITLES["same"][self._locale].format(value=self.format_value(value))
 
     def name_field(self, path: str) -> str:
-        """Return the title of a field, or its path."""
         return self.escape(self._titles.get(path) or path)
 
     def escape(self, text: str) -> str:
-        """Return a text from outside, made harmless for a card."""
         return escape_text(text, locale=self._locale)
 
     def _describe_part(self, name: str, value: Any) -> str:
@@ -157,10 +141,10 @@ class _Words:
                 f"({part})" if len(parts) > 1 else part for part in parts
             )
             return _TITLES["neither"][self._locale].format(parts=joined) if name == "$nor" else joined
-        shown = self.name_field(name) if name else ""
+        title = self.name_field(name) if name else ""
         if not isinstance(value, Mapping) or is_typed(value) or not any(key.startswith("$") for key in value):
-            return self._compare("$eq", shown, value)
-        return _TITLES["and"][self._locale].join(self._compare(operator, shown, operand) for operator, operand in value.items())
+            return self._compare("$eq", title, value)
+        return _TITLES["and"][self._locale].join(self._compare(operator, title, operand) for operator, operand in value.items())
 
     def _compare(self, operator: str, name: str, operand: Any) -> str:
         if operator == "$not":
@@ -174,9 +158,9 @@ class _Words:
 
 
 def _find_at_path(tree: JsonObject, path: str) -> Any:
-    found: Any = tree
+    place: Any = tree
     for step in path.split("."):
-        if not isinstance(found, Mapping) or step not in found:
+        if not isinstance(place, Mapping) or step not in place:
             return _MISSING
-        found = found[step]
-    return found
+        place = place[step]
+    return place

@@ -1,7 +1,4 @@
-"""Says in a few words what becomes of a longer text that a change replaces, empties or adds to. Pure.
-
-A card and the reply after a write show these words; the whole old text stands in the details of the card.
-"""
+"""What becomes of a longer text that a change replaces, empties or adds to, in a few words. Pure."""
 
 from typing import Final
 
@@ -12,7 +9,7 @@ from orchestrator.language.money_format import NO_BREAK_SPACE
 from orchestrator.language.text import Locale
 
 _BEGINNING, _END = 40, 30
-"""How many characters of a longer text are shown of its beginning and of its end."""
+"""Characters shown of a longer text."""
 _LINE_BREAK: Final = " ⏎ "
 _LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 _WORDS: Final = load_lexicon("card_fields")
@@ -22,14 +19,11 @@ _FEW: Final = frozenset({2, 3, 4})
 _TEENS: Final = frozenset({11, 12, 13, 14})
 
 
-def count_lost(held: object, value: object, *, is_prose: bool) -> int:
-    """Return how many characters of the text `held` are lost if `value` is written over it; 0 if it is short or is kept as a whole.
-
-    Of a field for prose (`is_prose`) every text counts, however short.
-    """
-    if not isinstance(held, str):
+def count_lost(old_text: object, value: object, *, is_prose: bool) -> int:
+    """Characters of `old_text` lost if `value` is written over it; 0 if it is kept whole, or short and no prose."""
+    if not isinstance(old_text, str):
         return 0
-    old = held.strip()
+    old = old_text.strip()
     if not old or (not is_prose and len(old) <= LONG_TEXT):
         return 0
     held_words, words = " ".join(old.split()), " ".join(str(value).split()) if isinstance(value, str | int | float) else ""
@@ -39,10 +33,7 @@ def count_lost(held: object, value: object, *, is_prose: bool) -> int:
 
 
 def mark_old_text(line: PreviewLine, lost: int, *, is_outward: bool) -> PreviewLine:
-    """Return the line of a card with what becomes of its old text, of which `lost` characters go.
-
-    Of a text that goes outside (`is_outward`), the card shows the whole new one.
-    """
+    """Of a text that goes outside the card shows the whole new one."""
     is_one_text = bool(line.before and line.after) and line.before != line.after and "\n" not in f"{line.before}{line.after}"
     adds = len(line.before) > LONG_TEXT and line.after.startswith(line.before)
     cuts = bool(lost) and line.after != EMPTY and line.before.startswith(line.after)
@@ -53,27 +44,25 @@ def mark_old_text(line: PreviewLine, lost: int, *, is_outward: bool) -> PreviewL
 
 
 def put_lost_first(lines: list[PreviewLine]) -> list[PreviewLine]:
-    """Return the lines of a card, those first whose change loses a text."""
     return sorted(lines, key=lambda line: not line.lost)
 
 
 def may_keep(part: PreviewPart) -> bool:
-    """Return whether the change loses a text of a record to which the new one could be added instead."""
+    """The new text could be added to the lost one instead."""
     return bool(part.record) and any(may_keep_line(line) for line in part.lines)
 
 
 def may_keep_line(line: PreviewLine) -> bool:
-    """Return whether the change loses a text to which the new one could be added instead."""
     return bool(line.lost) and line.after != EMPTY
 
 
 def is_shortened(preview: Preview) -> bool:
-    """Return whether a card shows only the beginning and end of an old text, because it is lost or because a text is added to it."""
+    """An old text is lost, or a text is added to it."""
     return any(line.lost or line.added for part in (preview, *preview.items) for line in part.lines)
 
 
 def shorten_preview(preview: Preview, locale: Locale, *, is_done: bool) -> Preview:
-    """Return the preview with what becomes of longer old texts in a few words; `is_done` after the call has run."""
+    """`is_done` after the call has run."""
     lines = [shorten_line(line, locale, is_done=is_done) for line in preview.lines]
     items = [
         item.model_copy(update={"lines": [shorten_line(line, locale, is_done=is_done) for line in item.lines]}) for item in preview.items
@@ -82,10 +71,7 @@ def shorten_preview(preview: Preview, locale: Locale, *, is_done: bool) -> Previ
 
 
 def shorten_line(line: PreviewLine, locale: Locale, *, is_done: bool) -> PreviewLine:
-    """Return the line with the size, the beginning and the end of an old text that is lost, or to which a text is added.
-
-    Any other line is returned unchanged.
-    """
+    """Only a line whose old text is lost or added to."""
     if line.lost:
         return _shorten_loss(line, locale, is_done=is_done)
     if not line.added:
@@ -95,7 +81,6 @@ def shorten_line(line: PreviewLine, locale: Locale, *, is_done: bool) -> Preview
 
 
 def _shorten_loss(line: PreviewLine, locale: Locale, *, is_done: bool) -> PreviewLine:
-    """Return the line with what is lost of its old text; if only the end of the text goes, with that and what is left."""
     if line.is_kept:
         lost = _describe(line.before.removeprefix(line.after), line.lost, "gone" if is_done else "lost", locale=locale)
         left = _describe(line.after, _count_signs(line.after), "left" if is_done else "kept", locale=locale)
@@ -110,7 +95,6 @@ def _describe(text: str, size: int, fate: str, *, locale: Locale) -> str:
 
 
 def _count_signs(text: str) -> int:
-    """Return the length of the text whose line breaks are symbols on a card."""
     return len(_strip_breaks(text).replace(_LINE_BREAK, "\n"))
 
 
@@ -119,7 +103,6 @@ def _strip_breaks(text: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Return the first and last words of a longer text, on one line."""
     line = _LINE_BREAK.join(text.split("\n"))
     if len(line) <= LONG_TEXT:
         return line

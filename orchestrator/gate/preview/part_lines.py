@@ -1,4 +1,4 @@
-"""Shows on a card how the text of a part of a record changes, such as a comment of a task: the old text and the new one. Pure."""
+"""Old and new text of a changed part of a record, such as a task's comment. Pure."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -8,15 +8,10 @@ from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.param_words import find_param_words
 
 _TEXTS: Final = frozenset({"TITLE", "POST_MESSAGE", "COMMENT_TEXT", "COMMENT"})
-"""Fields with the text of a part, which is also its name."""
 
 
 def put_old_text(lines: Sequence[PreviewLine], call: Call) -> list[PreviewLine]:
-    """Return the lines of a card; if the call changes the text of a part, such as a comment, its line also shows the old text.
-
-    Among `lines`, the line with the part's id shows the part's name, which is its old text; this line is left out of the result. The lines
-    are returned unchanged if the part could not be named, or if the call writes no text.
-    """
+    """A changed text's line gets the old text, which the line of the part's id has as its name; that line goes."""
     if call.spec.verb != "update" or any(kind == call.entity for kind, _ in call.targets):
         return list(lines)
     part = next((line for line in lines if _names_part(line, call)), None)

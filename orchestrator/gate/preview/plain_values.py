@@ -1,4 +1,4 @@
-"""Formats the JSON values of effects that are no portal calls for their cards: flags and moments in words, objects one field a line."""
+"""JSON values of effects that are no portal calls: flags and moments in words, objects one field a line."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -13,14 +13,11 @@ from state.canonical import dumps
 _WORDS: Final = load_lexicon("card_kinds")
 _TITLES: Final = {name: _WORDS.read_titles(name) for name in ("empty", "yes", "no", "inside")}
 Field = tuple[str, str]
-"""What a card calls a field, and its value as text."""
+"""Title and value of a field."""
 
 
 def format_plain_value(value: Any, reader: Reader) -> str:
-    """Return a value as text, hidden signs made visible: an empty one and flags in words, a typed one such as {"$date": …} as what it says.
-
-    What has no words is shown as it is sent.
-    """
+    """Hidden signs become visible; a typed value such as {"$date": …} is what it says. What has no words is shown as sent."""
     if value is None or value in ("", [], {}):
         return _TITLES["empty"][reader.locale]
     if isinstance(value, bool):
@@ -34,27 +31,26 @@ def format_plain_value(value: Any, reader: Reader) -> str:
 
 
 def list_plain_fields(value: Any, titles: Mapping[str, str], reader: Reader) -> list[Field]:
-    """Return the fields of an object or list, those inside of others too, each named by the titles of its path or by its own names."""
+    """Also those inside of others, by the titles of their paths or their own names."""
     return list(_list_fields(value, "", "", titles, reader))
 
 
 def _list_fields(value: Any, name: str, path: str, titles: Mapping[str, str], reader: Reader) -> Iterator[Field]:
     if isinstance(value, Mapping) and value and not is_typed(value):
-        for key, one in value.items():
+        for key, inner_value in value.items():
             inner = f"{path}.{key}" if path else key
             title = _escape(titles.get(inner) or key, reader)
             yield from _list_fields(
-                one, _TITLES["inside"][reader.locale].format(outer=name, inner=title) if name else title, inner, titles, reader
+                inner_value, _TITLES["inside"][reader.locale].format(outer=name, inner=title) if name else title, inner, titles, reader
             )
-    elif isinstance(value, list) and any(isinstance(one, Mapping | list) for one in value):
-        for number, one in enumerate(value, 1):
-            yield from _list_fields(one, f"{name} {number}".strip(), path, titles, reader)
+    elif isinstance(value, list) and any(isinstance(inner_value, Mapping | list) for inner_value in value):
+        for number, inner_value in enumerate(value, 1):
+            yield from _list_fields(inner_value, f"{name} {number}".strip(), path, titles, reader)
     else:
         yield name, format_plain_value(value, reader)
 
 
 def _format_moment(text: str, reader: Reader) -> str:
-    """Return a moment in the person's time zone, with as much of it as is written; "" if it cannot be read."""
     try:
         here = parse_moment(text).astimezone(ZoneInfo(reader.zone))
     except (ValueError, OverflowError):

@@ -1,8 +1,4 @@
-"""Builds the content of a card: old and new values, taken from the same call object that will be sent.
-
-The only data read from the portal here are names. Values that the code does not understand are shown unchanged. Nothing that will be
-written is left out.
-"""
+"""Builds a card from the same call object that will be sent: nothing that will be written is left out."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -55,7 +51,7 @@ __all__ = ["Names", "find_verb", "preview"]
 log = logging.getLogger(__name__)
 
 KIND = "entityTypeId"
-"""The `field` of the card line that names the kind of record; such a line shows no change."""
+"""Names the kind of record, and shows no change."""
 _WORDS: Final = load_lexicon("card_fields")
 _KIND_NAME: Final = _WORDS.read_titles("kind_of_record")
 _LOST: Final = _WORDS.read_titles("lost")
@@ -64,9 +60,8 @@ _TITLE = 80
 _SOME_NUMBER = 987654321
 _NAMED_KINDS: Final = {"item:7": "quote", "item:31": "smartinvoice"}
 _INCOMING = "1"
-"""The DIRECTION of an activity that came from the customer."""
 _OWN_CODES: Final = frozenset({"task", "activity"})
-"""Kinds of record whose codes (state, importance) the product names itself; the portal names those of other kinds."""
+"""The product names their codes itself, the portal those of other kinds."""
 _PLAIN_KINDS: Final = frozenset({"", "text", "prose"})
 _NO_WORDS: Final = ParamWords(names={})
 _YES: Final = frozenset({"Y", "1", "TRUE"})
@@ -75,11 +70,7 @@ _YES: Final = frozenset({"Y", "1", "TRUE"})
 async def preview(
     call: Call, facts: Facts, names: Names, *, locale: Locale, zone: str = "Europe/Moscow", user: int = 0, now: datetime | None = None
 ) -> Preview:
-    """Return the content of the confirmation card for `call`.
-
-    `user` is the portal user who gets the card. Dates in the year of `now` are written without the year. A name that cannot be read is
-    replaced by the record's number, and no error is raised for it.
-    """
+    """For the portal user `user`; dates in the year of `now` stand without it. Without a name the record's number is shown."""
     reader = Reader(names=names, locale=locale, zone=zone, user=user, now=now)
     if not call.commands:
         return Preview.model_validate({**await _describe_part(call, facts, reader), "items": [], "count": 1, "form": FORM})
@@ -96,13 +87,11 @@ async def _build_item(leaf: Call, facts: Facts, reader: Reader) -> PreviewPart:
 
 
 def _is_critical(leaf: Call) -> bool:
-    """Return whether the command deletes, moves money, changes settings, or writes a field that the catalogue calls critical."""
-    written = leaf.written_fields
-    return bool({"D", "M", "C"} & set(leaf.spec.classes)) or any(name in leaf.spec.critical for name in written)
+    field_values = leaf.written_fields
+    return bool({"D", "M", "C"} & set(leaf.spec.classes)) or any(name in leaf.spec.critical for name in field_values)
 
 
 async def _describe_part(call: Call, facts: Facts, reader: Reader) -> dict[str, object]:
-    """Return the fields of a `PreviewPart` for a call that is no batch, or for one command of a batch."""
     target = next(iter(call.targets), None)
     about = call.entity.partition(":")[0]
     part: dict[str, object] = {
@@ -124,16 +113,11 @@ async def _describe_part(call: Call, facts: Facts, reader: Reader) -> dict[str, 
 
 
 def _build_future_url(entity: str, reader: Reader) -> str:
-    """Return the address of the new record's page with {id} in place of its number; "" for kinds without a page."""
     address = reader.names.build_card_url(entity, _SOME_NUMBER, user=reader.user)
     return "{id}".join(address.rsplit(str(_SOME_NUMBER), 1)) if address else ""
 
 
 async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
-    """Return a list with the card line that names the smart process (custom record type) of the record; empty for other records.
-
-    The heading of the card does not name the smart process.
-    """
     if not call.entity.startswith("item:") or call.entity in _NAMED_KINDS:
         return []
     kind = escape_text(await reader.names.find_kind_name(call.entity, reader.locale), locale=reader.locale, limit=_TITLE)
@@ -141,24 +125,17 @@ async def _build_kind_lines(call: Call, reader: Reader) -> list[PreviewLine]:
 
 
 def find_verb(spec: Method) -> str:
-    """Return the verb of a method, such as "add" or "update"; for an action the last word of its name, such as "complete".
-
-    If this last word is itself a verb for records, the result is "action": crm.deal.contact.delete does not delete a deal.
-    """
+    """Of an action the last word of its name, unless that is a verb for records: crm.deal.contact.delete deletes no deal."""
     word = spec.name.rpartition(".")[2].lower()
     return spec.verb if spec.verb != "action" or word in get_args(Verb) else word
 
 
 def _find_kind_shown(call: Call) -> str:
-    """Return the kind of record for the card's heading, such as "deal".
-
-    For a new activity it is the type of the activity, such as "meeting" or "email"; for an invoice or quote its own word.
-    """
     kind = _NAMED_KINDS.get(call.entity, call.entity.partition(":")[0])
     if kind != "activity" or call.spec.verb != "add" or call.spec.fields_at != "fields":
         return kind
-    written = call.written_fields
-    sort, direction, done = (str(fields.find_value(written, name, kind) or "") for name in ("TYPE_ID", "DIRECTION", "COMPLETED"))
+    activity = call.written_fields
+    sort, direction, done = (str(fields.find_value(activity, name, kind) or "") for name in ("TYPE_ID", "DIRECTION", "COMPLETED"))
     match sort:
         case "1":
             return "meeting"
@@ -170,17 +147,14 @@ def _find_kind_shown(call: Call) -> str:
 
 
 async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return one card line for each written field, the critical fields first.
-
-    Fields that keep their value are left out, unless no field changes.
-    """
+    """Critical fields first. Those that keep their value are left out, unless no field changes."""
     if has_view(call):
         return build_kind_view_lines(call, facts, reader)
     if call.reads_only:
 
         async def describe(name: str, value: object) -> PreviewLine:
-            one = ShownParam(name=name, value=value, siblings=call.params, is_field=True, is_written=False)
-            return await _build_line(call, one, record=None, reader=reader)
+            param = ShownParam(name=name, value=value, siblings=call.params, is_field=True, is_written=False)
+            return await _build_line(call, param, record=None, reader=reader)
 
         return await build_query_lines(call, describe, reader.locale) if call.key else []
     record = critical_fields.find_current_record(call, facts)
@@ -190,39 +164,35 @@ async def _build_lines(call: Call, facts: Facts, reader: Reader) -> list[Preview
         return preview_lines
     if call.spec.verb == "delete":
         lost = await _build_lost_lines(call, facts, reader) if _is_about_target(call) else []
-        return [*lost, *[await _build_line(call, one, record=None, reader=reader) for one in list_shown_params(call)]]
-    shown = held_parts.find_part(call, facts) or (record if call.spec.verb != "add" and _is_about_target(call) else None)
-    if shown is not record:
-        record, context = shown, _build_context(call, shown, {})
+        return [*lost, *[await _build_line(call, param, record=None, reader=reader) for param in list_shown_params(call)]]
+    present = held_parts.find_part(call, facts) or (record if call.spec.verb != "add" and _is_about_target(call) else None)
+    if present is not record:
+        record, context = present, _build_context(call, present, {})
     critical = set(call.spec.critical)
     lines: list[tuple[bool, bool, PreviewLine]] = []
-    for one in _list_lines(call):
-        line = await _build_line(call, one, record=record, reader=reader, context=context)
-        found = await split_list_line(line, call, facts, context, reader)
-        lines.extend((one.is_held(call, record), one.name not in critical, part) for part in found)
+    for param in _list_lines(call):
+        line = await _build_line(call, param, record=record, reader=reader, context=context)
+        parts = await split_list_line(line, call, facts, context, reader)
+        lines.extend((param.is_held(call, record), param.name not in critical, part) for part in parts)
     changed = [line for line in lines if not line[0]] or lines
-    return put_lost_first(put_old_text([line for _, _, line in sorted(changed, key=lambda found: found[1])], call))
+    return put_lost_first(put_old_text([line for _, _, line in sorted(changed, key=lambda line: line[1])], call))
 
 
 def _list_lines(call: Call) -> list[ShownParam]:
-    """Return the parameters that get a line; a call that removes all guests of an event by naming none gets a line for the guests too."""
-    shown = list_shown_params(call)
-    if not find_guests_place(call) or any(one.name in call.spec.replaces for one in shown):
-        return shown
-    taken = ShownParam(name="", value=find_written_guests(call), siblings=call.params, is_field=False, is_written=True)
-    return [*shown, *(replace(taken, name=name) for name in call.spec.replaces)]
+    """A call that removes all guests by naming none gets a line for them, too."""
+    params = list_shown_params(call)
+    if not find_guests_place(call) or any(one.name in call.spec.replaces for one in params):
+        return params
+    guests = ShownParam(name="", value=find_written_guests(call), siblings=call.params, is_field=False, is_written=True)
+    return [*params, *(replace(guests, name=name) for name in call.spec.replaces)]
 
 
 def _is_about_target(call: Call) -> bool:
-    """Return whether the call changes the record that it names, and not something that stands on it, such as a comment of a task."""
     return call.unknown_target or any(kind == call.entity for kind, _ in call.targets)
 
 
 async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return the card lines for a deletion: the sum, stage, owner and other main fields that will be lost.
-
-    For a record that could not be read, the only line says so.
-    """
+    """The main fields that a deletion loses; for a record that was not read the line says so."""
     record = critical_fields.find_current_record(call, facts)
     if record is None:
         return [PreviewLine(field="", name=_LOST[reader.locale], before="", after=UNKNOWN[reader.locale])]
@@ -240,17 +210,16 @@ async def _build_lost_lines(call: Call, facts: Facts, reader: Reader) -> list[Pr
 
 
 async def _build_line(
-    call: Call, one: ShownParam, *, record: JsonObject | None, reader: Reader, context: Context | None = None
+    call: Call, param: ShownParam, *, record: JsonObject | None, reader: Reader, context: Context | None = None
 ) -> PreviewLine:
-    """Return the card line of one parameter; `context` is that of the present values in `record`, if the caller has it."""
-    name, value = one.name, one.value
-    words = await _find_words(call, one, reader)
+    name, value = param.name, param.value
+    words = await _find_words(call, param, reader)
     kind = words.kind if words else _find_kind(call, name)
-    said = escape_text(words.names[reader.locale]) if words else await _find_name(call, name, reader)
+    title = escape_text(words.names[reader.locale]) if words else await _find_name(call, name, reader)
     if kind == "multifield":
         before, after = _format_multifield_change(call, name, value, record=record, reader=reader)
-        return PreviewLine(field=name, name=said, before=before, after=after)
-    written = call.written_fields
+        return PreviewLine(field=name, name=title, before=before, after=after)
+    field_values = call.written_fields
 
     async def show(item: object, context: Context, siblings: JsonObject) -> str:
         if words is not None:
@@ -259,43 +228,40 @@ async def _build_line(
             return await _format_any_param(item, _NO_WORDS, Place(method=call.method, context=context, siblings=siblings), reader)
         return await _format_any_value(name, item, kind, context=context, reader=reader)
 
-    if record is None or not one.is_written:
-        before = UNKNOWN[reader.locale] if one.is_written and "M" in call.classes and held_parts.updates_part(call) else ""
+    if record is None or not param.is_written:
+        before = UNKNOWN[reader.locale] if param.is_written and "M" in call.classes and held_parts.updates_part(call) else ""
     elif not fields.has_field(record, call.spec.stands_for.get(name, name), call.entity):
-        before = UNKNOWN[reader.locale] if call.targets and (one.is_field or words is None) else ""
+        before = UNKNOWN[reader.locale] if call.targets and (param.is_field or words is None) else ""
     else:
         before = await show(_find_present_value(call, record, name), context or _build_context(call, record, {}), record)
-    after = await show(value, _build_context(call, record, {**one.siblings, **written}), one.siblings)
-    line = PreviewLine(field=name, name=said, before=before, after=after)
-    return mark_old_text(line, _count_lost(call, one, kind, record), is_outward="N" in call.classes) if one.is_written else line
+    after = await show(value, _build_context(call, record, {**param.siblings, **field_values}), param.siblings)
+    line = PreviewLine(field=name, name=title, before=before, after=after)
+    return mark_old_text(line, _count_lost(call, param, kind, record), is_outward="N" in call.classes) if param.is_written else line
 
 
-def _count_lost(call: Call, one: ShownParam, kind: str, record: JsonObject | None) -> int:
-    """Return how many characters of a text in `record` the call replaces or empties; `kind` is that of the values on the card."""
-    kinds = {kind, _find_kind(call, one.name)}
-    if record is None or not one.is_written or not kinds <= _PLAIN_KINDS:
+def _count_lost(call: Call, param: ShownParam, kind: str, record: JsonObject | None) -> int:
+    kinds = {kind, _find_kind(call, param.name)}
+    if record is None or not param.is_written or not kinds <= _PLAIN_KINDS:
         return 0
-    return count_lost(_find_present_value(call, record, one.name), one.value, is_prose="prose" in kinds)
+    return count_lost(_find_present_value(call, record, param.name), param.value, is_prose="prose" in kinds)
 
 
 def _has_parts(value: object) -> bool:
-    """Return whether the value is a mapping, or a list of mappings, whose parts have names of their own."""
     items = value if isinstance(value, list) else [value]
     return any(isinstance(item, Mapping) for item in items)
 
 
-async def _find_words(call: Call, one: ShownParam, reader: Reader) -> ParamWords | None:
-    """Return the words (name, kind of values) for a parameter; None if the catalogue or the portal names it, or if nothing does."""
-    words = find_words(call, one.name, is_field=one.is_field)
-    known = call.spec.stands_for.get(one.name, one.name)
+async def _find_words(call: Call, param: ShownParam, reader: Reader) -> ParamWords | None:
+    words = find_words(call, param.name, is_field=param.is_field)
+    known = call.spec.stands_for.get(param.name, param.name)
     if words is not None or fields.find_field_info(call.entities.get(call.entity), known) is not None:
         return words
-    field_title = await _find_field_title(call, known, reader) if one.is_field and call.spec.fields_at else ""
+    field_title = await _find_field_title(call, known, reader) if param.is_field and call.spec.fields_at else ""
     return None if field_title else find_common_words(known)
 
 
 async def _format_any_param(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    """Return the value of a parameter as text. Never raises."""
+    """Never raises."""
     try:
         if find_references(value):
             return await format_value(value, "text", context=place.context, reader=reader)
@@ -306,7 +272,7 @@ async def _format_any_param(value: object, words: ParamWords, place: Place, read
 
 
 async def _format_any_value(name: str, value: object, kind: str, *, context: Context, reader: Reader) -> str:
-    """Return the value of a field as text, formatted by `kind`, or with the portal's names if `kind` is "". Never raises."""
+    """With the portal's names if `kind` is "". Never raises."""
     try:
         if kind:
             return await format_value(value, kind, context=context, reader=reader)
@@ -317,25 +283,20 @@ async def _format_any_value(name: str, value: object, kind: str, *, context: Con
 
 
 def _format_multifield_change(call: Call, name: str, value: object, *, record: JsonObject | None, reader: Reader) -> tuple[str, str]:
-    """Return two texts for a change of phones or addresses: the present values, and what is added, edited or removed.
-
-    The first text is "" for a new record.
-    """
-    held = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
+    elements = [element for element in multifields.parse_elements(record) if name.upper() in {element.kind, "FM"}]
     steps = find_steps(call, record).get(name)
     after = (
         format_steps(steps, reader, is_new=call.spec.verb == "add") if steps else format_plain(value, reader)
     )  # what cannot be parsed is shown as it is sent
     if record is None:
         return "", after
-    values = [format_multifield(element.kind, element.value) for element in held] or _format_plain_phone(
+    values = [format_multifield(element.kind, element.value) for element in elements] or _format_plain_phone(
         _find_present_value(call, record, name)
     )
     return join_lines(values, reader) or EMPTY, after
 
 
 def _format_plain_phone(value: object) -> list[str]:
-    """Return a list with the phone that the portal returned as plain text, formatted; empty for any other value."""
     return [format_phone(value)] if isinstance(value, str) else []
 
 
@@ -344,23 +305,19 @@ def _find_present_value(call: Call, record: JsonObject, name: str) -> object:
 
 
 def _find_kind(call: Call, name: str) -> str:
-    """Return the kind of a field's values, such as "money" or "date", which decides how they are formatted.
-
-    Return "" if the catalogue does not know the field, or if only the portal can name its values.
-    """
-    found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
-    if found is None or (found.kind == "enum" and call.entity not in _OWN_CODES):
+    info = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
+    if info is None or (info.kind == "enum" and call.entity not in _OWN_CODES):
         return ""
-    return found.kind
+    return info.kind
 
 
 async def _find_name(call: Call, name: str, reader: Reader) -> str:
     locale = reader.locale
     known = call.spec.stands_for.get(name, name)
-    said = fields.find_label(call.entities.get(call.entity), known, locale)
-    if said == known:
-        said = await _find_field_title(call, known, reader) or known
-    return escape_text(said, locale=locale, limit=_TITLE)
+    label = fields.find_label(call.entities.get(call.entity), known, locale)
+    if label == known:
+        label = await _find_field_title(call, known, reader) or known
+    return escape_text(label, locale=locale, limit=_TITLE)
 
 
 async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
@@ -370,60 +327,50 @@ async def _find_field_title(call: Call, name: str, reader: Reader) -> str:
         return ""
 
 
-def _build_context(call: Call, record: JsonObject | None, written: JsonObject) -> Context:
-    """Return the context for formatting a value, with the currency and funnel that the call writes.
-
-    If the call writes none, the currency or funnel of the present record is used.
-    """
-    currency = find_currency(written, call.entity) or find_currency(record or {}, call.entity)
-    category = fields.find_value(written, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
+def _build_context(call: Call, record: JsonObject | None, new_values: JsonObject) -> Context:
+    currency = find_currency(new_values, call.entity) or find_currency(record or {}, call.entity)
+    category = fields.find_value(new_values, "CATEGORY_ID", call.entity) or fields.find_value(record or {}, "CATEGORY_ID", call.entity)
     funnel = fields.parse_number(category)
     is_new = call.spec.verb == "add" and record is None
     entity = find_shown_entity(call)
     return Context(entity=entity, currency=currency, category=int(funnel or 0), is_new=is_new)
 
 
-def _find_kept_sum(record: JsonObject | None, written: JsonObject, leaf: Call) -> JsonObject:
-    """Return {"OPPORTUNITY": present sum} for a record whose sum the call leaves unchanged.
-
-    Return {} if the call writes the sum or there is no record. The total of a batch includes these sums too.
-    """
-    if record is None or fields.has_field(written, "OPPORTUNITY", leaf.entity):
+def _find_kept_sum(record: JsonObject | None, new_values: JsonObject, leaf: Call) -> JsonObject:
+    if record is None or fields.has_field(new_values, "OPPORTUNITY", leaf.entity):
         return {}
     return {"OPPORTUNITY": fields.find_value(record, "OPPORTUNITY", leaf.entity)}
 
 
 def _writes_money(leaf: Call) -> bool:
-    """Return whether the command writes a sum or its currency, or deletes a record that may have one."""
-    written = leaf.written_fields
-    writes_sum = any(fields.has_field(written, name, leaf.entity) for name in ("OPPORTUNITY", "CURRENCY_ID"))
+    field_values = leaf.written_fields
+    writes_sum = any(fields.has_field(field_values, name, leaf.entity) for name in ("OPPORTUNITY", "CURRENCY_ID"))
     return writes_sum or leaf.spec.verb == "delete"
 
 
 async def _format_total(commands: Sequence[Call], facts: Facts, reader: Reader) -> str:
-    """Return, as one text, the total sum of the records that `commands` change, for each currency; "" if no record has a sum.
-
-    A record counts with the sum that it has after the batch.
-    """
+    """By currency, with the sums after the batch; "" if no record has one."""
     sums_by_record: dict[object, tuple[Context, Decimal]] = {}
     for leaf in commands:
         place = leaf.targets[0] if leaf.targets else leaf.key
         is_last = place not in sums_by_record or fields.has_field(leaf.written_fields, "OPPORTUNITY", leaf.entity)
         if not _writes_money(leaf) or not is_last:
             continue
-        written, record = leaf.written_fields, critical_fields.find_current_record(leaf, facts)
-        amount = fields.parse_number(fields.find_value({**written, **_find_kept_sum(record, written, leaf)}, "OPPORTUNITY", leaf.entity))
+        new_values, record = leaf.written_fields, critical_fields.find_current_record(leaf, facts)
+        amount = fields.parse_number(
+            fields.find_value({**new_values, **_find_kept_sum(record, new_values, leaf)}, "OPPORTUNITY", leaf.entity)
+        )
         if amount is not None:
-            sums_by_record[place] = (_build_context(leaf, record, written), amount)
-    found = list(sums_by_record.values())
-    book = await reader.names.load_currency_book() if found else NO_CURRENCY_BOOK
+            sums_by_record[place] = (_build_context(leaf, record, new_values), amount)
+    sums_found = list(sums_by_record.values())
+    book = await reader.names.load_currency_book() if sums_found else NO_CURRENCY_BOOK
     sums: dict[str, Decimal] = {}
-    for context, amount in found:
+    for context, amount in sums_found:
         currency = escape_text(context.currency or (find_base_currency(book) if context.is_new else ""))
         sums[currency] = sums.get(currency, Decimal(0)) + amount
     return " + ".join(format_sum(amount, code or None, locale=reader.locale, book=book) for code, amount in sorted(sums.items()))
 
 
 async def preview_for(actor: Actor, call: Call, facts: Facts, names: Names, *, now: datetime | None = None) -> Preview:
-    """Return the content of the card for `call`, in the language and time zone of `actor`; see `preview`."""
+    """See `preview`."""
     return await preview(call, facts, names, locale=actor.locale, zone=actor.time_zone, user=actor.bitrix_user_id or 0, now=now)

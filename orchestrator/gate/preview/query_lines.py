@@ -1,4 +1,4 @@
-"""Describes a read inside a batch on its card: the conditions by which it finds the records that later commands change."""
+"""Conditions by which a read in a batch finds the records that later commands change."""
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
@@ -11,10 +11,8 @@ from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.text import Locale
 
 DescribeField = Callable[[str, object], Awaitable[PreviewLine]]
-"""Returns the card line of a field with this name and value."""
 
 _CONDITION: Final = re.compile(r"(!?(?:>=|<=|=%|%=|><|[=%@><?])?|!)(.*)", re.DOTALL)
-"""A key of a filter: an operator such as ">=", "" for equality, and the name of the field."""
 _WORDS: Final = load_lexicon("card_fields")
 _LOCALES: Final[tuple[Locale, ...]] = ("ru", "en")
 _OPERATORS: Final = {locale: _WORDS.read_table("conditions", locale) for locale in _LOCALES}
@@ -24,14 +22,11 @@ _ORDER: Final = _WORDS.read_titles("order")
 
 
 async def build_query_lines(call: Call, describe: DescribeField, locale: Locale) -> list[PreviewLine]:
-    """Return one card line for each condition of a list method's filter, and then one for the sort order, if the call gives one.
-
-    A list without conditions has a line that says so. Other reads name their record in the heading and have no lines.
-    """
+    """A line for each condition and the order; a list without conditions says so. Other reads have none."""
     if call.spec.verb != "list":
         return []
-    given = {name.lower(): value for name, value in call.params.items()}
-    conditions, order = given.get("filter"), given.get("order")
+    params = {name.lower(): value for name, value in call.params.items()}
+    conditions, order = params.get("filter"), params.get("order")
     lines = [
         await _build_condition(name, value, describe, locale)
         for name, value in (conditions.items() if isinstance(conditions, Mapping) else ())
@@ -41,14 +36,14 @@ async def build_query_lines(call: Call, describe: DescribeField, locale: Locale)
     if not lines:
         lines.append(PreviewLine(name=_CONDITIONS[locale], before="", after=_ANY[locale]))
     if isinstance(order, Mapping) and order:
-        shown = [(await describe(name, "")).name + (" ↓" if str(way).upper() == "DESC" else " ↑") for name, way in order.items()]
-        lines.append(PreviewLine(name=_ORDER[locale], before="", after=", ".join(shown)))
+        sort_fields = [(await describe(name, "")).name + (" ↓" if str(way).upper() == "DESC" else " ↑") for name, way in order.items()]
+        lines.append(PreviewLine(name=_ORDER[locale], before="", after=", ".join(sort_fields)))
     return lines
 
 
 async def _build_condition(name: str, value: object, describe: DescribeField, locale: Locale) -> PreviewLine:
-    found = _CONDITION.fullmatch(name)
-    operator, field = (found[1], found[2]) if found and found[2] else ("", name)
+    match = _CONDITION.fullmatch(name)
+    operator, field = (match[1], match[2]) if match and match[2] else ("", name)
     line = await describe(field, value)
     words = _OPERATORS[locale].get(operator, operator)
     return line.model_copy(update={"field": name, "before": "", "after": f"{words} {line.after}".strip()})

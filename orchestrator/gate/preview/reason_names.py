@@ -1,4 +1,4 @@
-"""Puts the title of a record, in place of its number, into those reasons of a card that say that the person did not name this record."""
+"""Titles in place of numbers in the reasons that nobody named a record."""
 
 import logging
 from collections.abc import Sequence
@@ -15,14 +15,11 @@ log = logging.getLogger(__name__)
 _UNNAMED: Final = "gate-taint-target"
 _LONGEST: Final = 60
 _MOST: Final = 5
-"""Number of records that are read for their titles; the card shows the first sentence and counts the others."""
+"""Records read for titles; the card shows the first sentence and counts the others."""
 
 
 async def name_reasons(reasons: Sequence[Notice], names: Names, locale: Locale) -> tuple[Notice, ...]:
-    """Return `reasons`; each that says that the person did not name a record gets the title of this record. Never raises.
-
-    Only the first five of these records are read. A record without a title keeps its number.
-    """
+    """Only the first few are read; a record without a title keeps its number. Never raises."""
     notices: list[Notice] = []
     left = _MOST
     for reason in reasons:
@@ -45,5 +42,5 @@ async def _name_record(reason: Notice, names: Names, locale: Locale) -> Notice:
         return reason
     if not title or title == f"№{number}":
         return reason
-    shown = escape_text(title, locale=locale, limit=_LONGEST).replace("«", "„").replace("»", "“")
-    return reason.model_copy(update={"args": {**reason.args, "title": shown}})
+    quoted_title = escape_text(title, locale=locale, limit=_LONGEST).replace("«", "„").replace("»", "“")
+    return reason.model_copy(update={"args": {**reason.args, "title": quoted_title}})

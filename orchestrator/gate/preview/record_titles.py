@@ -1,7 +1,4 @@
-"""Finds the title of what a call changes, for the heading of its card.
-
-For an existing record it is the present title, even if the call writes a new one. For a new record it is the title that the call writes.
-"""
+"""The title for a card's heading: the present one, or that of a new record."""
 
 import logging
 from typing import Final
@@ -33,10 +30,7 @@ _TITLES: Final = ("TITLE", "SUBJECT", "PRODUCT_NAME", "COMMENT")
 
 
 async def find_title(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return the title of the record for the card; "" if the call changes nothing that has a title or a number.
-
-    Of bank details it names the payee too: who types an account beside another company changes who is paid.
-    """
+    """Empty without title and number. Bank details name the payee too: who types an account there changes who is paid."""
     title = await _find_own_title(call, facts, reader)
     is_account = call.entity == _BANK and call.spec.verb in {"add", "update"}
     return ", ".join(filter(None, (title, await _name_payee(call, facts, reader)))) if is_account else title
@@ -56,22 +50,17 @@ async def _find_own_title(call: Call, facts: Facts, reader: Reader) -> str:
 
 
 async def _find_subject_title(call: Call, subject: str, reader: Reader) -> str:
-    """Return the name of what the call changes, as a read of the portal gives it, or its number («№8») if it has no name.
-
-    `subject` is the call's parameter with this number. The read method stands in the catalogue or with the words for this parameter.
-    """
     number = as_id(call.params.get(subject)) or 0
     words = find_words(call, subject, is_field=False)
     own = words.detail if words is not None and words.kind == "read" else ""
     plain = subject.lower() == "id"  # the number of the very thing, which the method that reads it before a change reads too
     method, _, param = ((call.spec.before or own) if plain else (own or call.spec.before)).partition(" ")
     params = {**call.params, param or "id": number}
-    named = await find_read_name(method, number, params, reader) if method else ""
-    return named or f"№{number}"
+    name = await find_read_name(method, number, params, reader) if method else ""
+    return name or f"№{number}"
 
 
 async def _name_payee(call: Call, facts: Facts, reader: Reader) -> str:
-    """Return whose bank details the call makes or changes, or that this could not be read."""
     details = call.written_fields if call.spec.verb == "add" else find_part(call, facts) or {}
     number = as_id(fields.find_value(details, "ENTITY_ID"))
     try:
@@ -97,8 +86,8 @@ async def _find_target_title(target: Target, facts: Facts, reader: Reader) -> st
 
 
 def _extract_title(record: JsonObject, name: str) -> str:
-    found = next((str(value) for field in _TITLES if (value := fields.find_value(record, field, name))), "")
-    return ", ".join([found or _join_name(record, name), *name_organisation(record)])
+    present_title = next((str(value) for field in _TITLES if (value := fields.find_value(record, field, name))), "")
+    return ", ".join([present_title or _join_name(record, name), *name_organisation(record)])
 
 
 def _join_name(record: JsonObject, name: str) -> str:
@@ -106,19 +95,18 @@ def _join_name(record: JsonObject, name: str) -> str:
 
 
 def find_new_title(call: Call) -> str:
-    """Return the title that the call writes into a new record, as it is written; "" if it writes none."""
+    """As it is written; "" if there is none."""
     entity = call.entities.get(call.entity)
-    written = call.written_fields
+    new_values = call.written_fields
     if call.entity in _PEOPLE:
-        return _join_name(written, call.entity)
-    title = fields.find_value(written, entity.title_field if entity else "TITLE", call.entity)
+        return _join_name(new_values, call.entity)
+    title = fields.find_value(new_values, entity.title_field if entity else "TITLE", call.entity)
     if not title:  # crm.activity.todo.add calls «title» what activities call SUBJECT
-        title = fields.find_value(written, "NAME" if entity is None else "TITLE", call.entity if entity else "")
+        title = fields.find_value(new_values, "NAME" if entity is None else "TITLE", call.entity if entity else "")
     return title if isinstance(title, str) else ""
 
 
 def _describe_by_command(call: Call, locale: Locale) -> str:
-    """Return words for a record whose id comes from the answer of another command of the batch."""
     place = next((written for written in call.places.values() if find_references(written)), "")
     if not place:
         return ""

@@ -1,7 +1,4 @@
-"""Builds the card lines of a schedule of runs: when it starts them, the next moments in words, and the values with which they begin.
-
-A person reads the moments; the cron line itself stands on the card too, because it is what is approved.
-"""
+"""A schedule's card: the moments in words, and the cron line itself, since it is what is approved."""
 
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -22,12 +19,11 @@ _TITLES: Final = {name: _WORDS.read_titles(f"schedule_{name}") for name in ("at"
 
 
 def name_definition(call: Call, facts: Facts, _reader: Reader) -> str:
-    """Return what the heading names: the definition whose runs are started, by its title if it has one."""
+    """The definition whose runs are started."""
     return str((facts.images.get(DEFINITION) or {}).get(TITLE) or call.params.get(DEFINITION, ""))
 
 
 def build_schedule_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
-    """Return the lines of the card of a schedule."""
     params = call.params
     terms = parse_terms(params.get("at"), params.get("cron"), params.get("zone") or reader.zone)
     lines = [_build_line("at", _format_moments(terms, reader), reader)] if terms.at is not None else _build_repetition(terms, reader)
@@ -45,7 +41,6 @@ def _build_repetition(terms: Terms, reader: Reader) -> list[PreviewLine]:
 
 
 def _format_moments(terms: Terms, reader: Reader) -> str:
-    """Return the single moment, or the next ones of the line, in the reader's words and time zone."""
     after = reader.now or parse_iso("2000-01-01T00:00:00Z")
     moments = [terms.at] if terms.at is not None else terms.list_moments(after)
     here = [moment.astimezone(ZoneInfo(reader.zone)) for moment in moments]
