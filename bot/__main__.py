@@ -1,4 +1,4 @@
-"""Entry point of `sdelka`; the commands are in bot/cli."""
+"""The commands are in bot/cli."""
 
 from bot.cli.app import main
 

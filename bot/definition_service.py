@@ -1,4 +1,4 @@
-"""Builds the service of definitions for a door: kinds from the engines, roles from the policy, classes of methods from the catalogue."""
+"""The service of definitions of a door."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ from state.clock import Clock
 from state.journal.async_store import AsyncStore
 
 FindCatalogue = Callable[[], Catalogue]
-"""Returns the catalogue of methods, which a door may load when it is needed first."""
+"""A door may load it when it is needed first."""
 
 
 def build_definition_service(
@@ -34,10 +34,7 @@ def build_definition_service(
     clock: Clock,
     find_reference: FindReference = find_no_portal,
 ) -> DefinitionService:
-    """Return the service for the kinds of these engines; a change of the policy counts at the next request.
-
-    `find_reference` returns what the portal says of its fields and lists, None while none is connected.
-    """
+    """A change of the policy counts at the next request. `find_reference` returns None without a portal."""
     return DefinitionService(
         store,
         engines.kinds,
@@ -51,17 +48,16 @@ def build_definition_service(
 
 
 def build_class_finder(catalogue: FindCatalogue) -> FindClasses:
-    """Return the function that finds the classes of a method."""
     return lambda kind, method: find_method_classes(catalogue(), kind, method)
 
 
 def build_field_judge(catalogue: FindCatalogue, policies: PolicySource) -> IsCriticalField:
-    """Return the function that tells whether a value at a place in an effect makes a card."""
+    """Whether a value at a place in an effect makes a card."""
     return lambda write, place: is_critical_field(catalogue(), policies.now().critical_fields, write, place)
 
 
 def build_host_judge(policies: PolicySource) -> MayFetch:
-    """Return the function that tells whether files may be fetched from an address; an odd one is a mistake of its own."""
+    """An odd address is a mistake of its own."""
 
     def may_fetch(text: str) -> bool:
         try:
@@ -73,11 +69,7 @@ def build_host_judge(policies: PolicySource) -> MayFetch:
 
 
 def list_known_kinds(settings: Settings, engines: Engines, policy: Policy) -> set[str]:
-    """Return the kinds of definitions that a policy may name, also those of engines that are away; none without any engine.
-
-    That there is such an engine is known from its plugin, from its fault, or from stored definitions, which are read if the policy names
-    a kind that is not known without them.
-    """
+    """Also of absent engines, known by plugin, fault or stored definitions; none without any engine."""
     from state.verify.health import read_definition_kinds  # noqa: PLC0415 - what only checks files needs no database
 
     if not engines.kinds:  # of no name can it be told whether it is misspelt
@@ -88,13 +80,13 @@ def list_known_kinds(settings: Settings, engines: Engines, policy: Policy) -> se
 
 
 def describe_absent_kinds(policy: Policy, engines: Engines) -> list[str]:
-    """Return a sentence for each kind that the policy names and that no engine of this program has."""
+    """Kinds that the policy names and no engine has."""
     absent = sorted(policy.definitions.keys() - engines.kinds.keys())
     return [f"definitions.{kind}: no engine here has this kind; its roles count again when the engine is back" for kind in absent]
 
 
 def find_roles(kind: DefinitionKind, policy: Policy) -> KindRoles:
-    """Return who may edit and publish definitions of the kind: as the policy says, where it says nothing as the kind does."""
+    """As the policy says, otherwise the kind."""
     roles = policy.definitions.get(kind.name, DefinitionRoles())
     return KindRoles(
         edit=kind.edit_roles if roles.edit is None else roles.edit,

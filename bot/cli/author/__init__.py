@@ -1,1 +1,1 @@
-"""The commands of authors: new, check, draw, try, test, record, whatever the kind of definitions, and the groups of single kinds."""
+"""The commands of authors for all kinds of definitions, and the groups of single kinds."""

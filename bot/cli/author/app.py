@@ -1,5 +1,3 @@
-"""The commands of `sdelka author`: what authors do with files of definitions, whatever their kind."""
-
 from typing import Any, Final
 
 import typer
@@ -35,12 +33,12 @@ Exit codes: 0 = all came as expected, 1 = something differs, 2 = wrong use, or t
 Exit codes: 0 = written, 1 = the run cannot be played again, 2 = wrong use, there is no such run, or the file is there already.""",
 }
 _NEEDS: Final = {"try": "trial", "test": "cases", "record": "cases"}
-"""The slot of the engine without which a command can only say that it is missing; its help does not list such kinds."""
+"""The slot of the engine without which a command does nothing; its help does not list such kinds."""
 
 
 class _Kinds(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # its types are private to Typer
-        """Return the command of a kind. Raises SettingsError for a kind that there is not, with those that there are."""
+        """Raises SettingsError for an unknown kind."""
         kinds = list_kinds()
         if args[0] not in kinds and not args[0].startswith("-"):
             meant = suggest_name(args[0], kinds)

@@ -1,4 +1,4 @@
-"""What a flow or workflow is started with in the terminal: values of options, and answers to a question for each that they lack."""
+"""The launch parameters of a trial in the terminal: options, and answers for the rest."""
 
 import sys
 from collections.abc import Mapping, Sequence
@@ -16,61 +16,57 @@ from state.canonical import to_storable_text
 from state.stored import JsonObject
 
 
-def split_parameters(given: Sequence[str]) -> dict[str, str]:
-    """Return the texts of options such as client=Ромашка by name. Raises SettingsError."""
-    found: dict[str, str] = {}
-    for one in given:
-        name, equals, value = one.partition("=")
+def split_parameters(options: Sequence[str]) -> dict[str, str]:
+    """Such as client=Ромашка. Raises SettingsError."""
+    texts: dict[str, str] = {}
+    for option in options:
+        name, equals, value = option.partition("=")
         if not equals or not name:
-            raise SettingsError(escape_text(f"--param {one!r}: a value such as client=Romashka is needed"))
-        if name in found:
+            raise SettingsError(escape_text(f"--param {option!r}: a value such as client=Romashka is needed"))
+        if name in texts:
             raise SettingsError(escape_text(f"--param {name} is given twice"))
-        found[name] = to_storable_text(value)
-    return found
+        texts[name] = to_storable_text(value)
+    return texts
 
 
-def collect_parameters(declared: Sequence[LaunchParameter], given: Mapping[str, str], stdin: TextIO | None, tr: Translator) -> JsonObject:
-    """Return the launch parameters: those given, and what is typed for the others. What may be left out may be.
-
-    Raises SettingsError for one that is unknown or does not fit, and if the input ends before a required one.
-    """
+def collect_parameters(declared: Sequence[LaunchParameter], texts: Mapping[str, str], stdin: TextIO | None, tr: Translator) -> JsonObject:
+    """What is typed completes `texts`. Raises SettingsError for unknown or unfit values, and if the input ends early."""
     names = [launch_parameter.name for launch_parameter in declared]
-    for name in given:
+    for name in texts:
         if name not in names:
             meant = suggest_name(name, names)
             raise SettingsError(escape_text(f"--param {name}: there is no such parameter{f', perhaps {meant}' if meant else ''}"))
     values: dict[str, object] = {}
     for parameter in declared:
-        read = _read_given(parameter, given[parameter.name], tr) if parameter.name in given else _ask(parameter, stdin, tr)
+        read = _read_given(parameter, texts[parameter.name], tr) if parameter.name in texts else _ask(parameter, stdin, tr)
         if read is not None:
             values[parameter.name] = read
     return values
 
 
 def _read_given(launch_parameter: LaunchParameter, text: str, tr: Translator) -> object:
-    found = _read(launch_parameter, _list_choices(launch_parameter, tr), text, tr)
-    if found is None:
+    parsed = _read(launch_parameter, _list_choices(launch_parameter, tr), text, tr)
+    if parsed is None:
         known = ", ".join(option.label for option in _list_choices(launch_parameter, tr))
-        told = f"--param {launch_parameter.name}: {tr.translate_notice(explain_mistake(launch_parameter, text, tr.locale))}"
-        raise SettingsError(escape_text(f"{told} ({known})" if known else told))
-    return found
+        complaint = f"--param {launch_parameter.name}: {tr.translate_notice(explain_mistake(launch_parameter, text, tr.locale))}"
+        raise SettingsError(escape_text(f"{complaint} ({known})" if known else complaint))
+    return parsed
 
 
 def _list_choices(launch_parameter: LaunchParameter, tr: Translator) -> list[Option]:
-    """Return the values of which one is chosen, none if it is typed."""
     options = build_options(launch_parameter, tr.locale) if launch_parameter.choices or launch_parameter.type == "boolean" else ()
     return [option for option in options if option.value is not None]
 
 
 def _read(launch_parameter: LaunchParameter, choices: Sequence[Option], text: str, tr: Translator) -> object:
-    """Return what was typed as a value, None if it is none."""
-    written = text.strip()
-    chosen = next((option.value for option in choices if written == option.label), None)
-    return chosen if chosen is not None else read_answer(launch_parameter, written, tr.locale)
+    """None if nothing was typed."""
+    stripped = text.strip()
+    chosen = next((option.value for option in choices if stripped == option.label), None)
+    return chosen if chosen is not None else read_answer(launch_parameter, stripped, tr.locale)
 
 
 def _ask(parameter: LaunchParameter, stdin: TextIO | None, tr: Translator) -> object:
-    """Return what a person types, None for what is left out. Raises SettingsError if the input ends, or the person leaves."""
+    """None for what is left out. Raises SettingsError if the input ends or the person leaves."""
     choices = _list_choices(parameter, tr)
     may_lack = parameter.default is not None or not parameter.required
     _write_question(parameter, choices, tr, may_lack=may_lack)
@@ -84,9 +80,9 @@ def _ask(parameter: LaunchParameter, stdin: TextIO | None, tr: Translator) -> ob
         if read_other_words(typed, (option.label for option in choices)) == "leave":
             raise SettingsError(escape_text(f"{parameter.name}: left at this question, nothing was run"))
         is_number = bool(choices) and typed.isascii() and typed.isdecimal() and 0 < int(typed[:4]) <= len(choices)
-        found = choices[int(typed) - 1].value if is_number else _read(parameter, choices, typed, tr)
-        if found is not None:
-            return found
+        choice = choices[int(typed) - 1].value if is_number else _read(parameter, choices, typed, tr)
+        if choice is not None:
+            return choice
         sys.stderr.write(escape_text(f"{tr.translate_notice(explain_mistake(parameter, typed, tr.locale))}\n> "))
         sys.stderr.flush()
 

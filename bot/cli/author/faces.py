@@ -1,4 +1,4 @@
-"""What the commands of authors ask of one kind of definitions, beside its form and its tests: its files, and how it is tried here."""
+"""What the commands of authors ask of one kind of definitions."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -19,51 +19,43 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Family:
-    """A kind of definitions, and the kind of the parts that they name: which file is which."""
+    """Which files are wholes, and which are the parts that they name."""
 
     whole: str
     part: str = ""
-    """"" for a kind whose definitions have no parts of another kind."""
+    """"" if there are no parts."""
     key_field: str = ""
-    """The field of a whole that holds its key; "" if the name of its file is its key."""
+    """"" if the name of its file is its key."""
     part_key_field: str = ""
     folder: str = ""
-    """The folder beside wholes in which parts may stand."""
     is_part: Callable[[Mapping[str, object]], bool] = lambda _data: False
-    """Returns whether a document is meant as a part."""
     list_parts: Callable[[object], Iterable[Reference]] = list_no_references
-    """Returns the parts that a document names."""
     part_refusal: str = ""
-    """Why a part is not taken where a whole is needed; "" to take it as a whole with mistakes."""
+    """Why a part is not taken where a whole is needed; "" to take it with mistakes."""
     find_unknown: "Callable[[Document, Collection[str]], Iterable[Finding]] | None" = None
-    """Returns what is wrong with the names of others of its own kind, which are files beside it with these keys; None if it names none."""
+    """Finds wrong names of its own kind, which are files beside it with these keys."""
 
     def find_kind(self, document: object) -> str:
-        """Return whether a document is meant as a part or as a whole."""
         return self.part if isinstance(document, Mapping) and self.is_part(document) else self.whole
 
 
 @dataclass(frozen=True, kw_only=True)
 class TryOptions:
-    """With what a definition is tried in the terminal."""
-
     params: tuple[str, ...] = ()
-    """Values of its start, such as client=Romashka."""
     inputs: tuple[str, ...] = ()
-    """What the person answers, in order."""
+    """The person's answers, in order."""
     inputs_file: Path | None = None
-    """Answers, or all that a test says."""
     answers_file: Path | None = None
-    """What models answer, so that none is asked."""
+    """Answers of models, so that none is asked."""
     queries_file: Path | None = None
-    """What reads of the portal give."""
+    """Answers of the portal."""
     asks_model: bool = False
     language: Language = "ru"
     as_json: bool = False
 
     def list_given(self) -> list[str]:
-        """Return the options that only some kinds take and that are given, as they are typed."""
-        given = {
+        """The options that only some kinds take, as they are typed."""
+        typed_options = {
             "--param": self.params,
             "--input": self.inputs,
             "--inputs": self.inputs_file,
@@ -71,17 +63,15 @@ class TryOptions:
             "--queries": self.queries_file,
             "--model": self.asks_model,
         }
-        return [name for name, content in given.items() if content]
+        return [name for name, content in typed_options.items() if content]
 
 
 @dataclass(frozen=True, kw_only=True)
 class LiveFace:
-    """Plays definitions of one kind in the terminal with their real engine, and shows what happens."""
-
     play: "Callable[[Any, TryOptions, Translator], bool]"
-    """Plays what the face of tests built and returns whether it ended well. Raises SettingsError."""
+    """Returns whether it ended well. Raises SettingsError."""
     takes: frozenset[str]
-    """The options that it takes, as `TryOptions.list_given` names them."""
+    """Options, as `TryOptions.list_given` names them."""
 
 
 FAMILY: Final = Slot("family", Family)
@@ -89,12 +79,11 @@ LIVE_FACE: Final = Slot("live", LiveFace)
 
 
 def find_family(kind: str) -> Family:
-    """Return how files of this kind are told apart; of most kinds there is nothing to tell."""
     return find_part_of_kind(FAMILY, kind) or Family(whole=kind)
 
 
 def refuse_missing(kind: str, what: str, slot: Slot[Any]) -> SettingsError:
-    """Return the error that this kind does not offer what a command needs, with the kinds that do."""
+    """Names the kinds that offer it."""
     places = {place for plugin in load_plugins() for place in plugin.parts}
     others = [other for other in list_kinds() if f"{slot.name}/{other}" in places and other != kind]
     known = f"; these do: {', '.join(others)}" if others else ""

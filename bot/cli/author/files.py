@@ -1,7 +1,4 @@
-"""Files of definitions and of those that they name: what is wrong with them, and what is needed to play one.
-
-A part, such as an agent of a flow or a tuum of a workflow, is a file beside, or in the store.
-"""
+"""Files of definitions and of their parts: what is wrong, and what is needed to play one."""
 
 import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,69 +24,59 @@ if TYPE_CHECKING:
     from bot.cli.definition_desk import DefinitionDesk
 
 OFF: Final = "finding-reference-off"
-"""The code of the mistake that a part is switched off."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedFile:
-    """A file of a whole or a part, and what is wrong with it."""
-
     path: Path
     kind: str
     findings: tuple[Finding, ...]
     document: object = None
-    """None if it has errors by itself, whatever parts there are."""
+    """None if it has errors by itself."""
     critical: tuple[str, ...] | None = ()
-    """The methods in it that need two people; None if that cannot be told."""
+    """Methods that need two people; None if that cannot be told."""
     part_files: tuple[Path, ...] = ()
-    """The parts that it names and that are files beside it."""
+    """Those that are files beside it."""
     not_looked_up: tuple[str, ...] = ()
-    """The parts that it names, are no files, and could not be looked up without a database."""
+    """Parts that could not be looked up without a database."""
     parts: Mapping[str, object] = field(default_factory=dict)
-    """The documents of the others, by what is written where they are named."""
+    """Of parts that are no files, by what is written where they are named."""
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it has an error."""
         return has_errors(self.findings)
 
 
 @dataclass(frozen=True, kw_only=True)
 class LoadedFile:
-    """A definition with all that it names; it can be played if no file is wrong."""
+    """It can be played if no file is wrong."""
 
     files: tuple[CheckedFile, ...]
-    """Itself, and the parts that are files beside it."""
     key: str
     document: Mapping[str, Any]
     parts: Mapping[str, object]
     missing: tuple[str, ...] = ()
-    """The parts that are no files, where they need not be."""
+    """Parts that are no files, where they need not be."""
 
     @property
     def wrong(self) -> CheckedFile | None:
-        """The first file with errors."""
         return next((file for file in self.files if file.is_wrong), None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class PartStore:
-    """The published parts, if there is a database."""
-
     desk: "DefinitionDesk | None"
     why_not: str = ""
-    """Why nothing can be looked up."""
 
 
 class Siblings(Mapping[str, object]):
-    """The definitions in the folder of one, by the names of their files; each is read when it is asked for."""
+    """The definitions in the folder of one, by file name; each is read when asked for."""
 
     def __init__(self, path: Path, document: object) -> None:
-        """Take the folder of `path`, whose own document is known."""
         self._files, self._documents = {get_key(file): file for file in list_files(path.parent)}, {get_key(path): document}
 
     def __getitem__(self, key: str) -> object:
-        """Return the document. Raises KeyError if there is none, or none that can be read."""
+        """Raises KeyError also for one that cannot be read."""
         if key not in self._documents:
             reading = read_file(self._files[key])
             self._documents[key] = reading.document.data if reading.document is not None else None
@@ -98,17 +85,15 @@ class Siblings(Mapping[str, object]):
         return self._documents[key]
 
     def __iter__(self) -> Iterator[str]:
-        """Return the keys."""
         return iter({**self._files, **self._documents})
 
     def __len__(self) -> int:
-        """Return how many there are."""
         return len({**self._files, **self._documents})
 
 
 @contextlib.contextmanager
 def open_part_store() -> Iterator[PartStore]:
-    """Yield the store of the settings, opened for reading; one without a desk if there is no database."""
+    """Without a desk if there is no database."""
     with contextlib.ExitStack() as stack:
         try:
             store = PartStore(desk=stack.enter_context(open_desk(load_engines(), reads=True)))
@@ -118,25 +103,25 @@ def open_part_store() -> Iterator[PartStore]:
 
 
 def read_data(path: Path) -> object:
-    """Return the data in a file, also of one with mistakes; None if nothing can be read. Raises SettingsError."""
+    """Also of a file with mistakes; None if nothing can be read. Raises SettingsError."""
     draft = read_file(path).draft
     return draft.data if draft is not None else None
 
 
 def find_key(field_name: str, path: Path, document: object) -> str:
-    """Return the key of a document: what stands in its field, otherwise the name of its file."""
+    """Its field, otherwise the name of its file."""
     own = document.get(field_name) if isinstance(document, Mapping) else None
     return own if isinstance(own, str) and own else get_key(path)
 
 
 def check_path(family: Family, path: Path, store: PartStore) -> CheckedFile:
-    """Return what is wrong with a file, which is a whole or a part. Raises SettingsError."""
+    """Raises SettingsError."""
     kind = family.find_kind(read_data(path)) if family.part else family.whole
     return link_parts(family, check_one(family, path), store) if kind == family.whole else check_one(Family(whole=kind), path)
 
 
 def check_one(family: Family, path: Path) -> CheckedFile:
-    """Return what is wrong with a file by itself, whatever parts there are. Raises SettingsError."""
+    """Whatever parts there are. Raises SettingsError."""
     reading = read_file(path)
     checked = check_file(load_engines(), family.whole, Submission(read=lambda: reading))
     findings: Sequence[Finding] = checked.findings
@@ -147,40 +132,36 @@ def check_one(family: Family, path: Path) -> CheckedFile:
 
 
 def link_parts(
-    family: Family, whole: CheckedFile, store: PartStore, given: Mapping[str, object] = NO_PARTS, *, knows_files: bool = True
+    family: Family, whole: CheckedFile, store: PartStore, parts: Mapping[str, object] = NO_PARTS, *, knows_files: bool = True
 ) -> CheckedFile:
-    """Return a whole with what is wrong with its parts, and with both together.
-
-    `given` are documents of parts by their keys, which are published with it; with `knows_files` those that are files beside it count, too.
-    """
+    """`parts` are published with it; `knows_files` counts those beside it, too."""
     draft = read_file(whole.path).draft
     if draft is None:
         return whole
     references = list(family.list_parts(draft.data))
-    known = dict.fromkeys(part.written for part in references if part.written not in given) if knows_files else ()
+    known = dict.fromkeys(part.written for part in references if part.written not in parts) if knows_files else ()
     files = find_part_files(family, whole.path, known)
     elsewhere = [part for part in references if part.written not in files]
-    named: dict[str, object] = {**given, **{name: read_data(file) for name, file in files.items()}}
+    documents: dict[str, object] = {**parts, **{name: read_data(file) for name, file in files.items()}}
     missing: tuple[str, ...] = ()
     wrong: Sequence[Finding] = ()
     if store.desk is None:
-        missing = tuple(dict.fromkeys(part.written for part in elsewhere if part.written not in given))
+        missing = tuple(dict.fromkeys(part.written for part in elsewhere if part.written not in parts))
     elif elsewhere:
         mistakes, stored = _look_up(whole, draft, elsewhere, store.desk)
-        written = {format_path(part.path): part.written for part in elsewhere}
-        wrong = [finding for finding in mistakes if finding.code == OFF or written.get(finding.path) not in given]
-        named = {**stored, **named}
+        names_by_place = {format_path(part.path): part.written for part in elsewhere}
+        wrong = [finding for finding in mistakes if finding.code == OFF or names_by_place.get(finding.path) not in parts]
+        documents = {**stored, **documents}
     if whole.document is not None:
         kind = load_engines().kinds[family.whole]
-        wrong = [*wrong, *(finding for finding in find_linked_mistakes(kind, draft, named) if finding not in whole.findings)]
+        wrong = [*wrong, *(finding for finding in find_linked_mistakes(kind, draft, documents) if finding not in whole.findings)]
     findings = tuple(sort_findings([*whole.findings, *wrong]))
-    return replace(whole, part_files=tuple(files.values()), not_looked_up=missing, parts=named, findings=findings)
+    return replace(whole, part_files=tuple(files.values()), not_looked_up=missing, parts=documents, findings=findings)
 
 
 def _look_up(
     whole: CheckedFile, draft: Document, references: Sequence[Reference], desk: "DefinitionDesk"
 ) -> tuple[Sequence[Finding], Mapping[str, object]]:
-    """Return what the store says against the parts of a whole, and the documents of the others by what is written there."""
     versions = StoredVersions(desk.store)
     if whole.document is None:
         return desk.call(find_reference_mistakes(draft, references, versions)), NO_PARTS
@@ -189,7 +170,7 @@ def _look_up(
 
 
 def find_part_files(family: Family, whole: Path, names: Iterable[str]) -> dict[str, Path]:
-    """Return the files beside a whole, or in the folder of parts, that hold the parts of these keys. Raises SettingsError."""
+    """Beside the whole or in the folder of parts. Raises SettingsError."""
     return {name: file for name in names if (file := _find_part_file(family, whole, name)) is not None}
 
 
@@ -201,10 +182,7 @@ def _find_part_file(family: Family, whole: Path, key: str) -> Path | None:
 
 
 def load_file(family: Family, path: Path, *, has_stand_ins: bool = False) -> LoadedFile:
-    """Return the definition in a file with all that it names.
-
-    With `has_stand_ins` its parts are files or nothing; otherwise SettingsError is raised for one that is neither a file nor published.
-    """
+    """With `has_stand_ins` parts are files or nothing; otherwise SettingsError for one that is neither a file nor published."""
     if family.part_refusal and family.find_kind(read_data(path)) == family.part:
         raise SettingsError(escape_text(f"{path} is a {family.part}: {family.part_refusal}"))
     missing: tuple[str, ...] = ()
@@ -227,7 +205,7 @@ def load_file(family: Family, path: Path, *, has_stand_ins: bool = False) -> Loa
 
 
 def describe_file(checked: CheckedFile, tr: Translator) -> str:
-    """Return the sentence about a file: how many mistakes it has, and who may publish it."""
+    """How many mistakes it has, and who may publish it."""
     count = sum(finding.severity == "error" for finding in checked.findings)
     if count:
         return tr.translate("author-mistakes", count=count)

@@ -1,7 +1,4 @@
-"""Builds the group of commands of one kind of definitions, such as `sdelka flow`: the commands of authors under the names that it has.
-
-What they do is `bot.cli.author.work`.
-"""
+"""The commands of one kind of definitions, such as `sdelka flow`."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -25,25 +22,19 @@ Command = Callable[..., None]
 
 @dataclass(frozen=True, kw_only=True)
 class KindWords:
-    """How the help of commands names one kind of definitions."""
-
     kind: str
     part: str = ""
-    """The kind of the parts that its definitions name; "" for none."""
+    """"" for none."""
     test_command: str
-    """What plays its tests."""
 
     @property
     def a_kind(self) -> str:
-        """The kind with its article, at the beginning of a sentence."""
+        """At the beginning of a sentence."""
         return _add_article(self.kind)
 
 
 def build_author_group(kind: str, summary: str, commands: Mapping[str, str | Command], *, part: str = "") -> typer.Typer:
-    """Return the group with these commands in this order: by its help for one that all kinds have, otherwise the function itself.
-
-    `part` is the kind of the parts that its definitions name.
-    """
+    """In this order; `part` is the kind of its parts."""
     words = KindWords(kind=kind, part=part, test_command=f"sdelka {kind} test")
     app = typer.Typer(no_args_is_help=True, add_completion=False, help=summary)
     app.callback(help=summary)(hide_log_lines)
@@ -177,4 +168,4 @@ BUILDERS: Final[Mapping[str, Callable[[KindWords], Command]]] = {
     "test": _build_test,
     "record": _build_record,
 }
-"""What builds a command, by the names that it has in groups."""
+"""By the names that they have in groups."""

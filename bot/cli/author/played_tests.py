@@ -1,4 +1,4 @@
-"""Files of tests beside definitions: finding them, and writing what came of playing them, with what they cover."""
+"""Finding files of tests beside definitions, and writing what came of them."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,67 +16,52 @@ _MOST_MISSED: Final = 20
 
 @dataclass(frozen=True)
 class Words:
-    """What people call a definition and one of its tests."""
-
     definition: str
     test: str
 
 
 @dataclass(kw_only=True)
 class Coverage:
-    """Which parts of a definition its tests reached."""
-
     name: str
-    """What the parts are called, such as steps."""
     parts: Sequence[str] = ()
     reached: set[str] = field(default_factory=set)
 
     @property
     def missed(self) -> list[str]:
-        """The parts that no test reached."""
         return [one for one in self.parts if one not in self.reached]
 
     def describe(self) -> str:
-        """Return it as a person reads it."""
         done, total = len(self.parts) - len(self.missed), len(self.parts)
         return f"{done} of {total} {self.name} ({100 * done // max(1, total)} %)"
 
 
 @dataclass(kw_only=True)
 class Report:
-    """What the tests of one definition came to."""
-
     path: Path
     coverage: Sequence[Coverage] = ()
     tests: dict[str, list[str]] = field(default_factory=dict)
-    """What differs, by the name of the test."""
+    """Differences by the name of the test."""
     problem: str = ""
-    """Why nothing could be played."""
     notes: Sequence[str] = ()
-    """What else whoever reads it should know."""
 
     @property
     def is_good(self) -> bool:
-        """Whether all is as expected."""
         return not self.problem and not any(self.tests.values())
 
     def add_test(self, name: str, number: int, differences: list[str]) -> None:
-        """Add what differs in the test of this name, which has this number in its file."""
+        """`number` is its place in the file."""
         self.tests[name if name not in self.tests else f"{name} ({number})"] = differences
 
 
 def list_tested(path: Path, words: Words) -> list[Path]:
-    """Return the definitions to test: the one that is named, itself or by its tests, or those of a folder that have tests.
-
-    Raises SettingsError if there are none.
-    """
+    """The named one, or those of a folder that have tests. Raises SettingsError if there are none."""
     if path.is_dir():
-        found = [file for file in list_files(path) if find_tests(file) is not None]
+        tested = [file for file in list_files(path) if find_tests(file) is not None]
         lost = [one for one in sorted(path.glob(f"*{TEST}.*")) if one.suffix.lower() in SUFFIXES and _find_definition(one) is None]
-        if not found or lost:
-            wanted = f"{path} has no {words.definition} with a file NAME{TEST}.yaml beside it"
-            raise SettingsError(escape_text(f"{lost[0]} has no {words.definition} beside it" if lost else wanted))
-        return found
+        if not tested or lost:
+            refusal = f"{path} has no {words.definition} with a file NAME{TEST}.yaml beside it"
+            raise SettingsError(escape_text(f"{lost[0]} has no {words.definition} beside it" if lost else refusal))
+        return tested
     definition = _find_definition(path) if path.stem.endswith(TEST) else path
     if definition is None or find_tests(definition) is None:
         raise SettingsError(escape_text(f"{path}: a {words.definition} NAME.yaml and its {words.test}s NAME{TEST}.yaml are needed"))
@@ -84,7 +69,7 @@ def list_tested(path: Path, words: Words) -> list[Path]:
 
 
 def find_tests(definition: Path) -> Path | None:
-    """Return the file of tests beside a definition, None if there is none."""
+    """None if there is none."""
     names = (definition.with_name(f"{get_key(definition)}{TEST}{suffix}") for suffix in SUFFIXES)
     return next((one for one in names if one.is_file()), None)
 
@@ -95,7 +80,6 @@ def _find_definition(tests: Path) -> Path | None:
 
 
 def write_reports(reports: Sequence[Report], words: Words, *, as_json: bool) -> bool:
-    """Write what came of the tests and return whether all is as expected."""
     for report in reports:
         if as_json:
             write_json_lines([_build_row(report, words)])

@@ -1,4 +1,4 @@
-"""Checks a definition with its parts, and only if nothing is wrong stores and publishes all of them."""
+"""Publishes a definition with its parts only if nothing is wrong with any."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,48 +18,41 @@ from state.canonical import dumps
 from state.model.definitions import DefinitionMissing, DefinitionVersion
 
 Became = Literal["published", "unchanged", "waits"]
-"""What became of a definition; `waits` for another person, who has to publish what it may write."""
+"""`waits` for another person, who has to publish it."""
 _TWO_PEOPLE: Final = frozenset({"needs_a_person", "needs_two_people"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Handled:
-    """One definition after the command."""
-
     kind: str
     key: str
     version: int
     became: Became
     critical: tuple[str, ...] | None
-    """The methods that need two people; None if they cannot be told."""
+    """Methods that need two people; None if they cannot be told."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Publication:
-    """What came of the command. With mistakes nothing was stored."""
+    """With mistakes nothing was stored."""
 
     checked: Sequence[CheckedFile]
     handled: Sequence[Handled] = ()
 
     is_done: bool = False
-    """Whether the whole is published."""
 
 
 def publish_files(kind: str, path: Path, parts: Sequence[Path], *, note: str) -> Publication:
-    """Publish a whole after its parts; a part that is published with the same text stays as it is.
-
-    Nothing is stored if anything is wrong with any of the files. The whole is not stored while one of its parts waits for a second person.
-    Raises SettingsError.
-    """
+    """Parts first. Nothing is stored if any file is wrong, nor the whole while a part waits. Raises SettingsError."""
     family = find_family(kind)
     keys = [find_key(family.part_key_field, file, read_data(file)) for file in parts]
     for key in keys:
         if find_key_mistake(key) is not None or keys.count(key) > 1:
             raise SettingsError(escape_text(f"--{family.part}: {key} is no key, or given twice"))
     checked = [*(check_one(Family(whole=family.part), file) for file in parts), check_one(family, path)]
-    given = {key: checked_file.document for key, checked_file in zip(keys, checked, strict=False)}
+    documents = {key: checked_file.document for key, checked_file in zip(keys, checked, strict=False)}
     with open_desk(load_engines()) as desk:
-        checked[-1] = link_parts(family, checked[-1], PartStore(desk=desk), given, knows_files=False)
+        checked[-1] = link_parts(family, checked[-1], PartStore(desk=desk), documents, knows_files=False)
         if any(file.is_wrong for file in checked):
             return Publication(checked=checked)
         handled = [_publish(desk, checked_file, key, note, is_part=True) for key, checked_file in zip(keys, checked, strict=False)]
@@ -70,7 +63,6 @@ def publish_files(kind: str, path: Path, parts: Sequence[Path], *, note: str) ->
 
 
 def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str, *, is_part: bool) -> Handled:
-    """Store a file and publish it, or leave it as a draft if only somebody else may publish it."""
     tell = partial(Handled, kind=file.kind, key=key, critical=file.critical)
     draft = None
     if is_part:
@@ -86,7 +78,6 @@ def _publish(desk: DefinitionDesk, file: CheckedFile, key: str, note: str, *, is
 
 
 async def _find_versions(desk: DefinitionDesk, kind: str, key: str) -> tuple[DefinitionVersion | None, DefinitionVersion | None]:
-    """Return the version of a part that is active, and its last one."""
     try:
         head = await desk.service.find_key(desk.editor, kind, key)
     except DefinitionMissing:

@@ -1,4 +1,4 @@
-"""Saves finished runs of the journal as tests, whatever their kind: reads a run, writes the file, says what came of it."""
+"""Saves finished runs of the journal as tests."""
 
 import asyncio
 import os
@@ -25,11 +25,7 @@ _PRIVATE: Final = 0o600
 
 
 def save_run(kind: str, run: str, out: Path, command: str) -> bool:
-    """Write a run as a new file of tests and say what came of it; return whether it could be made a test.
-
-    `command` is the one that plays such tests. Raises SettingsError if there is no such run, if the file is there already, or if it cannot
-    be written.
-    """
+    """Returns whether it could be made a test. `command` plays such tests. Raises SettingsError, also if the file is there."""
     face = find_part_of_kind(CASE_FACE, kind)
     if face is None or face.take_run is None:
         raise refuse_missing(kind, "cannot be recorded", CASE_FACE)
@@ -57,13 +53,13 @@ async def _take(run: str, take: TakeRun) -> Recording:
 
 
 def write_cases(cases: Sequence[BaseModel], field: str = "tests") -> str:
-    """Return the text of a file of tests, without secrets of this installation."""
+    """Without secrets of this installation."""
     tests = [case.model_dump(mode="json", by_alias=True, exclude_defaults=True) for case in cases]
     return write_document(hide_installed({field: tests}), "yaml")
 
 
 def write_new_file(path: Path, text: str) -> None:
-    """Write a file that only its owner reads: what people answered stands in it. Raises SettingsError if there is one already."""
+    """Only its owner may read it: people's answers stand in it. Raises SettingsError if it is there."""
     try:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _PRIVATE)
         with os.fdopen(descriptor, "w", encoding="utf-8") as file:

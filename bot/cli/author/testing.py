@@ -1,4 +1,4 @@
-"""Plays the tests beside definitions of any kind, and says what differs and what no test reached."""
+"""Plays the tests beside definitions."""
 
 import asyncio
 from pathlib import Path
@@ -17,10 +17,7 @@ from orchestrator.domain.finding import has_errors
 
 
 def play_tests(kind: str, path: Path, *, as_json: bool) -> bool:
-    """Play the tests of a definition, or of all in a folder; write what came, and return whether all is as expected.
-
-    Raises SettingsError if there is no file of tests, and for a kind that has none.
-    """
+    """Of one, or all in a folder; True if all is as expected. Raises SettingsError if there are none."""
     face = find_part_of_kind(CASE_FACE, kind)
     if face is None:
         raise refuse_missing(kind, "have no tests", CASE_FACE)

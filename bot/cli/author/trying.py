@@ -1,7 +1,4 @@
-"""Tries definitions in the terminal: loads them, asks at the keyboard what nobody has given, and shows what happens.
-
-A kind that plays live has its own way to show it; every other is played as in the console, each time anew with what was given.
-"""
+"""Tries definitions in the terminal. A kind without a live engine is played anew with each answer."""
 
 import asyncio
 import contextlib
@@ -37,13 +34,13 @@ from state.canonical import dumps, to_storable_text
 from state.stored import JsonObject
 
 PROGRAM_ERROR: Final = "failed"
-"""The code of a failure that is no author's, of which the sentence for people tells nothing."""
+"""A failure that is no author's; people's sentence tells nothing of it."""
 _TAKES: Final = frozenset({"--input", "--inputs"})
-"""The options that a kind takes which does not play live."""
+"""The options of a kind that does not play live."""
 
 
 def try_path(kind: str, path: Path, options: TryOptions) -> bool:
-    """Try the definition in a file and return whether it ended well; of a file with mistakes they are written. Raises SettingsError."""
+    """Returns whether it ended well; mistakes are written. Raises SettingsError."""
     _check_options(kind, options)
     tr = Translator(options.language, "Europe/Moscow")
     loaded = load_file(find_family(kind), path)
@@ -59,7 +56,7 @@ def try_path(kind: str, path: Path, options: TryOptions) -> bool:
 
 
 def try_file_or_key(kind: str, name: str, version: int, options: TryOptions) -> bool:
-    """The same of a file if there is one of that name, otherwise of the published definition with that key."""
+    """A file if there is one of that name, otherwise a published key."""
     path = Path(name)
     if path.suffix.lower() in SUFFIXES or path.is_file():
         if version:
@@ -79,7 +76,6 @@ def try_file_or_key(kind: str, name: str, version: int, options: TryOptions) -> 
 
 
 def _check_options(kind: str, options: TryOptions) -> None:
-    """Raise SettingsError for a kind that cannot be tried, and for options that would be overlooked."""
     live = find_part_of_kind(LIVE_FACE, kind)
     if live is None and find_part_of_kind(TRIAL_FACE, kind) is None:
         raise refuse_missing(kind, "cannot be tried", TRIAL_FACE)
@@ -90,7 +86,7 @@ def _check_options(kind: str, options: TryOptions) -> None:
 
 
 def _load_trial(kind: str, key: str, document: Mapping[str, Any], store: PartStore) -> Playable:
-    """Return what a trial in the console would play; without a store nothing is found that it names there."""
+    """Without a store nothing is found that it names there."""
     face, desk = find_part_of_kind(TRIAL_FACE, kind), store.desk
     if face is None:
         raise refuse_missing(kind, "cannot be tried", TRIAL_FACE)
@@ -108,14 +104,13 @@ def _play(kind: str, playable: Playable, options: TryOptions, tr: Translator) ->
 
 
 def _play_again_and_again(playable: Playable, options: TryOptions, tr: Translator) -> bool:
-    """Play from the beginning each time something more was given, and show what is new of what happened."""
-    given, count = TrialInputs(case=_load_case(options.inputs_file), answers=options.inputs), 0
+    inputs, count = TrialInputs(case=_load_case(options.inputs_file), answers=options.inputs), 0
     while True:
         try:
-            tried = asyncio.run(_try_installed(playable, given))
+            tried = asyncio.run(_try_installed(playable, inputs))
         except ValidationError as error:
             raise SettingsError(
-                escape_text(f"{options.inputs_file}: cannot be used as inputs ({describe_faults(error, given.case)})")
+                escape_text(f"{options.inputs_file}: cannot be used as inputs ({describe_faults(error, inputs.case)})")
             ) from None
         for happening in tried.happenings[count:]:
             write_happening(happening, tr, as_json=options.as_json)
@@ -124,7 +119,7 @@ def _play_again_and_again(playable: Playable, options: TryOptions, tr: Translato
         if tried.wanted is None or line is None:
             _write_end(tried, tr, as_json=options.as_json)
             return tried.status == "done"
-        given = (given.drop_answer() if tried.wanted.is_unfit else given).add(tried.wanted, line)
+        inputs = (inputs.drop_answer() if tried.wanted.is_unfit else inputs).add(tried.wanted, line)
 
 
 async def _try_installed(playable: Playable, inputs: TrialInputs) -> Tried:
@@ -133,7 +128,6 @@ async def _try_installed(playable: Playable, inputs: TrialInputs) -> Tried:
 
 
 def _load_case(path: Path | None) -> JsonObject:
-    """Return what a file of inputs gives: a list of answers, or a test."""
     draft = read_file(path).draft if path is not None else None
     if path is None:
         return {}
@@ -142,23 +136,23 @@ def _load_case(path: Path | None) -> JsonObject:
     return {"inputs": draft.data} if isinstance(draft.data, list) else dict(draft.data)
 
 
-def _ask(wanted: Wanted, tr: Translator) -> str | None:
-    """Return the line that is typed for what a trial wants, None at the end of the input; a button is its words or its number."""
-    words = [*wanted.options, *map(tr.translate, wanted.controls)]
-    if wanted.is_unfit:
-        sys.stderr.write(escape_text(f"[{wanted.step}] takes {', '.join([*words, *(['a text'] if wanted.takes_text else [])])}.\n"))
-    line = read_line("> " if wanted.kind == "answer" else f"[{wanted.step}] {wanted.text}\n[{wanted.step}]> ")
-    if line is None or wanted.kind != "answer":
+def _ask(want: Wanted, tr: Translator) -> str | None:
+    """None at the end of input; a button is its words or its number."""
+    words = [*want.options, *map(tr.translate, want.controls)]
+    if want.is_unfit:
+        sys.stderr.write(escape_text(f"[{want.step}] takes {', '.join([*words, *(['a text'] if want.takes_text else [])])}.\n"))
+    line = read_line("> " if want.kind == "answer" else f"[{want.step}] {want.text}\n[{want.step}]> ")
+    if line is None or want.kind != "answer":
         return line
     numbers = {word: str(number) for number, word in enumerate(words, start=1)}
-    for label, word in zip((*wanted.options, *wanted.controls), words, strict=True):
+    for label, word in zip((*want.options, *want.controls), words, strict=True):
         if line in {label, word} or (line == numbers[word] and line not in words):
             return label
     return line
 
 
 def read_line(prompt: str) -> str | None:
-    """Return a line that is typed, None at the end of the input; only a terminal is shown what for."""
+    """None at the end of input; only a terminal is shown the prompt."""
     if sys.stdin is None:
         return None
     if sys.stdin.isatty():
@@ -169,8 +163,8 @@ def read_line(prompt: str) -> str | None:
 
 
 def _write_end(tried: Tried, tr: Translator, *, as_json: bool) -> None:
-    wanted = tried.wanted
-    problem = f"step {wanted.step} needs more, and no input is left ({wanted.text})" if wanted is not None else tried.problem
+    want = tried.wanted
+    problem = f"step {want.step} needs more, and no input is left ({want.text})" if want is not None else tried.problem
     outcome = tried.status if tried.status in {"done", "failed", "cancelled"} else "unfinished"
     if as_json:
         write_json_lines([{"event": "end", "outcome": outcome, "code": tried.code, "problem": problem, "result": tried.result}])
@@ -181,7 +175,6 @@ def _write_end(tried: Tried, tr: Translator, *, as_json: bool) -> None:
 
 
 def write_end(status: str, code: str, problem: str, variables: Mapping[str, object]) -> None:
-    """Write how a trial ended, and the variables at its end."""
     if problem:
         sys.stderr.write(escape_text(f"Not finished: {problem}.\n"))
         return
@@ -191,7 +184,7 @@ def write_end(status: str, code: str, problem: str, variables: Mapping[str, obje
 
 
 def write_happening(happening: Happening, tr: Translator, *, as_json: bool, name: str = "definition") -> None:
-    """Write one thing that happened: for a person to read, or as a line of JSON, in which `name` is the field of the definition's key."""
+    """In JSON `name` is the field of the definition's key."""
     if as_json:
         text = say_reply(happening) if happening.reply is not None else happening.text
         buttons = [*happening.options, *happening.controls]
@@ -232,7 +225,7 @@ def _describe_happening(happening: Happening, tr: Translator) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def open_model() -> AsyncIterator[AskModel]:
-    """Yield what asks the models of the settings. Raises SettingsError."""
+    """Raises SettingsError."""
     async with open_models() as router:
 
         async def ask(request: RunModelRequest, on_delta: TakeText | None) -> Any:
@@ -246,15 +239,12 @@ async def open_model() -> AsyncIterator[AskModel]:
         yield ask
 
 
-def load_mocks(path: Path, wanted: str, part: str, names: Sequence[str], *, is_known: Callable[[str], bool]) -> Mapping[str, Any]:
-    """Return what a file gives by the names of parts of a definition, which are steps or the like.
-
-    `wanted` says what the file is to hold. Raises SettingsError, also for a name that `is_known` denies, with the nearest one of `names`.
-    """
+def load_mocks(path: Path, contents: str, part: str, names: Sequence[str], *, is_known: Callable[[str], bool]) -> Mapping[str, Any]:
+    """By names of parts. Raises SettingsError, also for a name that `is_known` denies, with the nearest of `names`."""
     reading = read_file(path)
     if reading.document is None or not isinstance(reading.document.data, dict):
         write_findings(reading.findings)
-        raise SettingsError(escape_text(f"{path}: {wanted}"))
+        raise SettingsError(escape_text(f"{path}: {contents}"))
     for name in reading.document.data:
         if not is_known(name):
             meant = suggest_name(name, names)
@@ -263,6 +253,6 @@ def load_mocks(path: Path, wanted: str, part: str, names: Sequence[str], *, is_k
 
 
 def write_text(text: str, *, end: str = "\n") -> None:
-    """Write a text for people to stdout, without secrets of this installation and without characters that control the terminal."""
+    """Without secrets of this installation and control characters."""
     sys.stdout.write(escape_text(hide_installed(text)) + end)
     sys.stdout.flush()

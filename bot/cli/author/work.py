@@ -1,5 +1,3 @@
-"""What the commands of authors do, for the kind of definitions whose words are given."""
-
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +21,7 @@ def load_translator(language: Language) -> Translator:
 
 
 def exit_unless(is_done: bool) -> None:  # noqa: FBT001 - what the command has come to
-    """End the command with exit code 1 if it has not come to a good end."""
+    """Exit code 1."""
     if not is_done:
         raise typer.Exit(_NOT_DONE)
 

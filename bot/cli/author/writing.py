@@ -1,5 +1,3 @@
-"""What the commands of authors write to the terminal: mistakes, publications, differences, pictures and first definitions."""
-
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -35,10 +33,7 @@ _LONGEST: Final = 200
 
 
 def check_files(kind: str, files: list[Path], tr: Translator, *, as_json: bool, write: Callable[[CheckedFile], None] | None = None) -> bool:
-    """Write what is wrong with files and with the parts that they name, and return whether nothing is.
-
-    `write` does it for people, without it `write_checked` in the language of `tr`. Raises SettingsError.
-    """
+    """Returns whether nothing is wrong; `write` replaces `write_checked` for people. Raises SettingsError."""
     family, is_right = find_family(kind), True
     waiting = list(expand_paths(files))
     with open_part_store() if family.part else contextlib.nullcontext(PartStore(desk=None)) as store:
@@ -66,7 +61,7 @@ def _list_findings(checked: CheckedFile) -> list[dict[str, object]]:
 
 
 def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False) -> None:
-    """Write what is wrong with a file: for people with the sentence about it as heading, for programs an object a line."""
+    """For people with a heading, for programs an object a line."""
     if as_json:
         write_json_lines(_list_findings(checked))
         return
@@ -86,7 +81,7 @@ def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False
 
 
 def show_checked(engines: Engines, kind: str, name: str, *, as_json: bool) -> bool:
-    """Write what is wrong with a file, and return whether it could be saved; no database is needed. Raises SettingsError."""
+    """Returns whether it could be saved; needs no database. Raises SettingsError."""
     reading = read_document(read_input(name), SUFFIXES.get(Path(name).suffix.lower(), "auto"))
     checked = check_file(engines, kind, Submission(read=lambda: reading))
     is_wrong = has_errors(checked.findings)
@@ -100,7 +95,7 @@ def show_checked(engines: Engines, kind: str, name: str, *, as_json: bool) -> bo
 
 
 def write_checked_in_english(checked: CheckedFile, mistakes: Translator | None) -> None:
-    """Write what is wrong with a file in English, but mistakes in the language of `mistakes`."""
+    """Mistakes are in their language."""
     count = sum(finding.severity == "error" for finding in checked.findings)
     sentence = f"{count} mistake{'' if count == 1 else 's'}." if count else describe_need(checked.critical)
     typer.echo(escape_text(f"{checked.path}: {sentence}"))
@@ -110,12 +105,11 @@ def write_checked_in_english(checked: CheckedFile, mistakes: Translator | None) 
 def _write_not_looked_up(family: Family, checked: CheckedFile, store: PartStore, tr: Translator) -> None:
     if checked.not_looked_up:
         names, count = ", ".join(checked.not_looked_up), len(checked.not_looked_up)
-        told = tr.translate("author-not-looked-up", kind=family.part, agents=names, count=count)
-        typer.echo(escape_text(f"  {told} ({store.why_not})"))
+        notice = tr.translate("author-not-looked-up", kind=family.part, agents=names, count=count)
+        typer.echo(escape_text(f"  {notice} ({store.why_not})"))
 
 
 def write_publication(done: Publication, tr: Translator, *, as_json: bool) -> None:
-    """Write what came of publishing."""
     if as_json:
         write_json_lines([row for checked_file in done.checked for row in _list_findings(checked_file)])
         write_json_lines([{"kind": one.kind, "key": one.key, "version": one.version, "became": one.became} for one in done.handled])
@@ -131,14 +125,14 @@ def write_publication(done: Publication, tr: Translator, *, as_json: bool) -> No
         typer.echo(tr.translate("author-waits"), err=True)
 
 
-def _describe_handled(one: Handled, tr: Translator) -> str:
-    methods = ", ".join(one.critical or ()) or "—"
-    code = {"published": "author-published", "unchanged": "author-unchanged", "waits": "author-draft"}[one.became]
-    return tr.translate(code, kind=one.kind, key=one.key, number=one.version, methods=methods)
+def _describe_handled(handled: Handled, tr: Translator) -> str:
+    methods = ", ".join(handled.critical or ()) or "—"
+    code = {"published": "author-published", "unchanged": "author-unchanged", "waits": "author-draft"}[handled.became]
+    return tr.translate(code, kind=handled.kind, key=handled.key, number=handled.version, methods=methods)
 
 
 def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Translator, *, as_json: bool) -> None:
-    """Write what changed between two versions of a definition. Raises SettingsError."""
+    """Raises SettingsError."""
     with open_desk(load_engines(), reads=True) as desk:
         comparison = desk.call(desk.service.compare(desk.editor, kind, key, *versions))
         names = desk.call(desk.service.name_versions(comparison))
@@ -159,10 +153,7 @@ def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Transla
 
 
 def draw_file(kind: str, file: Path, svg: Path | None, describe: Callable[[Path, int], str]) -> None:
-    """Write the picture of a definition, also of one with mistakes: as Mermaid to stdout, or to the file `svg`, of which `describe` tells.
-
-    Raises SettingsError.
-    """
+    """As Mermaid to stdout, or to the file `svg`; also with mistakes. Raises SettingsError."""
     face, family = find_part_of_kind(KIND_FACE, kind), find_family(kind)
     if face is None or face.steps is None:
         faces = {other: find_part_of_kind(KIND_FACE, other) for other in list_kinds()}
@@ -188,7 +179,7 @@ def draw_file(kind: str, file: Path, svg: Path | None, describe: Callable[[Path,
 
 
 def write_first(kind: str, file: Path, tr: Translator) -> None:
-    """Write a first definition to a new file, and say what is left to be filled in. Raises SettingsError."""
+    """Raises SettingsError if the file is there."""
     form = SUFFIXES.get(file.suffix.lower())
     key = get_key(file)
     if form is None or find_key_mistake(key) is not None or key.endswith(TEST):
@@ -213,15 +204,11 @@ def write_first(kind: str, file: Path, tr: Translator) -> None:
 
 
 def _list_change_rows(changes: Iterable[Change]) -> list[dict[str, object]]:
-    """Return the changes between two versions for programs."""
     return [{"kind": change.kind, "path": format_path(change.path), "before": change.before, "after": change.after} for change in changes]
 
 
 def _list_change_cells(changes: Iterable[Change], names: Mapping[str, str]) -> list[tuple[str, str, str, str]]:
-    """Return (where, what, value before, value after) of each change, for people; long values are cut.
-
-    `names` says what people call the versions of other definitions, in place of their ids.
-    """
+    """(where, what, before, after); long values are cut, `names` replaces ids of versions."""
     return [
         (
             format_path(change.path),
@@ -234,7 +221,6 @@ def _list_change_cells(changes: Iterable[Change], names: Mapping[str, str]) -> l
 
 
 def describe_need(critical: tuple[str, ...] | None) -> str:
-    """Return the sentence about a correct definition: who may publish it."""
     if critical == ():
         return "No mistakes."
     why = f"because of {', '.join(critical)}" if critical else "because it cannot be told what it writes"

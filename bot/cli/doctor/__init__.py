@@ -1,7 +1,4 @@
-"""The command `sdelka doctor`: reports what is missing or wrong in an installation, and how to fix it. It changes nothing.
-
-Each area (settings, portal, model, Telegram, database …) has a module of its own.
-"""
+"""`sdelka doctor`: what is missing or wrong, and how to fix it. It changes nothing."""
 
 from bot.cli.doctor.command import app
 

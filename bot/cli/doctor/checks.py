@@ -1,5 +1,3 @@
-"""Lists all checks of `sdelka doctor` with their timeouts."""
-
 from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Final
 
@@ -12,20 +10,16 @@ from state.verify.health import read_value
 
 LOCAL_TIMEOUT: Final = 10.0
 CALLS_PER_PARTY: Final = 6
-"""Maximum number of calls that one check makes to the portal, model or Telegram; each may take the full timeout."""
+"""Calls of one check to the portal, model or Telegram, each of which may take the full timeout."""
 DATABASE_TIMEOUT: Final = 30.0
 SPEND_TIMEOUT: Final = 360.0
 
 
 def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence[Check]:
-    """Return the checks, one for each area (settings, portal, model, …), in the order of the report.
-
-    `look` holds the settings and their faults, `spend` allows model calls that cost money, and `within` is how many seconds one answer of
-    the portal, the model or Telegram may take.
-    """
+    """In the order of the report. `spend` allows model calls that cost money; `within` is seconds for one answer."""
     settings, now = look.settings, SystemClock().now()
     people, currency = files.load_known_people(settings), files.load_policy_currency(settings)
-    load, asked = _build_value_reader(settings), CALLS_PER_PARTY * within
+    load, patience = _build_value_reader(settings), CALLS_PER_PARTY * within
 
     def portal_look() -> AsyncIterator[Finding]:
         return portal.check_portal(settings, load, people, currency=currency, within=within)
@@ -39,13 +33,13 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
         ),
         Check(area=files.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: files.check_files(settings, now.date()))),
         Check(area=engines.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(engines.check_engines)),
-        Check(area=portal.AREA, within=asked, probe=portal_look),
-        Check(area=model.AREA, within=SPEND_TIMEOUT if spend else asked, probe=model_look),
-        Check(area=telegram.AREA, within=asked, probe=lambda: telegram.check_telegram(settings, within=within)),
+        Check(area=portal.AREA, within=patience, probe=portal_look),
+        Check(area=model.AREA, within=SPEND_TIMEOUT if spend else patience, probe=model_look),
+        Check(area=telegram.AREA, within=patience, probe=lambda: telegram.check_telegram(settings, within=within)),
         Check(area=database.AREA, within=DATABASE_TIMEOUT, probe=lambda: stream_from_thread(lambda: database.check_database(settings))),
         Check(area=mongo.AREA, within=LOCAL_TIMEOUT, probe=lambda: mongo.check_mongo(settings, within=within)),
         Check(area=documents.AREA, within=DATABASE_TIMEOUT, probe=lambda: stream_from_thread(lambda: documents.check_folder(settings))),
-        Check(area=documents.AREA, within=asked, probe=lambda: documents.check_services(settings)),
+        Check(area=documents.AREA, within=patience, probe=lambda: documents.check_services(settings)),
         Check(area=disk.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: disk.check_disks(settings))),
         Check(area=http_door.AREA, within=LOCAL_TIMEOUT, probe=lambda: http_door.check_http(settings)),
         Check(area=machine.AREA, within=LOCAL_TIMEOUT, probe=lambda: stream_from_thread(lambda: machine.check_machine(now))),
@@ -53,10 +47,10 @@ def build_checks(look: SettingsProbe, *, spend: bool, within: float) -> Sequence
 
 
 def has_timed_out(findings: Iterable[Finding]) -> bool:
-    """Return whether any check timed out; the thread of such a check may still hang."""
+    """The thread of such a check may still hang."""
     return any(line.check == "in time" for line in findings)
 
 
 def _build_value_reader(settings: Settings) -> portal.ReadValue:
-    """Return a function that reads the value stored in the database under a name; it returns None if there is none."""
+    """None if there is none."""
     return lambda name: read_value(settings.database.get_secret_value(), name)

@@ -1,5 +1,3 @@
-"""The command `sdelka doctor`: see `work`."""
-
 from typing import Annotated, Final
 
 import typer

@@ -1,4 +1,4 @@
-"""Checks the database: whether it opens, its schema, whether it is writable and undamaged, and how much work waits in it. It only reads."""
+"""Opens, schema, writable, undamaged, and how much work waits. It only reads."""
 
 import os
 import stat
@@ -28,7 +28,6 @@ _MENDING: Final = "docs/runbook.md, «The database is lost»."
 
 
 def check_database(settings: Settings) -> Iterable[Finding]:
-    """Yield findings about the database: first its file (SQLite) or server (PostgreSQL), then its content."""
     url = settings.database.get_secret_value()
     try:
         path = find_sqlite_path(url)

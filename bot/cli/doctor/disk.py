@@ -1,4 +1,4 @@
-"""Checks free space and access rights of the disks of STATE_DIR, LOG_DIR and FILES_DIR. It leaves nothing behind in them."""
+"""Free space and rights of STATE_DIR, LOG_DIR and FILES_DIR. It leaves nothing behind."""
 
 import errno
 import os
@@ -17,18 +17,17 @@ SCARCE: Final = 1000 * _MB
 _FEW_INODES: Final = 1000
 _READ_ONLY: Final = getattr(os, "ST_RDONLY", 1)
 _UNNAMED_FILE: Final = getattr(os, "O_TMPFILE", 0)
-"""The flag that opens a file which has no name and vanishes when it is closed; 0 where the system has no such flag."""
+"""Opens a file that vanishes when it is closed; 0 where the system has none."""
 _NO_TRIAL: Final = frozenset({errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL})
-"""Errors that say that the file system has no unnamed files, and nothing about whether it can be written to."""
+"""The file system has no unnamed files, which says nothing of writing."""
 _CLEAR_TEXT: Final[Mapping[str, str]] = {
     "STATE_DIR": "names and sums of calls stand in it in clear text, and beside what people wrote lie the keys to read it",
     "LOG_DIR": "the audit logs hold in clear text what people wrote, what they were answered and what was called",
 }
-"""What somebody who can read the folder would see there, by setting."""
+"""What a stranger would read there, by setting."""
 
 
 def check_disks(settings: Settings) -> Iterable[Finding]:
-    """Yield findings about the disk of LOG_DIR and, if the database is embedded (SQLite), about the disk of STATE_DIR."""
     if settings.database_url is None:
         yield from check_folder("STATE_DIR", settings.state_dir)
     yield from check_folder("LOG_DIR", settings.log_dir)
@@ -38,7 +37,7 @@ def check_disks(settings: Settings) -> Iterable[Finding]:
 
 
 def _check_files_dir(settings: Settings, folder: Path) -> Iterable[Finding]:
-    """Yield findings about the folder of the files that effects read and write. It is not made by the program, so it must exist."""
+    """The program does not make it, so it must exist."""
     if not folder.is_dir():
         yield AREA.report_wrong("FILES_DIR", f"{folder} is no folder.", "Make it, or choose another FILES_DIR.")
         return
@@ -54,11 +53,7 @@ def _check_files_dir(settings: Settings, folder: Path) -> Iterable[Finding]:
 
 
 def check_folder(name: str, folder: Path) -> Iterable[Finding]:
-    """Yield findings about the rights and free space of one folder; `name` is the setting that names it.
-
-    A folder that does not exist yet is judged by its nearest existing parent. The space of a folder that cannot be written to is not told,
-    because it is not what is wrong.
-    """
+    """`name` is its setting. A missing folder is judged by its nearest parent; space counts only if it can be written to."""
     try:
         place = _find_existing(folder)
     except PermissionError as error:
@@ -72,7 +67,7 @@ def check_folder(name: str, folder: Path) -> Iterable[Finding]:
 
 
 def _find_existing(folder: Path) -> Path:
-    """Return `folder` or its nearest existing parent. Raises PermissionError if a parent may not be entered, so that nobody can tell."""
+    """The folder or its nearest parent. Raises PermissionError if a parent may not be entered."""
     place = folder
     while place != place.parent:
         try:
@@ -111,7 +106,7 @@ def _check_rights(name: str, folder: Path, place: Path) -> Finding:
 
 
 def _try_to_write(place: Path) -> OSError | None:
-    """Write into a file without a name in the folder, which vanishes at once; return the error, None if it went well or cannot be tried."""
+    """Into an unnamed file; None if it went well or cannot be tried."""
     if not _UNNAMED_FILE:
         return None
     try:
@@ -132,7 +127,6 @@ def _report_forbidden(name: str, place: Path) -> Finding:
 
 
 def _report_unwritable(name: str, folder: Path, place: Path, error: OSError) -> Finding:
-    """Return the finding for the error with which a trial to write into the folder failed, with the way to mend just that."""
     match error.errno:
         case errno.EACCES | errno.EPERM:
             return _report_forbidden(name, place)
@@ -149,7 +143,7 @@ def _report_unwritable(name: str, folder: Path, place: Path, error: OSError) -> 
 
 
 def _check_foreign_files(folder: Path) -> Iterable[Finding]:
-    """Yield a finding if this user may not write into files of the folder, as after a command was run as another user."""
+    """As after a command was run as another user."""
     try:
         shut = sorted(path.name for path in folder.iterdir() if path.is_file() and not os.access(path, os.R_OK | os.W_OK))
     except OSError:
@@ -160,14 +154,14 @@ def _check_foreign_files(folder: Path) -> Iterable[Finding]:
 
 
 def _check_space(name: str, place: Path) -> Finding:
-    told = os.statvfs(place)
-    free, check = told.f_bavail * told.f_frsize, f"{name} space"
+    volume = os.statvfs(place)
+    free, check = volume.f_bavail * volume.f_frsize, f"{name} space"
     says = f"{free / _MB:,.0f} MB are free."
     if free < FULL:
         mending = "Make room now: a change is refused when its intent cannot be stored. docs/runbook.md, «The disk is full»."
         return AREA.report_wrong(check, says, mending)
-    if told.f_files and told.f_favail < _FEW_INODES:
-        return AREA.report_wrong(check, f"Only {told.f_favail} more files can be made.", "Remove small files you do not need (df -i).")
+    if volume.f_files and volume.f_favail < _FEW_INODES:
+        return AREA.report_wrong(check, f"Only {volume.f_favail} more files can be made.", "Remove small files you do not need (df -i).")
     if free < SCARCE:
         return AREA.report_warning(check, says, "Make room before it is full. docs/runbook.md, «The disk is full».")
     return AREA.report_ok(check, says)

@@ -1,4 +1,4 @@
-"""Checks the company's documents: the folder, who may read it, which documents cannot be read, and services at addresses of their own."""
+"""The documents: their folder, who may read it, what cannot be read, and services at addresses."""
 
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Final
@@ -18,7 +18,6 @@ _SEE: Final = "See docs/documents.md."
 
 
 def check_folder(settings: Settings) -> Iterator[Finding]:
-    """Yield findings about RAG_DOCS_DIR: how many documents it holds, which of them nobody can ask, and mistakes of the access file."""
     folder = settings.rag_docs_dir
     if settings.rag_service_url is not None:
         return
@@ -55,7 +54,6 @@ def _list_shortly(sentences: Sequence[str]) -> str:
 
 
 async def check_services(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield findings about the services of documents and haiku that have an address of their own."""
     for name, address in (("RAG_SERVICE_URL", settings.rag_service_url), ("HAIKU_SERVICE_URL", settings.haiku_service_url)):
         if address is not None:
             yield await _check_address(name, address)

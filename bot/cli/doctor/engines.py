@@ -1,5 +1,3 @@
-"""Checks that every engine can be used with all that it offers."""
-
 from collections.abc import Iterator
 from importlib.util import find_spec
 from typing import Any, Final
@@ -30,7 +28,6 @@ _MENDING: Final = "Install the version of it that fits this program, or remove i
 
 
 def check_engines() -> Iterator[Finding]:
-    """Yield what is wrong with engines, and which there are."""
     for plugin in load_plugins():
         yield from _check_slots(plugin)
     yield from _check_answering()
@@ -43,7 +40,6 @@ def check_engines() -> Iterator[Finding]:
 
 
 def _check_answering() -> Iterator[Finding]:
-    """Yield which engines of turns that the program itself asks are not here."""
     if find_part(TURN_FACE, DEFAULT_ENGINE) is None:
         says = f"The engine {DEFAULT_ENGINE}, which answers messages, cannot be used: the bot does not start."
         yield AREA.report_wrong(DEFAULT_ENGINE, says, "Install the program anew: this engine is a part of it.")

@@ -1,4 +1,4 @@
-"""Checks the files that the installation is configured with: policy, access file, holidays. It only reads."""
+"""Policy, access file and holidays. It only reads."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -21,10 +21,7 @@ DATA = Path(__file__).resolve().parents[3] / "data"
 
 
 def check_files(settings: Settings, today: date) -> Iterable[Finding]:
-    """Yield a finding for each file that is valid, and one for each mistake in the others.
-
-    The list of holidays must cover the year of `today` and, from November on, the next year too.
-    """
+    """Holidays must cover the year of `today` and, from November on, the next."""
     yield from _check_policy(settings)
     yield from _check_access(settings.access_file)
     yield from _check_credentials(settings)
@@ -32,7 +29,7 @@ def check_files(settings: Settings, today: date) -> Iterable[Finding]:
 
 
 def load_known_people(settings: Settings) -> list[tuple[int, str]]:
-    """Return employee number and name of each person in the access file who has a number; empty if the file cannot be read."""
+    """Those with an employee number; empty if the file cannot be read."""
     try:
         people = read_people(settings.access_file) if settings.access_file else []
     except SettingsError:
@@ -41,7 +38,7 @@ def load_known_people(settings: Settings) -> list[tuple[int, str]]:
 
 
 def load_policy_currency(settings: Settings) -> str:
-    """Return the currency of the policy's limits, "" if the policy cannot be read."""
+    """ "" if the policy cannot be read."""
     try:
         return str(load_policy(settings.policy_file).currency)
     except SettingsError:
@@ -71,7 +68,7 @@ def _check_policy(settings: Settings) -> Iterable[Finding]:
 
 
 def _check_budget(budget: Budget, model: str) -> Iterable[Finding]:
-    """Yield an error if the policy limits money but has no price for the configured model, whose use would then count as free."""
+    """A model without a price would count as free."""
     in_money = any(limits.money_per_month is not None for limits in (budget, *budget.people.values()))
     if in_money and budget.find_price(model) is None:
         says = f"There are limits in money, and {model} has no price: its use counts as free."
@@ -108,7 +105,6 @@ def _check_people(path: Path, people: Sequence[Person]) -> Iterable[Finding]:
 
 
 def _check_credentials(settings: Settings) -> Iterable[Finding]:
-    """Yield a finding about the secrets of http effects, if there are any."""
     if settings.http_credentials_file is None:
         return
     try:

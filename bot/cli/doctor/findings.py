@@ -1,4 +1,4 @@
-"""Defines the findings of checks and runs the checks concurrently, each with a timeout; a check that fails or hangs stops no other."""
+"""Runs the checks concurrently; one that fails or hangs stops no other."""
 
 import asyncio
 import threading
@@ -16,12 +16,11 @@ T = TypeVar("T")
 
 Verdict = Literal["ok", "warning", "wrong"]
 ORDER: Final = ("settings", "files", "engines", "portal", "model", "telegram", "database", "mongo", "documents", "disk", "http", "machine")
-"""The areas in the order in which their findings are shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """One result of a check: the thing checked (`check`), the verdict, a sentence (`says`), and how to fix it (`mending`, "" for "ok")."""
+    """`mending` is how to fix it, "" for "ok"."""
 
     area: str
     check: str
@@ -33,29 +32,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Area:
-    """Builds the findings of one area, such as the portal or the database."""
-
     name: str
 
     def report_ok(self, check: str, says: str) -> Finding:
-        """Return the finding that nothing is wrong; `says` describes what was found."""
         return Finding(area=self.name, check=check, verdict="ok", says=says)
 
     def report_warning(self, check: str, says: str, mending: str) -> Finding:
-        """Return the finding that something works but needs an administrator's attention."""
         return Finding(area=self.name, check=check, verdict="warning", says=says, mending=mending)
 
     def report_wrong(self, check: str, says: str, mending: str) -> Finding:
-        """Return the finding that something does not work, or will soon stop working."""
         return Finding(area=self.name, check=check, verdict="wrong", says=says, mending=mending)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """The check of one area, with a timeout of `within` seconds.
-
-    `probe` yields each finding as soon as it is known, so that a timeout loses none of the earlier ones.
-    """
+    """Findings come as soon as known, so a timeout of `within` seconds loses none of the earlier ones."""
 
     area: Area
     probe: Callable[[], AsyncIterator[Finding]]
@@ -63,45 +54,45 @@ class Check:
 
 
 async def run_checks(checks: Sequence[Check], hush: Callable[[str], str]) -> list[Finding]:
-    """Run all checks and return their findings, sorted by `ORDER`; `hush` removes secrets from the findings' sentences. Never raises."""
-    found = await asyncio.gather(*(_run_check(check) for check in checks))
-    lines = sorted((line for lines in found for line in lines), key=lambda line: ORDER.index(line.area))
+    """Sorted by `ORDER`; `hush` removes secrets. Never raises."""
+    findings_by_check = await asyncio.gather(*(_run_check(check) for check in checks))
+    lines = sorted((line for lines in findings_by_check for line in lines), key=lambda line: ORDER.index(line.area))
     return [replace(line, says=hush(mask(line.says)), mending=hush(mask(line.mending))) for line in lines]
 
 
 async def _run_check(check: Check) -> list[Finding]:
-    """Return the findings of one check; if it failed or timed out, the last finding says so."""
-    found: list[Finding] = []
+    """If it failed or timed out, the last finding says so."""
+    findings: list[Finding] = []
     begun = read_boottime()
     try:
         async with asyncio.timeout(check.within):
             async for finding in check.probe():
-                found.append(replace(finding, seconds=round(read_boottime() - begun, 3)))  # noqa: PERF401 - findings must survive a timeout
+                findings.append(replace(finding, seconds=round(read_boottime() - begun, 3)))  # noqa: PERF401 - findings must survive a timeout
     except TimeoutError:
         says = f"It did not answer within {check.within:.0f} s; what comes after this was not looked at."
-        found.append(check.area.report_wrong("in time", says, "Look whether the other side hangs, then run `sdelka doctor` again."))
+        findings.append(check.area.report_wrong("in time", says, "Look whether the other side hangs, then run `sdelka doctor` again."))
     except (SdelkaError, StoreError, BitrixError, OSError, ValueError) as error:
         reason = error.reason if isinstance(error, SdelkaError) else str(error) or type(error).__name__
-        found.append(
+        findings.append(
             check.area.report_wrong(
                 "looked at", f"It could not be looked at: {reason}.", "Mend this first, then run `sdelka doctor` again."
             )
         )
     except Exception as error:  # noqa: BLE001 - one broken check must not hide the findings of the others
         says = f"It could not be looked at: {type(error).__name__}."
-        found.append(check.area.report_wrong("looked at", says, "This is a fault of the program: please report it with this line."))
-    return found
+        findings.append(check.area.report_wrong("looked at", says, "This is a fault of the program: please report it with this line."))
+    return findings
 
 
 async def stream_from_thread(lines: Callable[[], Iterable[Finding]]) -> AsyncIterator[Finding]:
-    """Run the blocking check `lines` in a daemon thread and yield its findings; a dead network drive may block such a check for ever."""
+    """In a daemon thread: a dead network drive may block it for ever."""
     items: Iterator[Finding] = iter(await run_in_thread(lambda: iter(lines())))
     while (item := await run_in_thread(lambda: next(items, None))) is not None:
         yield item
 
 
 async def run_in_thread(work: Callable[[], T]) -> T:
-    """Run `work` in a daemon thread; return what it returns, or raise what it raises."""
+    """In a daemon thread; raises what `work` raises."""
     loop = asyncio.get_running_loop()
     done: asyncio.Future[T] = loop.create_future()
 
@@ -112,8 +103,8 @@ async def run_in_thread(work: Callable[[], T]) -> T:
         try:
             answer = work()
         except Exception as error:  # noqa: BLE001 - passed on to the waiting caller
-            kept = error
-            settle(lambda: done.set_exception(kept))
+            failure = error
+            settle(lambda: done.set_exception(failure))
         else:
             settle(lambda: done.set_result(answer))
 

@@ -1,4 +1,4 @@
-"""Checks the HTTP server's settings: its tokens, what answers at its port, and whether other machines can reach it. It binds no port."""
+"""The HTTP server's settings: tokens, its port, and whether other machines reach it. It binds no port."""
 
 import os
 import re
@@ -23,7 +23,6 @@ _ANYWHERE: Final = frozenset({"0.0.0.0", "::", ""})  # noqa: S104 - recognised, 
 
 
 async def check_http(settings: Settings) -> AsyncIterator[Finding]:
-    """Yield findings about the tokens, Telegram's webhook, the port and whether other machines can reach it."""
     yield _check_api_tokens(settings)
     yield _check_event_tokens(settings)
     try:
@@ -50,7 +49,7 @@ async def check_http(settings: Settings) -> AsyncIterator[Finding]:
 
 
 def _check_console(settings: Settings) -> Finding:
-    """Return a finding about the address of the console: whoever can read what goes to a browser can act as that person."""
+    """Whoever can read what goes to a browser can act as that person."""
     try:
         address = parse_console_address(settings.console_url, settings.http_host, settings.http_port)
     except SettingsError as error:
@@ -64,7 +63,7 @@ def _check_console(settings: Settings) -> Finding:
 
 
 def _check_callers(settings: Settings) -> Finding:
-    """Return a finding that says whether callers behind a proxy are told apart, so that none is locked out for the mistakes of another."""
+    """Behind a proxy callers must be told apart, so that none is locked out for others' mistakes."""
     try:
         proxies = parse_networks(settings.http_trusted_proxies)
         clients = read_tokens(settings.http_api_tokens, settings.agent_mode)
@@ -75,24 +74,21 @@ def _check_callers(settings: Settings) -> Finding:
         return AREA.report_ok("HTTP_TRUSTED_PROXIES", f"{len(proxies)} named: callers behind them are told apart.")
     guessable = [client.name for client in clients if client.is_guessable]
     says = "No proxy is named, so all callers behind one count as one address: five wrong tokens of anybody lock it out for 15 minutes"
-    kept = (
+    risk = (
         f", also for the right token of {', '.join(guessable)}" if guessable else "; your tokens are long enough to be heard all the same"
     )
     mending = "Name the proxy's address. Without a proxy leave it."
     better = " Tokens made with `openssl rand -hex 24` cannot be locked out." if guessable else ""
-    return AREA.report_warning("HTTP_TRUSTED_PROXIES", f"{says}{kept}.", f"{mending}{better}")
+    return AREA.report_warning("HTTP_TRUSTED_PROXIES", f"{says}{risk}.", f"{mending}{better}")
 
 
 async def _check_port(host: str, port: int) -> Finding:
-    """Return a finding that says whether the port is free or who answers a request to it.
-
-    The check does not bind the port, because a bot that starts at the same moment must find it free.
-    """
-    asked = "127.0.0.1" if host in _ANYWHERE else host
+    """Not by binding it: a bot that starts at the same moment must find it free."""
+    address = "127.0.0.1" if host in _ANYWHERE else host
     at = f"{host}:{port}"
     try:
         async with httpx.AsyncClient(timeout=_PATIENCE, trust_env=False) as http:
-            answer = await http.get(f"http://[{asked}]:{port}/healthz" if ":" in asked else f"http://{asked}:{port}/healthz")
+            answer = await http.get(f"http://[{address}]:{port}/healthz" if ":" in address else f"http://{address}:{port}/healthz")
     except httpx.ConnectError:
         if port < _PRIVILEGED and os.name == "posix" and os.geteuid() != 0:
             return AREA.report_warning(

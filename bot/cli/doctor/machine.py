@@ -1,4 +1,4 @@
-"""Checks the machine: its list of time zones and the limit of open files. It only reads."""
+"""Time zones and the limit of open files. It only reads."""
 
 import re
 from collections.abc import Iterable
@@ -11,16 +11,13 @@ from bot.cli.doctor.findings import Area, Finding
 
 AREA = Area("machine")
 FILES: Final = 2500
-"""Number of open files a process needs: 2,000 connections of the HTTP door, 50 to the portal, and those of databases, logs and Telegram."""
+"""2,000 connections of the HTTP door, 50 to the portal, and databases, logs and Telegram."""
 _FEW: Final = 256
 _OLD_YEARS: Final = 2
 
 
 def check_machine(now: datetime) -> Iterable[Finding]:
-    """Yield one finding about time zones and one about the limit of open files.
-
-    The list of time zones must not be too old at the time `now`.
-    """
+    """The list of time zones must not be too old at `now`."""
     yield _check_zones(now)
     yield _check_open_files()
 

@@ -1,8 +1,4 @@
-"""Checks the language models: who serves what, whether each can be reached, its key and its models. These checks cost nothing.
-
-With `--spend` it also tries what each does, and one transcription, for which it builds half a second of silence as an Ogg Opus file (RFC
-3533, RFC 7845).
-"""
+"""Who serves what, whether it answers, its key and models; free of charge without `--spend`."""
 
 import asyncio
 import struct
@@ -27,10 +23,7 @@ _ALIKE: Final = 3
 
 
 async def check_model(settings: Settings, *, spend: bool, within: float) -> AsyncIterator[Finding]:
-    """Yield findings about the chains of models and each of their providers; with `spend` also try what each does.
-
-    `within` is how many seconds one answer that costs nothing may take.
-    """
+    """Seconds for one answer that costs nothing are `within`; `spend` also tries each model."""
     try:
         plan = load_plan(settings)
     except SettingsError as error:
@@ -41,8 +34,8 @@ async def check_model(settings: Settings, *, spend: bool, within: float) -> Asyn
         yield AREA.report_ok(role, says)
     for name, doubt in find_doubts(plan, settings):
         yield AREA.report_warning(name, doubt, "Look it up in docs/models.md.")
-    asked = [_check_provider(name, spec, settings, spend=spend, within=within) for name, spec in plan.providers.items()]
-    for findings in await asyncio.gather(*asked):
+    probes = [_check_provider(name, spec, settings, spend=spend, within=within) for name, spec in plan.providers.items()]
+    for findings in await asyncio.gather(*probes):
         for finding in findings:
             yield finding
     if spend and settings.openai_transcribe_model and OPENAI in plan.providers and settings.models_file is None:
@@ -50,7 +43,7 @@ async def check_model(settings: Settings, *, spend: bool, within: float) -> Asyn
 
 
 async def _check_provider(name: str, spec: ProviderSpec, settings: Settings, *, spend: bool, within: float) -> list[Finding]:
-    """Ask a provider for the names of its models and, with `spend`, for a word, a call of a tool and vectors."""
+    """`spend` asks for a word, a call of a tool and vectors."""
     try:
         client = build_client(name, spec, settings)
     except SettingsError as error:
@@ -75,7 +68,7 @@ async def _check_provider(name: str, spec: ProviderSpec, settings: Settings, *, 
 
 
 async def _list_models(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings, within: float) -> frozenset[str] | Finding:
-    """Return the names of the provider's models, empty if it lists none, or a Finding if it cannot be used."""
+    """Empty if it lists none; a Finding if it cannot be used."""
     try:
         async with asyncio.timeout(within):
             return await client.list_models()
@@ -95,12 +88,11 @@ async def _list_models(name: str, spec: ProviderSpec, client: ModelClient, setti
 
 @dataclass(frozen=True, kw_only=True)
 class _Wanted:
-    """A model that the settings name, and what a list without it says of the provider."""
+    """What a list without it says of the provider."""
 
     check: str
     model: str
     accepted: str
-    """What it means that the provider answered at all."""
 
 
 def _list_wanted(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings) -> Iterator[_Wanted]:
@@ -120,23 +112,23 @@ def _list_wanted(name: str, spec: ProviderSpec, client: ModelClient, settings: S
         yield _Wanted(check="OPENAI_TRANSCRIBE_MODEL", model=settings.openai_transcribe_model, accepted=accepted)
 
 
-def _check_model_name(wanted: _Wanted, listed: frozenset[str], *, spend: bool) -> Finding:
-    name = wanted.model
+def _check_model_name(want: _Wanted, models: frozenset[str], *, spend: bool) -> Finding:
+    name = want.model
     tried = "it is tried below" if spend else "`sdelka doctor --spend` tries it"
-    if not listed:
+    if not models:
         says = f"The provider lists no models at this address; whether it has {name} is not known: {tried}."
-        return AREA.report_warning(wanted.check, says, "If nothing works, look whether the address needs /v1 at its end (docs/models.md).")
-    if name in listed or f"{name}:latest" in listed:
-        return AREA.report_ok(wanted.check, f"The provider {wanted.accepted} and has {name}.")
-    near = sorted(listed, key=lambda known: -len(_find_common_prefix(known, name)))[:_ALIKE]
-    says = f"The provider {wanted.accepted}, and {name} is not among its {len(listed)} models: {tried}."
-    return AREA.report_warning(wanted.check, says, f"Set one that it has, for example {', '.join(near)}.")
+        return AREA.report_warning(want.check, says, "If nothing works, look whether the address needs /v1 at its end (docs/models.md).")
+    if name in models or f"{name}:latest" in models:
+        return AREA.report_ok(want.check, f"The provider {want.accepted} and has {name}.")
+    near = sorted(models, key=lambda known: -len(_find_common_prefix(known, name)))[:_ALIKE]
+    says = f"The provider {want.accepted}, and {name} is not among its {len(models)} models: {tried}."
+    return AREA.report_warning(want.check, says, f"Set one that it has, for example {', '.join(near)}.")
 
 
-def _find_common_prefix(one: str, other: str) -> str:
-    """Return the longest common prefix of both texts, "" if they share none."""
-    length = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
-    return one[:length]
+def _find_common_prefix(first: str, other: str) -> str:
+    """ "" if they share none."""
+    length = next((at for at, (a, b) in enumerate(zip(first, other, strict=False)) if a != b), min(len(first), len(other)))
+    return first[:length]
 
 
 def _build_trials(name: str, spec: ProviderSpec, client: ModelClient, settings: Settings) -> Trials:
@@ -159,7 +151,7 @@ async def _try_transcription(provider: ModelSettings, model: str) -> Finding:
 
 
 _FRAME: Final = b"\xf8\xff\xfe"
-"""One silent Opus frame of 20 ms (RFC 6716: CELT, full band, mono, one frame)."""
+"""20 ms of silence (RFC 6716: CELT, full band, mono, one frame)."""
 _FRAMES: Final = 25
 _SAMPLES: Final = 960
 _SERIAL: Final = 1
@@ -167,7 +159,7 @@ _FIRST, _LAST = 2, 4
 
 
 def build_silence() -> bytes:
-    """Return half a second of silence as an Ogg Opus file; the same bytes at every call."""
+    """Half a second as Ogg Opus (RFC 3533, RFC 7845); the same bytes at every call."""
     head = b"OpusHead" + struct.pack("<BBHIhB", 1, 1, 0, 48_000, 0, 0)
     vendor = b"sdelka"
     tags = b"OpusTags" + struct.pack("<I", len(vendor)) + vendor + struct.pack("<I", 0)
@@ -175,11 +167,7 @@ def build_silence() -> bytes:
 
 
 def _build_page(packets: list[bytes], position: int, kind: int, number: int) -> bytes:
-    """Return an Ogg page: its header with a checksum, then `packets`, each shorter than 255 bytes.
-
-    `position` is the number of audio samples up to the end of the page, `kind` its header flags (`_FIRST` or `_LAST` page, else 0), and
-    `number` its place in the file, from 0.
-    """
+    """Packets are shorter than 255 bytes. `position` counts audio samples to the page's end, `kind` is `_FIRST`, `_LAST` or 0."""
     sizes = bytes(len(packet) for packet in packets)
     head = struct.pack("<4sBBqIII", b"OggS", 0, kind, position, _SERIAL, number, 0) + bytes([len(sizes)]) + sizes
     page = head + b"".join(packets)
@@ -187,7 +175,7 @@ def _build_page(packets: list[bytes], position: int, kind: int, number: int) -> 
 
 
 def _compute_checksum(data: bytes) -> int:
-    """Return Ogg's CRC-32: polynomial 04c11db7, not reflected."""
+    """CRC-32 with polynomial 04c11db7, not reflected."""
     total = 0
     for byte in data:
         total ^= byte << 24

@@ -1,4 +1,4 @@
-"""Checks the Mongo database of the company: whether its address can be used, whether it answers, and what the policy opens."""
+"""The company's Mongo: its address, whether it answers, and what the policy opens."""
 
 from collections.abc import AsyncIterator, Callable
 from typing import Final
@@ -15,7 +15,7 @@ _OPEN: Final = "Add mongo to `open_kinds` and the names to `mongo_collections` i
 
 
 async def check_mongo(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
-    """Yield findings about MONGO_URL, the server behind it, and the policy; `within` is how many seconds the server may take."""
+    """The server has `within` seconds."""
     policy = _load_policy(settings)
     if settings.mongo_url is None:
         if policy is not None and "mongo" in policy.open_kinds:
@@ -33,7 +33,7 @@ async def check_mongo(settings: Settings, *, within: float) -> AsyncIterator[Fin
 
 
 async def _check_server(load_url: Callable[[], str], within: float) -> Finding:
-    """Return whether the server answers; the driver is loaded only here."""
+    """The driver is loaded only here."""
     connection = MongoConnection(load_url(), call_seconds=within)
     try:
         await connection.check()
@@ -52,7 +52,7 @@ async def _check_server(load_url: Callable[[], str], within: float) -> Finding:
 
 
 def _load_policy(settings: Settings) -> Policy | None:
-    """Return the policy; None if it cannot be read, which the check of the files reports."""
+    """None if it cannot be read, which the check of the files reports."""
     try:
         return load_policy(settings.policy_file)
     except (SettingsError, OSError):

@@ -1,7 +1,4 @@
-"""Checks Bitrix24: whether it answers, as which employee the bot acts there, and the rights of its webhook or application.
-
-Also checks the portal's call limits, base currency and clock, and whether the people of the access file are its employees. It only reads.
-"""
+"""Whether Bitrix24 answers, as whom, with which rights, limits, currency and clock. It only reads."""
 
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -17,7 +14,7 @@ from state.stored import JsonObject
 
 AREA = Area("portal")
 ReadValue = Callable[[str], str | None]
-"""Returns the value that the database stores under a name, None if there is none."""
+"""None if there is none."""
 
 MAX_SKEW: Final = timedelta(seconds=60)
 _WRONG_SKEW: Final = timedelta(minutes=5)
@@ -27,7 +24,7 @@ _REQUIRED_SCOPES: Final[Mapping[str, tuple[frozenset[str], str]]] = {
     "task": (frozenset({"task", "tasks"}), "creating, finding and completing tasks"),
     "user": (frozenset({"user", "user_basic", "user_brief"}), "names of colleagues, time zones, and noticing who was dismissed"),
 }
-"""Right → the portal's scopes of which any one grants it, and what does not work without it."""
+"""Right → the scopes of which any one grants it, and what does not work without it."""
 _OPTIONAL_SCOPES: Final[Mapping[str, str]] = {
     "department": "departments beside names",
     "calendar": "events of the calendar",
@@ -41,11 +38,7 @@ _OPTIONAL_SCOPES: Final[Mapping[str, str]] = {
 async def check_portal(
     settings: Settings, load: ReadValue, people: Sequence[tuple[int, str]], *, currency: str, within: float
 ) -> AsyncIterator[Finding]:
-    """Yield findings about the portal, from its answers to read-only calls.
-
-    `load` returns the text stored in the database under a name. `people` are pairs of employee number and name from the access file.
-    `currency` is that of the policy's limits. Each answer may take `within` seconds.
-    """
+    """`people` are employee numbers and names; each answer may take `within` seconds."""
     async with open_portal_probe(settings, load, within=within) as look:
         try:
             me = (await look.ask("profile")).result
@@ -68,10 +61,7 @@ async def check_portal(
 
 
 def _explain_failure(error: BitrixError, look: PortalProbe) -> Finding:
-    """Return a finding that explains why a call to the portal failed with `error`, and how to fix that.
-
-    `look` is the probe that made the call.
-    """
+    """`look` is the probe that made the call."""
     setting = "BITRIX_OAUTH_REFRESH_TOKEN" if look.is_application else "BITRIX_WEBHOOK_URL"
     code = error.code.upper()
     if code == NO_TOKEN:
@@ -183,7 +173,7 @@ async def _check_clock(look: PortalProbe) -> AsyncIterator[Finding]:
 
 
 def compare_clock(area: Area, ahead: timedelta) -> Finding:
-    """Return a finding on how much two clocks differ: the clock of the area (portal, Telegram or database) is `ahead` of this machine's."""
+    """`ahead` of this machine's clock."""
     seconds = ahead.total_seconds()
     if abs(ahead) <= MAX_SKEW:
         return area.report_ok(

@@ -1,7 +1,4 @@
-"""Checks the settings as written: invalid, missing and misspelt ones, and who can read `.env`. It shows names, never values.
-
-Unlike `load_settings`, which raises an error for an invalid setting, this module reports it and checks the other settings too.
-"""
+"""Invalid, missing and misspelt settings, and who can read `.env`. It shows names, never values."""
 
 import stat
 from collections.abc import Callable, Iterable
@@ -21,19 +18,19 @@ from orchestrator.domain.value_faults import describe_fault
 
 DOTENV = Path(".env")
 _SHORTEST_SECRET = 7
-"""Shortest secret, in characters, that is removed from sentences; a shorter one may be an ordinary word of any sentence."""
+"""In characters; a shorter one may be an ordinary word."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsProbe:
-    """The settings and their faults (name of the setting → what is wrong with it); a setting with a fault has its default value."""
+    """Faults by setting; a setting with a fault has its default."""
 
     settings: Settings
     faults: dict[str, str] = field(default_factory=dict)
 
 
 def probe_settings() -> SettingsProbe:
-    """Return the settings of the environment and `.env` with their faults; raises SettingsError if `.env` cannot be read at all."""
+    """Raises SettingsError if `.env` cannot be read at all."""
     faults: dict[str, str] = {}
     while True:
         try:
@@ -42,18 +39,18 @@ def probe_settings() -> SettingsProbe:
                 faults={name.upper(): message for name, message in faults.items()},
             )
         except ValidationError as error:
-            found = {str(item["loc"][0]): describe_fault(item) for item in error.errors() if item["loc"]}
-            if not found or found.keys() <= faults.keys():
+            invalid = {str(item["loc"][0]): describe_fault(item) for item in error.errors() if item["loc"]}
+            if not invalid or invalid.keys() <= faults.keys():
                 raise SettingsError("settings: they cannot be read together") from None
-            faults |= found
+            faults |= invalid
         except (OSError, UnicodeDecodeError) as error:
             raise SettingsError(f".env: cannot be read ({type(error).__name__})") from None
 
 
 def build_secret_filter(settings: Settings) -> Callable[[str], str]:
-    """Return a function that hides all secrets of the settings in a text, including parts that could be used alone, such as a password."""
-    written = (getattr(settings, name) for name in Settings.model_fields)
-    whole = [value.get_secret_value() for value in written if isinstance(value, SecretStr)]
+    """Hides also parts that could be used alone, such as a password."""
+    values = (getattr(settings, name) for name in Settings.model_fields)
+    whole = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
     hidden = sorted({part for value in whole for part in _split_secret(value) if len(part) >= _SHORTEST_SECRET}, key=len, reverse=True)
 
     def hush(text: str) -> str:
@@ -65,10 +62,7 @@ def build_secret_filter(settings: Settings) -> Callable[[str], str]:
 
 
 def _split_secret(value: str) -> Iterable[str]:
-    """Return the value of a secret setting and the parts of it that could be used alone.
-
-    Such parts are the code in a webhook's address, the password in a database's address, and each token of a list.
-    """
+    """With the parts that could be used alone: a webhook's code, a password, each token of a list."""
     if "://" not in value:
         tokens = [part.strip() for part in value.split(",")]
         return [value, *tokens, *(_extract_secret(token) for token in tokens)]
@@ -83,10 +77,7 @@ def _split_secret(value: str) -> Iterable[str]:
 
 
 def _extract_secret(token: str) -> str:
-    """Return the secret part of one token, "" if it has none.
-
-    For an entry `name=token:role:mode` that is `token`; for a bot token `123456:AA…` it is the part after the colon.
-    """
+    """Of `name=token:role:mode` the token, of `123456:AA…` what follows the colon; "" if none."""
     if "=" in token:
         return token.partition("=")[2].partition(":")[0]
     head, _, tail = token.partition(":")
@@ -99,7 +90,6 @@ _MEANING = {name.upper(): field.description or "" for name, field in Settings.mo
 
 
 def check_settings(look: SettingsProbe) -> Iterable[Finding]:
-    """Yield one finding for each faulty setting, or a single finding that all are right."""
     findings = [*_check_faults(look), *_check_missing(look), *_check_misspelt(), *_check_env_permissions()]
     yield from findings
     if not findings:
@@ -138,7 +128,7 @@ def _check_misspelt() -> Iterable[Finding]:
 
 
 def _check_env_permissions() -> Iterable[Finding]:
-    """Yield a warning if other users of the machine can read `.env`, which holds the secrets."""
+    """It holds the secrets."""
     try:
         mode = DOTENV.stat().st_mode
     except OSError:

@@ -1,7 +1,4 @@
-"""Checks Telegram: the bot token, where Telegram sends updates, how many of them wait, what the bot gets in groups, and Telegram's clock.
-
-It never polls for updates, since that would take them from the bot.
-"""
+"""Token, webhook, updates that wait, groups and clock. It never polls, which would take updates from the bot."""
 
 from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
@@ -24,8 +21,6 @@ _RECENT: Final = 3600.0
 
 
 class _Answer(View):
-    """An answer to `getMe` or `getWebhookInfo`, reduced to the fields that are checked."""
-
     id: object = None
     username: object = None
     can_join_groups: object = True
@@ -37,7 +32,6 @@ class _Answer(View):
 
 
 async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
-    """Yield findings from Telegram's answers to `getMe` and `getWebhookInfo`, each of which may take `within` seconds."""
     token = settings.telegram_bot_token.get_secret_value().strip() if settings.telegram_bot_token else ""
     if not token and settings.http_api_tokens is not None:
         yield AREA.report_ok("token", "There is no TELEGRAM_BOT_TOKEN: only the HTTP API is served.")
@@ -65,10 +59,7 @@ async def check_telegram(settings: Settings, *, within: float) -> AsyncIterator[
 
 
 async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple[_Answer, datetime | None] | Finding:
-    """Return Telegram's answer and the time of its Date header (None without one), or a Finding if the call failed.
-
-    No finding shows the address `base`, because it contains the token.
-    """
+    """The time is of the Date header, None without one. `base` is never shown: it contains the token."""
     try:
         answer = await http.get(f"{base}/{method}")
         body = answer.json()
@@ -90,9 +81,9 @@ async def _call_method(http: httpx.AsyncClient, base: str, method: str) -> tuple
     return _Answer.model_validate(result), _parse_date(answer.headers.get("date", ""))
 
 
-def _parse_date(written: str) -> datetime | None:
+def _parse_date(header: str) -> datetime | None:
     try:
-        moment = parsedate_to_datetime(written)
+        moment = parsedate_to_datetime(header)
     except (TypeError, ValueError):
         return None
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
@@ -108,10 +99,7 @@ def _check_groups(me: _Answer) -> Finding:
 
 
 def _check_webhook(ours: str | None, set_now: str) -> Finding:
-    """Return a finding on whether the webhook registered at Telegram (`set_now`, "" for none) is the configured one (`ours`).
-
-    Only the host of a foreign webhook is shown, since its path may be a secret.
-    """
+    """Only the host of a foreign webhook is shown: its path may be a secret. `set_now` is "" for none."""
     host = httpx.URL(set_now).host if set_now else ""
     if ours is None and set_now:
         says = (

@@ -1,4 +1,4 @@
-"""What `sdelka doctor --spend` tries of one provider: a word, a call of a tool whose result is sent back, and vectors of texts."""
+"""What `--spend` tries of one provider."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -20,7 +20,7 @@ _PASSAGES: Final = ("The first passage.", "The second one.")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trials:
-    """The trials of one provider; `suffix` stands behind the names of checks where there are several, and `model` is its own."""
+    """`suffix` tells checks apart where there are several; `model` is the provider's own."""
 
     area: Area
     provider: OpenAiProvider
@@ -28,7 +28,7 @@ class Trials:
     suffix: str
 
     async def try_word(self) -> Finding:
-        """Ask for one word as people's questions are asked: streamed, with all that the settings tell the model."""
+        """As people's questions are asked: streamed, with all settings."""
         question = ModelRequest(messages=({"role": "user", "content": "Answer with the single word OK."},))
         answer = await self._ask("one answer", lambda: self.provider.chat(question))
         if isinstance(answer, Finding):
@@ -36,7 +36,7 @@ class Trials:
         return self._report("one answer", f"{self.model} answered", answer.prompt_tokens + answer.completion_tokens)
 
     async def try_call(self) -> Finding:
-        """Let the model call a tool, and send the result back with all that the service wants to see again."""
+        """The result is sent back with all that the service wants to see again."""
         question = {"role": "user", "content": "Which day of the week is it today? Call the function get_day."}
         first = await self._ask_with_tool("one call of a tool", question)
         if isinstance(first, Finding):
@@ -47,23 +47,23 @@ class Trials:
                 self._name("one call of a tool"), says, "Agents of flows and the tool agent need a model that calls tools."
             )
         call = first.calls[0]
-        written = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dumps(dict(call.arguments))}}
-        said = {"role": "assistant", "content": first.text, "tool_calls": [{**written, **({"state": call.state} if call.state else {})}]}
+        tool_call = {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": dumps(dict(call.arguments))}}
+        reply = {"role": "assistant", "content": first.text, "tool_calls": [{**tool_call, **({"state": call.state} if call.state else {})}]}
         result = {"role": "tool", "tool_call_id": call.id, "content": dumps({"day": "Monday"})}
-        second = await self._ask_with_tool("one call of a tool", question, said, result)
+        second = await self._ask_with_tool("one call of a tool", question, reply, result)
         if isinstance(second, Finding):
             return second
         tokens = sum(answer.prompt_tokens + answer.completion_tokens for answer in (first, second))
         return self._report("one call of a tool", f"{self.model} called a tool and took its result", tokens)
 
     async def try_vectors(self, model: str) -> Finding:
-        """Ask for vectors of two passages and a question, which must be comparable."""
+        """Of two passages and a question, which must be comparable."""
         check = "vectors"
         passages = await self._ask(check, lambda: self.provider.embed(EmbedRequest(texts=_PASSAGES)))
         if isinstance(passages, Finding):
             return passages
-        asked = EmbedRequest(texts=("A question?",), purpose="question")
-        question = await self._ask(check, lambda: self.provider.embed(asked))
+        request = EmbedRequest(texts=("A question?",), purpose="question")
+        question = await self._ask(check, lambda: self.provider.embed(request))
         if isinstance(question, Finding):
             return question
         sizes = len(passages.vectors[0]), len(question.vectors[0])
@@ -78,7 +78,6 @@ class Trials:
         return await self._ask(check, lambda: self.provider.chat(request))
 
     async def _ask(self, check: str, ask: Callable[[], Awaitable[T]]) -> T | Finding:
-        """Return what the provider answers, a Finding if it does not."""
         try:
             async with asyncio.timeout(_ANSWER_WITHIN):
                 return await ask()

@@ -1,4 +1,4 @@
-"""Runs the checks of `sdelka doctor` and shows their findings. It changes nothing and may run beside the bot."""
+"""Changes nothing and may run beside the bot."""
 
 import asyncio
 import os
@@ -20,12 +20,14 @@ _MARKS = {"ok": "ok", "warning": "warning", "wrong": "WRONG"}
 
 def doctor(*, spend: bool, within: float, as_json: bool) -> None:
     look = probe_settings()
-    found = asyncio.run(run_checks(build_checks(look, spend=spend, within=within), build_secret_filter(look.settings)))
-    _show(found, as_json=as_json)
-    code = WRONG if any(line.verdict == "wrong" for line in found) else WARNED if any(line.verdict == "warning" for line in found) else 0
+    findings = asyncio.run(run_checks(build_checks(look, spend=spend, within=within), build_secret_filter(look.settings)))
+    _show(findings, as_json=as_json)
+    code = (
+        WRONG if any(line.verdict == "wrong" for line in findings) else WARNED if any(line.verdict == "warning" for line in findings) else 0
+    )
     sys.stdout.flush()
     sys.stderr.flush()
-    if has_timed_out(found):
+    if has_timed_out(findings):
         os._exit(code)  # a thread that hangs in a name lookup or on a dead network drive would delay the exit for minutes
     raise typer.Exit(code)
 

@@ -1,4 +1,4 @@
-"""Calls an operation of the API in this process, shows its answer, and says by the exit code what came of it."""
+"""Calls an operation of the API in this process; the exit code says what came of it."""
 
 import asyncio
 import sys
@@ -24,7 +24,7 @@ from state.stored import JsonObject
 
 NOT_DONE: Final = 1
 _REFUSED: Final = frozenset({401, 403, 409, 410, 422, 429})
-"""Answers that say no to what was understood; all others are about wrong use, or the database cannot be used."""
+"""A no to what was understood; other errors are wrong use, or a database that cannot be used."""
 _CREATED_LATER, _OK, _NOT_FOUND, _CONFLICT = 202, 200, 404, 409
 _TRIES: Final = 10
 _WAITS: Final = "stored, but no bot has taken it: does `sdelka run` work with this database? It is carried out as soon as one does."
@@ -33,13 +33,11 @@ _JSON, _YAML = "application/json", "application/yaml"
 
 
 def call_operation(name: str, command: Command, operation: Operation, values: JsonObject, load_engines: LoadEngines) -> None:
-    """Carry out one command with the values of its options. Raises SettingsError and typer.Exit."""
+    """Raises SettingsError and typer.Exit."""
     asyncio.run(_Call(name, command, operation, values).run(load_engines))
 
 
 class _Call:
-    """One command that is carried out."""
-
     def __init__(self, name: str, command: Command, operation: Operation, values: JsonObject) -> None:
         self._name, self._command, self._values = name, command, values
         self._operation = self._choose(operation)
@@ -69,7 +67,7 @@ class _Call:
                 await self._write_answer(api, path, answer)
 
     def _choose(self, operation: Operation) -> Operation:
-        """Return the operation that is meant where a part of its address may be left out."""
+        """Where a part of its address may be left out."""
         for name, other in self._command.without.items():
             is_left_out = self._values[f"path_{name}"] is None
             if is_left_out != (self._values["revision_revision"] is None):
@@ -88,7 +86,6 @@ class _Call:
         return path
 
     def _collect(self, place: str) -> dict[str, Any]:
-        """Return the values of the request that stand at this place, without those that were left out."""
         collected = {}
         for parameter in self._operation.parameters:
             value: Any = self._command.fixed.get(parameter.name, self._values.get(f"{place}_{parameter.name}"))
@@ -138,7 +135,7 @@ class _Call:
             self._page.write_rows(rows, self._command.columns or self._operation.fields)
 
     async def _write_answer(self, api: httpx.AsyncClient, path: str, answer: httpx.Response) -> None:
-        """Write one thing, or what became of an action; raise typer.Exit if it was not carried out."""
+        """Raises typer.Exit for an action that was not carried out."""
         is_done, thing, why = answer.status_code != _CREATED_LATER, dict(answer.json()), _WAITS
         if not is_done and "location" in answer.headers:
             later = await api.get(answer.headers["location"])
@@ -169,7 +166,7 @@ class _Call:
             self._page.write_rows(mistakes, ("line", "column", "severity", "path", "message", "suggestion"))
 
     def _check(self, answer: httpx.Response) -> None:
-        """Raise SettingsError (exit code 2) or typer.Exit for an answer that is an error."""
+        """SettingsError (exit code 2) or typer.Exit."""
         if answer.is_success:
             return
         error = answer.json()["error"]
@@ -191,7 +188,7 @@ def _find_columns(operation: Operation) -> Sequence[str]:
 
 
 async def _find_id(api: httpx.AsyncClient, noun: str, text: str) -> str:
-    """Return the whole id that `text` is, or of which it is the beginning or end. Raises SettingsError."""
+    """By its beginning or end. Raises SettingsError."""
     text = text.strip()
     if text and (await api.get(f"/{noun}/{quote(text, safe='')}")).status_code != _NOT_FOUND:
         return text
@@ -206,6 +203,6 @@ async def _find_id(api: httpx.AsyncClient, noun: str, text: str) -> str:
 
 
 def _read_file(name: str) -> JsonObject:
-    """Return a file as the body of a request. Raises SettingsError."""
+    """Raises SettingsError."""
     form = _JSON if Path(name).suffix.lower() == ".json" else _YAML
     return {"content": read_input(name), "headers": {"Content-Type": form}}

@@ -1,4 +1,4 @@
-"""Makes the commands of a group, such as `sdelka runs list`, of the API's description and the table beside it."""
+"""Groups such as `sdelka runs`, of the API's description and the table beside it."""
 
 import inspect
 from collections.abc import Callable, Iterator
@@ -32,14 +32,12 @@ LoadEngines = Callable[[], "Engines"]
 
 
 def load_installed() -> "Engines":
-    """Return the engines of this program."""
     from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - help needs none of them
 
     return load_installed_engines()
 
 
 def build_group(name: str, load_engines: LoadEngines = load_installed) -> typer.Typer:
-    """Return the commands of a group of the table, whose definitions are those of these engines."""
     group = GROUPS[name]
     app = typer.Typer(no_args_is_help=True, add_completion=False, help=group.summary)
     app.callback()(lambda: None)
@@ -57,7 +55,7 @@ def build_group(name: str, load_engines: LoadEngines = load_installed) -> typer.
 
 
 def _build_function(name: str, command: Command, operation: Operation, load_engines: LoadEngines) -> Callable[..., None]:
-    """Return a function whose signature Typer reads: one parameter for each value of the operation."""
+    """Typer reads its signature: one parameter for each value."""
 
     def call(**values: object) -> None:
         from bot.cli.nouns.calling import call_operation  # noqa: PLC0415 - help needs none of it
@@ -65,14 +63,16 @@ def _build_function(name: str, command: Command, operation: Operation, load_engi
         call_operation(name, command, operation, values, load_engines)
 
     parameters = [*_list_parameters(command, operation)]
-    call.__signature__ = inspect.Signature(sorted(parameters, key=lambda one: one.default is not inspect.Parameter.empty))  # type: ignore[attr-defined]
+    call.__signature__ = inspect.Signature(sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty))  # type: ignore[attr-defined]
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return call
 
 
 def _list_parameters(command: Command, operation: Operation) -> Iterator[inspect.Parameter]:
-    shown = [one for one in operation.parameters if one.name not in command.fixed and not (operation.has_pages and one.name in _PAGING)]
-    for parameter in shown:
+    parameters = [
+        one for one in operation.parameters if one.name not in command.fixed and not (operation.has_pages and one.name in _PAGING)
+    ]
+    for parameter in parameters:
         yield _build_parameter(command, parameter)
     if operation.takes_file:
         yield _make("file", Annotated[str, typer.Argument(metavar="FILE", help="A YAML or JSON file; - for standard input.")])
@@ -95,7 +95,7 @@ def _make(name: str, annotation: object, default: object = inspect.Parameter.emp
 
 
 def _build_parameter(command: Command, parameter: Parameter) -> inspect.Parameter:
-    """Return an argument for what is needed, an option for all else."""
+    """An argument for what is needed, else an option."""
     kind, limits = _find_type(parameter)
     python_name = f"{parameter.place}_{parameter.name}"
     may_be_left_out = parameter.name in command.without or (
@@ -112,7 +112,7 @@ def _build_parameter(command: Command, parameter: Parameter) -> inspect.Paramete
 
 
 def _find_type(parameter: Parameter) -> tuple[Any, dict[str, Any]]:
-    """Return the type of a parameter's values as Typer has it, and their limits."""
+    """With the limits of values."""
     schema = parameter.schema
     if choices := (schema.get("items") or schema).get("enum"):
         choice: Any = cast("Callable[..., Any]", StrEnum)("Choice", {word: word for word in choices})

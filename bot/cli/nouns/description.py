@@ -1,4 +1,4 @@
-"""What the API says of itself, as far as commands are made of it, from the generated file `openapi.json`: no app is built for `--help`."""
+"""The API's description from the generated file `openapi.json`: no app is built for `--help`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,72 +12,65 @@ from state.stored import JsonObject
 
 Place = Literal["path", "query", "revision", "body"]
 _AROUND_ROWS: Final = frozenset({"next", "more", "before", "after"})
-"""Fields beside the lines of a list."""
 _REVISION: Final = "If-Match"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameter:
-    """One value that an operation takes."""
-
     name: str
     place: Place
     schema: JsonObject
-    """What values it takes, as JSON Schema without references and null."""
+    """JSON Schema without references and null."""
     is_required: bool
 
     @property
     def help(self) -> str:
-        """What it is."""
         return str(self.schema.get("description", ""))
 
     @property
     def takes_pairs(self) -> bool:
-        """Whether it is an object of values by name."""
+        """An object of values by name."""
         return self.schema.get("type") == "object"
 
     @property
     def option(self) -> str:
-        """Its name as an option; of several values the name of one."""
+        """Of several values the name of one."""
         return (self.name.removesuffix("s") if self.takes_pairs else self.name).replace("_", "-")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One operation of the API."""
-
     name: str
     verb: str
     path: str
     summary: str
     parameters: tuple[Parameter, ...]
     takes_file: bool
-    """Whether its body may be the text of a file as it is."""
+    """Its body may be the text of a file."""
     waits: bool
-    """Whether it is carried out by a bot, which may take a while."""
+    """For a bot, which may take a while."""
     rows: str
-    """The field of its answer that holds the lines of a list; "" if the answer is one thing."""
+    """The field with the lines of a list; "" if the answer is one thing."""
     fields: tuple[str, ...]
-    """The fields of the answer, or of each line of a list."""
+    """Of the answer, or of each line."""
 
     @property
     def is_text(self) -> bool:
-        """Whether its answer is a text and not data."""
+        """Not data."""
         return not self.fields
 
     @property
     def has_pages(self) -> bool:
-        """Whether its list comes page by page."""
         return any(parameter.name == "cursor" for parameter in self.parameters)
 
 
 @cache
 def load_operations() -> Mapping[str, Operation]:
-    """Return the operations of the API by name, such as "runs.list"."""
+    """By name, such as "runs.list"."""
     api = orjson.loads(Path(__file__).with_name("openapi.json").read_bytes())
     reader = _Reader(api["components"]["schemas"])
-    found = (reader.read(verb, path, item) for path, items in api["paths"].items() for verb, item in items.items())
-    return {operation.name: operation for operation in found}
+    operations = (reader.read(verb, path, item) for path, items in api["paths"].items() for verb, item in items.items())
+    return {operation.name: operation for operation in operations}
 
 
 @dataclass(frozen=True)
@@ -119,7 +112,7 @@ class _Reader:
             yield Parameter(name=name, place="body", schema=self._resolve(part), is_required=name in schema.get("required", ()))
 
     def _resolve(self, schema: JsonObject) -> JsonObject:
-        """Return the schema with what it refers to in it, and of "this or null" the one that is not null."""
+        """Without references, and without null."""
         if "$ref" in schema:
             return self._resolve(self.schemas[schema["$ref"].rpartition("/")[2]])
         others = [part for part in schema.get("anyOf", ()) if part.get("type") != "null"]

@@ -1,4 +1,4 @@
-"""The groups of commands over the API's nouns, as `sdelka` has them, and what they have beside the API."""
+"""The groups of `sdelka` over the API's nouns."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from bot.cli.ops import AS_JSON, open_database_reader
 
 
 def build_runs(load_engines: LoadEngines = load_installed) -> typer.Typer:
-    """Return the commands of runs; their events are told in the words of the journal, which the API does not have."""
+    """Events are told in the journal's words, which the API does not have."""
     app = build_group("runs", load_engines)
     app.command("events")(_show_events)
     return app
@@ -31,7 +31,7 @@ def _show_events(
 
 
 def build_definitions(load_engines: LoadEngines = load_installed) -> typer.Typer:
-    """Return the commands of definitions of these engines; to check a file needs no database, so it is no request."""
+    """To check a file needs no database, so it is no request."""
     app = build_group("definitions", load_engines)
 
     @app.command()

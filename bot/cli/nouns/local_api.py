@@ -1,7 +1,6 @@
-"""The API in this process, for the local user: its routers over the database of the settings, without a port, a token or a running bot.
+"""The API in this process for the local user, without a port, a token or a bot; orders are stored as inputs for one.
 
-What a command orders is stored as an input, as by a request over HTTP, and carried out by a bot that works with the same database. Nothing
-here serves anybody else: the app is called in this process alone, and only here a caller is known without a token.
+Only here a caller is known without a token.
 """
 
 import getpass
@@ -60,7 +59,7 @@ _NO_PORTAL: Final = "this command asks no portal"
 
 
 class _NoPortal:
-    """In place of the client of a portal: what the routers read of the gate's services asks none."""
+    """What the routers read of the gate's services asks no portal."""
 
     portal = base_url = ""
 
@@ -78,7 +77,7 @@ class _LocalTools:
 
 @dataclass(frozen=True, kw_only=True)
 class _LocalOrchestrator:
-    """What the routers of this app ask of an orchestrator; it only stores inputs."""
+    """It only stores inputs."""
 
     tools: _LocalTools
     listeners: list[Callable[[], None]] = field(default_factory=list)
@@ -88,7 +87,7 @@ class _LocalOrchestrator:
 
 
 class _LocalIdentity(Authenticator):
-    """Knows every caller as the same client."""
+    """Every caller is the same client."""
 
     def __init__(self, client: Client) -> None:
         super().__init__(Tokens([]))
@@ -109,11 +108,7 @@ async def open_local_api(
     within: float | None = None,
     language: Literal["ru", "en"] = "en",
 ) -> AsyncIterator[httpx.AsyncClient]:
-    """Yield a client of the API of one noun over the database of the settings, which is only read with `reads`. Raises SettingsError.
-
-    The caller is the local user, an administrator; for a `person` such as tg:1007 it is that person, helped by the local user. Requests
-    wait `within` seconds for a bot to carry out what they order. Only starting runs and definitions need the `engines`.
-    """
+    """As an administrator, or as `person`; `within` is how long orders wait for a bot. Raises SettingsError."""
     settings = load_settings()
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
@@ -130,7 +125,7 @@ async def open_local_api(
 
 
 def _build_backing(settings: Settings, policy: Policy, catalogue: Catalogue, store: AsyncStore, access: Access) -> _LocalOrchestrator:
-    """Return what the routers ask of an orchestrator, and no more of one."""
+    """No more than the routers ask."""
     tokens, clock = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant), SystemClock()
     nothing = PortalReader(_NoPortal(), catalogue, clock)
 
@@ -153,7 +148,7 @@ def _build_backing(settings: Settings, policy: Policy, catalogue: Catalogue, sto
 
 
 def _build_app(noun: str, desk: EndpointContext, engines: Engines, forms: CallForms, client: Client) -> FastAPI:
-    """Return the app with the router of one noun, for this one caller."""
+    """The router of one noun, for one caller."""
     stored, streams, deps = add_stored_definitions(engines, desk.store), StreamReader(desk), desk.orchestrator.tools.gate.deps
 
     def build_definitions() -> APIRouter:
@@ -185,7 +180,7 @@ def _build_app(noun: str, desk: EndpointContext, engines: Engines, forms: CallFo
 
 
 async def _load_access(settings: Settings, store: AsyncStore) -> Access:
-    """Return the people as far as they can be read: names and rights of nobody are needed for a command to work."""
+    """As far as they can be read: a command needs no names and rights."""
     try:
         access = load_access(settings.access_file)
     except SettingsError:
@@ -200,6 +195,6 @@ def _build_client(person: str, refresh_actor: Callable[[Actor], Actor | None], l
     if not person:
         return Client(name=user, actor=local, digest=b"", via="cli", has_own_words=True)
     check_person(person)
-    named = Actor(key=person, name=person)
-    actor = refresh_actor(named) or named  # one whom this installation does not know is refused by the bot
+    caller = Actor(key=person, name=person)
+    actor = refresh_actor(caller) or caller  # one whom this installation does not know is refused by the bot
     return Client(name=user, actor=actor, digest=b"", via="cli", has_own_words=True, helper=local)

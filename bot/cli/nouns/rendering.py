@@ -1,4 +1,4 @@
-"""Shows what the API answers: tables for people, JSON lines for programs."""
+"""Tables for people, JSON lines for programs."""
 
 import re
 from collections.abc import Sequence
@@ -19,14 +19,12 @@ _LONGEST: Final = 200
 
 
 class Page:
-    """Writes answers in one language; times are in the zone of this machine."""
+    """Times are in the zone of this machine."""
 
     def __init__(self, language: Locale) -> None:
-        """Take the language of heads and of yes and no."""
         self._tr = Translator(language)
 
     def write_rows(self, rows: Sequence[JsonObject], columns: Sequence[str], title: str = "") -> None:
-        """Write a table with a line for each row."""
         if not rows:
             typer.echo(self._tr.translate("cli-none"))
             return
@@ -36,7 +34,7 @@ class Page:
         write_table(heads, cells, title=self._name(title) if title else "", unbroken=whole)
 
     def write_thing(self, thing: JsonObject) -> None:
-        """Write one thing as a table of two columns, and the lists in it, such as what a run waits for, as tables below."""
+        """Lists in it are tables below."""
         tables = {name: rows for name, rows in thing.items() if _is_table(rows)}
         rows = [(self._name(name), self._format(part)) for name, part in thing.items() if name not in tables]
         write_table((self._name("field"), self._name("value")), rows)
@@ -70,12 +68,12 @@ class Page:
 
 
 def format_moment(ts: str) -> str:
-    """Return a stored time in the zone of this machine, such as "2026-11-21 15:00:05+03:00", in UTC "2026-11-21 12:00:05Z"."""
+    """Such as "2026-11-21 15:00:05+03:00", in UTC "2026-11-21 12:00:05Z"."""
     return datetime.fromisoformat(ts).astimezone().isoformat(" ", "seconds").replace("+00:00", "Z")
 
 
 def _is_whole(cell: str) -> bool:
-    """Return whether a cell is one word or a time, half of which would be useless on a line."""
+    """A word or a time, half of which would be useless."""
     return " " not in cell or _MOMENT.fullmatch(cell.replace(" ", "T")) is not None
 
 

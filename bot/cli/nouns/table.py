@@ -1,4 +1,4 @@
-"""What the command line says of the API's operations beside what their description says: which groups there are, columns, fixed values."""
+"""What the command line says of operations beside their description."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -7,49 +7,48 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """One command; everything that is left out is as the description of its operation has it."""
+    """What is left out is as in the operation's description."""
 
     operation: str = ""
-    """Such as "runs.list"; by default the group and the name of the command."""
+    """Such as "runs.list"; by default group and name."""
     summary: str = ""
     columns: tuple[str, ...] = ()
-    """The fields that a table shows; by default all."""
+    """By default all."""
     fixed: Mapping[str, object] = field(default_factory=dict)
-    """Values that the command always sends, for which it has no option."""
+    """Always sent, without an option."""
     also: tuple[str, ...] = ()
-    """Lists that are shown below, by their operations, which have the same address but for its end."""
+    """Operations whose lists are shown below; their addresses are as its own but for the end."""
     last: int = 0
-    """How many lines are shown if nobody says it; 0 for all."""
+    """Lines that are shown by default; 0 for all."""
     is_for_person: bool = False
-    """Whether it acts for a person, who is named by --for."""
+    """The person is named by --for."""
     finds_revision: bool = False
-    """Whether --revision may be left out: then it is the one that is there now."""
+    """--revision may be left out: then the one that is there now."""
     without: Mapping[str, str] = field(default_factory=dict)
-    """Parts of the address that may be left out → the operation that is called then."""
+    """Parts of the address that may be left out → the operation then."""
     succeeds: frozenset[str] = frozenset()
-    """Of answers with a `status`, those with which the command has done what it says; without any all."""
+    """`status` with which it has done what it says; all if empty."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """One group of commands, of all operations under one address but `left_out`."""
+    """All operations under one address but `left_out`."""
 
     summary: str
     address: str = ""
-    """By default the name of the group."""
     left_out: frozenset[str] = frozenset()
     columns: tuple[str, ...] = ()
-    """What a table has of one of its things, where the command does not say it."""
+    """Where the command does not say it."""
     commands: Mapping[str, Command] = field(default_factory=dict)
 
     def find_command(self, name: str) -> Command:
-        """Return the command with this name, and with the columns of the group if it has none."""
+        """With the columns of the group if it has none."""
         command = self.commands.get(name, Command())
         return command if command.columns else replace(command, columns=self.columns)
 
 
 FINDS: Final[Mapping[str, str]] = {"run_id": "runs", "schedule": "schedules", "confirmation_id": "confirmations"}
-"""Parts of addresses of which the beginning or end is enough → the list that has them, as `id`."""
+"""Parts of addresses that may be shortened → the list that has them as `id`."""
 
 
 def _build_decision(decision: str, summary: str) -> Command:
