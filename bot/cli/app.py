@@ -1,7 +1,4 @@
-"""The command line of `sdelka`. The module of a command is imported only when the command is called.
-
-A SettingsError ends the program with one sentence on stderr and exit code 2.
-"""
+"""A command's module is imported only when it is called. A SettingsError is one sentence on stderr and exit code 2."""
 
 import errno
 import os
@@ -19,14 +16,14 @@ from orchestrator.domain.errors import SettingsError
 
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its command line imports rich and pygments
 _UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
-"""The errors of a file that takes no more, such as the one to which the output goes."""
+"""A file that takes no more, such as the one to which the output goes."""
 _SERVERS = ("portal", "telegram", "model")
 
 app = typer.Typer(
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
 )
 _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
-"""Typer settings of commands whose arguments another module parses; it is imported when the command runs, which keeps `--help` fast."""
+"""Another module parses the arguments; it is imported when the command runs, which keeps `--help` fast."""
 
 
 @app.command()
@@ -46,10 +43,7 @@ def chat(
 
 
 def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app", engine: str = "") -> None:
-    """Add a command whose module is imported only when the command is called.
-
-    `what` is its help text, `attribute` the name of the Typer application in the module, `engine` whose command it is.
-    """
+    """`what` is its help text, `attribute` the Typer application in the module, `engine` whose command it is."""
 
     @app.command(name, help=what, context_settings=_PASS_THROUGH, add_help_option=False)
     def handed_on(context: typer.Context) -> None:
@@ -107,7 +101,7 @@ def sandbox(context: typer.Context) -> None:
 
 
 def _add_groups_of_engines() -> None:
-    """Add the groups of commands of all engines behind `author`; one whose name is taken is left out."""
+    """Behind `author`; one whose name is taken is left out."""
     own, added = app.registered_commands[:], len(app.registered_commands)
     names = {command.name or command.callback.__name__ for command in own if command.callback is not None}
     for plugin in load_plugins():
@@ -125,12 +119,12 @@ _add_groups_of_engines()
 
 
 def _execute_module(module: str, arguments: list[str]) -> None:
-    """Replace this process by a Python process that runs `module`; the bot must not import the sandbox itself."""
+    """The bot must not import the sandbox itself."""
     os.execv(sys.executable, [sys.executable, "-m", module, *arguments])  # noqa: S606 - our own module, no shell
 
 
 def main() -> None:
-    """Run the command line; a SettingsError becomes one sentence on stderr and exit code 2, an output that takes no more exit code 1."""
+    """An output that takes no more is exit code 1."""
     try:
         _run_app()
     except SettingsError as error:
@@ -145,7 +139,7 @@ def main() -> None:
 
 
 def _run_app() -> None:
-    """Run the command line and write its whole output. Raises OSError if that is not possible."""
+    """Raises OSError if not all output can be written."""
     try:
         app()
     finally:

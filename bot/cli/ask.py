@@ -1,7 +1,4 @@
-"""The command `sdelka ask`: the tool agent of seed 001 in a terminal, whose output is the seed's word for word (S001-1 … 85).
-
-Standard output has nothing but the seed's sentences; everything else is in the log, tool_agent.log in LOG_DIR.
-"""
+"""`sdelka ask`: its output is the sentences of seed 001 alone (S001-1 … 85); all else is in tool_agent.log in LOG_DIR."""
 
 import asyncio
 import logging
@@ -33,11 +30,11 @@ from orchestrator.model_client.plain_calls import PlainClient
 
 LOG_FILE: Final = "tool_agent.log"
 REQUESTS: Final = "orchestrator.model_client"
-"""The log of the requests to models: stack traces of those that failed, with --verbose what was asked and answered."""
+"""Requests to models: stack traces of failures; with --verbose questions and answers."""
 _PREFIX: Final = re.compile(r"\[[a-z]+\] ")
 _LOG_BYTES: Final = 5_000_000
 READING_SECONDS: Final = 60.0
-"""How long the first prompt waits for documents that are read for the first time: a full disk or a large folder must not hide it."""
+"""How long the first prompt waits for documents: a full disk or a large folder must not hide it."""
 
 if TYPE_CHECKING:
     from bot.composition.portal import TitleSearch
@@ -47,7 +44,7 @@ log = logging.getLogger(__name__)
 
 
 def make_printable(text: str) -> str:
-    """Return the text without signs that would move the cursor, hide text or change its direction; line ends stay."""
+    """Without signs that move the cursor, hide text or change its direction; line ends stay."""
     whole = text.replace("\r\n", "\n").replace("\t", " ")
     return "".join(
         sign for sign in whole if sign == "\n" or unicodedata.category(sign) not in {"Cc", "Cf", "Cs", "Zl", "Zp"} or sign == "\u200d"
@@ -55,18 +52,14 @@ def make_printable(text: str) -> str:
 
 
 class LogLines(logging.Formatter):
-    """One record a line: time, level, and the message, which begins with the prefix of its step. Further lines are set in.
-
-    Records of the requests to models have the prefix of the step that makes them.
-    """
+    """One record a line, with the prefix of its step; further lines are set in."""
 
     def __init__(self) -> None:
-        """No step has begun yet."""
         super().__init__()
         self._prefix = ""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the lines of a record; a text of others cannot make a line that looks like another record."""
+        """A text of others cannot make a line that looks like another record."""
         moment = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3] + "Z"
         message = record.getMessage()
         if record.name.startswith(REQUESTS):
@@ -80,10 +73,7 @@ class LogLines(logging.Formatter):
 
 
 def open_log(name: str, folder: Path, *, verbose: bool) -> None:
-    """Write the agent's log, which has this name, and that of its requests to models into its file in `folder`.
-
-    With `verbose` they are written on stderr too. Raises SettingsError.
-    """
+    """With `verbose` also on stderr. Raises SettingsError."""
     handlers: list[logging.Handler] = [logging.StreamHandler(sys.stderr)] if verbose else []
     try:
         folder.mkdir(0o750, parents=True, exist_ok=True)
@@ -119,10 +109,7 @@ def ask(verbose: bool = typer.Option(False, "--verbose", help="Show the log on s
 
 
 def run_ask(face: AskFace, settings: Settings, *, verbose: bool = False) -> int:
-    """Let the engine hold the conversation with the services of the settings; return the exit code.
-
-    With `verbose` what models are asked and what they answer is logged.
-    """
+    """Returns the exit code; `verbose` logs what models are asked and answer."""
     models = build_providers(settings, wrap=partial(PlainClient, verbose=verbose))
     reader = _open_portal(settings)
     with run_beside() as run:
@@ -153,11 +140,7 @@ def run_ask(face: AskFace, settings: Settings, *, verbose: bool = False) -> int:
 
 @contextmanager
 def run_beside() -> Iterator[Callable[[Coroutine[Any, Any, Any]], Any]]:
-    """Yield a function that runs a coroutine to its end, in an event loop of another thread.
-
-    The loop goes on while a person thinks at the prompt: the service of documents inside of this program may be the one that keeps the
-    index, and who may read what, up to date for others too.
-    """
+    """Yields a function that runs a coroutine in an event loop of another thread, which goes on while a person thinks."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="ask", daemon=True)
     thread.start()
@@ -183,12 +166,11 @@ async def _wait_until_read(reading: Coroutine[Any, Any, None]) -> None:
     try:
         await asyncio.wait_for(reading, READING_SECONDS)
     except TimeoutError:
-        told = "the documents have not been read yet; until then nobody can ask them"
-        log.error(told, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
+        notice = "the documents have not been read yet; until then nobody can ask them"
+        log.error(notice, extra={"action": "documents_unavailable"})  # noqa: TRY400 - the reason says it, a trace adds nothing
 
 
 def _open_portal(settings: Settings) -> "TitleSearch | None":
-    """Return what searches the portal if its webhook is set: a conversation in a terminal only reads there."""
     if settings.bitrix_webhook_url is None:
         return None
     from bot.composition.portal import open_title_search  # noqa: PLC0415 - takes seconds to import, and most sessions need none of it
@@ -197,12 +179,12 @@ def _open_portal(settings: Settings) -> "TitleSearch | None":
 
 
 async def _close(stack: AsyncExitStack, services: Any, clients: Sequence[Any]) -> None:
-    for one in (services, stack, *clients):
-        await one.aclose()
+    for closable in (services, stack, *clients):
+        await closable.aclose()
 
 
 def _read_line() -> str:
-    """Return the next line. Only a terminal is shown a prompt: a program that reads standard output gets the seed's sentences alone."""
+    """Only a terminal is shown a prompt."""
     return input("> " if sys.stdin.isatty() and sys.stdout.isatty() else "")
 
 

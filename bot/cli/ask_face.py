@@ -1,5 +1,3 @@
-"""What the engine behind `/ask` offers to the command `sdelka ask`."""
-
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Final
@@ -16,28 +14,23 @@ INTERRUPTED: Final = 130
 
 @dataclass(frozen=True, kw_only=True)
 class AskPorts:
-    """What a conversation in the terminal may use."""
-
     settings: Settings
     models: Models
     services: ServiceClients
     read_line: Callable[[], str]
-    """Returns the next line. Raises EOFError at the end of input."""
+    """Raises EOFError at the end of input."""
     show: Callable[[str], None]
     run: Callable[[Coroutine[Any, Any, Any]], Any]
-    """Runs a coroutine to its end."""
     find_records: FindRecords | None = None
     """None if no portal is connected."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class AskFace:
-    """Holds the conversation."""
-
     talk: Callable[[AskPorts], int]
-    """Answers until the person leaves or the model fails; returns the exit code."""
+    """Until the person leaves or the model fails; returns the exit code."""
     logger: str
-    """The name of the log in which it says each of its steps."""
+    """In which it says each of its steps."""
 
 
 ASK_FACE: Final = Slot("ask", AskFace)

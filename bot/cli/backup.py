@@ -1,4 +1,4 @@
-"""The command `sdelka backup`: copies the database and the audit logs into one file, also while the bot runs."""
+"""`sdelka backup`: also while the bot runs."""
 
 from pathlib import Path
 from typing import Annotated, Final

@@ -1,4 +1,4 @@
-"""The command `sdelka budget`: shows each person's usage of the model (tokens, money) in a month, and their limits. It only reads."""
+"""`sdelka budget`: usage of the model in a month, and limits. It only reads."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -23,14 +23,14 @@ _MONTH: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])", re.ASCII)
 
 
 class _Usage(NamedTuple):
-    """One person's usage of the model in a month (tokens, money) and their limits; None where there is no price or no limit."""
+    """Of one month; None where there is no price or no limit."""
 
     person: str
     name: str
     month: str
     tokens: int
     estimated: int
-    """How many of the tokens are estimates of calls whose answer is not stored: under way, or ended by a crash or a stop."""
+    """Tokens of calls whose answer is not stored: under way, or ended by a crash or a stop."""
     tokens_limit: int | None
     money: str | None
     money_limit: str | None
@@ -38,10 +38,10 @@ class _Usage(NamedTuple):
     percent: int | None
     models: Mapping[str, Mapping[str, int]]
     unpriced: Sequence[str]
-    """Models without a price in the policy; `money` does not include them."""
+    """`money` does not include them."""
 
     def to_json(self) -> dict[str, object]:
-        """Return the usage as JSON data; `estimated` stands there only if there are estimates."""
+        """`estimated` only if there are any."""
         return {name: value for name, value in self._asdict().items() if name != "estimated" or value}
 
 
@@ -67,14 +67,14 @@ def budget(
     from state.journal.store import StoreError  # noqa: PLC0415 - as above
 
     settings, now = load_settings(), SystemClock().now()
-    wanted = _parse_month(month)
+    month_number = _parse_month(month)
     rules = load_policy(settings.policy_file).budget
     with open_database_reader(settings) as store:
         try:
-            totals = sum_since(store, _find_start(wanted, now))
+            totals = sum_since(store, _find_start(month_number, now))
         except StoreError as error:
             raise SettingsError(f"the journal cannot be read: {error}") from None
-    rows = list(_build_rows(totals, rules, _load_people(settings), wanted, now))
+    rows = list(_build_rows(totals, rules, _load_people(settings), month_number, now))
     if as_json:
         write_json_lines([row.to_json() for row in rows])
     else:
@@ -92,10 +92,7 @@ def _parse_month(text: str) -> int:
 
 
 def _find_start(month: int, now: datetime) -> datetime:
-    """Return a moment that lies before the start of the month in every time zone.
-
-    `month` is a number such as 202610 for October 2026, or 0 for the month of `now`.
-    """
+    """Before the month's start in every time zone. `month` is such as 202610; 0 is the month of `now`."""
     from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
 
     from orchestrator.domain.budget import find_month_start  # noqa: PLC0415 - see budget
@@ -104,11 +101,7 @@ def _find_start(month: int, now: datetime) -> datetime:
 
 
 def _load_people(settings: "Settings") -> "dict[str, Actor]":
-    """Return key → actor for everybody in the access file; empty if the file cannot be read.
-
-    The key is the one under which a person's usage of the model is summed up. For somebody with an employee number it is
-    "employee:<number>", so that the usage of all their accounts counts against one limit.
-    """
+    """By "employee:<number>" where there is one, so that all accounts count against one limit; empty if unreadable."""
     from bot.access.access import load_access  # noqa: PLC0415 - see budget
     from orchestrator.domain.budget import build_person_key  # noqa: PLC0415 - see budget
 

@@ -1,8 +1,4 @@
-"""The command `sdelka chat`: the copilot in a terminal, where the person approves a card (a pending change) with y and denies it with n.
-
-This module decides nothing: like Telegram and the HTTP API it passes the person's decision to the gate, which checks whether this person
-may decide and whether the card is still open.
-"""
+"""`sdelka chat`: y approves a card, n denies it. It decides nothing: the gate checks who may decide, and whether the card is open."""
 
 import asyncio
 import sys
@@ -46,10 +42,10 @@ _WORDS = load_lexicon("answers")
 
 
 class Terminal:
-    """One conversation in the terminal: reads the person's lines and shows the answers. Tests replace `read_line` and `show`."""
+    """Tests replace `read_line` and `show`."""
 
     def __init__(self, store: AsyncStore, actor: Actor, session: str, *, read_line: ReadLine, show: Show) -> None:
-        """Create the conversation of `actor` in the given session; `read_line` returns None at the end of input."""
+        """`read_line` returns None at the end of input."""
         self._store = store
         self._actor = actor
         self._session = session
@@ -59,10 +55,10 @@ class Terminal:
         self._clock = SystemClock()
         self._choices: list[str] = []
         self._buttons: dict[str, tuple[str, ...]] = {}
-        """The buttons below the last messages, by their words in small letters and without signs: the next line may be one of them."""
+        """By their words in small letters without signs: the next line may be one of them."""
 
     async def run(self, orchestrator: Orchestrator) -> None:
-        """Read lines until the end of input; after each one, wait for the answer and show it."""
+        """Until the end of input; shows the answer to each line."""
         await self._drain(orchestrator)
         while (line := await self._read_line("> ")) is not None:
             text = to_storable_text(line).strip()
@@ -73,10 +69,7 @@ class Terminal:
                 await self._drain(orchestrator)
 
     def _parse_line(self, text: str, features: Feature) -> InboxRow:
-        """Return the line as an inbox row (input of the orchestrator).
-
-        It is a command ("/new"), the number of an offered choice, the words on a button, or a message.
-        """
+        """A command ("/new"), the number of an offered choice, the words on a button, or a message."""
         if text.startswith("/"):
             name, *args = text[1:].split(maxsplit=1) or [""]
             command, lane = parse_command(name, "".join(args), features)
@@ -102,7 +95,7 @@ class Terminal:
         )
 
     async def _drain(self, orchestrator: Orchestrator) -> None:
-        """Show messages until none is left and the orchestrator is idle; after a card that waits for a decision, ask the y/n question."""
+        """Until the orchestrator is idle; asks about a card that waits for a decision."""
         while True:
             was_idle = await orchestrator.is_idle()  # before the look: what a turn stores as its last thing is not overlooked
             rows = await self._store.list_due_outbox("cli", self._clock.now())
@@ -128,7 +121,7 @@ class Terminal:
             await self._ask(view, orchestrator)
 
     def _show_file(self, row: OutboxRow) -> None:
-        """Show a file that the bot sends (a long list) as text: one row per line, cells separated by tabs."""
+        """As text: one row per line, cells separated by tabs."""
         self._show("\n".join("\t".join(str(cell) for cell in cells) for cells in (row.body["columns"], *row.body["rows"])))
 
     def _show_reply(self, row: OutboxRow) -> None:
@@ -143,7 +136,7 @@ class Terminal:
             self._show("\n".join([text, *lines]) if text else "\n".join(lines))
 
     async def _ask(self, view: CardView, orchestrator: Orchestrator) -> None:
-        """Ask the person to decide about the card: y approves it, n denies it, anything else leaves it open (/pending lists open cards)."""
+        """Typing y approves, n denies, anything else leaves the card open."""
         answer = (await self._read_line("[y/n] ") or "").strip().lower()
         approve = answer in _WORDS.read_words("terminal", "yes")
         if not approve and answer not in _WORDS.read_words("terminal", "no"):
@@ -155,7 +148,7 @@ class Terminal:
 
 
 async def run_chat(settings: Settings, *, name: str, user: int | None, language: Literal["ru", "en"]) -> None:
-    """Run the conversation `cli:<name>` until the end of input; `user` is the person's employee number in the portal."""
+    """The conversation `cli:<name>`; `user` is the employee number in the portal."""
     actor = Actor(key=f"cli:{name}", name=name, role="admin", sees="all", bitrix_user_id=user, locale=language)
     async with open_async_store(settings) as store, AsyncExitStack() as stack:
         open_lifetimes(settings, stack)
@@ -173,10 +166,7 @@ async def run_chat(settings: Settings, *, name: str, user: int | None, language:
 
 
 def is_served(key: str) -> bool:
-    """Return whether a terminal works on the session: it leaves the conversations of other doors to the bot.
-
-    It does not know the rights that their people have now, and what is due for them, such as their schedules, works with these rights.
-    """
+    """Other doors' conversations are left to the bot: the rights of their people are not known here."""
     return Address.parse(key).channel not in {"tg", "http"}
 
 
@@ -188,7 +178,7 @@ async def _read_line(prompt: str) -> str | None:
 
 
 def _hides_old_text(view: CardView) -> bool:
-    """Return whether the card shows only the beginning and end of an old text that its change touches."""
+    """Only the beginning and end of an old text are shown."""
     return any(is_shortened(Preview.model_validate(card.preview or {})) for card in view.members or (view.card,) if card.is_waiting)
 
 

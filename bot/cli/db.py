@@ -1,7 +1,4 @@
-"""The command `sdelka db`: moves the database between SQLite and PostgreSQL, or reopens one that was moved.
-
-A moved database is one whose content was copied to another; it is marked, so that no bot starts on it by mistake.
-"""
+"""`sdelka db`. A moved database is marked, so that no bot starts on it by mistake."""
 
 from typing import Annotated, Final
 

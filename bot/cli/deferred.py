@@ -1,4 +1,4 @@
-"""Commands in two modules: the signature, which `--help` reads, and the work, which is imported when the command is called."""
+"""The signature, which `--help` reads, and the work, imported when it is called, are two modules."""
 
 import functools
 from collections.abc import Callable
@@ -9,7 +9,7 @@ _Signature = Callable[..., None]
 
 
 def defer(work: str, *before: object) -> Callable[[_Signature], _Signature]:
-    """Make the decorated function run the function of its name in the module `work`: with `before`, then with its own parameters."""
+    """Runs the function of the same name in the module `work`: with `before`, then with its own parameters."""
 
     def replace(signature: _Signature) -> _Signature:
         @functools.wraps(signature)

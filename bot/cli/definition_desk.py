@@ -1,4 +1,4 @@
-"""The service of definitions for the command line: opened over the database of the settings, with errors as sentences and exit codes."""
+"""The definitions of the settings' database, with errors as sentences and exit codes."""
 
 import asyncio
 import contextlib
@@ -37,7 +37,7 @@ _NOT_DONE: Final = 1
 
 @dataclass(frozen=True, kw_only=True)
 class DefinitionDesk:
-    """The service, and the local user who works with it; the one is an administrator, and no employee."""
+    """For the local user: an administrator, and no employee."""
 
     service: DefinitionService
     editor: Editor
@@ -45,7 +45,7 @@ class DefinitionDesk:
     store: AsyncStore
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return the result of a call of the service; its refusals end the command."""
+        """Refusals end the command."""
         try:
             return self.runner.run(work)
         except (KindUnknown, DefinitionMissing, DefinitionDamaged) as error:
@@ -66,7 +66,7 @@ class DefinitionDesk:
 
 @contextlib.contextmanager
 def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDesk]:
-    """Yield the desk over the database of the settings, which it only reads with `reads`. Raises SettingsError."""
+    """Only reads with `reads`. Raises SettingsError."""
     settings = load_settings()
     policy = load_policy(settings.policy_file)
     if not reads and (faults := check_policy(policy, _load_catalogue(policy), kinds=list_known_kinds(settings, engines, policy))):
@@ -88,10 +88,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
 
 
 def check_file(engines: Engines, kind: str, submission: Submission) -> Checked:
-    """Return what is wrong with a file; no database is needed, and a portal is asked if the settings have the address of its webhook.
-
-    Raises SettingsError for a kind that there is not.
-    """
+    """Without a database; a portal is asked if a webhook is set. Raises SettingsError for an unknown kind."""
     settings = load_settings()
     try:
         policy = load_policy(settings.policy_file)
@@ -111,7 +108,7 @@ async def _check_calls(kind: DefinitionKind, checked: Checked, settings: Setting
 
 
 def write_findings(findings: Iterable[Finding], describe: Callable[[Finding], str] = lambda finding: finding.message) -> None:
-    """Write the findings as a table to stdout, each as `describe` says it; nothing if there are none."""
+    """Nothing if there are none."""
     rows = [
         (f"{one.line}:{one.column}" if one.line else "—", one.severity, one.path, describe(one), one.suggestion and f"{one.suggestion}?")
         for one in findings
@@ -126,12 +123,12 @@ def _refuse(sentence: str) -> NoReturn:
 
 
 def find_classes_under(policy: Policy) -> FindClasses:
-    """Return the function that finds the classes of a method; the catalogue is loaded when it is needed, which it seldom is."""
+    """The catalogue is loaded when it is needed."""
     return build_class_finder(cache(lambda: _load_catalogue(policy)))
 
 
 def open_installed_forms() -> contextlib.AbstractAsyncContextManager[CallForms]:
-    """Return what opens a judge of calls by the policy and the portal of the settings. Raises SettingsError."""
+    """By the policy and portal of the settings. Raises SettingsError."""
     settings = load_settings()
     policy = load_policy(settings.policy_file)
     return _open_call_forms(settings, cache(lambda: _load_catalogue(policy)))

@@ -1,5 +1,3 @@
-"""Files of definitions that authors write: reading one, finding those beside it, and the engines that know their kinds."""
-
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -18,11 +16,11 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 TEST: Final = ".test"
-"""What stands in the name of a file of dialogues before its ending."""
+"""In the name of a file of dialogues, before its ending."""
 
 
 def read_text(path: Path) -> bytes:
-    """Return a file, of one that is too large a byte more than may be read. Raises SettingsError."""
+    """At most a byte more than may be read. Raises SettingsError."""
     try:
         with path.open("rb") as file:
             return file.read(MAX_BYTES + 1)
@@ -31,31 +29,30 @@ def read_text(path: Path) -> bytes:
 
 
 def read_input(name: str) -> bytes:
-    """Return the file with this name, or - for standard input, as `read_text` does. Raises SettingsError."""
+    """- is standard input. Raises SettingsError."""
     return sys.stdin.buffer.read(MAX_BYTES + 1) if name == "-" else read_text(Path(name))
 
 
 def read_file(path: Path) -> Reading:
-    """Return what a file holds, with its mistakes. Raises SettingsError."""
+    """With its mistakes. Raises SettingsError."""
     return read_document(read_text(path), SUFFIXES.get(path.suffix.lower(), "auto"))
 
 
 def get_key(path: Path) -> str:
-    """Return the key under which other files of the folder know this one: its name."""
     return path.name.removesuffix(path.suffix)
 
 
 def list_files(folder: Path) -> list[Path]:
-    """Return the files of definitions in a folder, by name: those with an ending of JSON or YAML that hold no dialogues."""
+    """By name; JSON or YAML that holds no dialogues."""
     try:
-        found = sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
+        files = sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
     except OSError as error:
         raise SettingsError(escape_text(f"{folder}: cannot be read ({error.strerror})")) from None
-    return [one for one in found if not one.stem.endswith(TEST)]
+    return [one for one in files if not one.stem.endswith(TEST)]
 
 
 def expand_paths(paths: list[Path]) -> Iterator[Path]:
-    """Yield the files that are named, and of folders the definitions in them. Raises SettingsError for a folder without any."""
+    """Folders become their definitions. Raises SettingsError for one without any."""
     for path in paths:
         if path.is_dir():
             files = list_files(path)
@@ -67,14 +64,13 @@ def expand_paths(paths: list[Path]) -> Iterator[Path]:
 
 
 def load_engines() -> "Engines":
-    """Return the engines of this program."""
     from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
 
     return load_installed_engines()
 
 
 def load_classes() -> "FindClasses":
-    """Return the function that finds the classes of a method as the policy of this installation has them. Raises SettingsError."""
+    """As the policy of this installation has them. Raises SettingsError."""
     from bot.cli.definition_desk import find_classes_under  # noqa: PLC0415 - see load_engines
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see load_engines
     from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - see load_engines
@@ -83,7 +79,7 @@ def load_classes() -> "FindClasses":
 
 
 def load_call_forms() -> "AbstractAsyncContextManager[CallForms]":
-    """Return what opens a judge of calls, with the portal of this installation if there is one. Raises SettingsError."""
+    """With the portal of this installation if there is one. Raises SettingsError."""
     from bot.cli.definition_desk import open_installed_forms  # noqa: PLC0415 - see load_engines
 
     return open_installed_forms()

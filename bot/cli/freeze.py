@@ -1,7 +1,4 @@
-"""The command `sdelka freeze`: stops all writes to the portal, allows them again, or shows whether they are stopped.
-
-It sets a switch in the database that every process checks before a write, so it also works while no bot runs.
-"""
+"""`sdelka freeze`: a switch that every process checks before a write; it works while no bot runs."""
 
 import contextlib
 import getpass
@@ -58,19 +55,19 @@ def _show_status(*, as_json: bool) -> None:
 
     with open_database_reader() as store:
         try:
-            found = find_freeze(store)
+            standing = find_freeze(store)
         except StoreError as error:
             raise SettingsError(f"the database cannot be read, so no write starts: {error}") from None
     if as_json:
-        write_json_lines([_to_json(found)])
+        write_json_lines([_to_json(standing)])
     else:
-        _write_line(_format_status(found))
-    if found is not None:
+        _write_line(_format_status(standing))
+    if standing is not None:
         raise typer.Exit(FROZEN)
 
 
 def _set_switch(store: "SqlStore", *, reason: str, off: bool) -> "SwitchResult":
-    """Stop all writes to the portal, or allow them again if `off` is True. Return the state of the switch and whether it was changed."""
+    """True if it was changed."""
     import asyncio  # noqa: PLC0415 - see _show_status
 
     from orchestrator.features.freezing.freeze_switch import LiveSwitch  # noqa: PLC0415 - see _show_status
@@ -104,9 +101,9 @@ def _format_status(standing: "FreezeState | None") -> str:
     if standing is None:
         return "Writing may start: it is not frozen."
     when = f" since {standing.at[:16].replace('T', ' ')}Z" if standing.at else ""
-    named = f"{standing.name} ({standing.by})" if standing.name and standing.name != standing.by else standing.by
+    person = f"{standing.name} ({standing.by})" if standing.name and standing.name != standing.by else standing.by
     why = f": {standing.reason}" if standing.reason else ""
-    return f"All writing to the portal is frozen{when}{f' by {named}' if named else ''}{why}."
+    return f"All writing to the portal is frozen{when}{f' by {person}' if person else ''}{why}."
 
 
 def _write_line(line: str) -> None:

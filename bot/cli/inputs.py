@@ -1,7 +1,4 @@
-"""What several commands ask of their arguments: values by name, people, parts of ids.
-
-Commands import their modules inside functions, so that `--help` and refusals are instant.
-"""
+"""Arguments of several commands: values by name, people, parts of ids."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -18,7 +15,7 @@ _MOST_SHOWN: Final = 5
 
 
 def parse_arg(text: str, option: str = "--arg") -> tuple[str, object]:
-    """Return (name, value) of an option such as deal=481: the value is JSON data, or else the text as it stands."""
+    """Of deal=481: JSON data, or else the text as it stands."""
     import orjson  # noqa: PLC0415 - see the module docstring
 
     from state.canonical import to_storable  # noqa: PLC0415 - see the module docstring
@@ -33,25 +30,25 @@ def parse_arg(text: str, option: str = "--arg") -> tuple[str, object]:
 
 
 def check_person(person: str) -> None:
-    """Raise SettingsError for a text that is no person or token such as tg:1007."""
+    """Raises SettingsError for a text that is no person or token such as tg:1007."""
     channel, _, rest = person.partition(":")
     if channel not in {"tg", "http"} or not rest:
         raise SettingsError("--for: a person or token such as tg:1007 or http:site is needed")
 
 
 def pick_id(text: str, ids: "Iterable[str]", noun: str) -> str:
-    """Return the one id of which `text` is the beginning or end. Raises SettingsError."""
+    """`text` is a beginning or end. Raises SettingsError."""
     fits = [whole for whole in ids if text and (whole.startswith(text) or whole.endswith(text))]
     if not fits:
         raise SettingsError(escape_text(f"there is no {noun} {text!r}; `sdelka {noun}s list` shows all"))
     if len(fits) > 1:
-        shown = f"{', '.join(fits[:_MOST_SHOWN])}{' …' if len(fits) > _MOST_SHOWN else ''}"
-        raise SettingsError(escape_text(f"{text!r} may be {shown}: give more of it"))
+        choices = f"{', '.join(fits[:_MOST_SHOWN])}{' …' if len(fits) > _MOST_SHOWN else ''}"
+        raise SettingsError(escape_text(f"{text!r} may be {choices}: give more of it"))
     return fits[0]
 
 
 def find_run(store: "Store", text: str) -> str:
-    """Return the id of the run that `text` denotes: the whole id, or a part at its beginning or end. Raises SettingsError."""
+    """By the whole id, its beginning or end. Raises SettingsError."""
     from state.journal.run_index import RunFilter  # noqa: PLC0415 - see the module docstring
 
     run_id = text.strip().removeprefix("run:")
@@ -70,5 +67,5 @@ def _list_all(store: "Store") -> "list[RunRow]":
 
 
 def format_time(ts: str) -> str:
-    """Return a stored time as "2026-11-21 12:00:05Z", "" for an empty one."""
+    """Such as "2026-11-21 12:00:05Z", "" for an empty one."""
     return f"{ts[:19].replace('T', ' ')}Z" if ts else ""

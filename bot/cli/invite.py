@@ -1,8 +1,4 @@
-"""The commands `sdelka invite` and `sdelka people`: invite people, list who has access, remove somebody.
-
-The commands only store inbox rows (inputs for the bot). A bot that runs processes them within a second; otherwise the next bot that starts
-does.
-"""
+"""`sdelka invite` and `sdelka people` store inputs, which a bot processes within a second or when it starts."""
 
 from typing import Annotated, Final, Literal
 

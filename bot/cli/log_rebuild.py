@@ -1,4 +1,4 @@
-"""Rebuilds audit logs from the journal, into a new folder or in LOG_DIR; in LOG_DIR the old files are kept in a folder beside it."""
+"""From the journal, into a new folder or LOG_DIR; there the old files are kept beside it."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -23,11 +23,7 @@ from state.journal.store import Store, StoreError
 
 
 def rebuild_audit_logs(user: str, *, to: Path | None, replace: bool, as_json: bool) -> None:
-    """Rebuild the audit logs of `user` ("" for everybody), and write the number of records by person.
-
-    With `replace` they replace the logs in LOG_DIR, for which the bot must be stopped. Otherwise they are written into `to` or, if that is
-    None, into a new folder beside LOG_DIR. Raises SettingsError if that is not possible now.
-    """
+    """ "" is everybody. `replace` needs a stopped bot; else `to`, or a new folder beside LOG_DIR. Raises SettingsError."""
     settings = load_settings()
     stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
     folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
@@ -48,10 +44,7 @@ def rebuild_audit_logs(user: str, *, to: Path | None, replace: bool, as_json: bo
 
 
 def _resolve_key(store: Store, user: str) -> str:
-    """Return the person key ("tg:7") for a key, a Telegram id, or a name that occurs in the journal.
-
-    Anything else is returned unchanged. Raises SettingsError if several people have the name.
-    """
+    """Of a key, a Telegram id or a name; else the text. Raises SettingsError if several people have the name."""
     people = {key: {name} for key, name in collect_names(store).items()}
     candidates = find_candidates(people, user) or find_similar(people, user)
     if len(candidates) > 1:
@@ -72,10 +65,7 @@ def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:
 
 @contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Hold the lock file of the embedded database during the block, so that no bot starts on it.
-
-    Raises SettingsError if a bot holds the lock, or if the database is on a server.
-    """
+    """No bot can start meanwhile. Raises SettingsError if one runs, or for a database on a server."""
     if settings.database_url is not None:
         raise SettingsError(
             "--replace cannot tell whether bots run on DATABASE_URL: rebuild with --to, stop them, and exchange the folders"
@@ -88,10 +78,7 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _swap_folders(new: Path, live: Path, old: Path) -> None:
-    """Move the logs that are replaced from `live` into `old`, then move the rebuilt logs from `new` into `live`.
-
-    A crash in between loses no file.
-    """
+    """`live` into `old`, then `new` into `live`. A crash in between loses no file."""
     live.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
     old.mkdir(FOLDER_MODE)
     replaced = {live / log.name for log in list_logs(new)}

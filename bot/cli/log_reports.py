@@ -1,5 +1,3 @@
-"""What `sdelka logs` shows: whether the audit logs are as the journal tells, their records, and what comes."""
-
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -26,11 +24,11 @@ from state.stored import JsonObject
 
 POLL_SECONDS = 0.5
 _SHORTEST_TRACE = 8
-"""Number of characters of a trace id that a person is shown when a request fails; fewer are not accepted by --trace."""
+"""Signs of a trace id that a person is shown when a request fails."""
 
 
 class LogRecord(View):
-    """A record of an audit log, with the fields that the commands show; a field that its type of record does not have is empty."""
+    """Fields that its type does not have are empty."""
 
     type: object = ""
     timestamp: object = ""
@@ -52,17 +50,16 @@ class LogRecord(View):
 
     @property
     def trace(self) -> str:
-        """The trace id, which leads back to the input that caused the record. In older records the turn id serves as the trace id."""
+        """In older records the turn id."""
         return str(self.trace_id or self.turn_id or "")
 
     @property
     def calls(self) -> list[str]:
-        """The portal calls of the record, each as "method → status"."""
         return [f"{call.get('method', '')} → {call.get('status', '')}" for call in self.executed_actions or ()]
 
     @property
     def request(self) -> str:
-        """What the person asked for or decided; for other types of records, what happened. It is shown in the column "asked"."""
+        """What the person asked or decided, else what happened: the column "asked"."""
         match self.type:
             case "trouble":
                 return "; ".join(map(str, self.errors))
@@ -77,7 +74,7 @@ class LogRecord(View):
 
 
 def verify_audit_logs(user: str, *, as_json: bool) -> None:
-    """Write the findings about the logs of `user` ("" for all), and exit with code 1 if there is one that is more than a note."""
+    """ "" for all. Exit code 1 for a finding that is more than a note."""
     folder = _find_folder()
     with open_database_reader() as store:
         try:
@@ -98,7 +95,6 @@ def verify_audit_logs(user: str, *, as_json: bool) -> None:
 
 
 def show_person(user: str, last: int, *, as_json: bool) -> None:
-    """Write the last records of a person."""
     folder = _find_folder()
     person = _resolve_person(folder, user)
     try:
@@ -115,7 +111,7 @@ def show_person(user: str, last: int, *, as_json: bool) -> None:
 
 
 def show_newest(user: str, *, last: int, follow: bool, as_json: bool) -> None:
-    """Write the last records of each log and, if `follow`, every new one until the keyboard stops it."""
+    """`follow` until the keyboard stops it."""
     folder = _find_folder()
     try:
         for record in _watch_logs(folder, _resolve_person(folder, user) if user else "", last=last, follow=follow):
@@ -129,28 +125,28 @@ def show_newest(user: str, *, last: int, follow: bool, as_json: bool) -> None:
 
 
 def show_trace(user: str, trace: str, *, as_json: bool) -> None:
-    """Write all records that go back to the input with this trace id, or to one whose trace id ends in it."""
+    """By the whole id or its end."""
     if len(trace) < _SHORTEST_TRACE:
         raise SettingsError(f"--trace {trace!r} is too short: give at least its last {_SHORTEST_TRACE} characters")
     folder = _find_folder()
-    found: list[JsonObject] = []
+    records: list[JsonObject] = []
     damaged = False
     for person in _list_logs_of(folder, user) if user else list_users(folder):
         try:
-            found += (record for record in read_records(folder, person) if LogRecord.model_validate(record).trace.endswith(trace))
+            records += (record for record in read_records(folder, person) if LogRecord.model_validate(record).trace.endswith(trace))
         except DamagedArchive as error:
             damaged = True
             _tell_damage(error, person)
-    found.sort(key=lambda record: str(LogRecord.model_validate(record).timestamp))
+    records.sort(key=lambda record: str(LogRecord.model_validate(record).timestamp))
     if as_json:
-        write_json_lines(found)
-    elif found:
-        entries = [LogRecord.model_validate(record) for record in found]
+        write_json_lines(records)
+    elif records:
+        entries = [LogRecord.model_validate(record) for record in records]
         cells = [(entry.user, *_build_cells(entry)) for entry in entries]
         write_table(("whose log", "time", "type", "asked", "calls"), cells, title=escape_text(entries[0].trace))
     else:
         typer.echo(escape_text(f"no record of {trace}"), err=True)
-    if damaged or not found:
+    if damaged or not records:
         raise typer.Exit(1)
 
 
@@ -166,59 +162,47 @@ def _tell_damage(error: DamagedArchive, person: str) -> None:
 
 
 def _resolve_person(folder: Path, user: str) -> str:
-    """Return the key of the person whom `user` denotes: a key, Telegram id, log file name or name.
-
-    Raises SettingsError that lists the possible people if there is no such log or if several fit.
-    """
+    """By key, Telegram id, log file or name. Raises SettingsError for none or several."""
     known = list_users(folder)
     for person in [*known, *{find_log_owner(each) for each in known} - {*known}]:
         if user in {person, person.removeprefix("tg:"), build_file_name(person), f"{build_file_name(person)}.jsonl"}:
             return person
-    named = _find_by_name(folder, known, user)
-    if len(named) == 1:
-        return named[0]
-    if named:
-        raise SettingsError(escape_text(f"{user!r} may be {' or '.join(named)}: give the key"))
+    matches = _find_by_name(folder, known, user)
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
+        raise SettingsError(escape_text(f"{user!r} may be {' or '.join(matches)}: give the key"))
     some = ", ".join(known[:10]) or "nobody"
     raise SettingsError(escape_text(f"no audit log of {user!r}; there are logs of {some}{' …' if len(known) > 10 else ''}"))  # noqa: PLR2004 - a line's worth
 
 
 def _list_logs_of(folder: Path, user: str) -> list[str]:
-    """Return the users whose logs are meant by `user`: one person, or a token of the HTTP API with all its users.
-
-    Raises SettingsError as `_resolve_person` does.
-    """
+    """One person, or a token of the HTTP API with all its users. Raises SettingsError."""
     person = _resolve_person(folder, user)
     return list_logs_of(folder, person) or [each for each in list_users(folder) if each == person]
 
 
 def _find_by_name(folder: Path, known: list[str], name: str) -> list[str]:
-    """Return the keys of those people of `known` who have exactly that name in their log records.
-
-    If there are none, return the keys of those whose name contains it. `known` are person keys; `folder` holds their logs.
-    """
+    """Of `known`; those who contain the name if none has exactly it."""
     people = {person: find_log_names(folder, person) for person in sorted({find_log_owner(each) for each in known})}
     return find_candidates(people, name) or find_similar(people, name)
 
 
 def _watch_logs(folder: Path, user: str, *, last: int, follow: bool) -> Iterator[JsonObject]:
-    """Yield the last `last` records of each audit log and, if `follow`, every new record, also from logs that appear later.
-
-    `user` is the key of the person whose logs are read, for a token of the HTTP API with those of its users; "" means all logs.
-    """
+    """`follow` waits for new records, also of new logs. "" means all; a token includes its users."""
     followers: dict[Path, Follower] = {}
-    wanted: int | None = last
+    limit: int | None = last
     own = build_log_path(folder, user)
     try:
         while True:
             for log in [each for each in list_logs(folder) if not user or each == own or is_log_of(each.name, user)]:
                 if log not in followers:
-                    followers[log] = Follower(log, last=wanted)
+                    followers[log] = Follower(log, last=limit)
                 yield from followers[log].poll()
             if not follow:
                 return
             time.sleep(POLL_SECONDS)
-            wanted = None  # a log that appears later is read from its beginning
+            limit = None  # a log that appears later is read from its beginning
     finally:
         for follower in followers.values():
             follower.close()
@@ -230,6 +214,6 @@ def _build_cells(entry: LogRecord) -> tuple[object, ...]:
 
 
 def _format_line(entry: LogRecord) -> str:
-    moment, kind, asked, _ = _build_cells(entry)
-    said = str(asked).replace("\n", " ")
-    return escape_text(f"{moment}  {entry.user}  {kind}  {said}  {', '.join(entry.calls)}".rstrip())
+    moment, kind, request, _ = _build_cells(entry)
+    line = str(request).replace("\n", " ")
+    return escape_text(f"{moment}  {entry.user}  {kind}  {line}  {', '.join(entry.calls)}".rstrip())

@@ -1,4 +1,4 @@
-"""The command group `sdelka logs`: checks, shows, follows and rebuilds the audit logs. The work is in `log_reports` and `log_rebuild`."""
+"""`sdelka logs`: checks, shows, follows and rebuilds the audit logs."""
 
 from pathlib import Path
 from typing import Annotated

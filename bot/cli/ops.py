@@ -1,7 +1,4 @@
-"""Helpers of the operators' commands: opening the database, tables for people, JSON lines for programs.
-
-Commands import their modules inside functions, so that `--help` and refusals are instant.
-"""
+"""Opening the database, tables for people, JSON lines for programs."""
 
 import contextlib
 import sys
@@ -22,20 +19,16 @@ if TYPE_CHECKING:  # every command of `sdelka` passes here, its `--help` too: wh
 _UNBROKEN_COLUMNS: Final = frozenset(
     {"#", "n", "session", "largest sessions", "time", "when", "last activity", "day", "call", "method", "class", "outcome", "step", "key"}
 )
-"""Columns of ids and times, which must not wrap, because half an id on a line is useless."""
+"""Ids and times: half an id on a line is useless."""
 _UNLIMITED: Final = 1_000_000
 
 Language = Literal["ru", "en"]
-"""The languages in which commands speak; an option of this type refuses all others."""
 AS_JSON = "One JSON object a line instead of a table."
 
 
 @contextlib.contextmanager
 def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"]:
-    """Yield the store of the database, opened for reading, also while the bot runs.
-
-    Raises SettingsError (exit code 2) if the database cannot be opened.
-    """
+    """Also while the bot runs. Raises SettingsError (exit code 2)."""
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see the module docstring
     from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
@@ -54,11 +47,7 @@ def open_database_reader(settings: "Settings | None" = None) -> Iterator["Store"
 
 @contextlib.contextmanager
 def open_database_writer(settings: "Settings | None" = None, *, failed: str = "nothing could be stored: {why}") -> "Iterator[SqlStore]":
-    """Yield the store of the database, opened for writing, also while the bot runs.
-
-    It never creates a database: SettingsError is raised if there is none with the current schema. If a write inside the block fails,
-    SettingsError is raised with the message `failed`.
-    """
+    """Never creates a database. Raises SettingsError, with `failed` if a write fails."""
     from bitrix.masking import mask  # noqa: PLC0415 - see the module docstring
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see the module docstring
     from state.journal.store import StoreError  # noqa: PLC0415 - see the module docstring
@@ -81,10 +70,7 @@ def open_database_writer(settings: "Settings | None" = None, *, failed: str = "n
 
 @contextlib.contextmanager
 def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[Store, Callable[[], None]]]":
-    """Open the database for reading so that damaged records are skipped; yield the store and a function to call at the end.
-
-    That function does nothing if no record was damaged; otherwise it reports them on stderr and raises typer.Exit with code 1.
-    """
+    """Skips damaged records; call the function at the end: it reports them and raises typer.Exit(1)."""
     from orchestrator.reports.reading.damaged_records import DamageTolerantStore  # noqa: PLC0415 - see the module docstring
 
     with open_database_reader(settings) as store:
@@ -104,7 +90,7 @@ def open_tolerant_reader(settings: "Settings | None" = None) -> "Iterator[tuple[
 
 @contextlib.asynccontextmanager
 async def open_models() -> "AsyncIterator[ModelRouter]":
-    """Yield the way to the models of the settings; what is asked costs. Raises SettingsError."""
+    """What is asked costs. Raises SettingsError."""
     from bot.composition.model_providers import build_providers  # noqa: PLC0415 - see the module docstring
     from bot.settings.loading import load_settings  # noqa: PLC0415 - see the module docstring
 
@@ -117,7 +103,7 @@ async def open_models() -> "AsyncIterator[ModelRouter]":
 
 
 def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
-    """Write each row as one JSON object on a line of its own, without secrets of this installation."""
+    """Without secrets of this installation."""
     from bitrix.masking import hide_installed  # noqa: PLC0415 - see the module docstring
 
     for row in rows:
@@ -126,10 +112,7 @@ def write_json_lines(rows: Sequence[Mapping[str, object]]) -> None:
 
 
 def hide_log_lines() -> None:
-    """Keep log lines of a command away from stderr, where Python writes those for which nobody has set up a place.
-
-    It is for commands that say themselves what has happened.
-    """
+    """For commands that say themselves what happened; Python would write them to stderr."""
     import logging  # noqa: PLC0415 - see the module docstring
 
     if not logging.getLogger().handlers:
@@ -139,11 +122,7 @@ def hide_log_lines() -> None:
 def write_table(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str = "", unbroken: Collection[str] = _UNBROKEN_COLUMNS
 ) -> None:
-    """Write a table to stdout, with control characters in the cells escaped and without secrets of this installation.
-
-    On a terminal long cells wrap, except those of the columns `unbroken`: ids and times. Written to a pipe or file, each row is one line,
-    however long.
-    """
+    """Escaped, without secrets. On a terminal cells wrap but `unbroken`; in a pipe each row is one line."""
     from rich.console import Console  # noqa: PLC0415 - only commands that show something load it
     from rich.table import Table  # noqa: PLC0415 - see above
     from rich.text import Text  # noqa: PLC0415 - see above
@@ -163,8 +142,5 @@ def write_table(
 
 
 def escape_text(text: str) -> str:
-    """Return `text` with characters that would control the terminal (escape codes, direction marks) replaced by their hexadecimal codes.
-
-    Spaces at which no line breaks, as in numbers, stay.
-    """
+    """Control characters become their hexadecimal codes; spaces that do not break stay."""
     return "".join(char if char in "\n\u00a0\u202f" or char.isprintable() else f"\\x{ord(char):02x}" for char in text)

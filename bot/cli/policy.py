@@ -1,7 +1,4 @@
-"""The command group `sdelka policy`: checks a policy, explains why a call is allowed or not, and tries a policy on recorded calls.
-
-It sends and writes nothing.
-"""
+"""`sdelka policy`: checks, explains and tries policies. It sends and writes nothing."""
 
 from pathlib import Path
 from typing import Annotated, Final, Literal

@@ -1,7 +1,4 @@
-"""The command `sdelka restore`: restores a backup into an empty database and empty log folder, so that a bot can safely start on them.
-
-It calls neither the portal nor the model.
-"""
+"""`sdelka restore`: into an empty database and log folder. It calls neither portal nor model."""
 
 from pathlib import Path
 from typing import Annotated, Final

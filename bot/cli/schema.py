@@ -1,4 +1,4 @@
-"""The command group `sdelka schema`: the JSON Schemas by which editors complete and check definitions while they are written."""
+"""`sdelka schema`: JSON Schemas for editors."""
 
 import sys
 from typing import Final

@@ -1,4 +1,4 @@
-"""The command `sdelka services`: serves what the tool agent asks, documents and haiku, each as a program of its own."""
+"""`sdelka services`: documents and haiku, each as a program of its own."""
 
 from pathlib import Path
 from typing import Final

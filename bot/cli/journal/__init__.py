@@ -1,7 +1,4 @@
-"""The command group `sdelka journal`: reads, verifies and erases the journal, the record of all events.
-
-Each module of this package adds its commands to `app`.
-"""
+"""`sdelka journal`. Each module adds its commands to `app`."""
 
 import typer
 

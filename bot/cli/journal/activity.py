@@ -1,4 +1,4 @@
-"""The commands `sdelka journal tail` (the newest events) and `sdelka journal stats` (totals)."""
+"""`sdelka journal tail` and `stats`."""
 
 import sys
 import time
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
 
 _AS_JSON = "One JSON object a line instead of text."
 _POLL_INTERVAL = 0.5
-"""Seconds between two polls for new events."""
+"""Seconds."""
 _DECISIONS = ("requested", "approved", "denied", "expired", "superseded")
 
 
 def add(app: typer.Typer) -> None:
-    """Add the commands `tail` and `stats` to `app`."""
     app.command(
         cls=GroupIdCommand,
         epilog="Exit codes: 0 = shown (also after Ctrl-C), 1 = no such session, or a record cannot be read, 2 = wrong use or the database"
@@ -117,7 +116,6 @@ def _write_tables(counts: "Counts", reader: "JournalReader") -> None:
 
 
 def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, str]]:
-    """Return the rows (label, total) of the table of totals."""
     from bot.cli.journal.common import format_moment  # noqa: PLC0415 - heavy; `--help` needs none of it
     from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - see above
     from orchestrator.reports.stats import measure_inbox, measure_outbox, name_people  # noqa: PLC0415 - see above
@@ -127,7 +125,7 @@ def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, st
 
     unknown = sorted(counts.unknown_calls)
     size, stream, seq, kind = counts.largest
-    kept = [(name, counts.decisions[name]) for name in _DECISIONS if name in counts.decisions]
+    decisions = [(name, counts.decisions[name]) for name in _DECISIONS if name in counts.decisions]
     refused = {reader.voice.describe_code(code): number for code, number in counts.refused.most_common()}
     waits = ", ".join(f"{status} after {format_seconds(seconds)}" for status, seconds in counts.median_waits.items())
     oldest = f", the oldest since {format_moment(min(counts.open_cards.values()))}" if counts.open_cards else ""
@@ -135,7 +133,7 @@ def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, st
         ("counted", f"{counts.events} events {'since ' + format_moment(counts.since) if counts.since else 'from the first'}"),
         ("turns", f"{counts.turns.total()}: {_format_pairs(counts.turns.most_common())}"),
         ("messages", f"{counts.messages.total()}: {_format_pairs(name_people(counts, reader.voice).items())}"),
-        ("cards", _format_pairs(kept)),
+        ("cards", _format_pairs(decisions)),
         ("median wait", waits or "—"),
         ("open cards", f"{len(counts.open_cards)}{oldest}"),
         ("refused by code", _format_pairs(refused.items())),

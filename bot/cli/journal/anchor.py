@@ -1,7 +1,4 @@
-"""The command `sdelka journal anchor`: writes the number and hash of the last record of each event stream and audit log to a safe place.
-
-A safe place is one that the bot cannot rewrite; `sdelka journal verify --anchor` later compares the journal with what was written there.
-"""
+"""`sdelka journal anchor`: notes where each stream and log ends, in a place that the bot cannot rewrite."""
 
 import logging
 import logging.handlers
@@ -34,7 +31,6 @@ OWN_HELP = "Take a file that you could rewrite yourself all the same."
 
 
 def add(app: typer.Typer) -> None:
-    """Add to `app` the command `anchor`, which notes the last record of each stream in a safe place."""
     app.command(name="anchor", help=HELP)(write_anchor)
 
 
@@ -43,10 +39,7 @@ def write_anchor(
     *,
     own: bool = typer.Option(default=False, help=OWN_HELP),
 ) -> None:
-    """Write an anchor (the number and hash of each stream's last record) to the place `to`; `HELP` is the command's help text.
-
-    With `own` the place may be a file that this user could rewrite; otherwise such a file is refused.
-    """
+    """The number and hash of each stream's last record. A place that this user could rewrite needs `own`."""
     from state.clock import SystemClock  # noqa: PLC0415 - `--help` needs none of it
     from state.verify.anchors import take_anchor  # noqa: PLC0415 - see above
 
@@ -90,10 +83,7 @@ def _write_to_file(line: str, path: Path, *, own: bool) -> None:
 
 
 def _is_rewritable(path: Path) -> bool:
-    """Return whether this user could change what is already in the file.
-
-    An append-only file of another user cannot be changed: it cannot be opened for plain writing.
-    """
+    """An append-only file of another user cannot be opened for plain writing."""
     if not stat.S_ISREG(path.stat().st_mode):
         return False
     if path.stat().st_uid == os.geteuid() != 0:
@@ -106,7 +96,7 @@ def _is_rewritable(path: Path) -> bool:
 
 
 class _Syslog(logging.handlers.SysLogHandler):
-    """A syslog handler that stores an error in its attribute `error` instead of printing it to stderr as `logging` does."""
+    """Keeps an error in `error`; `logging` would print it."""
 
     error: BaseException | None = None
     ident = "sdelka: "
@@ -143,10 +133,10 @@ def _send_to_telegram(line: str, chat: str, settings: Settings) -> None:
             json={"chat_id": int(chat), "text": line, "link_preview_options": {"is_disabled": True}, "protect_content": False},
             timeout=TIMEOUT,
         )
-        said = answer.json()
+        reply = answer.json()
     except (httpx.HTTPError, ValueError) as error:
         raise SettingsError(
             f"Telegram cannot be reached: {type(error).__name__}"
         ) from None  # httpx's message contains the address with the token
-    if not said.get("ok"):
-        raise SettingsError(f"Telegram did not take the anchor: {said.get('description', answer.status_code)}")
+    if not reply.get("ok"):
+        raise SettingsError(f"Telegram did not take the anchor: {reply.get('description', answer.status_code)}")

@@ -1,4 +1,4 @@
-"""Helpers of the commands that read the journal: they open it, look up people's names, and turn errors into a sentence and an exit code."""
+"""The opened journal, names of people, and errors as a sentence and an exit code."""
 
 import contextlib
 import sys
@@ -33,8 +33,6 @@ WRONG_USE = 2
 
 @dataclass(frozen=True, kw_only=True)
 class JournalReader:
-    """The opened journal, together with the settings, names and translations needed to describe its events in words."""
-
     store: Store
     voice: Narrator
     translator: Translator
@@ -42,26 +40,26 @@ class JournalReader:
     now: datetime
 
     def load_catalogue(self) -> Catalogue:
-        """Return the portal's methods that the bot knows, including those that the policy adds."""
+        """With the methods that the policy adds."""
         return _load_catalogue(self.settings.policy_file)
 
 
 class _ExactTranslator(Translator):
-    """A translator that formats times with their date and in UTC, because a report is read in any time zone and on any day."""
+    """Dates in UTC: a report is read in any time zone and on any day."""
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """Return the time as "2026-11-21 12:00:05Z"."""
+        """Such as "2026-11-21 12:00:05Z"."""
         del now
         return format_moment(moment if isinstance(moment, str) else format_iso(moment))
 
 
 @contextlib.contextmanager
 def open_journal() -> Iterator[JournalReader]:
-    """Yield the opened journal of this installation; errors while it is read become one sentence on stderr and an exit code."""
+    """Errors while it is read become one sentence on stderr and an exit code."""
     settings = load_settings()
     translator = _ExactTranslator("en", "UTC")
     try:
-        with open_tolerant_reader(settings) as (store, told):
+        with open_tolerant_reader(settings) as (store, finish):
             yield JournalReader(
                 store=store,
                 voice=Narrator(_build_sentences(translator), _build_name_lookup(settings, store)),
@@ -69,7 +67,7 @@ def open_journal() -> Iterator[JournalReader]:
                 settings=settings,
                 now=SystemClock().now(),
             )
-            told()
+            finish()
     except NotFound as error:
         raise fail_with(str(error), NOTHING_FOUND) from None
     except (AmbiguousName, InvalidMoment, StoreError, UnknownEvent) as error:
@@ -80,13 +78,13 @@ def open_journal() -> Iterator[JournalReader]:
 
 
 def fail_with(why: str, code: int) -> typer.Exit:
-    """Write one sentence to stderr and return the typer.Exit that the caller raises."""
+    """The caller raises it."""
     sys.stderr.write(f"{why}\n")
     return typer.Exit(code)
 
 
 def format_moment(ts: str) -> str:
-    """Return a stored time as "2026-11-21 12:00:05Z", "" for an empty one."""
+    """Such as "2026-11-21 12:00:05Z", "" for an empty one."""
     return f"{ts[:19].replace('T', ' ')}Z" if ts else ""
 
 
@@ -104,11 +102,7 @@ def _build_sentences(translator: Translator) -> Callable[[str, Mapping[str, Any]
 
 
 def _build_name_lookup(settings: Settings, store: Store) -> Callable[[str], str]:
-    """Return a function that finds a person's name by person key, "" for an unknown one.
-
-    It looks in the access file first, then among the people who joined by a link. If the access file cannot be read, it looks only among
-    those who joined.
-    """
+    """ "" for an unknown one. From the access file, then from people who joined by a link."""
 
     @cache
     def joined() -> Mapping[str, str]:

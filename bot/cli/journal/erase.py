@@ -1,4 +1,4 @@
-"""The command `sdelka journal erase PERSON`: shows what is stored about a person, deletes it, and searches for remains."""
+"""`sdelka journal erase PERSON`: deletes what is stored about them and searches for remains."""
 
 import contextlib
 import getpass
@@ -20,11 +20,10 @@ if TYPE_CHECKING:
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
 _INCOMPLETE = "not erased, or not wholly: {why}; run the command again"
 _MAX_LISTED = 20
-"""Maximum number of people listed in an error, which names those that may have been meant."""
+"""People named in an error."""
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command `erase` to `app`."""
     app.command()(erase)
 
 
@@ -66,15 +65,12 @@ def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: st
 
 
 def _ask_confirmation(person_survey: "PersonSurvey", *, yes: bool, force: bool) -> None:
-    """Ask the operator to type the person's key, and exit with code REFUSED if they type anything else; `yes` skips the question.
-
-    Exit with code REFUSED, too, if the person has open cards or waiting inputs and `force` is not given.
-    """
+    """Exit code REFUSED for another key, and for open cards or waiting inputs without `force`. `yes` skips the question."""
     if person_survey.obstacles and not force:
         _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
         raise typer.Exit(REFUSED)
-    asked = f"This cannot be undone. Type {person_survey.person} to erase them"
-    if not yes and typer.prompt(asked, default="", show_default=False, err=True) != person_survey.person:
+    warning = f"This cannot be undone. Type {person_survey.person} to erase them"
+    if not yes and typer.prompt(warning, default="", show_default=False, err=True) != person_survey.person:
         _write_line("Nothing was changed.")
         raise typer.Exit(REFUSED)
 
@@ -89,7 +85,7 @@ def _erase_person(store: "SqlStore", person_survey: "PersonSurvey", place: "Eras
 
 
 def _check_schema(settings: Settings) -> None:
-    """Raise SettingsError if there is no database with the current schema, because erasing neither creates nor upgrades one."""
+    """Erasing neither creates nor upgrades a database: SettingsError."""
     from state.journal.store import StoreError  # noqa: PLC0415 - see bot.cli.ops
     from state.sql import open_reader  # noqa: PLC0415 - see bot.cli.ops
     from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see bot.cli.ops
@@ -106,10 +102,7 @@ def _check_schema(settings: Settings) -> None:
 
 @contextlib.contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
-    """Lock the embedded database during the block, and exit with code REFUSED if a bot uses it.
-
-    A database on a server is not locked: bots may keep running on it, because the erasure makes them load their sessions anew.
-    """
+    """Exit code REFUSED if a bot uses it. One on a server is not locked: bots then load their sessions anew."""
     from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
 
     if settings.database_url is not None:
@@ -128,38 +121,34 @@ def _lock_database(settings: Settings) -> Iterator[None]:
 
 
 def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
-    """Return the key of the one person whom `who` (key, Telegram id or name) denotes; raises SettingsError for none or several.
-
-    A part of a name is accepted only without `yes`, because the operator then confirms by typing the key. People are looked for in `store`
-    and in the audit logs of `place`; `name_of` returns a person's name by key.
-    """
+    """By key, Telegram id or name; a part of a name only without `yes`. Raises SettingsError for none or several."""
     from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
     from state.audit_log.records import find_log_owner  # noqa: PLC0415 - see bot.cli.ops
 
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
     people = list_people(store, place, name_of)
-    found = find_candidates(people, who)
-    if not found and (owner := find_log_owner(who)) != who and owner in people:
+    candidates = find_candidates(people, who)
+    if not candidates and (owner := find_log_owner(who)) != who and owner in people:
         raise SettingsError(f"{who!r} is a user of the token {owner}, and what its users said is under the token's key: erase {owner}")
-    if not found and (close := find_similar(people, who)):
+    if not candidates and (close := find_similar(people, who)):
         if yes:
             raise SettingsError(f"nobody is called {who!r}; --yes takes a whole name or a key: {_format_people(people, close)}")
-        found = close
-    if not found:
+        candidates = close
+    if not candidates:
         raise SettingsError(f"nobody is called {who!r}; people known: {_format_people(people, sorted(people))}")
-    if len(found) > 1:
-        raise SettingsError(f"{who!r} may be {_format_people(people, found)}: give the key")
-    return found[0]
+    if len(candidates) > 1:
+        raise SettingsError(f"{who!r} may be {_format_people(people, candidates)}: give the key")
+    return candidates[0]
 
 
 def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -> str:
-    shown = [f"{', '.join(sorted(people[key]))} ({key})" if people[key] else key for key in keys[:_MAX_LISTED]]
-    return escape_text(", ".join(shown) + (" …" if len(keys) > _MAX_LISTED else "")) or "nobody"
+    labels = [f"{', '.join(sorted(people[key]))} ({key})" if people[key] else key for key in keys[:_MAX_LISTED]]
+    return escape_text(", ".join(labels) + (" …" if len(keys) > _MAX_LISTED else "")) or "nobody"
 
 
 def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
-    """Return a function that finds a person's name in the access file by person key; it returns "" if the file does not list the person."""
+    """From the access file; "" for who is not in it."""
     from bot.access.access import load_access  # noqa: PLC0415 - see bot.cli.ops
 
     access = load_access(settings.access_file)
@@ -197,12 +186,12 @@ def _write_survey(survey: "PersonSurvey", *, as_json: bool) -> None:
         facts: dict[str, Any] = {"rows": dict(survey.rows), "log_records": survey.log_records, "in_clear": survey.in_clear}
         write_json_lines([{"kind": "found", "person": survey.person, "names": survey.names, **facts, "obstacles": survey.obstacles}])
         return
-    called = f" ({', '.join(survey.names)})" if survey.names else ""
+    aliases = f" ({', '.join(survey.names)})" if survey.names else ""
     counts = [*sorted(survey.rows.items()), *([("audit log", survey.log_records)] if survey.log_records else [])]
     if survey.empty:
-        _write_line(f"Nothing is stored of {survey.person}{called}.")
+        _write_line(f"Nothing is stored of {survey.person}{aliases}.")
         return
-    write_table(["where", "records"], counts, title=escape_text(f"{survey.person}{called}"))
+    write_table(["where", "records"], counts, title=escape_text(f"{survey.person}{aliases}"))
     if survey.unknown:
         _write_line("The journal holds nothing of this person, only their audit log is here: is this their database?")
     for obstacle in survey.obstacles:

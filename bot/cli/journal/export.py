@@ -1,4 +1,4 @@
-"""The command `sdelka journal export`: writes the journal to stdout for other systems, one event per line."""
+"""`sdelka journal export`: one event per line."""
 
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -10,7 +10,6 @@ _TIME_HELP = "A time in UTC: 2026-11-21, '2026-11-21 14:05', '7 days ago'."
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command `export` to `app`."""
     app.command(
         epilog="Exit codes: 0 = exported, 1 = exported, but a record cannot be read, 2 = wrong use or the database cannot be read."
     )(export)
@@ -33,8 +32,8 @@ def export(
     from state.clock import format_iso  # noqa: PLC0415 - see above
     from state.events.base import type_names  # noqa: PLC0415 - see above
 
-    asked = tuple(name for part in types.split(",") if (name := part.strip()))
-    odd = [name for name in asked if name not in type_names]
+    kinds = tuple(name for part in types.split(",") if (name := part.strip()))
+    odd = [name for name in kinds if name not in type_names]
     if odd:
         raise fail_with(f"no type of event: {', '.join(odd)}; there are {', '.join(sorted(type_names))}", WRONG_USE)
     with open_journal() as reader:
@@ -49,7 +48,7 @@ def export(
                 line = export.build_cef_formatter(reader.voice, _find_version())
             case _:
                 line = export.build_redacted_cef_formatter(_find_version())
-        for text in export.export_events(reader.store, export.EventFilter(types=asked, since=start, until=end), line):
+        for text in export.export_events(reader.store, export.EventFilter(types=kinds, since=start, until=end), line):
             sys.stdout.write(f"{text}\n")
         sys.stdout.flush()
 

@@ -1,7 +1,4 @@
-"""The commands `sdelka journal show`, `replay` and `diff`: a conversation's events, and its state at a given moment. They send nothing.
-
-The id of a Telegram group, such as -100200001, looks like an option. If it is not written after `--`, an error message explains that.
-"""
+"""`sdelka journal show`, `replay` and `diff`: a conversation's events, and its state at a moment. They send nothing."""
 
 import re
 import sys
@@ -21,7 +18,6 @@ _EXIT_CODES = "Exit codes: 0 = shown, 1 = no such session, or a record cannot be
 
 
 def add(app: typer.Typer) -> None:
-    """Add the commands `show`, `replay` and `diff` to `app`."""
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(show)
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(replay)
     app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(diff)
@@ -42,11 +38,14 @@ def show(
 
     with open_journal() as reader:
         if not session:
-            found = list(list_conversations(reader.store, reader.voice))
+            conversations = list(list_conversations(reader.store, reader.voice))
             if as_json:
-                write_json_lines([vars(conversation) for conversation in found])
+                write_json_lines([vars(conversation) for conversation in conversations])
                 return
-            rows = [(one.session, ", ".join(one.people), one.events, format_moment(one.last), one.open_cards, one.unknown) for one in found]
+            rows = [
+                (one.session, ", ".join(one.people), one.events, format_moment(one.last), one.open_cards, one.unknown)
+                for one in conversations
+            ]
             write_table(("session", "people", "events", "last activity", "open cards", "unknown outcomes"), rows)
             return
         stream = find_stream(reader.store, session)
@@ -80,13 +79,13 @@ def replay(
         stream = find_stream(reader.store, session)
         moment = parse_moment(until, reader.now)
         if step:
-            for one in replay_steps(reader.store, stream, moment):
-                event, words = one.event, render_event(one.event, reader.voice).words
+            for replayed in replay_steps(reader.store, stream, moment):
+                event, words = replayed.event, render_event(replayed.event, reader.voice).words
                 if as_json:
-                    changes = [hide_secrets(vars(change)) for change in one.changes]
+                    changes = [hide_secrets(vars(change)) for change in replayed.changes]
                     write_json_lines([{"seq": event.seq, "ts": event.ts, "type": event.type, "words": words, "changes": changes}])
                     continue
-                _write([f"#{event.seq} {format_moment(event.ts)} {words}", *(f"    {text}" for text in format_changes(one.changes))])
+                _write([f"#{event.seq} {format_moment(event.ts)} {words}", *(f"    {text}" for text in format_changes(replayed.changes))])
             return
         then = replay_state(reader.store, stream, moment)
         if as_json:
@@ -122,21 +121,21 @@ def diff(
 
 
 def format_changes(changes: Iterable["Change"]) -> list[str]:
-    """Return one line for each change, such as "~ agent.goals[0]: a → b"; control characters are escaped, secrets are hidden."""
+    """Such as "~ agent.goals[0]: a → b"; control characters are escaped, secrets hidden."""
     from orchestrator.reports.reading.journal_reader import hide_secrets, to_one_line  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     def told(value: object) -> str:
         return to_one_line("nothing" if value in (None, "", [], {}) else hide_secrets(value), limit=160)
 
-    found = []
+    lines = []
     for change in changes:
         path = to_one_line(change.path, limit=120)
         nonce = path.endswith("nonce")
         before, after = ("***" if nonce else told(value) for value in (change.before, change.after))
-        found.append(
+        lines.append(
             f"~ {path}: {before} → {after}" if change.sign == "~" else f"{change.sign} {path}: {after if change.sign == '+' else before}"
         )
-    return found
+    return lines
 
 
 def _write(lines: Iterable[str]) -> None:
@@ -149,13 +148,10 @@ _GROUP_ID = re.compile(r"-[0-9]{5,}", re.ASCII)
 
 
 class GroupIdCommand(TyperCommand):
-    """A typer command that, for a group's id such as -100200001, explains that it must be written after `--`."""
+    """A group's id such as -100200001 looks like an option: the error says to write it after `--`."""
 
     def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override] # typer keeps its own kind of context to itself
-        """Return the arguments that typer leaves unparsed.
-
-        Raises BadParameter (exit code 2) for a group's id that would be read as an option.
-        """
+        """Raises BadParameter (exit code 2) for a group's id."""
         before = args[: args.index("--")] if "--" in args else args
         number = next((word for word in before if _GROUP_ID.fullmatch(word)), "")
         if number:

@@ -1,5 +1,3 @@
-"""Renders the state of a conversation at a past moment as text for `sdelka journal replay`. Pure: no input or output."""
-
 from collections.abc import Iterable, Iterator
 
 from bot.cli.journal.common import format_moment
@@ -17,7 +15,7 @@ _WIDTH = 16
 
 
 def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
-    """Yield the lines that describe the state, part by part (goals, open cards …); an empty part is shown as "—"."""
+    """An empty part is "—"."""
     agent = then.state.agent
     place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
     yield f"{to_session_name(then.stream)} {place}"

@@ -1,4 +1,4 @@
-"""The command `sdelka journal verify`: checks that everything stored is as it was written. It only reads and may run beside the bot."""
+"""`sdelka journal verify`: whether all is as it was written. It only reads and may run beside the bot."""
 
 import sys
 import time
@@ -29,7 +29,6 @@ a stream or log is gone. See docs/verify.md.
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command `verify` to `app`."""
     app.command(name="verify", help=HELP)(verify)
 
 
@@ -39,7 +38,7 @@ def verify(
     no_logs: bool = typer.Option(False, "--no-logs", help="Leave the audit logs out."),
     as_json: bool = typer.Option(False, "--json", help=AS_JSON),
 ) -> None:
-    """Check that nothing stored was changed or lost, show the findings, and exit with their code; `HELP` is the command's help text."""
+    """Exits with the code of the findings; `HELP` is its help text."""
     from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
     from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see above
     from state.verify.anchors import group_by_stream  # noqa: PLC0415 - see above
@@ -62,10 +61,7 @@ def verify(
 
 
 def compute_exit_code(findings: "Sequence[Finding]") -> int:
-    """Return the exit code for the findings; those of kind "note" (no fault, but worth knowing) are ignored.
-
-    It is 0 for no finding, 3 if only the ends of streams or logs are missing, and 1 for any other damage.
-    """
+    """0 without findings (notes aside), 3 if only ends of streams or logs are missing, else 1."""
     kinds = {finding.kind for finding in findings} - {"note"}
     return WHOLE if not kinds else CUT if kinds == {"cut"} else DAMAGED
 
@@ -82,10 +78,7 @@ def _load_anchors(path: str) -> "list[Anchor]":
 
 
 def _check_logs(settings: Settings, checked: "JournalReport") -> int:
-    """Add to `checked` what differs between the journal and the audit logs, and return the number of logs.
-
-    A damaged journal cannot be read to its end, so it is not compared.
-    """
+    """The number of logs. A damaged journal is not compared: it cannot be read to its end."""
     from orchestrator.reports.log_rebuild.verify import verify_logs  # noqa: PLC0415 - see verify
     from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
 
@@ -96,17 +89,14 @@ def _check_logs(settings: Settings, checked: "JournalReport") -> int:
 
 
 def _build_progress_counter() -> Callable[[int], None]:
-    """Return a function that adds its argument to the number of checked records and writes the sum to stderr every few seconds.
-
-    Without it a long check would look stuck.
-    """
-    seen, told = 0, time.monotonic()
+    """Writes the sum to stderr every few seconds: a long check would look stuck."""
+    seen, last_report = 0, time.monotonic()
 
     def count(records: int) -> None:
-        nonlocal seen, told
+        nonlocal seen, last_report
         seen += records
-        if time.monotonic() - told > TELL_EVERY:
-            told = time.monotonic()
+        if time.monotonic() - last_report > TELL_EVERY:
+            last_report = time.monotonic()
             sys.stderr.write(f"{seen:,} records checked\n")
 
     return count

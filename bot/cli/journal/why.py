@@ -1,4 +1,4 @@
-"""The command `sdelka journal why`: who changed a record, who approved it, and what exactly was approved."""
+"""`sdelka journal why`: who changed a record, who approved it, and what."""
 
 from typing import Annotated, Final
 
@@ -27,7 +27,6 @@ def why(
 
 
 def add(app: typer.Typer) -> None:
-    """Add the command `why` to `app`."""
     app.command(
         epilog="Exit codes: 0 = shown, 1 = nothing found, or a record cannot be read, 2 = wrong use,"
         " or several calls fit, or the database cannot be read."

@@ -1,4 +1,4 @@
-"""Renders what `sdelka journal why` found as text: what happened to each call, and changes seen in the portal. Pure: no input or output."""
+"""What `sdelka journal why` found, as text."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -35,11 +35,7 @@ _DEEDS = (
 
 
 def render_pages(what: str, stories: Sequence[Story], translator: Translator, *, unassigned: str = "") -> Iterator[str]:
-    """Yield the lines of the whole report: a heading, then one section per story, in the given order.
-
-    A story is a call with its request, card and outcome, or a change seen in the portal. `what` is the id or record that was searched for;
-    `unassigned` is a sentence about calls that cannot be assigned to a record.
-    """
+    """A section per story, in order. `what` was searched for; `unassigned` is about calls of no known record."""
     calls = sum(isinstance(story, CallStory) for story in stories)
     others = len(stories) - calls
     seen = f" and {others} look{'' if others == 1 else 's'} or event{'' if others == 1 else 's'} of the portal" if others else ""
@@ -77,11 +73,11 @@ def _render_call(number: int, story: CallStory, translator: Translator) -> Itera
 
 
 def _describe_deed(story: CallStory) -> str:
-    """Return a heading for a call, such as "Change of deal 481"; "Call about deal 481" if the method's name does not tell what it does."""
+    """Such as "Change of deal 481", or "Call about deal 481"."""
     method = story.method.strip().lower()
     records = [to_one_line(record.replace(":", " ")) for record in story.records]
-    made = dict.fromkeys(change.record.removeprefix("new ") for change in story.changes if change.record.startswith("new "))
-    about = ", ".join(records[:3] or [to_one_line(kind) for kind in made]) + (" …" if len(records) > 3 else "")  # noqa: PLR2004 - a heading
+    new_records = dict.fromkeys(change.record.removeprefix("new ") for change in story.changes if change.record.startswith("new "))
+    about = ", ".join(records[:3] or [to_one_line(kind) for kind in new_records]) + (" …" if len(records) > 3 else "")  # noqa: PLR2004 - a heading
     if method == "batch":
         return f"Several calls at once{f' about {about}' if about else ''}"
     deed = next((words for ending, words in _DEEDS if method.endswith(ending)), "Call about")

@@ -1,5 +1,3 @@
-"""Finds and shows the calls of `sdelka journal why`."""
-
 import sys
 from collections.abc import Sequence
 
@@ -26,36 +24,38 @@ def why(what: list[str], field: str, since: str, *, as_json: bool) -> None:
             raise fail_with(f"{' '.join(what)!r} names no record: write a kind and a number, such as deal 481", WRONG_USE)
         if record:
             with open_search(reader.settings.database.get_secret_value()) as sift:
-                found = find_by_record(reader.store, record, catalogue, field_name=field, sift=sift)
+                matches = find_by_record(reader.store, record, catalogue, field_name=field, sift=sift)
         else:
-            found = find_by_id(reader.store, what[0])
-        call_stories = [build_story(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in found.trails]
-        every: list[Story] = [*call_stories, *list_portal_changes(found, record, call_stories, catalogue, field_name=field)]
-        return record, every, _describe_unassigned([event for event in found.unassigned if event.ts >= start])
+            matches = find_by_id(reader.store, what[0])
+        call_stories = [
+            build_story(trail, reader.store, voice=reader.voice, catalogue=catalogue, record=record) for trail in matches.trails
+        ]
+        every: list[Story] = [*call_stories, *list_portal_changes(matches, record, call_stories, catalogue, field_name=field)]
+        return record, every, _describe_unassigned([event for event in matches.unassigned if event.ts >= start])
 
     with open_journal() as reader:
         start = format_iso(parse_time(since, reader.now)) if since else ""
         record, every, unassigned = stories(reader)
-        shown = sorted((story for story in every if story.at >= start), key=lambda story: story.at, reverse=True)
-        if not shown:
+        recent = sorted((story for story in every if story.at >= start), key=lambda story: story.at, reverse=True)
+        if not recent:
             raise NotFound(
                 _describe_nothing_found(record or what[0], field=field, since=start, streams=len(reader.store.list_streams()))
                 + (f"; {unassigned}" if unassigned else "")
             )
         if as_json:
-            write_json_lines([story.to_json() for story in shown])
+            write_json_lines([story.to_json() for story in recent])
             return
-        for line in render_pages(record or what[0], shown, reader.translator, unassigned=unassigned):
+        for line in render_pages(record or what[0], recent, reader.translator, unassigned=unassigned):
             sys.stdout.write(f"{line}\n")
         sys.stdout.flush()
 
 
 def _describe_unassigned(calls: Sequence["StoredEvent"]) -> str:
-    """Return a sentence on how many calls cannot be assigned to a record because their events are erased or unreadable; "" for none."""
+    """Their events are erased or unreadable; "" for none."""
     damaged = sum(isinstance(call, UnreadableEvent) for call in calls)
     parts = ((len(calls) - damaged, "of erased people"), (damaged, UNREADABLE_TEXT))
-    told = [f"{count} call{'' if count == 1 else 's'} {whose}" for count, whose in parts if count]
-    return f"{' and '.join(told)} cannot be assigned to a record" if told else ""
+    phrases = [f"{count} call{'' if count == 1 else 's'} {whose}" for count, whose in parts if count]
+    return f"{' and '.join(phrases)} cannot be assigned to a record" if phrases else ""
 
 
 def _describe_nothing_found(what: str, *, field: str, since: str, streams: int) -> str:

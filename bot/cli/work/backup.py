@@ -1,5 +1,3 @@
-"""What `sdelka backup` does, beside a running bot."""
-
 import sys
 import time
 from collections.abc import Callable
@@ -39,7 +37,7 @@ def backup(to: Path, *, keep: int, as_json: bool) -> None:
 
 
 def find_program_version() -> str:
-    """Return the version of the installed program, "unknown" when run from its source folder."""
+    """ "unknown" when run from its source folder."""
     try:
         return version("sdelka")
     except PackageNotFoundError:  # run from the source folder
@@ -47,13 +45,13 @@ def find_program_version() -> str:
 
 
 def build_progress_reporter() -> Callable[[str], None]:
-    """Return a function that writes a line to stderr, at most once in `TELL_EVERY` seconds, so that long work does not look stuck."""
-    told = time.monotonic()
+    """At most once in `TELL_EVERY` seconds, so that long work does not look stuck."""
+    last_report = time.monotonic()
 
     def tell(line: str) -> None:
-        nonlocal told
-        if time.monotonic() - told > TELL_EVERY:
-            told = time.monotonic()
+        nonlocal last_report
+        if time.monotonic() - last_report > TELL_EVERY:
+            last_report = time.monotonic()
             sys.stderr.write(f"{line}\n")
 
     return tell
@@ -69,13 +67,19 @@ def _remove_old(newest: Path, keep: int) -> list[str]:
     return [path.name for path in gone]
 
 
-def _write_summary(made: "CreatedBackup", removed: list[str], *, as_json: bool) -> None:
-    manifest, heads = made.manifest, made.manifest.heads
+def _write_summary(backup: "CreatedBackup", removed: list[str], *, as_json: bool) -> None:
+    manifest, heads = backup.manifest, backup.manifest.heads
     facts = {"rows": manifest.row_count, "streams": heads.streams, "records": heads.records, "log_files": len(manifest.logs)}
     if as_json:
-        told = {"file": str(made.path), "bytes": made.size, "id": manifest.id, "made_at": manifest.made_at, "schema": manifest.revision}
-        write_json_lines([{**told, **facts, "removed": removed}])
+        summary = {
+            "file": str(backup.path),
+            "bytes": backup.size,
+            "id": manifest.id,
+            "made_at": manifest.made_at,
+            "schema": manifest.revision,
+        }
+        write_json_lines([{**summary, **facts, "removed": removed}])
         return
     counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in facts.items())
-    sys.stdout.write(f"{made.path}: {counts}, {made.size:,} bytes, as of {manifest.made_at}\n")
+    sys.stdout.write(f"{backup.path}: {counts}, {backup.size:,} bytes, as of {manifest.made_at}\n")
     sys.stdout.writelines(f"removed {name}\n" for name in removed)

@@ -1,5 +1,3 @@
-"""Runs the bot, or one conversation with it in the terminal."""
-
 import asyncio
 import gc
 

@@ -1,5 +1,3 @@
-"""Moves the database to PostgreSQL or back."""
-
 import sys
 
 import typer

@@ -1,4 +1,4 @@
-"""What the commands `sdelka invite` and `sdelka people` do: they store inbox rows, which a bot that runs takes up within a second."""
+"""They store inputs, which a running bot takes up within a second."""
 
 import asyncio
 import getpass
@@ -37,34 +37,35 @@ def invite(*, bitrix_user: int, role: Role, name: str, hours: int, second_accoun
         _refuse_second(settings, bitrix_user)
     with open_database_writer(settings) as store:
         bot = fetch_bot_name(settings)
-        called = _fetch_employee_name(settings, bitrix_user, name.strip())
-        made = build_invitation(bot, bitrix_user, role, called, hours=hours, now=_read_clock(), actor=_build_actor(), door="cli")
-        _store_row(store, made.row)
+        employee_name = _fetch_employee_name(settings, bitrix_user, name.strip())
+        invitation = build_invitation(
+            bot, bitrix_user, role, employee_name, hours=hours, now=_read_clock(), actor=_build_actor(), door="cli"
+        )
+        _store_row(store, invitation.row)
     if as_json:
         write_json_lines(
             [
                 {
-                    "link": made.link,
-                    "expires_at": format_iso(made.expires_at),
+                    "link": invitation.link,
+                    "expires_at": format_iso(invitation.expires_at),
                     "bitrix_user_id": bitrix_user,
                     "role": role,
-                    "name": called,
+                    "name": employee_name,
                 }
             ]
         )
         return
-    sys.stdout.write(f"{made.link}\n")
+    sys.stdout.write(f"{invitation.link}\n")
     sys.stdout.flush()  # the link must come before what is said about it
-    whom = f"{called} (employee {bitrix_user})" if called else f"employee {bitrix_user}"
-    _write_line(f"For {whom}, role {role}. Works once, until {_format_moment(format_iso(made.expires_at))}. It is not shown again.")
+    whom = f"{employee_name} (employee {bitrix_user})" if employee_name else f"employee {bitrix_user}"
+    _write_line(f"For {whom}, role {role}. Works once, until {_format_moment(format_iso(invitation.expires_at))}. It is not shown again.")
 
 
 def _refuse_second(settings: Settings, user_id: int) -> None:
-    """Raise SettingsError if the employee with this number has access already."""
     access = load_access(settings.access_file)
     access.apply_registry(_load_registry(settings), 0)
-    if found := [key for key, number in access.map_employees().items() if number == user_id]:
-        who = ", ".join(f"{key}, {access.find_name(key)}" for key in found)
+    if holders := [key for key, number in access.map_employees().items() if number == user_id]:
+        who = ", ".join(f"{key}, {access.find_name(key)}" for key in holders)
         raise SettingsError(
             f"employee {user_id} has access already ({escape_text(who)}): give --second-account to let in one more Telegram account "
             "as the same employee; nothing was changed"
@@ -104,7 +105,7 @@ def remove(key: str) -> None:
 
 
 def _build_people_rows(access: Access, registry: Registry) -> Iterator[dict[str, Any]]:
-    """Yield one table row (column → cell) for each person of the access file and each person who joined by invitation."""
+    """Of the access file, and who joined by invitation."""
     present = {actor.key: actor for actor in access.list_people()}
     for key, person in access.map_listed().items():
         by = "ACCESS_FILE" if access.is_fixed(key) else registry.people[key].by
@@ -130,13 +131,10 @@ def _load_registry(settings: Settings) -> Registry:
             raise SettingsError(f"the registry of people cannot be read: {error}") from None
 
 
-def _fetch_employee_name(settings: Settings, user_id: int, given: str) -> str:
-    """Return the given name, else the employee's name in the portal; raises SettingsError if the employee is unknown or dismissed.
-
-    If the portal cannot be reached, the given name is returned, which may be "".
-    """
+def _fetch_employee_name(settings: Settings, user_id: int, fallback: str) -> str:
+    """Else the portal's; "" possible if it is not reached. Raises SettingsError for unknown and dismissed employees."""
     try:
-        name, trouble = asyncio.run(fetch_invited_name(settings, user_id, given))
+        name, trouble = asyncio.run(fetch_invited_name(settings, user_id, fallback))
     except EmployeeUnfit as error:
         if error.code == "unknown":
             raise SettingsError(f"Bitrix24 has no employee {user_id}; nothing was changed") from None
@@ -161,7 +159,7 @@ def _read_clock() -> datetime:
 
 
 def _format_moment(ts: str) -> str:
-    """Return a stored time as "2026-11-21 12:00Z", "" for an empty one."""
+    """Such as "2026-11-21 12:00Z", "" for an empty one."""
     return f"{ts[:16].replace('T', ' ')}Z" if ts else ""
 
 

@@ -1,5 +1,3 @@
-"""What the commands `sdelka policy …` do."""
-
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -42,7 +40,7 @@ def replay(*, policy: Path | None, mode: Mode, since: str, as_json: bool) -> Non
     _load_rules(settings, policy or settings.policy_file, mode)  # a faulty policy is told before a missing database
     summary = Summary()
     rows: list[tuple[str, ...]] = []
-    with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
+    with _translate_store_errors(), open_tolerant_reader(settings) as (store, finish):
         rules = _load_rules(settings, policy or settings.policy_file, mode, store)
         for rehearsed in evaluate_plans(read_plans(store, since=start), rules):
             summary.add(rehearsed)
@@ -56,7 +54,7 @@ def replay(*, policy: Path | None, mode: Mode, since: str, as_json: bool) -> Non
         write_json_lines([mask_value(summary.as_data() | {"mode": mode})])
     else:
         _show(sorted(rows, key=lambda row: row[0]), summary, mode)
-    told()
+    finish()
 
 
 def check(*, policy: Path | None) -> None:
@@ -94,10 +92,10 @@ def explain(  # noqa: PLR0913 - one parameter for each option of the command
             )
         ]
     else:
-        with _translate_store_errors(), open_tolerant_reader(settings) as (store, told):
+        with _translate_store_errors(), open_tolerant_reader(settings) as (store, finish):
             rules = _load_rules(settings, path, rules.mode, store)
             lines = explain_recorded(call, store, rules, path)
-            told()
+            finish()
     if as_json:
         write_json_lines([mask_value(asdict(line)) for line in lines])
     else:
@@ -118,16 +116,16 @@ def _show_explained(line: ExplainedCall) -> None:
 
 @contextlib.contextmanager
 def _translate_store_errors() -> Iterator[None]:
-    """Enter a context that converts errors while reading the database into a SettingsError (one sentence and exit code 2)."""
+    """As SettingsError."""
     try:
         yield
     except (StoreError, UnknownEvent) as error:
         raise SettingsError(f"the database cannot be read: {mask(str(error))}") from None
 
 
-def _parse_since(written: str) -> str:
-    """Return the time given with --since as an ISO 8601 text in UTC, "" if none is given; raises SettingsError for an invalid time."""
-    text = written.strip()
+def _parse_since(since: str) -> str:
+    """ISO 8601 in UTC, "" if none is given. Raises SettingsError."""
+    text = since.strip()
     if not text:
         return ""
     if text[:-1].isdecimal() and text[-1] in _UNITS:
@@ -143,11 +141,7 @@ def _parse_since(written: str) -> str:
 
 
 def _load_rules(settings: Settings, path: Path | None, mode: Mode, store: Store | None = None) -> Rules:
-    """Return the policy of the file (None: the shipped one) together with the catalogue, mode and people needed to evaluate a call.
-
-    Without `store` people who joined by invitation are not known.
-    Raises SettingsError that lists every mistake of the file.
-    """
+    """None is the shipped policy. Without `store` people who joined by invitation are unknown. Raises SettingsError."""
     loaded = load_with_places(path)
     policy = loaded.policy
     try:
@@ -168,11 +162,7 @@ def _load_rules(settings: Settings, path: Path | None, mode: Mode, store: Store 
 
 
 def _build_actor_finder(settings: Settings, store: Store | None = None) -> Callable[[str], Actor | None]:
-    """Return a function that finds the actor with a key, with their present rights; it returns None for who has no access today.
-
-    It knows the people of the access file, those who joined by invitation, as `store` has them, the tokens of the HTTP API, and the local
-    user of the command line. Raises SettingsError for an invalid access file or list of tokens.
-    """
+    """With present rights; None for who has no access today. Raises SettingsError for an invalid access file or tokens."""
     access = load_access(settings.access_file)
     tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
     if store is not None:
@@ -191,7 +181,7 @@ def _build_actor_finder(settings: Settings, store: Store | None = None) -> Calla
 
 
 def _add_joined_people(access: Access, store: Store) -> None:
-    """Add the people who joined by invitation; a registry that cannot be read is left out, and then only the file's people are known."""
+    """A registry that cannot be read is left out."""
     try:
         state, seq = load_state(store, STREAM)
     except (StoreError, UnknownEvent):

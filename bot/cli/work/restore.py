@@ -1,4 +1,4 @@
-"""Restores a backup into an empty database and log folder, so that a bot can safely start on them; calls neither portal nor model."""
+"""Calls neither portal nor model, so that a bot can safely start on it."""
 
 import getpass
 import sys
@@ -65,7 +65,7 @@ def _prepare(unpacked: UnpackedBackup, gone: Sequence[ErasedPerson]) -> RestoreR
 
 
 def _find_erased_since(header: BackupHeader, source: Path) -> Iterator[ErasedPerson]:
-    """Yield the people whom newer backups in the folder of `source` list as erased; they must be erased from the restored data too."""
+    """Newer backups beside `source` list them; they must be erased from the restored data too."""
     for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
         try:
             other = read_manifest(path)
@@ -87,23 +87,23 @@ def _read_erased_files(files: Sequence[Path]) -> Iterator[ErasedPerson]:
 
 
 def _find_damage(unpacked: UnpackedBackup) -> list[Finding]:
-    """Return what `sdelka journal verify` would find in the journal; the audit logs are byte for byte those of the backup."""
+    """The audit logs are byte for byte those of the backup."""
     tell = build_progress_reporter()
     checked = verify_journal(unpacked.url, judge=EffectChecker, anchors={}, progress=lambda count: tell(f"{count:,} records checked"))
     return checked.findings
 
 
-def _write_result(header: BackupHeader, settled: RestoreReport, found: Sequence[Finding], *, as_json: bool, drill: bool) -> None:
+def _write_result(header: BackupHeader, settled: RestoreReport, findings: Sequence[Finding], *, as_json: bool, drill: bool) -> None:
     rows = [_build_row("unknown call", one.session, f"{one.method} ({one.status} in the backup)", one.at) for one in settled.unknown]
     rows += [_build_row("input set aside", one.session, one.kind, one.received_at) for one in settled.inputs]
     rows += [_build_row("run paused", key, "", "") for key in settled.runs]
     rows += [_build_row("schedule paused", schedule, "", "") for schedule in settled.schedules]
     rows += [_build_row("damaged effect", "", effect_id, "") for effect_id in settled.damaged]
     rows += [_build_row("erased again", person, f"{left} places still hold something", "") for person, left in settled.erased.items()]
-    rows += [_build_row(finding.kind, finding.place, finding.why, "") for finding in found if finding.kind != "note"]
+    rows += [_build_row(finding.kind, finding.place, finding.why, "") for finding in findings if finding.kind != "note"]
     counts = {"rows": header.row_count, "streams": header.heads.streams, "cards": len(settled.cards)}
     if as_json:
-        write_json_lines([*rows, {"restored": header.id, "made_at": header.made_at, "drill": drill, **counts, "findings": len(found)}])
+        write_json_lines([*rows, {"restored": header.id, "made_at": header.made_at, "drill": drill, **counts, "findings": len(findings)}])
         return
     if rows:
         write_table(["what", "where", "which", "when"], [list(row.values()) for row in rows])

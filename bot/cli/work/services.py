@@ -1,5 +1,3 @@
-"""What `sdelka services` serves."""
-
 import asyncio
 from contextlib import AsyncExitStack
 from pathlib import Path
