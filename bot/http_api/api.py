@@ -1,7 +1,4 @@
-"""The HTTP API of one process: its tokens, the mailbox (which wakes requests that wait for an answer) and its routers.
-
-The `Api` is created before the orchestrator, because the orchestrator reports the progress of turns to its mailbox.
-"""
+"""The tokens, mailbox and routers of one process; made before the orchestrator, which reports progress to the mailbox."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -21,10 +18,10 @@ if TYPE_CHECKING:
 
 
 class Api:
-    """The HTTP API of one process; the task `run` must be running while requests are served."""
+    """The task `run` must be running while requests are served."""
 
     def __init__(self, settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> None:
-        """Read the tokens and the trusted proxies from `settings`; raises SettingsError for malformed ones."""
+        """Raises SettingsError for malformed tokens or proxies."""
         self._settings, self._clock = settings, clock
         self.tokens = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant)
         self.mailbox = Mailbox(store)
@@ -32,11 +29,11 @@ class Api:
         self.identity = Authenticator(self.tokens, per_minute=settings.http_rate_limit, proxies=proxies)
 
     def build_routers(self, orchestrator: Orchestrator, engines: Engines) -> "Sequence[APIRouter]":
-        """Return the routers of all endpoints, as `build_api_routers` does; imports FastAPI, which takes half a second with them."""
+        """Imports FastAPI, which takes half a second with them."""
         from bot.http_api.routers import build_api_routers  # noqa: PLC0415 - not needed for the start
 
         return build_api_routers(self._settings, orchestrator, self.mailbox, self._clock, engines)
 
     async def run(self) -> None:
-        """Watch the database for answers and wake the requests that wait for them, until cancelled."""
+        """Wakes requests as answers come, until cancelled."""
         await self.mailbox.run()

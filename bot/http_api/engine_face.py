@@ -1,4 +1,4 @@
-"""Endpoints of an engine's own, beside those of all definitions and runs."""
+"""An engine's own endpoints."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -18,30 +18,26 @@ from orchestrator.runs.registry import Engines
 
 @dataclass(frozen=True, kw_only=True)
 class HttpFace:
-    """The routers, and their paths that take documents, which may be larger than other bodies."""
+    """`large_bodies` are paths whose bodies may be larger."""
 
     build_routers: Callable[[EndpointContext, StreamReader, Engines, DefinitionService], Sequence[APIRouter]]
     large_bodies: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        """Raise TypeError for paths that are none, without which no app could be built: the engine is then shown without endpoints."""
         if not isinstance(self.large_bodies, frozenset | set) or not all(isinstance(path, str) for path in self.large_bodies):
             raise TypeError("large_bodies must be a set of paths")
 
 
 HTTP_FACE: Final = Slot("http", HttpFace)
 _OF_OTHERS: Final = ("/bitrix/events", "/chat", "/console", "/docs", "/freeze", "/healthz", "/metrics", "/openapi.json", "/readyz")
-"""Addresses beside those that read the database, some of which only some installations have: no engine gets them."""
+"""Others' addresses, some not in every installation: no engine gets them."""
 
 
 def build_engine_routers(
     desk: EndpointContext, reading: StreamReader, engines: Engines, definitions: DefinitionService, ours: Sequence[APIRouter] = ()
 ) -> Iterator[APIRouter]:
-    """Yield the routers of all engines, without those that cannot be built or included.
-
-    They are also without the addresses that others have: `ours`, other doors of the port, and earlier engines.
-    """
-    taken = [*_OF_OTHERS, *_list_paths(ours)]
+    """Without those that cannot be built, and addresses taken by `ours`, other doors or earlier engines."""
+    taken_paths = [*_OF_OTHERS, *_list_paths(ours)]
     for name, face in list_parts(HTTP_FACE).items():
         try:
             routers = tuple(face.build_routers(desk, reading, engines, definitions))
@@ -55,8 +51,8 @@ def build_engine_routers(
             note_fault(name, HTTP_FACE.name, f"it gives the type {type(stray[0]).__name__}, APIRouter was expected")
             continue
         for router in routers:
-            _drop_taken_routes(name, router, taken)
-        taken += _list_paths(routers)
+            _drop_taken_routes(name, router, taken_paths)
+        taken_paths += _list_paths(routers)
         yield from routers
 
 
@@ -64,10 +60,10 @@ def _list_paths(routers: Sequence[APIRouter]) -> list[str]:
     return [context.path for router in routers for context in iter_route_contexts(router.routes) if context.path]
 
 
-def _drop_taken_routes(engine: str, router: APIRouter, taken: Sequence[str]) -> None:
-    """Drop the routes that would be asked in place of one whose path is taken, whatever their methods are."""
+def _drop_taken_routes(engine: str, router: APIRouter, taken_paths: Sequence[str]) -> None:
+    """Whatever their methods are."""
     for route in tuple(router.routes):
-        patterns = [found for context in iter_route_contexts([route]) if (found := getattr(context, "path_regex", None)) is not None]
-        if path := next((path for path in taken if any(pattern.match(path) for pattern in patterns)), ""):
+        patterns = [regex for context in iter_route_contexts([route]) if (regex := getattr(context, "path_regex", None)) is not None]
+        if path := next((path for path in taken_paths if any(pattern.match(path) for pattern in patterns)), ""):
             router.routes.remove(route)
             note_fault(engine, HTTP_FACE.name, f"the address {path} is taken")

@@ -1,4 +1,4 @@
-"""The routers of all endpoints of the HTTP API: what it takes FastAPI to serve. Imported when the port is served, not at the start."""
+"""All routers. Imported when the port is served: it takes FastAPI."""
 
 from collections.abc import Sequence
 
@@ -28,10 +28,7 @@ from state.clock import Clock
 def build_api_routers(
     settings: Settings, orchestrator: Orchestrator, mailbox: Mailbox, clock: Clock, engines: Engines
 ) -> Sequence[APIRouter]:
-    """Return the routers of all endpoints of the API; they pass requests to the given orchestrator (S004-67).
-
-    `engines` are those whose runs (executions of scenarios, flows or workflows) may be started.
-    """
+    """`engines` are those whose runs may be started (S004-67)."""
     chat = ChatContext(
         orchestrator=orchestrator,
         mailbox=mailbox,
@@ -50,11 +47,7 @@ def build_api_routers(
 
 
 def build_read_routers(orchestrator: Orchestrator, clock: Clock, engines: Engines) -> Sequence[APIRouter]:
-    """Return the routers of /confirmations, /sessions, /audit, /runs, /schedules, /definitions and /api/…, which read the database.
-
-    /confirmations also submits decisions, /runs and /schedules what callers order, and /definitions and /api/… change definitions.
-    `engines` are those whose runs may be started.
-    """
+    """Those that read the database; some also store orders and decisions. Runs of `engines` may be started."""
     desk = EndpointContext(orchestrator, clock)
     reading = StreamReader(desk)
     stored = add_stored_definitions(engines, desk.store)

@@ -1,7 +1,4 @@
-"""A confirmation card as the API presents it: changes, reasons, requester, deadline, and what the caller may do.
-
-Pure: no input or output.
-"""
+"""A confirmation card as the API presents it."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -37,8 +34,6 @@ _VIAS: Final = {"http": "api"}
 
 
 class ApiModel(BaseModel):
-    """Base class of the models that the API's answers consist of; instances are immutable."""
-
     model_config = ConfigDict(frozen=True)
 
 
@@ -138,10 +133,9 @@ class Confirmation(ApiModel):
 def to_confirmation(
     card: FoundCard, viewer: Viewer, tr: Translator, *, tap: int = 1, has_text: bool = True, now: datetime | None = None
 ) -> Confirmation:
-    """Return the API's form of the card, with what `viewer` may do about it; what can be taken back at the time `now`, if it is given.
+    """An approval sends the card's fingerprint back; with `tap` 2 it is that of the second approval.
 
-    An approval must send back the card's fingerprint. A call that cannot be undone must be approved twice; with `tap` 2 the fingerprint is
-    that of the second approval. Without `has_text` the text of the whole card, which takes longest, is left out.
+    `has_text` renders the whole card, the slowest part; `now` adds what can be taken back.
     """
     entry = card.entry
     view = CardView.from_card(entry)
@@ -182,32 +176,30 @@ def to_confirmation(
 
 
 def build_undo_token(effect_id: str) -> str:
-    """Return the text that, sent as a message of the conversation, asks to take the call back."""
+    """Sent as a message of the conversation, it asks to take the call back."""
     return f"{UNDO}:{effect_id}"
 
 
 def to_run_name(run_id: str, run: RunState | RunRow) -> RunName:
-    """Return the API's name of the run with this id."""
     return RunName(id=run_id, engine=run.engine, definition=run.definition, home=run.home)
 
 
 def join_words(text: Spans) -> str:
-    """Return the text of formatted spans as one string, without formatting and links."""
+    """Without formatting and links."""
     return "".join(span.text for span in text)
 
 
 def to_changes(preview: PreviewPart) -> list[Change]:
-    """Return one Change for each changed field of a card's preview; empty if the preview has none."""
+    """Empty if the preview has none."""
     return [Change(field=line.field, name=line.name, before=line.before, after=line.after, lost=line.lost) for line in preview.lines]
 
 
 def render_reasons(reasons: Sequence[Notice], tr: Translator) -> list[str]:
-    """Return the reasons why the call needs a confirmation, as sentences without duplicates."""
     return list(dict.fromkeys(tr.translate_notice(reason) for reason in reasons))
 
 
 def format_via(via: str) -> str:
-    """Return the API's name of the means by which somebody decided: "api" for "http", any other value unchanged."""
+    """ "api" for "http", any other value unchanged."""
     return _VIAS.get(via, via)
 
 

@@ -1,8 +1,4 @@
-"""Endpoints of `/confirmations`: list cards (calls that wait for a decision), show one, and approve or deny it.
-
-The endpoints only submit a decision. The gate checks whether the caller may decide and whether the card is still open, as it does for
-decisions from Telegram or the terminal.
-"""
+"""`/confirmations` only submits decisions: the gate checks whether the caller may decide and whether the card is open."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
@@ -33,8 +29,6 @@ _ID = Path(description="The number of a confirmation.", examples=["5f0c2a9b1e"])
 
 
 class ConfirmationQuery(BaseModel):
-    """The query of the list of confirmations: filters, cursor and page size."""
-
     model_config = ConfigDict(extra="forbid")
     session: str | None = Field(
         None, pattern=f"^{SESSION.pattern}$", max_length=LONGEST_SESSION, description="Only of this session.", examples=["http:site:42"]
@@ -75,16 +69,15 @@ class Conflict(ErrorBody):
 
 
 def build_confirmations_router(desk: EndpointContext) -> APIRouter:
-    """Return the router with the three endpoints of `/confirmations` (S004-58)."""
     router = APIRouter(prefix="/confirmations", tags=["confirmations"], route_class=Guarded, generate_unique_id_function=name_operation)
 
     @router.get("", name="list", summary="What waits for a decision", responses=describe_errors(400, 401, 429, 500, 503))
-    async def list_them(client: ClientOf, asked: Annotated[ConfirmationQuery, Query()]) -> Confirmations:
-        place = parse_cursor(asked.cursor, _KIND, _PARTS)
+    async def list_them(client: ClientOf, query: Annotated[ConfirmationQuery, Query()]) -> Confirmations:
+        place = parse_cursor(query.cursor, _KIND, _PARTS)
         after = (place[0], place[1], place[2]) if place else None
         viewer, tr = desk.build_viewer(client), build_translator(client)
-        session, state = asked.session or "", asked.state
-        page = await load_cards_page(desk.store, viewer, session=session, state=state, after=after, limit=asked.limit)
+        session, state = query.session or "", query.state
+        page = await load_cards_page(desk.store, viewer, session=session, state=state, after=after, limit=query.limit)
         now = desk.clock.now()
         confirmations = [to_confirmation(card, viewer, tr, now=now) for card in page.cards]
         return Confirmations(confirmations=confirmations, next=encode_cursor(_KIND, *page.after) if page.after else None)

@@ -1,8 +1,4 @@
-"""Submits a decision that was made over the API, and reads its outcome from the card (the call that was decided about).
-
-The decision is stored as an inbox row, like one from Telegram, and the gate accepts or refuses it. A caller that sends the same decision
-again gets the outcome of the first; nothing is done twice.
-"""
+"""Decisions made over the API: stored as inputs for the gate. Sent again, one gets the first outcome; nothing is done twice."""
 
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -39,21 +35,18 @@ _OUTDATED: Final = "card-outdated"
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionRequest:
-    """A decision as the caller sent it; `fingerprint` identifies the version of the card that the caller saw."""
+    """`fingerprint` identifies the version of the card that the caller saw."""
 
     approve: bool
     fingerprint: str
     reason: str
     via: str = OVER_HTTP
-    """How the decision came, as the journal and the log say it."""
+    """As the journal and the log say it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DecisionResult:
-    """The outcome of a decision: the card as it is now, and the decision's trace id ("" if nothing was submitted).
-
-    The trace id is stored with everything that the decision causes.
-    """
+    """The trace id is stored with all that the decision causes; "" if nothing was submitted."""
 
     status: Status
     card: Confirmation
@@ -61,21 +54,20 @@ class DecisionResult:
 
 
 class DecisionConflict(Exception):
-    """Raised for a decision that cannot be accepted (HTTP 409, or 410 for an expired card); carries the card as it is now."""
+    """HTTP 409, or 410 for an expired card; carries the card as it is now."""
 
     def __init__(self, status: int, code: str, message: str, *, card: Confirmation, trace: str = "") -> None:
-        """Create the error with its HTTP status, code, message, card and trace id."""
         super().__init__(code)
         self.status, self.code, self.message, self.card, self.trace = status, code, message, card, trace
 
 
 def build_not_found() -> ApiError:
-    """Return the 404 error, which is the same for a card that does not exist and for one that the caller may not see."""
+    """The same for a card that does not exist and for one that the caller may not see."""
     return ApiError(404, "confirmation_not_found", "There is no such confirmation.")
 
 
 async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wish: DecisionRequest) -> DecisionResult:
-    """Submit the decision, wait for its outcome and return it. Raises ApiError, DecisionConflict and StoreError (S004-58)."""
+    """Waits for the outcome. Raises ApiError, DecisionConflict and StoreError (S004-58)."""
     card = await desk.find_card(client, confirmation_id)
     if card is None and CARD.fullmatch(confirmation_id):
         await desk.orchestrator.receive([_build_row(client, confirmation_id, client.actor.key, wish, "", desk)])
@@ -92,8 +84,6 @@ async def decide(desk: EndpointContext, client: Client, confirmation_id: str, wi
 
 
 class _DecisionFlow:
-    """Submits one decision and waits for its outcome."""
-
     def __init__(self, desk: EndpointContext, client: Client, card: FoundCard, wish: DecisionRequest) -> None:
         self._desk, self._client, self._card, self._wish = desk, client, card, wish
         self._tr = build_translator(client)
@@ -106,10 +96,7 @@ class _DecisionFlow:
         return to_confirmation(card, self._desk.build_viewer(self._client), self._tr, tap=tap, now=self._desk.clock.now())
 
     async def submit(self, row: InboxRow) -> DecisionResult:
-        """Store the decision and return its outcome; after `WITHIN` seconds return the status "accepted".
-
-        Raises ApiError or DecisionConflict if the decision was refused.
-        """
+        """ "accepted" after `WITHIN` seconds. Raises ApiError or DecisionConflict for a refused decision."""
         submitted = await self._desk.submit(row, lambda event, _: event.type == "DecisionRefused" and event.data["turn_id"] == row.id)
         card = await self._reload_card() or self._card
         if card.entry.status == "requested" and submitted.event is not None:
@@ -121,10 +108,7 @@ class _DecisionFlow:
         return self.build_result(await self.wait_until_settled(card), row.id)
 
     async def wait_until_settled(self, card: FoundCard) -> FoundCard:
-        """Return the card as soon as its call is no longer running, or as it is after `WITHIN` seconds.
-
-        A decision that is sent again waits here for the outcome of the call that the first one started.
-        """
+        """Until its call is no longer running, or `WITHIN` seconds: a decision sent again waits for what the first one started."""
 
         async def through() -> FoundCard | None:
             now = await self._reload_card() or card
@@ -135,10 +119,7 @@ class _DecisionFlow:
         return await self._desk.wait_until(through, WITHIN) or card
 
     def build_result(self, card: FoundCard, trace: str) -> DecisionResult:
-        """Return the result of the decision, taken from the card as it is now.
-
-        Raises DecisionConflict if somebody else has decided, if the card has expired, or if a new card has replaced it.
-        """
+        """Raises DecisionConflict if others decided, the card expired, or a new one replaced it."""
         entry, status = card.entry, str(card.entry.status)
         by = entry.approved_by if self._wish.approve else entry.denied_by
         if by != self._client.actor.key or not find_tap(entry, self._wish.fingerprint):
@@ -186,9 +167,9 @@ def _list_cards(card: FoundCard) -> list[FoundCard]:
     return [replace(card, entry=entry) for entry in card.entries.values()]
 
 
-def _is_successor(one: FoundCard, card: FoundCard) -> bool:
-    """Return whether `one` is the new card that replaced `card` because the record had changed in the meantime."""
-    return bool(one.entry.effect_id == build_effect_id(f"{card.entry.effect_id}/again")) and one.entry.has("requested_at")
+def _is_successor(successor: FoundCard, card: FoundCard) -> bool:
+    """Replaced because the record had changed in the meantime."""
+    return bool(successor.entry.effect_id == build_effect_id(f"{card.entry.effect_id}/again")) and successor.entry.has("requested_at")
 
 
 def _build_row(client: Client, confirmation_id: str, session: str, wish: DecisionRequest, nonce: str, desk: EndpointContext) -> InboxRow:

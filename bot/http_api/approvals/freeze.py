@@ -1,4 +1,4 @@
-"""Endpoints of `/freeze`, for tokens of administrators only: show and set the switch that stops all writes to the portal."""
+"""`/freeze`, for administrators' tokens: the switch that stops all writes to the portal."""
 
 from typing import Final
 
@@ -40,10 +40,7 @@ class Freeze(BaseModel):
 
 
 def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
-    """Return the router with both endpoints of `/freeze`.
-
-    `switch` must be the switch that the gate checks before a write (`orchestrator.tools.gate.deps.switch`).
-    """
+    """`switch` must be the one that the gate checks before a write."""
     router = APIRouter(prefix="/freeze", tags=["operation"], route_class=Guarded, generate_unique_id_function=name_operation)
 
     @router.get("", name="show", summary="Whether writing is stopped", responses=describe_errors(*_LOOKED))
@@ -62,11 +59,7 @@ def build_freeze_router(switch: FreezeSwitch, clock: Clock) -> APIRouter:
 async def turn_switch(
     client: Client, body: FreezeBody, switch: FreezeSwitch, clock: Clock, *, via: str = "", seq: int | None = None
 ) -> SwitchResult:
-    """Stop all writing or allow it again, as `body` says; `via` is how the order came, by default as the client says.
-
-    With `seq` only the freeze of this number is ended. Raises ApiError 403 for anybody but an administrator, and StoreError; then nothing
-    has changed.
-    """
+    """`seq` ends only the freeze of this number. Raises ApiError 403 for non-administrators, and StoreError; then nothing has changed."""
     _check_admin(client)
     hand = SwitchOperator(key=client.actor.key, name=client.actor.name, via=via or client.via, at=clock.now())
     reason = to_storable_text(body.reason).strip()
@@ -74,7 +67,7 @@ async def turn_switch(
 
 
 def describe_freeze(code: str, standing: FreezeState) -> Notice:
-    """Return the message with this code about a freeze, such as "frozen-now": who ordered it, when and why."""
+    """Such as "frozen-now": who ordered it, when and why."""
     return Notice(code=code, args=build_freeze_args(standing))
 
 

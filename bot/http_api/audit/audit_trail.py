@@ -1,4 +1,4 @@
-"""The endpoint `GET /audit`: who asked for which call, who decided, what was sent, and the outcome. It only reads the journal."""
+"""`GET /audit`: who asked for which call, who decided, what was sent, the outcome. It only reads."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ _KIND: Final = "a"
 _ID: Final = 36
 _YEARS: Final = range(2000, 3000)
 DEFAULT_PERIOD: Final = timedelta(days=7)
-"""Period covered when the caller gives no start; with `entity` (one record) all calls are returned, however old."""
+"""When the caller gives no start; with `entity` all calls count, however old."""
 
 
 def _validate_year(moment: datetime) -> datetime:
@@ -40,7 +40,7 @@ When = Annotated[AwareDatetime, AfterValidator(_validate_year)]
 
 
 class AuditQuery(BaseModel):
-    """The query of the audit: which calls to return. Without a person, record or time it selects the calls of the last seven days."""
+    """Without a person, record or time: the calls of the last seven days."""
 
     model_config = ConfigDict(extra="forbid")
     person: str | None = Field(
@@ -122,16 +122,15 @@ class Audit(BaseModel):
 
 
 def build_audit_router(desk: EndpointContext) -> APIRouter:
-    """Return the router with the endpoint `GET /audit` (S004-58)."""
     router = APIRouter(tags=["audit"], generate_unique_id_function=name_operation)
     auditor = CallAudit(store=desk.store, index=desk.index)
 
     @router.get("/audit", name="list", summary="Who asked, who approved, what was sent", responses=describe_errors(400, 401, 429, 500, 503))
-    async def told(client: ClientOf, asked: Annotated[AuditQuery, Query()]) -> Audit:
-        place = parse_cursor(asked.cursor, _KIND, 1)
+    async def told(client: ClientOf, query: Annotated[AuditQuery, Query()]) -> Audit:
+        place = parse_cursor(query.cursor, _KIND, 1)
         after = _validate_event_id(place[0]) if place else ""
         voice = build_voice(desk, client)
-        page = await auditor.load_page(desk.build_viewer(client), _build_filter(asked, desk), voice, after=after, limit=asked.limit)
+        page = await auditor.load_page(desk.build_viewer(client), _build_filter(query, desk), voice, after=after, limit=query.limit)
         runs = await load_run_names(page.calls, desk)
         records = [_to_record(call, voice, runs) for call in page.calls]
         return Audit(records=records, next=encode_cursor(_KIND, page.after) if page.after else None)
@@ -160,7 +159,7 @@ def _validate_event_id(event_id: str) -> str:
 
 
 def build_voice(desk: EndpointContext, client: Client) -> Narrator:
-    """Return what puts stories into words for the client: sentences in its language, and the present names of people."""
+    """Sentences in the client's language, and the present names of people."""
     tr, deps = build_translator(client), desk.orchestrator.tools.gate.deps
 
     def name_of(key: str) -> str:
@@ -171,10 +170,10 @@ def build_voice(desk: EndpointContext, client: Client) -> Narrator:
 
 
 async def load_run_names(calls: Sequence[AuditedCall], desk: EndpointContext) -> dict[str, RunName]:
-    """Return, by session key, the names of the runs (executions of scenarios, flows or workflows) that proposed these calls."""
+    """By session key, of the runs that proposed these calls."""
     keys = {call.story.session for call in calls if call.story.session.startswith(RUN)}
-    found = [await desk.store.list_runs(RunFilter(run_id=key.removeprefix(RUN))) for key in sorted(keys)]
-    return {f"{RUN}{row.run_id}": to_run_name(row.run_id, row) for rows in found for row in rows}
+    runs = [await desk.store.list_runs(RunFilter(run_id=key.removeprefix(RUN))) for key in sorted(keys)]
+    return {f"{RUN}{row.run_id}": to_run_name(row.run_id, row) for rows in runs for row in rows}
 
 
 def _to_record(call: AuditedCall, voice: Narrator, runs: Mapping[str, RunName]) -> AuditRecord:

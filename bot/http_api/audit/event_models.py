@@ -1,7 +1,6 @@
-"""Converts a conversation's events in the journal (messages, answers, cards and their outcomes) into the events that the API shows.
+"""The journal's events as the API shows them, in a form that stays when the journal's changes.
 
-The API's form stays the same when the journal's changes. It leaves out the model's thoughts and prompts, calls that only read, and the
-one-time codes of confirmations (nonces). Events of other types than those listed here are not shown. Pure: no input or output.
+Left out are the model's thoughts and prompts, reading calls, nonces, and types not listed here.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,13 +95,13 @@ class SessionEvent(ApiModel):
 
 
 def to_session_event(event: StoredEvent, eyes: EventReader) -> SessionEvent | None:
-    """Return the API's form of the event, None for an event the API does not show."""
+    """None for an event the API does not show."""
     make = _CONVERTERS.get(event.type)
-    found = make(eyes, event) if make else None
-    if found is None:
+    fields = make(eyes, event) if make else None
+    if fields is None:
         return None
     common = {"at": event.ts, "turn": str(event.data.get("turn_id") or ""), "erased": event.erased}
-    return SessionEvent.model_validate({**common, **found})
+    return SessionEvent.model_validate({**common, **fields})
 
 
 Call = CallSucceeded | CallRefused | CallOutcomeUnknown
@@ -113,34 +112,28 @@ def _to_message(eyes: EventReader, message_received: MessageReceived, event: Sto
 
 
 def _to_finished(_eyes: EventReader, turn_finished: TurnFinished, event: StoredEvent) -> EventFields:
-    """Return the fields of a "reply" event with the answer of a turn (processing of a message).
-
-    Returns None for sessions of this API, whose answers are taken from `AnswerGiven` events, and for turns without an answer.
-    """
+    """None for turns without an answer, and sessions of this API, whose answers are `AnswerGiven` events."""
     is_shown = turn_finished.text and Address.parse(to_session_name(event.stream)).channel != "http"
     return {"type": "reply", "text": turn_finished.text} if is_shown else None
 
 
-def _to_reply(eyes: EventReader, said: AnswerGiven, event: StoredEvent) -> EventFields:
-    if said.kind == "card" and said.body:
-        return _to_passed_card(eyes, CardView.from_body(said.body))
-    if said.kind in _CARDS or said.kind not in RENDERERS:
+def _to_reply(eyes: EventReader, answer: AnswerGiven, event: StoredEvent) -> EventFields:
+    if answer.kind == "card" and answer.body:
+        return _to_passed_card(eyes, CardView.from_body(answer.body))
+    if answer.kind in _CARDS or answer.kind not in RENDERERS:
         return None
-    text = to_plain_text(render_message(said.kind, said.body, eyes.tr)) if said.body else ""
-    options = [str(choice["label"]) for choice in said.body.get("choices") or ()]
-    actions = to_buttons(Reply.model_validate(said.body).actions, eyes.tr) if said.kind == "reply" and said.body else ()
-    return {"type": "reply", "text": text, "options": options, "actions": actions, "turn": said.cause} if text or event.erased else None
+    text = to_plain_text(render_message(answer.kind, answer.body, eyes.tr)) if answer.body else ""
+    options = [str(choice["label"]) for choice in answer.body.get("choices") or ()]
+    actions = to_buttons(Reply.model_validate(answer.body).actions, eyes.tr) if answer.kind == "reply" and answer.body else ()
+    return {"type": "reply", "text": text, "options": options, "actions": actions, "turn": answer.cause} if text or event.erased else None
 
 
 def _to_passed_card(eyes: EventReader, view: CardView) -> EventFields:
-    """Return the fields of a "confirmation" event for a card that a run shows in this session; None for the session's own cards.
-
-    The session's own cards are told by the events about their decisions, which for a run's card are in the stream of the run.
-    """
+    """A card that a run shows here; None for the session's own cards, which the events about their decisions tell."""
     if not view.home.startswith(RUN):
         return None
     card, tr = view.card, eyes.tr
-    asked = AskedCard(
+    asked_card = AskedCard(
         method=card.method,
         title=join_words(render_heading(view.preview, card.method, tr)),
         rows=to_changes(view.preview),
@@ -149,69 +142,66 @@ def _to_passed_card(eyes: EventReader, view: CardView) -> EventFields:
         taps=card.taps,
         expires_at=card.expires_at,
     )
-    told = {"type": "confirmation", "confirmation_id": card.confirmation_id, "confirmation": asked, "state": card.status}
-    return {**told, "run": view.home.removeprefix(RUN), "by": eyes.find_person(card.requested_by, card.requested_by_name)}
+    fields = {"type": "confirmation", "confirmation_id": card.confirmation_id, "confirmation": asked_card, "state": card.status}
+    return {**fields, "run": view.home.removeprefix(RUN), "by": eyes.find_person(card.requested_by, card.requested_by_name)}
 
 
-def _to_question(eyes: EventReader, said: NameAsked, _event: StoredEvent) -> EventFields:
-    text = eyes.tr.translate_notice(Notice.model_validate(said.ask)) if said.ask else ""
-    return {"type": "question", "text": text, "options": [str(option.get("label") or "") for option in said.options]}
+def _to_question(eyes: EventReader, name_asked: NameAsked, _event: StoredEvent) -> EventFields:
+    text = eyes.tr.translate_notice(Notice.model_validate(name_asked.ask)) if name_asked.ask else ""
+    return {"type": "question", "text": text, "options": [str(option.get("label") or "") for option in name_asked.options]}
 
 
-def _to_card(eyes: EventReader, said: ConfirmationRequested, _event: StoredEvent) -> EventFields:
-    preview, tr = Preview.model_validate(said.preview), eyes.tr
+def _to_card(eyes: EventReader, requested: ConfirmationRequested, _event: StoredEvent) -> EventFields:
+    preview, tr = Preview.model_validate(requested.preview), eyes.tr
     card = AskedCard(
-        method=said.method,
-        title=join_words(render_heading(preview, said.method, tr)),
+        method=requested.method,
+        title=join_words(render_heading(preview, requested.method, tr)),
         rows=to_changes(preview),
         commands=[join_words(render_heading(item, item.method, tr)) for item in preview.items],
-        reasons=render_reasons([Notice.model_validate(reason) for reason in said.reasons], tr),
-        taps=said.taps,
-        expires_at=said.expires_at,
-        replaces=said.replaces,
+        reasons=render_reasons([Notice.model_validate(reason) for reason in requested.reasons], tr),
+        taps=requested.taps,
+        expires_at=requested.expires_at,
+        replaces=requested.replaces,
     )
-    by = eyes.find_person(said.requested_by, said.requested_by_name)
-    return {"type": "confirmation", "confirmation_id": said.confirmation_id, "confirmation": card, "by": by, "state": "requested"}
+    by = eyes.find_person(requested.requested_by, requested.requested_by_name)
+    return {"type": "confirmation", "confirmation_id": requested.confirmation_id, "confirmation": card, "by": by, "state": "requested"}
 
 
-def _to_approval(eyes: EventReader, said: ConfirmationApproved, _event: StoredEvent) -> EventFields:
-    by = eyes.find_person(said.approved_by, said.approved_by_name)
-    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "approved", "by": by, "via": format_via(said.via)}
+def _to_approval(eyes: EventReader, approved: ConfirmationApproved, _event: StoredEvent) -> EventFields:
+    by = eyes.find_person(approved.approved_by, approved.approved_by_name)
+    return {"type": "decision", "confirmation_id": approved.confirmation_id, "state": "approved", "by": by, "via": format_via(approved.via)}
 
 
 def _to_denial(eyes: EventReader, confirmation_denied: ConfirmationDenied, _event: StoredEvent) -> EventFields:
     by = eyes.find_person(confirmation_denied.denied_by, confirmation_denied.denied_by_name)
-    told = {"type": "decision", "confirmation_id": confirmation_denied.confirmation_id, "state": "denied", "by": by}
-    return {**told, "via": format_via(confirmation_denied.via), "text": confirmation_denied.reason}
+    fields = {"type": "decision", "confirmation_id": confirmation_denied.confirmation_id, "state": "denied", "by": by}
+    return {**fields, "via": format_via(confirmation_denied.via), "text": confirmation_denied.reason}
 
 
 def _to_expiry(_eyes: EventReader, confirmation_expired: ConfirmationExpired, _event: StoredEvent) -> EventFields:
     return {"type": "decision", "confirmation_id": confirmation_expired.confirmation_id, "state": "expired"}
 
 
-def _to_superseded(_eyes: EventReader, said: ConfirmationSuperseded, _event: StoredEvent) -> EventFields:
-    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "superseded", "code": said.why}
+def _to_superseded(_eyes: EventReader, superseded: ConfirmationSuperseded, _event: StoredEvent) -> EventFields:
+    return {"type": "decision", "confirmation_id": superseded.confirmation_id, "state": "superseded", "code": superseded.why}
 
 
-def _to_reopened(_eyes: EventReader, said: ConfirmationReopened, _event: StoredEvent) -> EventFields:
-    """Return the fields of a "decision" event with the state "requested": the card waits for a decision again.
-
-    That happens if an approved call could not be made, for example while writes are frozen.
-    """
-    return {"type": "decision", "confirmation_id": said.confirmation_id, "state": "requested", "code": said.why}
+def _to_reopened(_eyes: EventReader, reopened: ConfirmationReopened, _event: StoredEvent) -> EventFields:
+    """An approved call could not be made, for example while writes are frozen: the card waits again."""
+    return {"type": "decision", "confirmation_id": reopened.confirmation_id, "state": "requested", "code": reopened.why}
 
 
 def _to_refused_decision(eyes: EventReader, decision_refused: DecisionRefused, _event: StoredEvent) -> EventFields:
-    told = {"type": "decision_refused", "confirmation_id": decision_refused.confirmation_id, "by": eyes.find_person(decision_refused.by)}
-    return {**told, "via": format_via(decision_refused.via), "code": decision_refused.code}
+    fields = {"type": "decision_refused", "confirmation_id": decision_refused.confirmation_id, "by": eyes.find_person(decision_refused.by)}
+    return {**fields, "via": format_via(decision_refused.via), "code": decision_refused.code}
 
 
 def _to_call(_eyes: EventReader, call: Call, event: StoredEvent) -> EventFields:
     if call.call_class == "R":
         return None
-    told = {"type": "call", "state": _CALLS[event.type], "method": call.method, "confirmation_id": call.confirmation_id}
+    fields = {"type": "call", "state": _CALLS[event.type], "method": call.method, "confirmation_id": call.confirmation_id}
     record = call.created if isinstance(call, CallSucceeded) else ""
-    return {**told, "record": record, "code": call.code if isinstance(call, CallRefused) else ""}
+    return {**fields, "record": record, "code": call.code if isinstance(call, CallRefused) else ""}
 
 
 def _to_settled(_eyes: EventReader, outcome_reconciled: OutcomeReconciled, _event: StoredEvent) -> EventFields:

@@ -1,4 +1,4 @@
-"""What every conversion of stored events into the API's events needs: the caller's language, and the names of people."""
+"""What conversions of events need: the caller's language, and the names of people."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +17,13 @@ Present = Callable[[Actor], Actor | None]
 
 @dataclass(frozen=True, kw_only=True)
 class EventReader:
-    """The caller's language and the lookup of people's names, which the conversion of events needs."""
-
     tr: Translator
     refresh_actor: Present
     shows_words: bool = True
-    """Whether the caller may read what people said to a run and what its nodes gave."""
+    """What people said to a run and what its nodes gave."""
 
     def find_person(self, key: str, name: str = "") -> Person | None:
-        """Return the person with that key, None for an empty key; a given `name` replaces the person's present name."""
+        """None for an empty key; `name` replaces the present name."""
         if not key:
             return None
         known = self.refresh_actor(Actor(key=key, name=""))
@@ -44,6 +42,6 @@ class Button(ApiModel):
 
 
 def to_buttons(actions: Sequence[Action], tr: Translator) -> list[Button]:
-    """Return the buttons of a message that can be pressed over HTTP: those of runs."""
+    """Those that can be pressed over HTTP: the buttons of runs."""
     usable = [action for action in actions if action.words and action.words[0] == BUTTON]
     return [Button(label=tr.translate_notice(action.label), token=":".join(action.words)) for action in usable]

@@ -1,7 +1,4 @@
-"""Converts the events of a run in the journal (its nodes, waits and end) into the events that the API shows. Pure: no input or output.
-
-A run is an execution of a scenario, flow or workflow. What people said and what nodes gave is shown only to callers who may read it.
-"""
+"""The events of a run as the API shows them; what people said and nodes gave only to callers who may read it."""
 
 import json
 from collections.abc import Mapping
@@ -17,16 +14,16 @@ from state.events import runs
 from state.journal.store import StoredEvent
 
 LONGEST_VALUE: Final = 2000
-"""How many characters of a value an event shows."""
+"""Characters."""
 
 
 def format_value(value: object, *, limit: int = LONGEST_VALUE, is_indented: bool = False) -> str:
-    """Return a value of a run as text: a text as it is, anything else as JSON; secrets are hidden, and a long one is cut."""
-    shown = mask_value(value)
-    if is_indented and isinstance(shown, dict | list):
-        text = json.dumps(shown, ensure_ascii=False, indent=2)
+    """A text as it is, anything else as JSON; secrets are hidden, long ones cut."""
+    masked = mask_value(value)
+    if is_indented and isinstance(masked, dict | list):
+        text = json.dumps(masked, ensure_ascii=False, indent=2)
     else:
-        text = "" if shown is None else shown if isinstance(shown, str) else dumps(shown)
+        text = "" if masked is None else masked if isinstance(masked, str) else dumps(masked)
     return text if len(text) <= limit else f"{text[:limit]}…"
 
 
@@ -48,20 +45,24 @@ def _to_failure(eyes: EventReader, node_failed: runs.NodeFailed, _event: StoredE
 def _to_wait(eyes: EventReader, run_waits: runs.RunWaits, _event: StoredEvent) -> EventFields:
     if run_waits.node == runs.WHOLE:
         return {"type": "run_waits", "state": "pause", "by": eyes.find_person(run_waits.by)}
-    asked: dict[str, object] = {}
+    question: dict[str, object] = {}
     if run_waits.on == "input":
-        asked = {"question": run_waits.waits_for, "text": format_question(run_waits, eyes.tr), "options": list_options(run_waits, eyes.tr)}
-    shown = asked if eyes.shows_words else {"question": asked.get("question", "")}
-    return {"type": "run_waits", "node": run_waits.node, "state": run_waits.on, **shown}
+        question = {
+            "question": run_waits.waits_for,
+            "text": format_question(run_waits, eyes.tr),
+            "options": list_options(run_waits, eyes.tr),
+        }
+    visible = question if eyes.shows_words else {"question": question.get("question", "")}
+    return {"type": "run_waits", "node": run_waits.node, "state": run_waits.on, **visible}
 
 
 def format_question(run_waits: runs.RunWaits, tr: Translator) -> str:
-    """Return the question of a waiting node, in the caller's language if it is a sentence of the program."""
+    """In the caller's language if it is a sentence of the program."""
     return tr.translate_notice(Notice.model_validate(run_waits.notice)) if run_waits.notice else run_waits.question
 
 
 def list_options(run_waits: runs.RunWaits, tr: Translator) -> list[str]:
-    """Return the texts of the buttons under the question of a waiting node, those of the program in the caller's language."""
+    """Those of the program in the caller's language."""
     return [*run_waits.options, *(tr.translate(code) for code in run_waits.controls)]
 
 
@@ -71,9 +72,9 @@ def _to_wake(eyes: EventReader, run_woken: runs.RunWoken, _event: StoredEvent) -
     return {"type": "run_woken", "node": run_woken.node, "state": "answer" if by is not None else run_woken.by, "by": by, "text": text}
 
 
-def _to_end(eyes: EventReader, said: runs.RunFinished, _event: StoredEvent) -> EventFields:
-    text = format_value(said.result) if eyes.shows_words else ""
-    return {"type": "run_finished", "state": said.status, "code": said.code, "by": eyes.find_person(said.by), "text": text}
+def _to_end(eyes: EventReader, finished: runs.RunFinished, _event: StoredEvent) -> EventFields:
+    text = format_value(finished.result) if eyes.shows_words else ""
+    return {"type": "run_finished", "state": finished.status, "code": finished.code, "by": eyes.find_person(finished.by), "text": text}
 
 
 CONVERTERS: Final[Mapping[str, Convert]] = {

@@ -1,4 +1,4 @@
-"""Reads the events of a conversation or a run after a cursor, with long polling, and serves `GET /sessions/{id}/events`."""
+"""Events after a cursor, with long polling, and `GET /sessions/{id}/events`."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,15 +20,15 @@ T = TypeVar("T")
 _KIND: Final = "e"
 _PAGE: Final = 200
 _MAX_SCANNED: Final = 2000
-"""Maximum number of stored events read per request; most of them are not shown."""
+"""Per request; most are not shown."""
 LONGEST_WAIT: Final = 30
 MAX_WAITING: Final = 200
-"""Maximum number of requests that wait at once; any further one is answered without waiting."""
+"""Any further request is answered without waiting."""
 _DIGITS: Final = 15
 
 
 class EventsQuery(BaseModel):
-    """The query of a session's events: the cursor to begin after, the page size, and how many seconds to wait if there is no event yet."""
+    """`wait` is in seconds, if there is no event yet."""
 
     model_config = ConfigDict(extra="forbid")
     after: CursorText | None = None
@@ -46,60 +46,51 @@ class SessionEvents(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class EventPage:
-    """One page of a stream's events: each with its sequence number, and the number of the last stored event that was read."""
+    """Each event with its number, and the number of the last stored event that was read."""
 
     events: Sequence[tuple[int, SessionEvent]]
     seq: int
     more: bool
 
     def to_answer(self) -> SessionEvents:
-        """Return the page as the API answers it."""
         return SessionEvents(events=[event for _, event in self.events], next=format_place(self.seq), more=self.more)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadableStream:
-    """A stream that a caller wants to read, as far as the caller may: the events of a conversation or of a run."""
+    """A conversation's or a run's, as far as the caller may read it."""
 
     name: str
     missing: ApiError
-    """The error that is raised if there is no such stream, or if the caller may not read it."""
+    """For a stream that does not exist or may not be read."""
     is_readable: Callable[[Client], bool]
-    """Whether the client, given with its present rights, may read the stream; asked again before each page."""
+    """With the client's present rights; asked again before each page."""
     shows_words: Callable[[Client], bool] = lambda _client: True
-    """Whether the client may also read what people wrote and what the run made."""
+    """What people wrote and what the run made."""
 
 
 class StreamReader:
-    """Reads the events of streams for callers, and limits how many requests wait at once."""
+    """Limits how many requests wait at once."""
 
     def __init__(self, desk: EndpointContext) -> None:
-        """Create the reader; nobody waits yet."""
         self._desk = desk
         self._waiting = 0
 
-    async def read_events(self, client: Client, stream: ReadableStream, asked: EventsQuery) -> EventPage:
-        """Return the next page of events after the cursor; if there are none, wait for some as long as the query allows.
-
-        The page is empty if nothing happened in that time. Raises `stream.missing` if the stream does not exist or the caller may not read
-        it, and ApiError 400 for an invalid cursor.
-        """
-        seq = parse_place(asked.after)
+    async def read_events(self, client: Client, stream: ReadableStream, query: EventsQuery) -> EventPage:
+        """Empty if nothing happened in time. Raises `stream.missing`, and ApiError 400 for an invalid cursor."""
+        seq = parse_place(query.after)
         head, _ = await self._desk.store.read_head(stream.name)  # also for a caller without rights, so that timing reveals nothing
         if not head:
             raise stream.missing
         self._require_reader(client, stream)
         if seq > head:
             raise build_invalid_cursor()
-        return await self.wait_for_page(client, stream, seq, limit=asked.limit, wait=asked.wait)
+        return await self.wait_for_page(client, stream, seq, limit=query.limit, wait=query.wait)
 
     async def wait_for_page(
         self, client: Client, stream: ReadableStream, seq: int, *, limit: int, wait: float, until: Callable[[], bool] = lambda: False
     ) -> EventPage:
-        """Return the next page after the sequence number `seq`.
-
-        If there are no events, wait up to `wait` seconds for some, or until `until` returns True.
-        """
+        """Waits up to `wait` seconds for events, or until `until` returns True."""
         last = EventPage(events=(), seq=seq, more=False)
 
         async def some(present: Client) -> EventPage | None:
@@ -117,15 +108,12 @@ class StreamReader:
     async def wait_for(
         self, client: Client, stream: ReadableStream, look: Callable[[Client], Awaitable[T | None]], wait: float
     ) -> T | None:
-        """Return what `look` finds in the stream for the client with its present rights, None if it is nothing within `wait` seconds.
-
-        It looks at once and after every change. Raises `stream.missing` as soon as the client may not read the stream any more.
-        """
+        """Looks at once and after every change; None after `wait` seconds. Raises `stream.missing` when rights are gone."""
 
         async def look_if_allowed() -> T | None:
-            found = await look(self._require_reader(client, stream))
+            observed = await look(self._require_reader(client, stream))
             self._require_reader(client, stream)  # what was found is told now, and the rights may have gone while it was read
-            return found
+            return observed
 
         within = wait if self._waiting < MAX_WAITING else 0
         self._waiting += 1
@@ -135,7 +123,7 @@ class StreamReader:
             self._waiting -= 1
 
     def shows_words(self, client: Client, stream: ReadableStream) -> bool:
-        """Return whether the client may see, with its present rights, what people wrote in the stream."""
+        """With the client's present rights."""
         present = self._refresh(client)
         return present is not None and stream.is_readable(present) and stream.shows_words(present)
 
@@ -146,56 +134,55 @@ class StreamReader:
         return present
 
     def _refresh(self, client: Client) -> Client | None:
-        """Return the client with the rights that it has now, None without access; rights may be revoked while a request waits."""
+        """None without access: rights may be revoked while a request waits."""
         actor = self._desk.orchestrator.tools.refresh_actor(client.actor)
         return replace(client, actor=actor) if actor is not None else None
 
     async def _read_page(self, stream: str, seq: int, limit: int, eyes: EventReader) -> EventPage:
-        found: list[tuple[int, SessionEvent]] = []
+        events: list[tuple[int, SessionEvent]] = []
         end = seq + _MAX_SCANNED
         while page := await self._desk.store.read(_read_stored, stream, seq):
             for event in page:
                 session_event = to_session_event(event, eyes)
-                if session_event is not None and len(found) == limit:
-                    return EventPage(events=found, seq=seq, more=True)
-                found.extend([(event.seq, session_event)] if session_event is not None else [])
+                if session_event is not None and len(events) == limit:
+                    return EventPage(events=events, seq=seq, more=True)
+                events.extend([(event.seq, session_event)] if session_event is not None else [])
                 seq = event.seq
             if seq >= end:
-                return EventPage(events=found, seq=seq, more=True)
-        return EventPage(events=found, seq=seq, more=False)
+                return EventPage(events=events, seq=seq, more=True)
+        return EventPage(events=events, seq=seq, more=False)
 
 
 def build_session_events_router(desk: EndpointContext, reading: StreamReader) -> APIRouter:
-    """Return the router with the endpoint `GET /sessions/{id}/events` (S004-58)."""
     router = APIRouter(prefix="/sessions", tags=["sessions"], generate_unique_id_function=name_operation)
 
     @router.get("/{session_id}/events", summary="What happened in a session", responses=describe_errors(400, 401, 404, 429, 500, 503))
     async def events(
         client: ClientOf,
         session_id: Annotated[str, Path(description="A session.", examples=["http:site:42"])],
-        asked: Annotated[EventsQuery, Query()],
+        query: Annotated[EventsQuery, Query()],
     ) -> SessionEvents:
         missing = ApiError(404, "session_not_found", "There is no such session.")
         if SESSION.fullmatch(session_id) is None:
-            parse_place(asked.after)
+            parse_place(query.after)
             raise missing
         readable_stream = ReadableStream(
             name=f"session:{session_id}",
             missing=missing,
             is_readable=lambda present: desk.build_viewer(present).may_see_session(session_id),
         )
-        return (await reading.read_events(client, readable_stream, asked)).to_answer()
+        return (await reading.read_events(client, readable_stream, query)).to_answer()
 
     return router
 
 
 def format_place(seq: int) -> str:
-    """Return the cursor after the event with this sequence number."""
+    """The cursor after the event with this number."""
     return encode_cursor(_KIND, str(seq))
 
 
 def parse_place(cursor: str | None) -> int:
-    """Return the sequence number that a cursor stands for, 0 without one; raises ApiError 400 for an invalid cursor."""
+    """0 without one. Raises ApiError 400 for an invalid cursor."""
     place = parse_cursor(cursor, _KIND, 1)
     return _parse_seq(place[0]) if place else 0
 
@@ -211,5 +198,5 @@ def _parse_seq(text: str) -> int:
 
 
 def build_invalid_cursor(name: str = "after") -> ApiError:
-    """Return the 400 error for a cursor that no page of the list has given; `name` is what the caller called it."""
+    """`name` is what the caller called it."""
     return ApiError(400, "invalid_cursor", f"{name}: the cursor is none of this list; use one that a page or an event of it gave.")

@@ -1,7 +1,4 @@
-"""Builds the answer to one inbox row (stored message) from stored events.
-
-Because it is built from stored events, the answer is the same for a repeated request, after a restart and in another process.
-"""
+"""Built from stored events, an answer is the same when repeated, after a restart and in another process."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final, Literal
@@ -32,9 +29,9 @@ State = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", 
 WANTED: Final = frozenset({"AnswerGiven", "CallSucceeded", "ConfirmationRequested", "TurnFinished"})
 _PAGE: Final = 100
 BeforeImages = Mapping[str, Mapping[str, JsonObject]]
-"""By confirmation id: the before-images of a card, that is, the records it changes as they were when it was made."""
+"""By confirmation id: the records that a card changes, as they were when it was made."""
 _RECEIPTS: Final = frozenset({"run-started", "run-passed"})
-"""Codes of the notices that say which run a message started or went to."""
+"""Notices that say which run a message started or went to."""
 _RECORDS: Final = ("deal", "contact", "company", "task")
 
 
@@ -74,7 +71,7 @@ class ChatAnswer(BaseModel):
 
 
 def read_events(store: Store, row: InboxRow) -> list[Event]:
-    """Return the events that make up the answer to the inbox row, read from the journal; empty if there are none. Raises StoreError."""
+    """Those that make up the answer; empty if there are none. Raises StoreError."""
     stream = f"session:{row.session}"
     after = _find_start(store, stream, row.id)
     events: list[Event] = []
@@ -88,10 +85,7 @@ def read_events(store: Store, row: InboxRow) -> list[Event]:
 
 
 def _find_start(store: Store, stream: str, row_id: str) -> int:
-    """Return a number in the event stream after which all events of the inbox row lie; 0 for the beginning.
-
-    It is found by binary search, since ids of inbox rows and of events grow with time.
-    """
+    """All events of the row lie after this number. By binary search: ids of rows and events grow with time."""
     low, high = 0, store.read_head(stream)[0]
     if high <= _PAGE:
         return 0
@@ -106,32 +100,21 @@ def _find_start(store: Store, stream: str, row_id: str) -> int:
 
 
 def trim_to_answer(happened: Sequence[Event]) -> Sequence[Event]:
-    """Return the events of one message up to the last that belongs to its answer, without later ones.
-
-    A call made after a card is approved belongs to the same turn (processing of one message), but not to the answer; nor does what the turn
-    does when it goes on after its cards.
-    """
+    """Up to the last that belongs to the answer: not calls after an approval, nor what the turn does after its cards."""
     numbered = list(enumerate(happened, start=1))
-    said = [number for number, event in numbered if isinstance(event, AnswerGiven)]
+    answers = [number for number, event in numbered if isinstance(event, AnswerGiven)]
     ended = [number for number, event in numbered if isinstance(event, TurnFinished)]
-    return happened[: max([*said, *ended[:1]], default=0)]
+    return happened[: max([*answers, *ended[:1]], default=0)]
 
 
 def read_befores(store: Store, session: str) -> BeforeImages:
-    """Return, by confirmation id, the before-images of the session's cards: the records that a card changes, as they were before.
-
-    Raises StoreError.
-    """
+    """Raises StoreError."""
     state, _ = load_state(store, to_stream(session))
     return {key: entry.before or {} for key, entry in state.cards.items()}
 
 
 def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
-    """Return the cards in the answer that still wait for a decision.
-
-    A card of which the answer has several versions is returned in its latest one. A card has no before-image (the record as it was before
-    the change) if its `ConfirmationRequested` event is not among the events.
-    """
+    """In their latest version; without before-image if its `ConfirmationRequested` is not among the events."""
     befores = {event.confirmation_id: event.before for event in happened if isinstance(event, ConfirmationRequested)}
     views = [CardView.from_body(answer.body) for answer in _collect_replies(happened) if answer.kind == "card"]
     latest = {view.card.confirmation_id: view for view in views}
@@ -142,15 +125,11 @@ def collect_open_cards(happened: Sequence[Event]) -> list[Card]:
 def build_answer(
     happened: Sequence[Event], row: InboxRow, viewer: Viewer, tr: Translator, befores: BeforeImages, urls: Mapping[str, str]
 ) -> ChatAnswer:
-    """Return the whole answer to `row`, built from the events that `trim_to_answer` returned.
-
-    `befores` has the before-images (records as they were before the change) of cards that were requested before this answer. `urls` maps
-    changed records ("deal:481") to their addresses in the portal.
-    """
+    """Of events as `trim_to_answer` gives them; `befores` of earlier cards, `urls` by record ("deal:481")."""
     answers = _collect_replies(happened)
     replies = [Reply.model_validate(answer.body) for answer in answers if answer.kind == "reply"]
-    shown = collect_open_cards(happened)
-    cards = [card.with_values(before=card.before or befores.get(card.confirmation_id, {})) for card in shown]
+    open_cards = collect_open_cards(happened)
+    cards = [card.with_values(before=card.before or befores.get(card.confirmation_id, {})) for card in open_cards]
     entries = {card.confirmation_id: card for card in cards}
     undoable = {effect_id for reply in replies for effect_id in reply.undo}
     ends = [event.reason for event in happened if isinstance(event, TurnFinished)]
@@ -170,15 +149,12 @@ def build_answer(
 
 
 def collect_records(happened: Sequence[Event]) -> list[str]:
-    """Return the records that the calls among the events changed, each as a text such as "deal:481"."""
+    """Each such as "deal:481"."""
     return [record for call in _select_changes(happened) if (record := _find_record(call))]
 
 
 def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
-    """Return the latest version of each reply; replies are in the order in which their first versions appeared.
-
-    Versions of one reply have the same outbox key.
-    """
+    """The latest version of each, in the order of the first; versions share an outbox key."""
     last: dict[str, AnswerGiven] = {}
     for number, event in enumerate(happened):
         if isinstance(event, AnswerGiven) and event.body:  # an erased one has no body
@@ -187,10 +163,7 @@ def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
 
 
 def _render_text(answer: AnswerGiven, tr: Translator) -> str:
-    """Return the text of a reply: for a file its rows with cells separated by tabs, for a card "".
-
-    Cards are listed in the field `waiting` of the whole answer instead.
-    """
+    """A file's cells are separated by tabs; cards are in `waiting` instead: ""."""
     if answer.kind in {"card", "toast"}:
         return ""
     if answer.kind == "file":
@@ -204,30 +177,23 @@ def _select_changes(happened: Sequence[Event]) -> list[CallSucceeded]:
 
 
 def _collect_change_names(reply: Reply, tr: Translator) -> dict[str, tuple[str, str]]:
-    """Return effect id (id of a change) → (sentences, address of the changed record in the portal or ""), from the reply's notices.
-
-    The sentences say what was changed. A batch has one for each command that writes; they are joined with semicolons.
-    """
+    """By effect id: (sentences, joined with semicolons; address in the portal or "")."""
     notices = [notice for notice in reply.notices if notice.code in MADE_CODES]
     calls = [call for notice in reply.notices if notice.code == "done-before" for call in notice.args["calls"] if isinstance(call, dict)]
     notices += [Notice.model_validate(call) for call in calls]
-    found: dict[str, tuple[str, str]] = {}
+    names: dict[str, tuple[str, str]] = {}
     for notice in notices:
         effect_id = str(notice.args.get("effect_id") or "")
-        words, url = found.get(effect_id, ("", ""))
-        said = tr.translate_notice(notice)
-        found[effect_id] = (f"{words}; {said}" if words else said, url or str(notice.args.get("url") or ""))
-    return {effect_id: told for effect_id, told in found.items() if effect_id}
+        words, url = names.get(effect_id, ("", ""))
+        sentence = tr.translate_notice(notice)
+        names[effect_id] = (f"{words}; {sentence}" if words else sentence, url or str(notice.args.get("url") or ""))
+    return {effect_id: told for effect_id, told in names.items() if effect_id}
 
 
-def _to_done(call: CallSucceeded, urls: Mapping[str, str], named: tuple[str, str] | None, *, may_undo: bool) -> Done:
-    """Return the API's form of a change that was made.
-
-    `named` is the pair (sentence about the change, address of the changed record) from the reply. It is None if the reply has no sentence
-    about this change, for example if it set a reminder; then the journal's description of the change is used.
-    """
+def _to_done(call: CallSucceeded, urls: Mapping[str, str], change_name: tuple[str, str] | None, *, may_undo: bool) -> Done:
+    """`change_name` is None if no sentence tells it, such as a reminder: then the journal's description is used."""
     record = _find_record(call)
-    words, url = named or (call.changes.done, "")
+    words, url = change_name or (call.changes.done, "")
     undo = build_undo_token(call.effect_id) if may_undo else ""
     return Done(method=call.method, text=words, record=record, url=urls.get(record, "") or url, undo=undo)
 

@@ -1,7 +1,6 @@
-"""Lets callers wait for the answer to an inbox row (stored message), and stores the inbox rows of many callers in one commit.
+"""Waits for answers, and stores the inputs of many callers in one commit. A restart loses nothing.
 
-A waiting caller is woken by the commit that closes the inbox row (marks it as processed). If another process closes the row, polling the
-database finds that out. A restart loses nothing, because everything kept in memory here is in the database too.
+The commit that closes a row wakes its caller; rows closed by another process are found by polling.
 """
 
 import asyncio
@@ -21,33 +20,33 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import Commit, InboxRow, Store, StoreError
 
 LOOK_EVERY: Final = 1.0
-"""Seconds between polls of the database; changes by another process may come without notification."""
+"""Seconds; changes by another process may come without notification."""
 
 
 MOST_STEPS: Final = 50
 
 
 class Ticket:
-    """One caller's wait for the answer to one inbox row; the mailbox adds to it what happens meanwhile (events, steps, text so far)."""
+    """One caller's wait for an answer; the mailbox adds what happens meanwhile."""
 
     def __init__(self, row: InboxRow) -> None:
         """Create a ticket for the answer to `row`, with no events yet."""
         self.row = row
         self.is_over = row.status != "new"
-        """Whether the inbox row is closed (processed), so that its answer is available."""
+        """The row is closed, so its answer is there."""
         self.is_complete = row.kind != TextMessage.KIND and not self.is_over
-        """Whether `events` has all events of the turn, because the turn began after the ticket was opened."""
+        """The turn began after the ticket was opened: `events` has all of it."""
         self.events: list[Event] = []
         self.text = ""
-        """The model's answer so far, while it is being written."""
+        """Of the model, while it is being written."""
         self.steps: deque[Notice] = deque(maxlen=MOST_STEPS)
-        """Notices of the turn's steps that were not sent to the caller yet."""
+        """Not sent to the caller yet."""
         self.has_trouble = False
-        """Whether the database cannot be written at present."""
+        """The database cannot be written at present."""
         self.news = asyncio.Event()
 
     async def wait_for_news(self, within: float) -> None:
-        """Wait until the mailbox adds something to the ticket or marks it as over, at most `within` seconds."""
+        """At most `within` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 await self.news.wait()
@@ -55,46 +54,32 @@ class Ticket:
 
 
 class Mailbox:
-    """Wakes the callers of this process that wait for answers; each wait is a `Ticket`.
-
-    A caller that is woken looks at what its ticket holds. The orchestrator calls `report_partial` and `report_trouble` for sessions of the
-    API.
-    """
+    """Wakes the callers of this process; the orchestrator reports sessions of the API to it."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Create the mailbox; it watches `store` while `run` is running."""
+        """Watches `store` while `run` is running."""
         self._store = store
         self._tickets: dict[str, list[Ticket]] = {}
         self._followed: dict[str, list[Ticket]] = {}
         self._turns: dict[str, str] = {}
-        """By session: the id of the inbox row (turn) that is being worked on in it."""
+        """By session: the id of the row that is being worked on."""
         self._look = asyncio.Event()
 
     @contextlib.contextmanager
     def open_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket for a caller who waits for the answer to the inbox row.
-
-        The caller is woken when the row is closed (processed) or nothing can be stored.
-        """
+        """Woken when the row is closed or nothing can be stored."""
         ticket = Ticket(row)
         with _register_ticket(self._tickets, ticket):
             yield ticket
 
     @contextlib.contextmanager
     def open_followed_ticket(self, row: InboxRow) -> Iterator[Ticket]:
-        """Yield a ticket as `open_ticket` does, whose caller is also woken by progress of the turn (processing of the message).
-
-        The progress consists of the turn's steps, such as the lookup of records, and of the answer's text so far.
-        """
+        """Also woken by steps of the turn and by its text so far."""
         with self.open_ticket(row) as ticket, _register_ticket(self._followed, ticket):
             yield ticket
 
     async def run(self) -> None:
-        """Add the stored events of each turn to the tickets that wait for it, and wake the callers when their inbox rows are closed.
-
-        Commits of this process are seen at once. Rows that other processes have closed are found by polling the database. Runs until
-        cancelled.
-        """
+        """Commits of this process are seen at once, others by polling. Runs until cancelled."""
         self._store.watchers.append(self._observe_commit)
         self._store.listeners.append(self._look.set)
         try:
@@ -110,16 +95,13 @@ class Mailbox:
             self._store.listeners.remove(self._look.set)
 
     async def check_closed(self, ticket: Ticket) -> None:
-        """Mark the ticket as over (its answer is ready) if its inbox row was closed (processed) before the ticket was opened.
-
-        Raises StoreError.
-        """
+        """If its row was closed before the ticket was opened. Raises StoreError."""
         closed = await self._store.read(_select_closed, [ticket.row.source])
         if closed and not ticket.is_over:
             ticket.is_over, ticket.is_complete = True, False
 
     async def _check_all(self) -> None:
-        """Mark as over each ticket whose inbox row another process has closed, and wake its caller. Raises StoreError."""
+        """Rows that another process has closed. Raises StoreError."""
         sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
@@ -129,10 +111,7 @@ class Mailbox:
                 ticket.news.set()
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Add the progress of a session's turn to the tickets of `open_followed_ticket` and wake their callers; the orchestrator calls it.
-
-        `what` is the text of the answer so far, or a notice about the turn's beginning, one of its steps, or its end.
-        """
+        """`what` is the text so far, or a notice of the beginning, a step, or the end."""
         if isinstance(what, Notice) and what.code in {"run-shows", "run-shown"}:
             return  # the answer to a message holds nothing of the runs that go on beside it
         if isinstance(what, Notice) and what.code == "turn-begun":
@@ -147,7 +126,7 @@ class Mailbox:
             ticket.news.set()
 
     async def report_trouble(self, session: str, _notice: Notice) -> None:
-        """Notify the callers waiting in that session that nothing can be stored; the orchestrator calls it."""
+        """Nothing can be stored."""
         for tickets in self._tickets.values():
             for ticket in tickets:
                 if ticket.row.session == session:
@@ -182,7 +161,7 @@ class Mailbox:
 
 @contextlib.contextmanager
 def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
-    """Keep the ticket in `tickets` during the block, listed under the id of its inbox row."""
+    """During the block, under the id of its row."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
     try:
@@ -194,33 +173,26 @@ def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterat
 
 
 def _select_closed(store: Store, sources: list[str]) -> list[str]:
-    found = ((source, store.find_inbox(source)) for source in sources)
-    return [source for source, row in found if row is not None and row.status != "new"]
+    rows = ((source, store.find_inbox(source)) for source in sources)
+    return [source for source, row in rows if row is not None and row.status != "new"]
 
 
 BATCH_SIZE: Final = 100
-"""Maximum number of inbox rows per commit."""
 
 Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class InputBatcher:
-    """Stores inbox rows in batches, so that a hundred callers at once cost two disk flushes, not a hundred.
-
-    A single caller does not wait for others.
-    """
+    """A hundred callers at once cost two disk flushes, not a hundred; a single one does not wait."""
 
     def __init__(self, receive: Receive) -> None:
-        """Create the batcher; `receive` stores inbox rows in one commit and returns for each whether it is new."""
+        """`receive` commits rows and returns for each whether it is new."""
         self._receive = receive
         self._waiting: list[tuple[InboxRow, asyncio.Future[bool]]] = []
         self._drain_task: asyncio.Task[None] | None = None
 
     async def take(self, row: InboxRow) -> bool:
-        """Store the inbox row and return True; return False if the same input was stored before. Raises StoreError.
-
-        Rows of the same input have the same `source`.
-        """
+        """False if the same input (`source`) was stored before. Raises StoreError."""
         stored: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.append((row, stored))
         if self._drain_task is None:
@@ -236,10 +208,7 @@ class InputBatcher:
             self._drain_task = None
 
     async def _store(self, batch: Sequence[tuple[InboxRow, "asyncio.Future[bool]"]]) -> None:
-        """Store all inbox rows (messages) of the batch in one commit, or none of them, and report the result to each waiting caller.
-
-        The inbox row of a caller who has disconnected is stored too.
-        """
+        """All or none; also the rows of callers who have disconnected."""
         try:
             fresh = await self._receive([row for row, _ in batch])
         except Exception as error:  # noqa: BLE001 - every error is passed on to the waiting callers

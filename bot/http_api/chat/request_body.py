@@ -1,8 +1,4 @@
-"""Reads and validates the body of a `/chat` request and applies its overrides (S004-60, A6, M4).
-
-The `user_id` in a body only names a conversation and gives no rights. Overrides are settings for this request alone: they may only lower
-the mode, and a directory that they name must be the configured one.
-"""
+"""The body of `/chat` and its overrides (S004-60, A6, M4): `user_id` gives no rights, overrides may only lower the mode."""
 
 import asyncio
 import unicodedata
@@ -29,7 +25,7 @@ _EXAMPLES: Final = load_lexicon("api_examples")
 MAX_BODY: Final = 256 * 1024
 READ_WITHIN: Final = 10.0
 READ_AT_ONCE: Final = 200
-"""Maximum number of bodies read at once; further requests wait, and their timeout starts when their turn comes."""
+"""Further requests wait; their timeout starts when their turn comes."""
 LONGEST_USER: Final = 128
 LONGEST_MESSAGE: Final = 20_000
 _OVERRIDES: Final = ("mode", "state_dir", "log_dir")
@@ -63,10 +59,7 @@ class ChatBody(BaseModel):
 
 @dataclass(frozen=True, kw_only=True)
 class ChatRequest:
-    """A parsed body of a chat request: the user id, the message, quoted text ("" for none) and the overrides.
-
-    Overrides are settings that the request changes for itself alone, as a mapping of field name → value.
-    """
+    """`quoted` is "" for none; `overrides` are by name of field."""
 
     user_id: str
     message: str
@@ -75,23 +68,20 @@ class ChatRequest:
 
     @property
     def conversation(self) -> str:
-        """The user id, percent-encoded as in a URL, for use in a session's key. It contains no colon, and different ids stay different."""
+        """Percent-encoded for a session's key: no colon, and different ids stay different."""
         return quote(self.user_id, safe="")
 
 
 class BodyReader:
-    """Reads and parses request bodies, at most `READ_AT_ONCE` at a time."""
+    """At most `READ_AT_ONCE` at a time."""
 
     def __init__(self, within: float = READ_WITHIN) -> None:
-        """Create the reader; a body must arrive within `within` seconds."""
+        """A body must arrive within `within` seconds."""
         self._timeout = within
         self._reading = asyncio.Semaphore(READ_AT_ONCE)
 
     async def read(self, request: Request) -> ChatRequest:
-        """Return the parsed request.
-
-        Raises ApiError 400 for an invalid body, 408 for one that arrives too slowly, and 413 for one that is too long.
-        """
+        """Raises ApiError 400 for an invalid body, 408 for a slow one, 413 for one too long."""
         try:
             async with self._reading, asyncio.timeout(self._timeout):
                 body = await _read_body(request)
@@ -101,7 +91,7 @@ class BodyReader:
 
 
 async def _read_body(request: Request) -> bytes:
-    """Return the body; raises ApiError 413 as soon as it is longer than `MAX_BODY` bytes."""
+    """Raises ApiError 413 as soon as it is longer than `MAX_BODY` bytes."""
     announced = request.headers.get("content-length", "")
     read = bytearray()
     too_long = announced.isascii() and announced.isdecimal() and int(announced[:20]) > MAX_BODY
@@ -116,34 +106,34 @@ async def _read_body(request: Request) -> bytes:
 
 
 def parse_body(body: bytes) -> ChatRequest:
-    """Return the parsed JSON body; raises ApiError 400 for an invalid one (S004-65)."""
+    """Raises ApiError 400 (S004-65)."""
     try:
-        given = orjson.loads(body)
+        document = orjson.loads(body)
         parse_json(body)  # nobody in between may read another message or another person than is read here
     except (ValueError, RecursionError):
         raise ApiError(400, "invalid_json", "The body is no valid JSON.") from None
-    if not isinstance(given, dict):
+    if not isinstance(document, dict):
         raise ApiError(400, "invalid_json", "The body is no JSON object.")
-    user_id = _parse_text(given, "user_id", LONGEST_USER)
+    user_id = _parse_text(document, "user_id", LONGEST_USER)
     if any(unicodedata.category(sign).startswith("C") for sign in user_id):
         raise ApiError(400, "invalid_user_id", "user_id may hold no control characters.")
-    message = to_storable_text(_parse_text(given, "message", LONGEST_MESSAGE)).strip()
+    message = to_storable_text(_parse_text(document, "message", LONGEST_MESSAGE)).strip()
     if not message:
         raise ApiError(400, "invalid_length", "message is empty.")
-    overrides = {name: _parse_text(given, name, 1000) for name in _OVERRIDES if given.get(name) is not None}
-    return ChatRequest(user_id=user_id, message=message, overrides=overrides, quoted=_parse_quoted(given))
+    overrides = {name: _parse_text(document, name, 1000) for name in _OVERRIDES if document.get(name) is not None}
+    return ChatRequest(user_id=user_id, message=message, overrides=overrides, quoted=_parse_quoted(document))
 
 
-def _parse_quoted(given: JsonObject) -> str:
-    """Return the text quoted from somebody else, "" if there is none; raises ApiError 400 for an invalid one."""
-    value = given.get("quoted")
+def _parse_quoted(document: JsonObject) -> str:
+    """ "" if there is none. Raises ApiError 400."""
+    value = document.get("quoted")
     if value is None or (isinstance(value, str) and not value.strip()):
         return ""
-    return to_storable_text(_parse_text(given, "quoted", LONGEST_MESSAGE)).strip()
+    return to_storable_text(_parse_text(document, "quoted", LONGEST_MESSAGE)).strip()
 
 
-def _parse_text(given: JsonObject, name: str, longest: int) -> str:
-    value = given.get(name)
+def _parse_text(document: JsonObject, name: str, longest: int) -> str:
+    value = document.get(name)
     if value is None:
         raise ApiError(400, f"missing_{name}", f"The field {name} is missing.")
     if not isinstance(value, str):
@@ -155,26 +145,26 @@ def _parse_text(given: JsonObject, name: str, longest: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Overrides:
-    """Checks and applies overrides: settings that a request may change for itself, if the installation allows it."""
+    """Settings that a request may change for itself, if the installation allows it."""
 
     allowed: bool
     mode: Mode
     folders: Mapping[str, Path]
-    """The configured STATE_DIR and LOG_DIR, by the names of these fields in a body."""
+    """STATE_DIR and LOG_DIR as configured, by name of field in a body."""
 
-    def apply(self, actor: Actor, wanted: Mapping[str, str]) -> Actor:
-        """Return the actor with the requested mode, unchanged if none is requested; raises ApiError 400 for a forbidden override."""
-        if not wanted:
+    def apply(self, actor: Actor, overrides: Mapping[str, str]) -> Actor:
+        """Unchanged without a mode. Raises ApiError 400 for a forbidden override."""
+        if not overrides:
             return actor
         if not self.allowed:
-            raise ApiError(400, "overrides_off", f"{', '.join(wanted)} cannot be set by a request: HTTP_ALLOW_OVERRIDES is off here.")
-        for name in self.folders.keys() & wanted.keys():
-            self._check(name, wanted[name])
-        return self._reduce_mode(actor, wanted["mode"]) if "mode" in wanted else actor
+            raise ApiError(400, "overrides_off", f"{', '.join(overrides)} cannot be set by a request: HTTP_ALLOW_OVERRIDES is off here.")
+        for name in self.folders.keys() & overrides.keys():
+            self._check(name, overrides[name])
+        return self._reduce_mode(actor, overrides["mode"]) if "mode" in overrides else actor
 
-    def _reduce_mode(self, actor: Actor, wanted: str) -> Actor:
+    def _reduce_mode(self, actor: Actor, mode_name: str) -> Actor:
         known: dict[str, Mode] = {mode: mode for mode in get_args(Mode)}
-        mode = known.get(wanted)
+        mode = known.get(mode_name)
         if mode is None:
             raise ApiError(400, "invalid_mode", f"mode must be one of {', '.join(MODES)}.")
         highest = pick_lower_mode(self.mode, actor.max_mode)
@@ -182,19 +172,15 @@ class Overrides:
             raise ApiError(400, "mode_too_high", f"mode may only be lowered: the highest here is {highest}.")
         return actor.model_copy(update={"max_mode": mode})
 
-    def _check(self, name: str, wanted: str) -> None:
-        """Raise ApiError 400 unless `wanted` is the configured directory; `name` is "state_dir" or "log_dir".
-
-        One process has one journal. With a second journal it would not know which cards wait, which calls were made and whether writes are
-        frozen.
-        """
+    def _check(self, name: str, folder: str) -> None:
+        """Raises ApiError 400 unless `folder` is as configured: only one journal knows the cards, calls and freezes of a process."""
         base = self.folders[name].resolve()
         try:
-            found = (base / wanted).resolve() if not Path(wanted).is_absolute() else Path(wanted).resolve()
+            path = (base / folder).resolve() if not Path(folder).is_absolute() else Path(folder).resolve()
         except (OSError, ValueError, RuntimeError):
             raise ApiError(400, "invalid_directory", f"{name} is no directory.") from None
-        if found != base and base not in found.parents:
+        if path != base and base not in path.parents:
             raise ApiError(400, "directory_outside", f"{name} must lie inside the configured {name.upper()}.")
-        if found != base:
+        if path != base:
             sentence = f"{name} must be the configured {name.upper()} itself: one program keeps one journal and one set of logs."
             raise ApiError(400, "directory_not_supported", sentence)

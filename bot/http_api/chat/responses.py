@@ -1,8 +1,4 @@
-"""Waits for the answer to an inbox row (stored message) and sends it, either whole or as server-sent events.
-
-A caller who disconnects does not stop the turn. Before an answer is sent the caller's rights are checked again, since they may have been
-revoked while the turn ran.
-"""
+"""Sends an answer whole or as server-sent events. Rights are checked again before; who disconnects stops no turn."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
@@ -38,7 +34,7 @@ from state.journal.store import InboxRow, StoreError
 from state.trace import HEADER
 
 STREAM_WITHIN: Final = 1800.0
-"""Seconds after which a stream of events ends, even if the turn is still running."""
+"""Seconds, even if the turn is still running."""
 BEAT_EVERY: Final = 15.0
 _ACCEPTED: Final = 202
 _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask again with the same Idempotency-Key."
@@ -46,34 +42,30 @@ _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask ag
 
 @dataclass(frozen=True, kw_only=True)
 class ChatContext:
-    """The services and settings of the endpoint `/chat`: orchestrator, mailbox, timeouts, and whether requests may override settings."""
-
     orchestrator: Orchestrator
     mailbox: Mailbox
     overrides: Overrides
     clock: Clock
     answer_within: float
-    """Seconds that a request waits for its answer; after that the response is 202, which says where the answer will appear."""
+    """Seconds; after that the response is 202, which says where the answer will appear."""
     reader: BodyReader
     intake: InputBatcher
     beat_every: float = BEAT_EVERY
 
     @property
     def tools(self) -> Tools:
-        """The orchestrator's tools: store, gate and queries."""
         return self.orchestrator.tools
 
 
 async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
-    """Store the inbox row and return it, or the earlier row with the same Idempotency-Key; raises the errors of `store_once`."""
+    """Or the earlier row with the same Idempotency-Key. Raises as `store_once`."""
     return await store_once(row, chat.intake.take, chat.orchestrator.tools.store)
 
 
 async def wait_for_answer(row: InboxRow, client: Client, chat: ChatContext) -> Response:
-    """Store the inbox row and return a response with the whole answer (status 200), or status 202 if the answer is not ready in time.
+    """202 if it is not ready in time.
 
-    Raises ApiError 401 if the caller's token was revoked, 500 if the processing of the message failed, and 503 if nothing can be stored.
-    Also raises the errors of `store_request`.
+    Raises ApiError 401 (token revoked), 500 (failed), 503 (nothing can be stored), and as `store_request`.
     """
     with chat.mailbox.open_ticket(row) as ticket:  # opened before the input is stored, or its end could be missed
         known = await store_request(row, chat)
@@ -98,11 +90,7 @@ async def _wait_on_ticket(ticket: Ticket, client: Client, chat: ChatContext) -> 
 
 
 async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> AsyncIterator[bytes]:
-    """Yield the answer as server-sent events.
-
-    While the message is processed, it yields a "progress" event for each step, such as the lookup of records, and a "delta" event for each
-    change of the answer's text. At the end it yields one "card" event for each open card and a "final" event, or else an "error" event.
-    """
+    """ "progress" for each step, "delta" for text, at the end a "card" for each open card and "final", or "error"."""
     with chat.mailbox.open_followed_ticket(row) as ticket:
         end = read_boottime() + STREAM_WITHIN
         flow = _AnswerStream(row, client, chat)
@@ -120,10 +108,7 @@ async def stream_answer(row: InboxRow, client: Client, chat: ChatContext) -> Asy
 
 
 async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, chat: ChatContext) -> list[bytes]:
-    """Return the last events of a stream: one "card" for each open card and a "final", or else an "error".
-
-    `flow` formats these events; `ticket` knows whether the message has been processed by now.
-    """
+    """A "card" for each open card and "final", or else "error"."""
     try:
         client = _refresh_client(client, chat)
     except ApiError as error:
@@ -137,38 +122,33 @@ async def _finish_stream(ticket: Ticket, flow: "_AnswerStream", client: Client, 
         return [flow.format_event("error", {"code": error.code, "message": error.message})]
     except StoreError:
         return [flow.format_event("error", {"code": "unavailable", "message": MEANINGS[503]})]
-    shown = answer.model_dump(mode="json")
-    return [*(flow.format_event("card", card) for card in shown["waiting"]), flow.format_event("final", shown)]
+    content = answer.model_dump(mode="json")
+    return [*(flow.format_event("card", card) for card in content["waiting"]), flow.format_event("final", content)]
 
 
 class _AnswerStream:
-    """The server-sent events of one answer; remembers which text was sent already."""
+    """Remembers which text was sent already."""
 
     def __init__(self, row: InboxRow, client: Client, chat: ChatContext) -> None:
-        """Create the stream of the answer to `row`; nothing has been sent yet."""
         self._row, self._tr = row, build_translator(client)
         self._guard, self._locale = chat.tools.guard, client.actor.locale
         self._sent_text, self._count = "", 0
 
     def collect_news(self, ticket: Ticket) -> list[bytes]:
-        """Return what is new in the ticket as server-sent events, empty if there is nothing.
-
-        There is one "progress" event for each step of the processing not sent yet, and one "delta" event if the model's text differs from
-        the text sent so far.
-        """
-        found = []
+        """ "progress" for each new step, and "delta" if the model's text differs."""
+        events = []
         while ticket.steps:
-            found.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
+            events.append(self.format_event("progress", {"text": self._translate_step(ticket.steps.popleft())}))
         cleaned = self._guard.clean_partial(ticket.text, locale=self._locale)
         text = to_plain_text(render_markdown(cleaned, locale=self._locale))
         if text != self._sent_text:
-            kept = _count_common_prefix(text, self._sent_text)
+            common = _count_common_prefix(text, self._sent_text)
             self._sent_text = text
-            found.append(self.format_event("delta", {"at": kept, "text": text[kept:]}))
-        return found
+            events.append(self.format_event("delta", {"at": common, "text": text[common:]}))
+        return events
 
     def format_event(self, name: str, data: Mapping[str, object]) -> bytes:
-        """Return one server-sent event, whose id consists of the inbox row's id and a running number."""
+        """Its id is the row's id and a running number."""
         self._count += 1
         return format_event(name, f"{self._row.id}:{self._count}", data)
 
@@ -179,24 +159,20 @@ class _AnswerStream:
 
 
 def _refresh_client(client: Client, chat: ChatContext) -> Client:
-    """Return the client with the rights that it has now; raises ApiError 401 if its token was revoked."""
+    """With present rights. Raises ApiError 401 if its token was revoked."""
     actor = chat.tools.refresh_actor(client.actor)
     if actor is None:
         raise ApiError(401, "unauthorized", MEANINGS[401])
     return replace(client, actor=actor)
 
 
-def _count_common_prefix(one: str, other: str) -> int:
-    """Return the length of the longest common prefix of both texts, in characters."""
-    longest = min(len(one), len(other))
-    return longest if one[:longest] == other[:longest] else next(at for at in range(longest) if one[at] != other[at])
+def _count_common_prefix(first: str, other: str) -> int:
+    longest = min(len(first), len(other))
+    return longest if first[:longest] == other[:longest] else next(at for at in range(longest) if first[at] != other[at])
 
 
 async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> ChatAnswer:
-    """Return the answer to a closed (processed) inbox row. Raises StoreError.
-
-    It is built from the ticket's events if they are complete, else from those in the journal.
-    """
+    """From the ticket's events if complete, else from the journal. Raises StoreError."""
     row, store = ticket.row, chat.tools.store
     happened = trim_to_answer(ticket.events if ticket.is_complete else await store.read(read_events, row))
     missing = any(not card.has("before") for card in collect_open_cards(happened))
@@ -208,15 +184,12 @@ async def _collect_answer(ticket: Ticket, client: Client, chat: ChatContext) -> 
 
 
 def _build_working_answer(ticket: Ticket, client: Client) -> ChatAnswer:
-    said = build_translator(client).translate("api-working")
-    return ChatAnswer(assistant=said, session=ticket.row.session, turn_id=ticket.row.id, state="working")
+    text = build_translator(client).translate("api-working")
+    return ChatAnswer(assistant=text, session=ticket.row.session, turn_id=ticket.row.id, state="working")
 
 
 def _refuse_failed(answer: ChatAnswer) -> None:
-    """Raise ApiError 500 if the processing of the message failed without having changed anything or left an open card (S004-66).
-
-    If it changed something or left an open card, the failed message is answered normally, because the caller must learn about that.
-    """
+    """Raises ApiError 500 only if nothing was changed and no card left open: otherwise the caller must learn of it (S004-66)."""
     if answer.state == "failed" and not answer.waiting and not answer.done:
         raise ApiError(500, "internal_error", MEANINGS[500], headers={HEADER: answer.turn_id})
 
@@ -231,9 +204,6 @@ HEARTBEAT: Final = b": still here\n\n"
 
 
 def format_event(name: str, identity: str | None, data: Mapping[str, object]) -> bytes:
-    """Return one server-sent event with the lines `event`, `id` and `data`, which is written as JSON on one line.
-
-    `identity` is its id. With None the event has none, so that a client goes on from the event before it.
-    """
-    named = f"event: {name}\n" + (f"id: {identity}\n" if identity is not None else "")
-    return f"{named}data: ".encode() + orjson.dumps(data) + b"\n\n"
+    """`data` becomes JSON on one line. Without `identity` a client goes on from the event before."""
+    head = f"event: {name}\n" + (f"id: {identity}\n" if identity is not None else "")
+    return f"{head}data: ".encode() + orjson.dumps(data) + b"\n\n"

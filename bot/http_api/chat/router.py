@@ -1,7 +1,4 @@
-"""The endpoint `POST /chat`: stores a message as an inbox row and returns the answer to it (S004-58 to S004-67).
-
-The orchestrator processes the message; this module decides nothing.
-"""
+"""`POST /chat` (S004-58 to S004-67). It decides nothing: the orchestrator does."""
 
 import re
 from collections.abc import Callable, Coroutine
@@ -32,12 +29,11 @@ LONGEST_KEY: Final = 255
 _CHOICE: Final = re.compile(r"[0-9a-f-]{8,64}:[0-9]{1,3}", re.ASCII)
 _BUTTON: Final = re.compile(r"run:[0-9a-f-]{36}:(?:[0-9a-f]{8}:[0-9]{1,3}|pause|resume|retry|cancel)", re.ASCII)
 _CHANGE: Final = re.compile(r"(?:undo|addto):[0-9a-f]{6,64}", re.ASCII)
-"""What a card or a change offers: `undo` and `add_text` of `card_models.Confirmation`."""
+"""Of `card_models.Confirmation`: `undo` and `add_text`."""
 _COMMAND: Final = re.compile(r"/(?P<name>[a-z0-9_]{1,32})(?:\s+(?P<args>.*))?", re.DOTALL | re.ASCII)
 
 
 def build_chat_router(chat: ChatContext) -> APIRouter:
-    """Return the router with the endpoint `POST /chat`."""
     router = APIRouter(tags=["chat"], route_class=_DirectRoute)
 
     @router.post(
@@ -70,13 +66,10 @@ def build_chat_router(chat: ChatContext) -> APIRouter:
 
 
 class _DirectRoute(APIRoute):
-    """A route that FastAPI documents as usual, but whose endpoint is called without FastAPI's resolution of arguments.
-
-    That resolution takes longer than all the rest of the request.
-    """
+    """Documented as usual, but called without FastAPI's resolution of arguments, which takes longest."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, object, Response]]:
-        """Return a handler that authenticates the caller and calls the endpoint; FastAPI calls this once."""
+        """Authenticates first; FastAPI calls this once."""
 
         async def handle(request: Request) -> Response:
             client = await resolve_client(request, request.headers.get("x-api-key"))
@@ -103,27 +96,22 @@ def _parse_idempotency_key(request: Request) -> str | None:
     return key
 
 
-def _build_row(client: Client, actor: Actor, asked: ChatRequest, key: str | None, chat: ChatContext) -> InboxRow:
-    """Return the inbox row of a message.
-
-    The row's `source` identifies the message. It is made of the Idempotency-Key `key`, so that a repeated request is recognized, or of the
-    row's own id if the request has no such key.
-    """
+def _build_row(client: Client, actor: Actor, chat_request: ChatRequest, key: str | None, chat: ChatContext) -> InboxRow:
+    """Its `source` is of the Idempotency-Key, so that a repeated request is recognized, else its own id."""
     row_id = get_trace_id() or generate_id()
-    said, lane = _parse_customer_message(asked) if client.customers else _parse_message(asked, chat.orchestrator.tools.features)
-    quoted = {"quoted": asked.quoted} if asked.quoted else {}
-    request = hash_text(dumps({"user_id": asked.user_id, "message": asked.message, **quoted, **asked.overrides}))
-    session = f"{client.actor.key}:{asked.conversation}"
+    message, lane = (
+        _parse_customer_message(chat_request) if client.customers else _parse_message(chat_request, chat.orchestrator.tools.features)
+    )
+    quoted = {"quoted": chat_request.quoted} if chat_request.quoted else {}
+    request = hash_text(dumps({"user_id": chat_request.user_id, "message": chat_request.message, **quoted, **chat_request.overrides}))
+    session = f"{client.actor.key}:{chat_request.conversation}"
     source = f"{client.actor.key}:key:{hash_text(key)}" if key is not None else f"{client.actor.key}:{row_id}"
-    row = said.to_row(session, source=source, actor=actor.model_dump(mode="json"), now=chat.clock.now(), lane=lane, row_id=row_id)
+    row = message.to_row(session, source=source, actor=actor.model_dump(mode="json"), now=chat.clock.now(), lane=lane, row_id=row_id)
     return replace(row, body={**row.body, "request": request})
 
 
 def _parse_message(chat_request: ChatRequest, features: Feature) -> tuple[Input, Lane]:
-    """Return the message as a command ("/pending"), as the choice of an offered record or button, or as a text, and its lane.
-
-    A text over HTTP is always complete, so it is never merged with others as the fragments of a long Telegram message are.
-    """
+    """A command ("/pending"), a choice, or a text: complete, so never merged as Telegram's fragments are."""
     text = chat_request.message
     if command := _COMMAND.fullmatch(text):
         return parse_command(command["name"], command["args"] or "", features)
@@ -136,10 +124,7 @@ def _parse_message(chat_request: ChatRequest, features: Feature) -> tuple[Input,
 
 
 def _parse_customer_message(chat_request: ChatRequest) -> tuple[Input, Lane]:
-    """Return the input for a message written by a customer, and its lane: the choice of an offered record, or else quoted text.
-
-    Quoted text is never treated as an instruction.
-    """
+    """A choice, or quoted text, which is never an instruction."""
     if _CHOICE.fullmatch(chat_request.message) or _BUTTON.fullmatch(chat_request.message):
         return _parse_message(chat_request, Feature())
     return TextMessage(text="", quoted=f"{chat_request.message}\n\n{chat_request.quoted}".strip(), origin="typed", pieces=1), "turn"
