@@ -1,4 +1,4 @@
-"""Definitions as the API presents them: keys, versions, history, differences, and the mistakes of a document. Pure."""
+"""Definitions as the API presents them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal
@@ -37,7 +37,6 @@ class Mistake(ApiModel):
 
 
 def to_finding(finding: Finding) -> Mistake:
-    """Return the mistake as clients get it."""
     return Mistake.model_validate(finding.to_json())
 
 
@@ -189,42 +188,33 @@ class SwitchBody(BaseModel):
 
 
 class ListQuery(BaseModel):
-    """The query of the lists of definitions."""
-
     model_config = ConfigDict(extra="forbid")
     cursor: CursorText | None = None
     limit: int = Field(100, ge=1, le=MOST_LISTED)
 
 
 class AllQuery(ListQuery):
-    """The query of the list of all definitions."""
-
     kind: str = Field("", max_length=64, description="Only of this kind.")
 
 
 class DiffQuery(BaseModel):
-    """The query of a comparison."""
-
     model_config = ConfigDict(extra="forbid")
     before: Number = Field(examples=[1])
     after: Number = Field(examples=[2])
 
 
 class ExportQuery(BaseModel):
-    """The query of an export."""
-
     model_config = ConfigDict(extra="forbid")
     version: int = Field(0, ge=0, le=999_999_999, description="0 is the active version, or the last one if none is active.")
     format: Literal["yaml", "json"] = "yaml"
 
 
 def to_definition(head: DefinitionKey) -> Definition:
-    """Return the definition as a whole as clients get it."""
     return Definition.model_validate(head, from_attributes=True)
 
 
 def to_version_line(definition_version: DefinitionVersion) -> VersionLine:
-    """Return the version without its document as clients get it."""
+    """Without its document."""
     by = Person(id=definition_version.published_by, name=definition_version.published_by_name) if definition_version.published_by else None
     return convert(
         definition_version,
@@ -236,38 +226,33 @@ def to_version_line(definition_version: DefinitionVersion) -> VersionLine:
 
 
 def to_version(definition_version: DefinitionVersion, findings: Sequence[Finding] = ()) -> Version:
-    """Return the version with its document, and with the warnings about it, as clients get it."""
+    """With its document and the warnings about it."""
     line = to_version_line(definition_version)
     return Version(**dict(line), document=definition_version.document, warnings=[to_finding(finding) for finding in findings])
 
 
 def to_saved(saved: Saved) -> Version:
-    """Return a version that was just saved or published."""
     return to_version(saved.version, saved.findings)
 
 
 def to_history_line(entry: HistoryEntry) -> HistoryLine:
-    """Return the entry of the history as clients get it."""
     by = Person(id=entry.by, name=entry.by_name)
     return HistoryLine(at=entry.at, what=entry.what, version=entry.version, by=by, note=entry.note, digest=entry.digest)
 
 
 def to_diff(comparison: Comparison) -> Diff:
-    """Return the comparison as clients get it."""
     changes = [to_diff_line(change) for change in comparison.changes]
     return Diff(before=comparison.before.version, after=comparison.after.version, changes=changes, more=comparison.more)
 
 
 def to_diff_line(change: Change) -> DiffLine:
-    """Return one difference as clients get it."""
     return DiffLine(kind=change.kind, path=format_path(change.path), before=change.before, after=change.after)
 
 
-def to_checked(found: Checked, *, valid: bool) -> CheckedDefinition:
-    """Return the outcome of a check as clients get it."""
+def to_checked(checked: Checked, *, valid: bool) -> CheckedDefinition:
     return CheckedDefinition(
         valid=valid,
-        findings=[to_finding(finding) for finding in found.findings],
-        needs_two_people=valid and found.critical != (),
-        critical=found.critical or (),
+        findings=[to_finding(finding) for finding in checked.findings],
+        needs_two_people=valid and checked.critical != (),
+        critical=checked.critical or (),
     )

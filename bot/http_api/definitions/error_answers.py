@@ -1,5 +1,3 @@
-"""The answers to requests about definitions that are refused, and the routes that give them."""
-
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Annotated, Any, Final
 
@@ -25,15 +23,14 @@ from state.model.definitions import (
 
 
 class DefinitionRoute(Guarded):
-    """A route that turns the errors of definitions into answers."""
+    """Errors of definitions become answers."""
 
     @staticmethod
     def translate(error: Exception) -> ApiError:
-        """Return the answer that an error of the service becomes."""
         return to_api_error(error)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
-        """Return a handler that raises ApiError for what the service refuses; FastAPI calls this once."""
+        """FastAPI calls this once."""
         inner, translate = super().get_route_handler(), self.translate
 
         async def translated(request: Request) -> Response:
@@ -49,7 +46,6 @@ _STORE_ERRORS: Final = (DefinitionMissing, StaleRevision, NotADraft, Definitions
 
 
 def to_api_error(error: Exception) -> ApiError:
-    """Return the answer that an error of the service becomes."""
     match error:
         case KindUnknown():
             return ApiError(404, "kind_not_found", error.reason)
@@ -74,22 +70,20 @@ def to_api_error(error: Exception) -> ApiError:
 
 
 def refuse(findings: Sequence[Finding], status: int) -> ApiError:
-    """Return the answer that a definition has mistakes, with all of them."""
-    told = [to_finding(finding).model_dump() for finding in findings]
+    mistakes = [to_finding(finding).model_dump() for finding in findings]
     count = sum(finding.severity == "error" for finding in findings)
     first = next((finding for finding in findings if finding.severity == "error"), findings[0])
     place = f"line {first.line}, column {first.column}: " if first.line else ""
     sentence = f"The definition has {count} mistake{'' if count == 1 else 's'}; the first: {place}{first.message}."
-    return ApiError(status, "definition_refused", sentence, more={"findings": told})
+    return ApiError(status, "definition_refused", sentence, more={"findings": mistakes})
 
 
 def _describe_present(present: DefinitionVersion | DefinitionKey) -> Mapping[str, Any]:
-    shown = to_definition(present) if isinstance(present, DefinitionKey) else to_version(present)
-    return shown.model_dump(mode="json")
+    present_version = to_definition(present) if isinstance(present, DefinitionKey) else to_version(present)
+    return present_version.model_dump(mode="json")
 
 
 def to_editor(client: Client) -> Editor:
-    """Return who works on definitions with this token."""
     return Editor(actor=client.actor, via=client.via, writes_for_customers=client.customers)
 
 

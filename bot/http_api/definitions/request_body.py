@@ -1,7 +1,4 @@
-"""Reads the bodies of requests that hand in a definition: a JSON object that holds it, or the text of a file (YAML or JSON) as it is.
-
-Both are read by the reader of documents, which is bounded in time and memory for whatever text, and reports every mistake.
-"""
+"""Bodies with a definition: a JSON object that holds it, or YAML or JSON as a file. Bounded in time and memory for whatever text."""
 
 import asyncio
 import re
@@ -26,10 +23,10 @@ from state.stored import JsonObject
 PREFIX: Final = "/definitions/"
 MAX_BODY: Final = MAX_BYTES
 _READ_AT_ONCE: Final = 4
-"""How many bodies are held at once; further requests wait."""
+"""Further requests wait."""
 _YAML: Final = ("application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml")
 _LIMITS: Final = frozenset({"finding-document-deep", "finding-document-wide", "finding-more"})
-"""What is reported without a path."""
+"""Reported without a path."""
 _REVISION: Final = re.compile(r'"([1-9][0-9]{0,8})"', re.ASCII)
 Key = Annotated[str, Field(max_length=200, description="Letters, digits, - and _, 1 to 64, the first a letter or digit.")]
 Title = Annotated[str | None, Field(max_length=LONGEST_TITLE, description="What people call it; without it, that of the version before.")]
@@ -38,13 +35,11 @@ Note = Annotated[str, Field(max_length=LONGEST_NOTE, description="What has chang
 
 @dataclass(frozen=True, kw_only=True)
 class Details:
-    """What a body says of its definition."""
-
     title: str | None = None
     note: str = ""
     key: str = ""
     revision: int | None = None
-    """The revision that the caller saw; None if the body does not say it."""
+    """None if the body does not say it."""
 
 
 _DETAILS: Final = tuple(detail.name for detail in fields(Details))
@@ -59,11 +54,10 @@ class DocumentBody(BaseModel):
         json_schema_extra={"oneOf": [{"required": ["document"]}, {"required": ["text"]}]},
     )
     FIELD: ClassVar[str] = "document"
-    """The name by which bodies have the definition as JSON data."""
+    """The definition as JSON data."""
     NOTE: ClassVar[str] = "note"
-    """The name by which bodies and addresses have the note."""
     IS_WRAPPED: ClassVar[bool] = False
-    """Whether the definition alone is no such body, because something beside it is needed."""
+    """Something beside the definition is needed."""
     document: Annotated[Any, Field(description="The definition as JSON data.")] = None
     text: Annotated[str | None, Field(description="The definition as the text of a file, YAML or JSON, with its comments.")] = None
 
@@ -75,7 +69,7 @@ class DocumentBody(BaseModel):
 
     @property
     def details(self) -> Details:
-        """What the body says of its definition: each field that its form has."""
+        """Each field that its form has."""
         return Details(**{name: getattr(self, name) for name in _DETAILS if name in type(self).model_fields})
 
 
@@ -95,7 +89,7 @@ class CreatedBody(SavedBody):
 
 @dataclass(frozen=True, kw_only=True)
 class GivenDefinition:
-    """A definition as a request hands it in; `key` is "" where the body does not name it."""
+    """`key` is "" where the body does not name it."""
 
     submission: Submission
     key: str = ""
@@ -103,14 +97,13 @@ class GivenDefinition:
 
 
 class BodyReader:
-    """Reads bodies, a few at a time; one instance per app. Raises ApiError 400 and 415 and RequestValidationError."""
+    """A few at a time; one instance per app. Raises ApiError 400 and 415 and RequestValidationError."""
 
     def __init__(self) -> None:
-        """Start with no body being read."""
         self._places = asyncio.Semaphore(_READ_AT_ONCE)
 
     async def read(self, request: Request, model: type[DocumentBody]) -> GivenDefinition:
-        """Return the definition of a JSON body in the form of `model`, or that of a YAML body as it is."""
+        """JSON in the form of `model`, or YAML as it is."""
         async with self._places:
             body = await request.body()
             if _is_yaml(request) and not model.IS_WRAPPED:
@@ -119,7 +112,6 @@ class BodyReader:
             return await asyncio.to_thread(partial(_parse_body, body, model))
 
     async def read_file(self, request: Request, model: type[DocumentBody] = DocumentBody) -> GivenDefinition:
-        """Return the definition that is the body itself, as the text of a file."""
         async with self._places:
             body = await request.body()
         if _is_yaml(request):
@@ -128,14 +120,14 @@ class BodyReader:
         return _to_raw(body, "json", request, model)
 
 
-def parse_revision(given: str | None) -> int:
-    """Return the revision that If-Match names; raises ApiError 428 without the header, 400 if it names none or several."""
-    if given is None:
+def parse_revision(header: str | None) -> int:
+    """Of If-Match. Raises ApiError 428 without it, 400 if it names none or several."""
+    if header is None:
         raise ApiError(428, "revision_needed", 'Send If-Match with the revision that you saw, such as If-Match: "3"; ETag has it.')
-    found = _REVISION.fullmatch(given.strip())
-    if found is None:
+    match = _REVISION.fullmatch(header.strip())
+    if match is None:
         raise ApiError(400, "invalid_revision", 'If-Match: one revision in quotes is needed, such as "3", as ETag has it.')
-    return int(found[1])
+    return int(match[1])
 
 
 def _is_yaml(request: Request) -> bool:
@@ -154,18 +146,14 @@ def _find_type(request: Request) -> str:
 
 def _to_raw(body: bytes, form: DocumentFormat, request: Request, model: type[DocumentBody]) -> GivenDefinition:
     title, note = request.query_params.get("title"), request.query_params.get(model.NOTE, "")
-    for name, given, longest in (("title", title, LONGEST_TITLE), (model.NOTE, note, LONGEST_NOTE)):
-        if given is not None and len(given) > longest:
+    for name, bounded_text, longest in (("title", title, LONGEST_TITLE), (model.NOTE, note, LONGEST_NOTE)):
+        if bounded_text is not None and len(bounded_text) > longest:
             raise ApiError(400, "invalid_request", f"{name}: at most {longest} characters.")
     return GivenDefinition(submission=Submission(read=partial(read_document, body, form), title=title, note=note))
 
 
 def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
-    """Return the definition of a JSON body.
-
-    Mistakes inside of the definition stay with it, and raise DefinitionRefused where nothing behind them could be read. All others refuse
-    the request.
-    """
+    """Mistakes of the definition stay with it, or raise DefinitionRefused if unreadable; all others refuse the request."""
     reading = read_document(body, "json")
     data = reading.draft.data if reading.draft is not None else None
     field = model.FIELD
@@ -173,35 +161,36 @@ def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
     inside = [finding for finding in reading.findings if _is_inside(finding, field, begun=begun)]
     outside = [finding for finding in reading.findings if finding not in inside]
     if has_errors(outside) or reading.draft is None:
-        told = [to_finding(finding).model_dump() for finding in outside]
-        raise ApiError(400, "invalid_json", f"The body cannot be read: {outside[0]}.", more={"findings": told})
+        mistakes = [to_finding(finding).model_dump() for finding in outside]
+        raise ApiError(400, "invalid_json", f"The body cannot be read: {outside[0]}.", more={"findings": mistakes})
     if not isinstance(data, dict):
         raise ApiError(400, "invalid_json", "The body is no JSON object.")
     try:
-        given = model.model_validate(data)
+        parsed = model.model_validate(data)
     except ValidationError as error:
         if has_errors(inside):  # what is missing may stand behind the mistake at which reading ended
             raise DefinitionRefused(_list_own(inside, field)) from None
         faults = error.errors(include_url=False, include_input=False)
         raise RequestValidationError([{**fault, "loc": ("body", *fault["loc"])} for fault in faults]) from None
-    read = partial(read_document, given.text) if given.text is not None else partial(_take_part, reading.draft, inside, field)
-    said = given.details
-    return GivenDefinition(submission=Submission(read=read, title=said.title, note=said.note), key=said.key, revision=said.revision)
+    read = partial(read_document, parsed.text) if parsed.text is not None else partial(_take_part, reading.draft, inside, field)
+    details = parsed.details
+    return GivenDefinition(
+        submission=Submission(read=read, title=details.title, note=details.note), key=details.key, revision=details.revision
+    )
 
 
 def _is_inside(finding: Finding, field: str, *, begun: bool) -> bool:
-    """Return whether a finding about the body is one about its definition; with `begun`, limits are those of the definition."""
+    """About the definition; with `begun`, limits are the definition's."""
     is_below = finding.path == field or finding.path.startswith((f"{field}.", f"{field}["))
     return is_below or (begun and finding.code in _LIMITS)
 
 
 def _list_own(findings: Sequence[Finding], field: str) -> tuple[Finding, ...]:
-    """Return findings about a body with paths that begin in its definition."""
     return tuple(replace(finding, path=finding.path.removeprefix(field).removeprefix(".")) for finding in findings)
 
 
 def _take_part(body: Document, findings: Sequence[Finding], field: str) -> Reading:
-    """Return what stands in `field` as a document of its own: its paths begin in it, its lines are those of the body."""
+    """With paths that begin in it, and lines of the body."""
     spots = body.spots.parts.get(field) if body.spots is not None else None
     part = Document(data=body.data[field], spots=spots, lines=body.lines)
     own = _list_own(findings, field)
@@ -210,7 +199,7 @@ def _take_part(body: Document, findings: Sequence[Finding], field: str) -> Readi
 
 @dataclass(frozen=True, kw_only=True)
 class Sample:
-    """What the description of the API shows as a definition: as data, and as a file. `beside` is what else a new one needs."""
+    """A definition in the API's description; `beside` is what else a new one needs."""
 
     document: JsonObject
     text: str
@@ -225,7 +214,7 @@ SAMPLE: Final = Sample(
 
 
 def build_document_schema(model: type[DocumentBody] | None, sample: Sample = SAMPLE) -> dict[str, object]:
-    """Return the description of a body for OpenAPI: JSON in the form of `model`, of any form without it, and YAML unless it is wrapped."""
+    """JSON in the form of `model` (any form without it), and YAML unless it is wrapped."""
     raw: dict[str, object] = {"description": "The definition itself, as the text of a file; its note stands in the query."}
     raw["examples"] = [sample.document]
     form = raw

@@ -1,7 +1,4 @@
-"""Endpoints of `/definitions`: list, read, save, check, publish, roll back, switch, compare, export and import definitions.
-
-A definition is what an engine executes: a scenario, flow or workflow. Who may do what is decided by `orchestrator.definitions`.
-"""
+"""`/definitions`: who may do what is decided by `orchestrator.definitions`."""
 
 import asyncio
 from typing import Annotated, Any, Final, Literal
@@ -80,11 +77,10 @@ _DETAILS: Final = [
         ("note", "What has changed and why, for the history.", LONGEST_NOTE),
     )
 ]
-"""What the query says of a definition whose text is the body as it is."""
+"""For a definition whose text is the body."""
 
 
 def build_definitions_router(service: DefinitionService) -> APIRouter:
-    """Return the router with the endpoints of `/definitions`."""
     router = APIRouter(prefix=PATH, tags=["definitions"], route_class=DefinitionRoute, generate_unique_id_function=name_operation)
     bodies = BodyReader()
     _add_lists(router, service)
@@ -95,12 +91,11 @@ def build_definitions_router(service: DefinitionService) -> APIRouter:
 
 
 def answer(model: BaseModel, *, status: int = 200, **headers: str) -> Response:
-    """Return the model as JSON, directly: FastAPI would copy a large document twice more."""
+    """Directly: FastAPI would copy a large document twice more."""
     return Response(model.model_dump_json(by_alias=True), status, headers, media_type="application/json")
 
 
 async def answer_file(version: DefinitionVersion, form: Literal["yaml", "json"]) -> Response:
-    """Return the text of a file that reads back to the version's document."""
     headers = {"ETag": f'"{version.revision}"', "Content-Disposition": f'attachment; filename="{version.key}.{form}"'}
     return Response(await asyncio.to_thread(write_document, version.document, form), headers=headers, media_type=f"application/{form}")
 
@@ -114,22 +109,22 @@ def _add_lists(router: APIRouter, service: DefinitionService) -> None:
     async def list_page(editor: Editor, kind: str, list_query: ListQuery) -> Response:
         place = parse_cursor(list_query.cursor, _CURSOR, 1)
         after = place[0] if place else ""
-        found = await service.list_keys(editor, kind, after=after, limit=list_query.limit + 1)
-        shown = found[: list_query.limit]
-        more = encode_cursor(_CURSOR, shown[-1].place) if len(found) > list_query.limit else None
-        return answer(Definitions(definitions=[to_definition(definition_key) for definition_key in shown], next=more))
+        keys = await service.list_keys(editor, kind, after=after, limit=list_query.limit + 1)
+        page = keys[: list_query.limit]
+        more = encode_cursor(_CURSOR, page[-1].place) if len(keys) > list_query.limit else None
+        return answer(Definitions(definitions=[to_definition(definition_key) for definition_key in page], next=more))
 
     @router.get(
         "", name="list", summary="All definitions that the token may read", response_model=Definitions, responses=describe_errors(*READ)
     )
-    async def list_all(editor: EditorOf, asked: Annotated[AllQuery, Query()]) -> Response:
-        return await list_page(editor, asked.kind, asked)
+    async def list_all(editor: EditorOf, query: Annotated[AllQuery, Query()]) -> Response:
+        return await list_page(editor, query.kind, query)
 
     @router.get(
         "/{kind}", name="list_kind", summary="Definitions of one kind", response_model=Definitions, responses=describe_errors(*READ)
     )
-    async def list_kind(editor: EditorOf, kind: _Kind, asked: Annotated[ListQuery, Query()]) -> Response:
-        return await list_page(editor, kind, asked)
+    async def list_kind(editor: EditorOf, kind: _Kind, query: Annotated[ListQuery, Query()]) -> Response:
+        return await list_page(editor, kind, query)
 
 
 def _add_reads(router: APIRouter, service: DefinitionService) -> None:
@@ -175,8 +170,8 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
         response_model=Diff,
         responses=describe_errors(*READ),
     )
-    async def compare(editor: EditorOf, kind: _Kind, key: _Key, asked: Annotated[DiffQuery, Query()]) -> Response:
-        return answer(to_diff(await service.compare(editor, kind, key, asked.before, asked.after)))
+    async def compare(editor: EditorOf, kind: _Kind, key: _Key, query: Annotated[DiffQuery, Query()]) -> Response:
+        return answer(to_diff(await service.compare(editor, kind, key, query.before, query.after)))
 
     @router.get(
         "/{kind}/{key}/export",
@@ -184,10 +179,10 @@ def _add_reads(router: APIRouter, service: DefinitionService) -> None:
         response_class=Response,
         responses={**FILE, **describe_errors(*READ)},
     )
-    async def export(editor: EditorOf, kind: _Kind, key: _Key, asked: Annotated[ExportQuery, Query()]) -> Response:
-        number = asked.version or (await service.find_key(editor, kind, key)).active_version
+    async def export(editor: EditorOf, kind: _Kind, key: _Key, query: Annotated[ExportQuery, Query()]) -> Response:
+        number = query.version or (await service.find_key(editor, kind, key)).active_version
         version = await service.find_version(editor, kind, key, number)
-        return await answer_file(version, asked.format)
+        return await answer_file(version, query.format)
 
 
 def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReader) -> None:
@@ -200,8 +195,8 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
         openapi_extra=build_document_schema(CreatedBody),
     )
     async def create(editor: EditorOf, request: Request, kind: _Kind) -> Response:
-        given = await bodies.read(request, CreatedBody)
-        return _answer_version(to_saved(await service.create(editor, kind, given.key, given.submission)), status=CREATED)
+        submitted = await bodies.read(request, CreatedBody)
+        return _answer_version(to_saved(await service.create(editor, kind, submitted.key, submitted.submission)), status=CREATED)
 
     @router.post(
         "/{kind}/{key}/check",
@@ -211,9 +206,9 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
         openapi_extra=build_document_schema(DocumentBody),
     )
     async def check(editor: EditorOf, request: Request, kind: _Kind, key: _Key) -> Response:
-        given = await bodies.read(request, DocumentBody)
-        found = await service.check(editor, kind, key, given.submission)
-        return answer(to_checked(found, valid=not has_errors(found.findings)))
+        submitted = await bodies.read(request, DocumentBody)
+        checked = await service.check(editor, kind, key, submitted.submission)
+        return answer(to_checked(checked, valid=not has_errors(checked.findings)))
 
     @router.post(
         "/{kind}/{key}/import",
@@ -238,8 +233,8 @@ def _add_saving(router: APIRouter, service: DefinitionService, bodies: BodyReade
     )
     async def save(editor: EditorOf, request: Request, kind: _Kind, key: _Key, version: _Number, seen: _IfMatch = None) -> Response:
         expected = parse_revision(seen)
-        given = await bodies.read(request, SavedBody)
-        return _answer_version(to_saved(await service.save(editor, kind, key, version, given.submission, expected=expected)))
+        submitted = await bodies.read(request, SavedBody)
+        return _answer_version(to_saved(await service.save(editor, kind, key, version, submitted.submission, expected=expected)))
 
 
 def _add_publishing(router: APIRouter, service: DefinitionService) -> None:

@@ -1,5 +1,3 @@
-"""Reads outputs that stand in blobs."""
-
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.memo import load_output
 from state.events.runs import NodeDone
@@ -8,7 +6,7 @@ from state.journal.store import StoredEvent
 
 
 async def load_large_output(event: StoredEvent, store: AsyncStore) -> StoredEvent:
-    """Return the event with the output that stands in a blob; without it if the blob is gone."""
+    """Without the output if the blob is gone."""
     if event.type != NodeDone.__name__ or not event.data.get("output_blob"):
         return event
     try:

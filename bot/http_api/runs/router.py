@@ -1,7 +1,4 @@
-"""Endpoints of `/runs`: list and show runs, start one, read its events, control it, and answer its questions.
-
-A run is one execution of a scenario, flow or workflow. A token sees its own runs; those of leads and administrators see more (`Viewer`).
-"""
+"""`/runs`. A token sees its own runs; those of leads and administrators see more (`Viewer`)."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -36,9 +33,9 @@ from state.journal.store import StoreError
 _LONGEST_KEY: Final = 255
 _PAGE: Final = 100
 _SHORTEST_LOOK: Final = 1.0
-"""Seconds between two looks for new events of a stream that may not wait for them."""
+"""Seconds, for a stream that may not wait for events."""
 Told = tuple[str, str | None, Mapping[str, object]]
-"""One server-sent event: its name, its id, None for none, and its data."""
+"""A server-sent event: name, id (None for none), data."""
 RunId = Annotated[str, Path(max_length=64, description="A run.", examples=[RUN_ID])]
 _Question = Annotated[str, Path(max_length=64, description="A question of the run, as its `waits` name it.", examples=[QUESTION])]
 StartKey = Annotated[
@@ -61,7 +58,7 @@ _CHANGED: Final = (400, 401, 403, 404, 408, 409, 413, 415, 429, 500, 503)
 
 
 def build_runs_router(desk: EndpointContext, streams: StreamReader, engines: Engines) -> APIRouter:
-    """Return the router with the endpoints of `/runs`; `engines` are those whose runs may be started."""
+    """`engines` are those whose runs may be started."""
     router = APIRouter(prefix="/runs", tags=["runs"], route_class=Guarded, generate_unique_id_function=name_operation)
     reader = RunReader(desk)
     inputs = RunInputs(desk, reader, engines)
@@ -87,8 +84,8 @@ def _add_lists(router: APIRouter, reader: RunReader, inputs: RunInputs) -> None:
         return accepted
 
     @router.get("", name="list", summary="Runs, the newest first", responses=describe_errors(400, 401, 429, 500, 503))
-    async def list_them(client: ClientOf, asked: Annotated[RunQuery, Query()]) -> Runs:
-        return await reader.list_runs(client, asked)
+    async def list_them(client: ClientOf, query: Annotated[RunQuery, Query()]) -> Runs:
+        return await reader.list_runs(client, query)
 
     @router.get(
         "/{run_id}", summary="One run: where it stands and what it waits for", responses=describe_errors(400, 401, 404, 429, 500, 503)
@@ -136,26 +133,26 @@ def _add_events(router: APIRouter, reader: RunReader, streams: StreamReader, des
         client: ClientOf,
         request: Request,
         run_id: RunId,
-        asked: Annotated[EventsQuery, Query()],
+        query: Annotated[EventsQuery, Query()],
         last: Annotated[CursorText | None, Header(alias="Last-Event-ID", description="Where a stream goes on; as `after`.")] = None,
     ) -> object:
-        found = await reader.find_run(client, run_id)
-        stream = build_run_stream(found, desk)
+        run = await reader.find_run(client, run_id)
+        stream = build_run_stream(run, desk)
         if MEDIA_TYPE not in request.headers.get("accept", "").lower():
-            events_query = asked.model_copy(update={"wait": 0}) if found.run.is_over else asked  # nothing more happens in it
+            events_query = query.model_copy(update={"wait": 0}) if run.run.is_over else query  # nothing more happens in it
             return (await streams.read_events(client, stream, events_query)).to_answer()
-        seq = parse_place(asked.after or last)
-        if seq > found.seq:  # nothing would ever come after it
+        seq = parse_place(query.after or last)
+        if seq > run.seq:  # nothing would ever come after it
             raise build_invalid_cursor()
         progress = desk.orchestrator.tools.progress
-        return answer_stream(_stream_events(client, found, stream, seq, reader, streams, _Watched(progress, found.key)))
+        return answer_stream(_stream_events(client, run, stream, seq, reader, streams, _Watched(progress, run.key)))
 
 
-def build_run_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
-    """Return the stream of a run, which those may read who may know of the run."""
-    owner = found.run.owner
+def build_run_stream(found_run: FoundRun, desk: EndpointContext) -> ReadableStream:
+    """For those who may know of the run."""
+    owner = found_run.run.owner
     return ReadableStream(
-        name=found.key,
+        name=found_run.key,
         missing=build_not_found(),
         is_readable=lambda client: desk.build_viewer(client).may_see_run(owner),
         shows_words=lambda client: desk.build_viewer(client).may_see_run(owner, with_words=True),
@@ -163,41 +160,38 @@ def build_run_stream(found: FoundRun, desk: EndpointContext) -> ReadableStream:
 
 
 class _Watched:
-    """What one client has seen of the picture of a run."""
+    """What one client has seen of a run's picture."""
 
     def __init__(self, progress: RunProgress, key: str) -> None:
         self._progress, self._key = progress, key
         self._number = 0
 
     def has_news(self) -> bool:
-        """Return whether the run shows something else than what was taken last."""
-        shown = self._progress.find(self._key)
-        return shown is not None and shown.number != self._number
+        """Other than what was taken last."""
+        picture = self._progress.find(self._key)
+        return picture is not None and picture.number != self._number
 
     def take(self) -> Told | None:
-        """Return the picture: its change if the client has the picture before, otherwise the whole. None if there is none any more."""
-        shown = self._progress.find(self._key)
-        if shown is None:
+        """A change if the client has the picture before, else the whole; None if there is none any more."""
+        picture = self._progress.find(self._key)
+        if picture is None:
             return None
-        is_change = shown.patch is not None and shown.after == self._number
-        self._number = shown.number
-        return "progress", None, {"patch": shown.patch} if is_change else {"snapshot": shown.snapshot}
+        is_change = picture.patch is not None and picture.after == self._number
+        self._number = picture.number
+        return "progress", None, {"patch": picture.patch} if is_change else {"snapshot": picture.snapshot}
 
 
 async def stream_told(take: Callable[[float], Awaitable[tuple[Sequence[Told], bool]]], place: Callable[[], str]) -> AsyncIterator[bytes]:
-    """Yield what `take` tells, within the seconds that it is given, as server-sent events until it says that nothing follows.
-
-    If the caller may not read any more, or nothing can be read, "error" ends it, with the id `place`.
-    """
+    """`take` has the seconds it is given, and says when nothing follows. "error" with the id `place` ends it if reading fails."""
     until = read_boottime() + STREAM_WITHIN
     try:
         while (begun := read_boottime()) < until:
-            told, is_over = await take(BEAT_EVERY)
-            for name, identity, data in told:
+            news, is_over = await take(BEAT_EVERY)
+            for name, identity, data in news:
                 yield format_event(name, identity, data)
             if is_over:
                 return
-            if not told:
+            if not news:
                 yield HEARTBEAT
                 if read_boottime() - begun < _SHORTEST_LOOK:  # it did not wait, because too many requests wait already
                     await asyncio.sleep(_SHORTEST_LOOK)
@@ -208,33 +202,28 @@ async def stream_told(take: Callable[[float], Awaitable[tuple[Sequence[Told], bo
 
 
 def answer_stream(events: AsyncIterator[bytes]) -> StreamingResponse:
-    """Return the answer that is a stream of server-sent events."""
     return StreamingResponse(events, media_type=MEDIA_TYPE, headers={"Cache-Control": "no-store", "X-Accel-Buffering": "no"})
 
 
 def _stream_events(
-    client: Client, found: FoundRun, stream: ReadableStream, seq: int, reader: RunReader, streams: StreamReader, watched: _Watched
+    client: Client, found_run: FoundRun, stream: ReadableStream, seq: int, reader: RunReader, streams: StreamReader, watched: _Watched
 ) -> AsyncIterator[bytes]:
-    """Yield the events of a run after the sequence number `seq` as server-sent events, and "end" once the run is over.
-
-    The id of each event is its cursor. Between them "progress" events, which have no id, hold what the run shows of its progress: a
-    `snapshot`, or a `patch` of the one before.
-    """
+    """After `seq`, and "end" once the run is over. The id is the cursor; "progress" without id is a `snapshot` or a `patch`."""
     is_first = True
 
     async def take(wait: float) -> tuple[Sequence[Told], bool]:
         nonlocal seq, is_first
-        within = 0.0 if is_first and found.run.is_over else wait  # whoever comes back for the end of a run that is over gets it at once
+        within = 0.0 if is_first and found_run.run.is_over else wait  # whoever comes back for the end of a run that is over gets it at once
         is_first = False
         page = await streams.wait_for_page(client, stream, seq, limit=_PAGE, wait=within, until=watched.has_news)
-        told: list[Told] = [(event.type, format_place(at), event.model_dump(mode="json")) for at, event in page.events]
+        events: list[Told] = [(event.type, format_place(at), event.model_dump(mode="json")) for at, event in page.events]
         if watched.has_news() and (progress := watched.take()) and streams.shows_words(client, stream):
-            told.append(progress)
-        now = await reader.find_run(client, found.run_id)
+            events.append(progress)
+        now = await reader.find_run(client, found_run.run_id)
         seq = page.seq  # only now: whoever is cut off before comes again for these events
         is_over = now.run.is_over and now.seq <= seq
         if is_over:
-            told.append(("end", format_place(seq), {"status": now.run.status}))
-        return told, is_over
+            events.append(("end", format_place(seq), {"status": now.run.status}))
+        return events, is_over
 
     return stream_told(take, lambda: format_place(seq))

@@ -1,4 +1,4 @@
-"""A run as the API presents it. A run is one execution of a scenario, flow or workflow. Pure: no input or output."""
+"""A run as the API presents it."""
 
 from collections.abc import Sequence
 from typing import Annotated, Final, Literal
@@ -9,9 +9,7 @@ from bot.http_api.approvals.card_models import ApiModel, Person
 from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText, Moment
 
 RUN_ID: Final = "0190aaaa-0000-7000-8000-000000000001"
-"""The id of a run in examples."""
 QUESTION: Final = "7f3a90c2"
-"""The id of a question in examples."""
 MOST_ARGS: Final = 50
 LONGEST_ANSWER: Final = 4000
 Status = Literal["running", "waiting", "paused", "done", "failed", "cancelled"]
@@ -56,8 +54,6 @@ class AnswerBody(BaseModel):
 
 
 class RunQuery(BaseModel):
-    """The query of the list of runs: filters, cursor and page size."""
-
     model_config = ConfigDict(extra="forbid")
     status: Sequence[Status] = Field((), max_length=10, description="Only in this status; may be given again.")
     engine: Name | None = Field(None, description="Only of this engine.", examples=["steps"])

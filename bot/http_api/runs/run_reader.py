@@ -1,4 +1,4 @@
-"""Reads runs for callers of the API, as far as each caller may see them. A run is one execution of a scenario, flow or workflow."""
+"""Reads runs as far as each caller may see them."""
 
 import re
 from collections.abc import Sequence
@@ -28,17 +28,17 @@ _KIND: Final = "r"
 _NO_CHANGES: Final = RunChanges()
 _PARTS: Final = 2
 _SCANNED: Final = 1000
-"""How many runs one request of the list looks at; if there are more, the page is short and has a next one."""
+"""Per request of the list; if there are more, the page is short and has a next one."""
 _TAIL: Final = 500
-"""How many of a run's last events are searched for its last error, its result and its open questions."""
+"""Last events that are searched for the last error, result and open questions."""
 _END: Final = 20
-"""How many of a failed run's last events are searched for its error where a list of runs names it."""
+"""Last events that a list searches for the error of a failed run."""
 _ID: Final = re.compile(r"[0-9a-f-]{8,64}", re.ASCII)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FoundRun:
-    """A run that the caller may see: its state, its cards, and the number of the last event that the state includes."""
+    """`seq` is of the last event that the state includes."""
 
     run_id: str
     run: RunState
@@ -47,59 +47,55 @@ class FoundRun:
 
     @property
     def key(self) -> str:
-        """The session key of the run, which is also the name of its stream."""
+        """Session key and name of the stream."""
         return f"{PREFIX}{self.run_id}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunEnding:
-    """How a run of a list has ended: why it failed, if it did, and what became of the changes that it proposed."""
+    """Why it failed, if it did, and what became of its proposed changes."""
 
     failure: RunError | None = None
     changes: RunChanges = _NO_CHANGES
 
 
 class RunReader:
-    """Finds runs and describes them. There is one instance per app; all methods raise StoreError."""
+    """One instance per app; all methods raise StoreError."""
 
     def __init__(self, desk: EndpointContext) -> None:
-        """Keep the services of the endpoints."""
         self._desk = desk
 
     async def find_run(self, client: Client, run_id: str) -> FoundRun:
-        """Return the run; raises ApiError 404 if it does not exist or the caller may not see it."""
+        """Raises ApiError 404 if it does not exist or may not be seen."""
         state, seq = await self._desk.store.read(load_state, f"{PREFIX}{run_id if _ID.fullmatch(run_id) else '-'}")
         if state.run is None or not self._desk.build_viewer(client).may_see_run(state.run.owner):
             raise build_not_found()
         return FoundRun(run_id=run_id, run=state.run, state=state, seq=seq)
 
-    async def list_runs(self, client: Client, asked: RunQuery, *, is_own: bool = False) -> Runs:
-        """Return a page of the runs that the caller may see, with `is_own` of their own; raises ApiError 400 for an invalid cursor."""
-        place = parse_cursor(asked.cursor, _KIND, _PARTS)
+    async def list_runs(self, client: Client, query: RunQuery, *, is_own: bool = False) -> Runs:
+        """What the caller may see, with `is_own` only theirs. Raises ApiError 400 for an invalid cursor."""
+        place = parse_cursor(query.cursor, _KIND, _PARTS)
         viewer = self._desk.build_viewer(client)
         sees_others = viewer.is_lead and not is_own
-        wanted = RunFilter(
-            engine=asked.engine or "",
-            owner=(asked.owner or "") if sees_others else client.actor.key,
-            statuses=tuple(asked.status),
+        run_filter = RunFilter(
+            engine=query.engine or "",
+            owner=(query.owner or "") if sees_others else client.actor.key,
+            statuses=tuple(query.status),
             after=(place[0], place[1]) if place else (NO_TIME, ""),
-            limit=_SCANNED if sees_others else asked.limit + 1,
+            limit=_SCANNED if sees_others else query.limit + 1,
         )
-        rows = await self._desk.store.list_runs(wanted)
-        seen = [row for row in rows if viewer.may_see_run(row.owner) and asked.owner in {None, row.owner}]
-        if len(seen) > asked.limit:
-            seen = seen[: asked.limit]
+        rows = await self._desk.store.list_runs(run_filter)
+        seen = [row for row in rows if viewer.may_see_run(row.owner) and query.owner in {None, row.owner}]
+        if len(seen) > query.limit:
+            seen = seen[: query.limit]
             last: RunRow | None = seen[-1]
         else:
-            last = rows[-1] if len(rows) == wanted.limit else None
+            last = rows[-1] if len(rows) == run_filter.limit else None
         lines = [_to_line(row.run_id, row, viewer) for row in seen]
         return Runs(runs=lines, next=encode_cursor(_KIND, last.started_at, last.run_id) if last else None)
 
     async def find_ending(self, line: RunLine) -> RunEnding:
-        """Return how a run of a list has ended, without what is for operations staff.
-
-        The `node` of its failure is the one that failed last since the run began or was retried.
-        """
+        """Without what is for operations staff. `node` is the last that failed since the run began or was retried."""
         if line.status not in {"failed", "done"}:
             return RunEnding()
         stream = f"{PREFIX}{line.id}"
@@ -112,25 +108,23 @@ class RunReader:
         node = _find_failed_node([one for one in tail if one.seq > retried])
         return RunEnding(failure=RunError(code=end.code, node=node.node if node is not None else "", at=line.updated_at))
 
-    async def list_open_calls(self, found: FoundRun) -> OpenCalls:
-        """Return the calls of models that have no answer."""
-        calls = await self._desk.store.read(list_open_model_calls, found.key)
-        shown = [OpenCall(**call.to_json(), is_lost=call.asked_again or found.run.is_over) for call in calls]
-        return OpenCalls(model_calls_without_answer=shown)
+    async def list_open_calls(self, found_run: FoundRun) -> OpenCalls:
+        calls = await self._desk.store.read(list_open_model_calls, found_run.key)
+        open_calls = [OpenCall(**call.to_json(), is_lost=call.asked_again or found_run.run.is_over) for call in calls]
+        return OpenCalls(model_calls_without_answer=open_calls)
 
-    async def describe_run(self, client: Client, found: FoundRun) -> Run:
-        """Return the run as the API shows it to this caller."""
-        run, viewer = found.run, self._desk.build_viewer(client)
+    async def describe_run(self, client: Client, found_run: FoundRun) -> Run:
+        run, viewer = found_run.run, self._desk.build_viewer(client)
         shows_words = viewer.may_see_run(run.owner, with_words=True)
         tr = build_translator(client)
-        tail = await self._desk.store.read_events(found.key, after=max(0, found.seq - _TAIL), limit=_TAIL)
+        tail = await self._desk.store.read_events(found_run.key, after=max(0, found_run.seq - _TAIL), limit=_TAIL)
         end = next((RunFinished.from_data(one.data) for one in reversed(tail) if one.type == "RunFinished"), None) if run.is_over else None
         return Run(
-            **_to_line(found.run_id, run, viewer).model_dump(),
+            **_to_line(found_run.run_id, run, viewer).model_dump(),
             title=run.title,
             mode=run.mode,
             nodes_done=run.done,
-            waits=[_to_wait(node, found, tail, viewer, tr, shows_words=shows_words) for node in run.waits],
+            waits=[_to_wait(node, found_run, tail, viewer, tr, shows_words=shows_words) for node in run.waits],
             last_error=_find_last_error(tail, run, end, shows_words=shows_words and not client.actor.for_customers),
             changes=_count_changes(end),
             result=end.result if end is not None and shows_words else None,
@@ -143,7 +137,7 @@ def _count_changes(end: RunFinished | None) -> RunChanges:
 
 
 def build_not_found() -> ApiError:
-    """Return the 404 error, which is the same for a run that does not exist and for one that the caller may not see."""
+    """The same for a run that does not exist and for one that the caller may not see."""
     return ApiError(404, "run_not_found", "There is no such run.")
 
 
@@ -156,22 +150,22 @@ def _to_person(key: str, viewer: Viewer) -> Person:
     return Person(id=key, name=known.name if known is not None else "")
 
 
-def _to_wait(node: str, found: FoundRun, tail: Sequence[StoredEvent], viewer: Viewer, tr: Translator, *, shows_words: bool) -> Wait:
-    wait = found.run.waits[node]
-    told = Wait(node=node, waits_for=wait.on, since=wait.since, until=wait.until)
+def _to_wait(node: str, found_run: FoundRun, tail: Sequence[StoredEvent], viewer: Viewer, tr: Translator, *, shows_words: bool) -> Wait:
+    wait = found_run.run.waits[node]
+    run_wait = Wait(node=node, waits_for=wait.on, since=wait.since, until=wait.until)
     match wait.on:
         case "input":
             question = _find_question(tail, wait.waits_for) if shows_words else None
             who = [_to_person(key, viewer) for key in wait.answers]
-            shown = {"text": format_question(question, tr), "options": list_options(question, tr)} if question is not None else {}
-            return told.model_copy(update={"question": wait.waits_for, "takes": wait.takes, "answers": who, **shown})
+            question_fields = {"text": format_question(question, tr), "options": list_options(question, tr)} if question is not None else {}
+            return run_wait.model_copy(update={"question": wait.waits_for, "takes": wait.takes, "answers": who, **question_fields})
         case "effect":
-            cards = (card.confirmation_id for card in found.state.cards.values() if card.effect_id == wait.waits_for)
-            return told.model_copy(update={"confirmation_id": next(cards, "")})
+            cards = (card.confirmation_id for card in found_run.state.cards.values() if card.effect_id == wait.waits_for)
+            return run_wait.model_copy(update={"confirmation_id": next(cards, "")})
         case "run":
-            return told.model_copy(update={"run": wait.waits_for.removeprefix(PREFIX)})
+            return run_wait.model_copy(update={"run": wait.waits_for.removeprefix(PREFIX)})
         case _:
-            return told
+            return run_wait
 
 
 def _find_question(tail: Sequence[StoredEvent], question_id: str) -> RunWaits | None:
@@ -185,7 +179,7 @@ def _find_failed_node(tail: Sequence[StoredEvent]) -> NodeFailed | None:
 
 
 def _find_last_error(tail: Sequence[StoredEvent], run: RunState, end: RunFinished | None, *, shows_words: bool) -> RunError | None:
-    """Return why the run failed or, while it works, which of its nodes failed last; None if nothing has failed."""
+    """While it works, of the node that failed last; None if nothing has failed."""
     failed = next((stored_event for stored_event in reversed(tail) if stored_event.type == "NodeFailed"), None)
     node = _find_failed_node(tail)
     if run.status == "failed":

@@ -1,5 +1,3 @@
-"""What runs have used, and what it costs."""
-
 from collections.abc import Mapping
 from decimal import Decimal
 
@@ -10,8 +8,6 @@ from orchestrator.domain.budget import Budget
 
 
 class Usage(BaseModel):
-    """The tokens that were used, and what they cost."""
-
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
 
     prompt_tokens: int = Field(examples=[812])
@@ -22,12 +18,11 @@ class Usage(BaseModel):
 
 
 def round_cost(cost: Decimal) -> float:
-    """Return an amount of money with six places, for single answers cost parts of a coin."""
+    """Six places: single answers cost parts of a coin."""
     return float(round(cost, 6))
 
 
 def value_use(budget: Budget, used: Mapping[str, tuple[int, int]], seconds: float = 0.0) -> Usage:
-    """Return tokens by model with their cost."""
     is_known = all(budget.find_price(model) is not None for model in used)
     return Usage(
         prompt_tokens=sum(read for read, _ in used.values()),

@@ -1,8 +1,4 @@
-"""Endpoints of `/schedules`: make, list and show schedules, pause, resume and cancel them.
-
-A schedule starts runs (executions of scenarios, flows and workflows) at moments that were set before. A token sees its own schedules; those
-of leads and administrators see more (`Viewer`).
-"""
+"""`/schedules`. A token sees its own; those of leads and administrators see more (`Viewer`)."""
 
 from typing import Annotated, Any, Final
 
@@ -47,7 +43,6 @@ _ORDERS: Final[dict[ScheduleOrderName, str]] = {
 
 
 def build_schedules_router(desk: EndpointContext, engines: Engines) -> APIRouter:
-    """Return the router with the endpoints of `/schedules`; `engines` are those whose runs may be started."""
     router = APIRouter(prefix="/schedules", tags=["schedules"], route_class=Guarded, generate_unique_id_function=name_operation)
     reader = ScheduleReader(desk)
     inputs = ScheduleInputs(desk, reader, engines)
@@ -59,8 +54,8 @@ def build_schedules_router(desk: EndpointContext, engines: Engines) -> APIRouter
         return accepted
 
     @router.get("", name="list", summary="Schedules, the one that is due next first", responses=describe_errors(400, 401, 429, 500, 503))
-    async def list_them(client: ClientOf, asked: Annotated[ScheduleQuery, Query()]) -> Schedules:
-        return await reader.list_schedules(client, asked)
+    async def list_them(client: ClientOf, query: Annotated[ScheduleQuery, Query()]) -> Schedules:
+        return await reader.list_schedules(client, query)
 
     @router.get("/{schedule}", summary="One schedule", responses=describe_errors(*_READ))
     async def show(client: ClientOf, schedule: _ScheduleId) -> Schedule:
@@ -84,6 +79,6 @@ def _add_order(router: APIRouter, order: ScheduleOrderName, summary: str, inputs
 
     @router.post(f"/{{schedule}}/{order}", name=order, summary=summary, responses={**accepted, **describe_errors(*_CHANGED)})
     async def ordered(client: ClientOf, schedule: _ScheduleId, response: Response) -> Schedule:
-        shown, worked = await inputs.submit_order(client, schedule, order)
+        changed, worked = await inputs.submit_order(client, schedule, order)
         response.status_code = 200 if worked else 202
-        return shown
+        return changed

@@ -1,8 +1,4 @@
-"""Submits what a caller of the API wants of schedules: that one is made, paused, resumed or cancelled.
-
-Each is stored as an inbox row, as from Telegram or the terminal, and the schedules' own code accepts or refuses it. These functions only
-check first what can be told at once, and read the outcome from the journal.
-"""
+"""New schedules and orders of the API's callers: checked as far as can be told at once, then stored for the schedules' own code."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -31,25 +27,24 @@ _EVENTS: Final[Mapping[ScheduleOrderName, str]] = {
 
 
 class ScheduleInputs:
-    """Submits new schedules and orders; one instance per app. All methods raise ApiError and StoreError."""
+    """One instance per app. All methods raise ApiError and StoreError."""
 
     def __init__(self, desk: EndpointContext, reader: ScheduleReader, engines: Engines) -> None:
-        """Keep the services of the endpoints, and the engines whose runs may be started."""
         self._desk, self._reader, self._engines = desk, reader, engines
 
     async def add_schedule(self, client: Client, body: ScheduleBody, key: str | None) -> ScheduleAccepted:
-        """Make a schedule; a repeated request with the same Idempotency-Key `key` gives the schedule of the first."""
+        """The same Idempotency-Key `key` gives the same schedule."""
         fresh = generate_id()
         source = f"{client.actor.key}:schedule:{hash_text(key)}" if key is not None else f"schedule:{fresh}"
         is_known = key is not None and await self._desk.store.find_inbox(source) is not None
         terms = self._read_terms(client, body, is_known=is_known)
-        await check_start(self._engines, client, body.engine, body.definition, given=body.args)
+        await check_start(self._engines, client, body.engine, body.definition, arg_names=body.args)
         home = body.home or find_own_chat(client.actor.key)
         await check_home(self._desk, client, home)
         if not (self._desk.build_viewer(client).is_own(home) or Address.parse(home).is_group):
             raise ApiError(403, "not_your_session", "home: what starts on schedule is shown in a session of the token, or in a group.")
         args = {name: {"data": to_storable(value), "origins": sorted(client.value_origins)} for name, value in body.args.items()}
-        asked = ScheduleAdd(
+        addition = ScheduleAdd(
             schedule=fresh,
             engine=body.engine,
             definition=body.definition,
@@ -60,8 +55,8 @@ class ScheduleInputs:
             note=" ".join(to_storable_text(body.note).split()),
             by=client.helper.key if client.helper is not None else "",
         )
-        same = {**asked.to_json(), "schedule": ""}
-        row = self._desk.build_row(client, home, asked, source=source, request=hash_text(dumps([home, same])))
+        same = {**addition.to_json(), "schedule": ""}
+        row = self._desk.build_row(client, home, addition, source=source, request=hash_text(dumps([home, same])))
         if not is_known and await self._desk.store.read(count_schedules, client.actor.key) >= MOST:
             raise ApiError(409, "too_many_schedules", f"This token has {MOST} schedules already, which is the most; cancel some.")
         submitted = await self._desk.submit(
@@ -74,10 +69,7 @@ class ScheduleInputs:
         return ScheduleAccepted(id=schedule, home=submitted.row.session, next=format_iso(first) if first is not None else "")
 
     def _read_terms(self, client: Client, body: ScheduleBody, *, is_known: bool) -> Terms:
-        """Return when the schedule is to be due; raises ApiError 400 with what is wrong.
-
-        A request that `is_known` was accepted before: its moment may be over by now.
-        """
+        """Raises ApiError 400. A request that `is_known` was accepted before: its moment may be over."""
         try:
             terms = parse_terms(body.at, body.cron, body.zone or client.actor.time_zone)
             if not is_known:
@@ -87,30 +79,32 @@ class ScheduleInputs:
         return terms
 
     async def submit_order(self, client: Client, schedule: str, order: ScheduleOrderName) -> tuple[Schedule, bool]:
-        """Submit an order to a schedule. Return the schedule as it is then, and whether the order was already worked."""
-        found = await self._reader.find_schedule(client, schedule)
-        submitted = await self._submit(client, found, order)
+        """And whether the order was already worked."""
+        found_schedule = await self._reader.find_schedule(client, schedule)
+        submitted = await self._submit(client, found_schedule, order)
         now = await self._reader.find_schedule(client, schedule)
         if submitted.status == "refused":
-            raise ApiError(409, "order_refused", f"It was refused; the events of {found.home} say why.")
+            raise ApiError(409, "order_refused", f"It was refused; the events of {found_schedule.home} say why.")
         return self._reader.describe_schedule(client, now), submitted.status == "done"
 
     async def cancel_schedule(self, client: Client, schedule: str) -> tuple[ScheduleCancelled, bool]:
-        """Cancel a schedule. Return that it is cancelled, and whether that was already carried out."""
-        found = await self._reader.find_schedule(client, schedule)
-        submitted = await self._submit(client, found, "cancel")
+        """And whether that was already carried out."""
+        found_schedule = await self._reader.find_schedule(client, schedule)
+        submitted = await self._submit(client, found_schedule, "cancel")
         if submitted.status == "refused":
             raise build_not_found()  # somebody else was first
         is_done = submitted.status == "done"
         return ScheduleCancelled(id=schedule, status="cancelled" if is_done else "accepted"), is_done
 
-    async def _submit(self, client: Client, found: FoundSchedule, order: ScheduleOrderName) -> Submitted:
-        if not may_control(client.actor, found.entry.owner):
-            told = f"Only the owner of a schedule, leads and administrators may {order} it; use a token of one of them."
-            raise ApiError(403, "not_your_schedule", told)
-        if found.entry.status not in FITTING[order]:
-            wanted = " or ".join(sorted(FITTING[order]))
-            told = f"The schedule is {found.entry.status}; {order} is for a schedule that is {wanted}."
-            raise ApiError(409, "order_late", told)
-        row = self._desk.build_row(client, found.home, ScheduleOrder(schedule=found.schedule, order=order))
-        return await self._desk.submit(row, lambda event, _: event.type == _EVENTS[order] and event.data["schedule"] == found.schedule)
+    async def _submit(self, client: Client, found_schedule: FoundSchedule, order: ScheduleOrderName) -> Submitted:
+        if not may_control(client.actor, found_schedule.entry.owner):
+            complaint = f"Only the owner of a schedule, leads and administrators may {order} it; use a token of one of them."
+            raise ApiError(403, "not_your_schedule", complaint)
+        if found_schedule.entry.status not in FITTING[order]:
+            fitting = " or ".join(sorted(FITTING[order]))
+            complaint = f"The schedule is {found_schedule.entry.status}; {order} is for a schedule that is {fitting}."
+            raise ApiError(409, "order_late", complaint)
+        row = self._desk.build_row(client, found_schedule.home, ScheduleOrder(schedule=found_schedule.schedule, order=order))
+        return await self._desk.submit(
+            row, lambda event, _: event.type == _EVENTS[order] and event.data["schedule"] == found_schedule.schedule
+        )

@@ -1,4 +1,4 @@
-"""A schedule as the API presents it: what it starts, for whom, when, and what became of its moments. Pure: no input or output."""
+"""A schedule as the API presents it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
@@ -12,7 +12,6 @@ from orchestrator.gate.call.run_schedules import LONGEST_NOTE
 from orchestrator.language.schedule_terms import LONGEST_MOMENT, LONGEST_ZONE
 
 SCHEDULE_ID: Final = "0190aaaa-0000-7000-8000-0000000000aa"
-"""The id of a schedule in examples."""
 LONGEST_LINE: Final = 200
 Status = Literal["waiting", "paused"]
 
@@ -51,8 +50,6 @@ class ScheduleBody(BaseModel):
 
 
 class ScheduleQuery(BaseModel):
-    """The query of the list of schedules: filters, cursor and page size."""
-
     model_config = ConfigDict(extra="forbid")
     status: Status | None = Field(None, description="Only in this status.")
     engine: Name | None = Field(None, description="Only of this engine.", examples=["steps"])

@@ -1,4 +1,4 @@
-"""Reads schedules for callers of the API, as far as each caller may see them. A schedule starts runs at moments that were set before."""
+"""Reads schedules as far as each caller may see them."""
 
 import re
 from typing import Final
@@ -23,39 +23,37 @@ _ID: Final = re.compile(r"[0-9a-f-]{8,64}", re.ASCII)
 
 
 class ScheduleReader:
-    """Finds schedules and describes them. There is one instance per app; all methods raise StoreError."""
+    """One instance per app; all methods raise StoreError."""
 
     def __init__(self, desk: EndpointContext) -> None:
-        """Keep the services of the endpoints."""
         self._desk = desk
 
     async def find_schedule(self, client: Client, schedule: str) -> FoundSchedule:
-        """Return the schedule; raises ApiError 404 if it does not exist, is over, or the caller may not see it."""
-        found = await self._desk.store.read(find_schedule, schedule if _ID.fullmatch(schedule) else "-")
-        if found is None or not self._desk.build_viewer(client).may_see_run(found.entry.owner):
+        """Raises ApiError 404 if it does not exist, is over, or may not be seen."""
+        found_schedule = await self._desk.store.read(find_schedule, schedule if _ID.fullmatch(schedule) else "-")
+        if found_schedule is None or not self._desk.build_viewer(client).may_see_run(found_schedule.entry.owner):
             raise build_not_found()
-        return found
+        return found_schedule
 
-    async def list_schedules(self, client: Client, asked: ScheduleQuery) -> Schedules:
-        """Return a page of the schedules that the caller may see; raises ApiError 400 for an invalid cursor."""
-        place = parse_cursor(asked.cursor, _KIND, _PARTS)
+    async def list_schedules(self, client: Client, query: ScheduleQuery) -> Schedules:
+        """What the caller may see. Raises ApiError 400 for an invalid cursor."""
+        place = parse_cursor(query.cursor, _KIND, _PARTS)
         viewer = self._desk.build_viewer(client)
         seen = await self._desk.store.read(collect_schedules, lambda owner, _home: viewer.may_see_run(owner))
-        wanted = [
+        matches = [
             one
             for one in seen
-            if (asked.engine in {None, one.entry.engine})
-            and (asked.status in {None, one.entry.status})
-            and (asked.owner in {None, one.entry.owner})
+            if (query.engine in {None, one.entry.engine})
+            and (query.status in {None, one.entry.status})
+            and (query.owner in {None, one.entry.owner})
             and (place is None or _to_place(one) > tuple(place))
         ]
-        page = wanted[: asked.limit]
-        rest = encode_cursor(_KIND, *_to_place(page[-1])) if len(wanted) > len(page) else None
+        page = matches[: query.limit]
+        rest = encode_cursor(_KIND, *_to_place(page[-1])) if len(matches) > len(page) else None
         return Schedules(schedules=[self.describe_schedule(client, one) for one in page], next=rest)
 
-    def describe_schedule(self, client: Client, found: FoundSchedule) -> Schedule:
-        """Return the schedule as the API shows it to this caller."""
-        entry, viewer = found.entry, self._desk.build_viewer(client)
+    def describe_schedule(self, client: Client, found_schedule: FoundSchedule) -> Schedule:
+        entry, viewer = found_schedule.entry, self._desk.build_viewer(client)
         shows_words = viewer.may_see_run(entry.owner, with_words=True)
         now = self._desk.clock.now()
         known = viewer.deps.present(Actor(key=entry.owner, name=""))
@@ -63,9 +61,9 @@ class ScheduleReader:
         return convert(
             entry,
             Schedule,
-            id=found.schedule,
+            id=found_schedule.schedule,
             owner=Person(id=entry.owner, name=known.name if known is not None else ""),
-            home=found.home,
+            home=found_schedule.home,
             next=entry.due if is_waiting else "",
             then=[format_iso(moment) for moment in list_moments(entry, parse_iso(entry.due), _FOLLOWING)] if is_waiting else (),
             when=build_translator(client).translate_notice(describe_when(entry, client.actor, now)),
@@ -78,10 +76,10 @@ class ScheduleReader:
 
 
 def build_not_found() -> ApiError:
-    """Return the 404 error, which is the same for a schedule that does not exist and for one that the caller may not see."""
+    """The same for a schedule that does not exist and for one that the caller may not see."""
     return ApiError(404, "schedule_not_found", "There is no such schedule, or it is over.")
 
 
-def _to_place(found: FoundSchedule) -> tuple[str, str, str]:
-    is_paused, due, schedule = found.sort_key
+def _to_place(found_schedule: FoundSchedule) -> tuple[str, str, str]:
+    is_paused, due, schedule = found_schedule.sort_key
     return str(int(is_paused)), due, schedule

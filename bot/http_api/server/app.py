@@ -1,7 +1,4 @@
-"""Builds the FastAPI app that serves everything over HTTP: the API, portal events, Telegram's webhook, health and metrics.
-
-Its pages load nothing from other servers. The API is described (OpenAPI) only if API tokens are configured.
-"""
+"""The app of everything over HTTP. Pages load nothing from other servers; the API is described only if tokens are configured."""
 
 import logging
 from collections.abc import Sequence
@@ -32,10 +29,7 @@ _ABOUT = "The copilot over HTTP: the same conversations, the same gate and the s
 
 
 def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> FastAPI:
-    """Return the app with these routers; `/healthz` and the address for portal events are added if no router has them.
-
-    `identity` authenticates callers of the API. If it is given, the API is described at /docs and /openapi.json.
-    """
+    """`/healthz` and portal events are added if no router has them; `identity` also turns on /docs and /openapi.json."""
     described = "/openapi.json" if identity is not None else None
     app = _App(
         title="Sdelka",
@@ -71,13 +65,10 @@ def build_app(*routers: APIRouter, identity: Authenticator | None = None) -> Fas
 
 
 class _App(FastAPI):
-    """A FastAPI app whose OpenAPI description lists the errors that it really answers.
-
-    Invalid input, for example, is listed as a 400 and not as FastAPI's usual 422.
-    """
+    """Describes the errors that it really answers: invalid input is a 400, not FastAPI's 422."""
 
     def openapi(self) -> dict[str, Any]:
-        """Return the OpenAPI description, built once. What an engine has without a JSON Schema is left out of it."""
+        """Built once. What an engine has without a JSON Schema is left out."""
         if self.openapi_schema is not None:
             return self.openapi_schema
         try:

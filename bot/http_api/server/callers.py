@@ -1,4 +1,4 @@
-"""What the endpoints of the API ask of FastAPI to know who calls: a parameter with the client, and a route that checks before it reads."""
+"""Who calls: a parameter with the client, and a route that checks before it reads."""
 
 from collections.abc import Callable, Coroutine
 from typing import Annotated
@@ -15,7 +15,7 @@ _KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of 
 
 
 async def resolve_client(request: Request, presented: Annotated[str | None, Security(_KEY)]) -> Client:
-    """Return the authenticated client of this request, checked once per request; raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
+    """Checked once per request. Raises ApiError 401 or 429 (S004-61, S004-63, X10)."""
     known: Client | None = getattr(request.state, "client", None)
     if known is not None:
         return known
@@ -27,23 +27,21 @@ ClientOf = Annotated[Client, Depends(resolve_client)]
 
 
 def name_operation(route: APIRoute) -> str:
-    """Return the name of an endpoint in the API's description, such as "runs.list"; the command line has its commands from these names."""
+    """Such as "runs.list"; the command line has its commands from these names."""
     return f"{route.path_format.split('/')[1]}.{route.name}"
 
 
 class _StrictRequest(Request):
-    """A request whose JSON has one reading."""
-
     async def json(self) -> object:
-        """Return the body. Raises ApiError 400 if it is JSON for Python alone, JSONDecodeError if it is none at all."""
+        """Raises ApiError 400 if it is JSON for Python alone, JSONDecodeError if it is none."""
         return parse_json(await self.body())
 
 
 class Guarded(APIRoute):
-    """A route that authenticates the caller before the body is read; FastAPI would read the body first."""
+    """Authenticates before the body is read; FastAPI would read it first."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[object, None, Response]]:
-        """Return a handler that raises ApiError 401 or 429 before it reads any of the body; FastAPI calls this once."""
+        """Raises ApiError 401 or 429 before it reads any body; FastAPI calls this once."""
         inner = super().get_route_handler()
 
         async def guarded(request: Request) -> Response:

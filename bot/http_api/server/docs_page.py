@@ -1,4 +1,4 @@
-"""Renders the OpenAPI description as one HTML page, without scripts and without anything from other servers. Pure: no input or output."""
+"""The OpenAPI description as one HTML page, without scripts and other servers."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -33,7 +33,7 @@ class _Schema(View):
 
     @property
     def name(self) -> str:
-        """The name of the schema to which `$ref` refers, such as "ChatBody"; without a `$ref`, this schema's own title, which may be ""."""
+        """Of `$ref`, such as "ChatBody"; else the title, which may be ""."""
         return self.ref.rpartition("/")[2] or self.title
 
 
@@ -69,7 +69,6 @@ class _Document(View):
 
 
 def render_docs_page(description: JsonObject) -> str:
-    """Return the HTML page of an OpenAPI description."""
     document = _Document.model_validate(description)
     title = escape(f"{document.title}: the HTTP API")
     operations = "".join(

@@ -1,7 +1,4 @@
-"""Shared by all endpoints other than /chat: access to the orchestrator, and the cursors of paged lists.
-
-A cursor says where the next page of a list begins. Callers send it back as it is; it is validated, and gives no right to see the list.
-"""
+"""The orchestrator and the cursors of lists, for all endpoints but /chat. Cursors are validated, and give no rights."""
 
 import asyncio
 import base64
@@ -31,58 +28,53 @@ from state.journal.streams import to_stream
 
 T = TypeVar("T")
 WITHIN: Final = 30.0
-"""Seconds that a request waits until what it has submitted is worked; after that the answer is 202."""
+"""Seconds for what a request has submitted; after that the answer is 202."""
 CARD: Final = re.compile(r"[0-9a-f]{6,64}", re.ASCII)
 LONGEST_SESSION: Final = 1600
-"""Maximum length of a session's key: its user id of up to 128 characters may take twelve characters for each when quoted."""
+"""A user id of up to 128 characters, each twelve when quoted."""
 SESSION: Final = re.compile(r"[!-~]{1,1600}", re.ASCII)
 _LOOK_EVERY: Final = 0.5
-"""Seconds after which a waiting request looks again even without a notification; changes by another process may come without one."""
+"""Seconds; changes by another process may come without a notification."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Submitted:
-    """What became of an input: "done" if the expected `event` came, "refused" if the input was worked without it, else "waiting"."""
+    """ "done" if the expected `event` came, "refused" if the input was worked without it, else "waiting"."""
 
     row: InboxRow
-    """The stored input: that of the first request if this one repeats it."""
+    """That of the first request if this one repeats it."""
     status: Literal["done", "refused", "waiting"]
     event: StoredEvent | None = None
 
 
 Expects = Callable[[StoredEvent, InboxRow], bool]
-"""Whether an event, one that came after the input, is what the stored input was for."""
+"""Whether an event after the input is what it was for."""
 
 
 class EndpointContext:
-    """The services that endpoints use: the orchestrator, the clock and indexes of the journal. There is one instance per app."""
+    """One instance per app."""
 
     def __init__(self, orchestrator: Orchestrator, clock: Clock, *, within: float | None = None) -> None:
-        """Create the context without reading anything yet; requests wait `within` seconds for what they submit, by default as each says."""
+        """Requests wait `within` seconds for what they submit, by default as each says."""
         self.orchestrator, self.clock, self._within = orchestrator, clock, within
         self.card_homes = CardSessions(orchestrator.tools.store)
         self.index = RecordIndex(orchestrator.tools.store)
 
     @property
     def store(self) -> AsyncStore:
-        """The orchestrator's store."""
         return self.orchestrator.tools.store
 
     @property
     def switch(self) -> FreezeSwitch:
-        """The switch that stops all writing, which the gate checks before each write."""
+        """Which the gate checks before each write."""
         return self.orchestrator.tools.gate.deps.switch
 
     def build_viewer(self, client: Client) -> Viewer:
-        """Return the viewer for the client, which tells what the client may see and decide with its present rights."""
+        """With present rights."""
         return Viewer(actor=client.actor, deps=self.orchestrator.tools.gate.deps)
 
     async def find_card(self, client: Client, confirmation_id: str) -> FoundCard | None:
-        """Return the card with that id, None if it does not exist or the client may not see it. Raises StoreError.
-
-        Both cases take the same time, so that timing does not reveal whether a card exists. Raises DamagedCiphertext for a card of a
-        session that cannot be read, but only to its person and to leads: everybody else gets None.
-        """
+        """None if missing or not to be seen, in the same time. Raises StoreError, and DamagedCiphertext only to its person and leads."""
         known = CARD.fullmatch(confirmation_id) is not None
         home = await self.card_homes.find_session(confirmation_id) if known else ""
         session = home or client.actor.key
@@ -101,25 +93,22 @@ class EndpointContext:
         return None
 
     def build_row(
-        self, client: Client, session: str, given: Input, *, source: str = "", lane: Lane = "express", request: str = ""
+        self, client: Client, session: str, new_input: Input, *, source: str = "", lane: Lane = "express", request: str = ""
     ) -> InboxRow:
-        """Return the inbox row with which the client gives this input to a session; `request` is the hash that `store_once` compares."""
+        """`request` is the hash that `store_once` compares."""
         row_id = generate_id()
-        source = source or f"{client.actor.key}:{given.KIND}:{row_id}"
+        source = source or f"{client.actor.key}:{new_input.KIND}:{row_id}"
         actor = client.actor.model_dump(mode="json")
-        row = given.to_row(session, source=source, actor=actor, now=self.clock.now(), lane=lane, row_id=row_id)
+        row = new_input.to_row(session, source=source, actor=actor, now=self.clock.now(), lane=lane, row_id=row_id)
         return replace(row, body={**row.body, "request": request}) if request else row
 
     async def take(self, row: InboxRow) -> bool:
-        """Store the inbox row and return whether it is new."""
+        """Whether it is new."""
         [is_new] = await self.orchestrator.receive([row])
         return is_new
 
     async def submit(self, row: InboxRow, expects: Expects, *, within: float = WITHIN) -> Submitted:
-        """Store the input, and wait until its session has an event that the caller `expects`, or the input was worked without one.
-
-        A row that was built with the hash of its `request` is stored once: see `store_once`, also for what is raised.
-        """
+        """Waits for an event that the caller `expects`, or until the input was worked without. `store_once` says what a `request` does."""
         stream = to_stream(row.session)
         after, _ = await self.store.read_head(stream)
         stored_row = row
@@ -143,30 +132,26 @@ class EndpointContext:
         return await self.wait_until(look, waited) or Submitted(row=stored_row, status="waiting")
 
     async def wait_until(self, look: Callable[[], Awaitable[T | None]], within: float) -> T | None:
-        """Call `look` until it returns something other than None, and return that; return None after `within` seconds.
-
-        It is called at once, after each change in the database or of what a run shows, and at least every half second.
-        """
+        """None after `within` seconds. Looks at once, after each change, and at least every half second."""
         end = read_boottime() + within
         event = asyncio.Event()
         places = (self.orchestrator.listeners, self.store.listeners, self.orchestrator.tools.progress.listeners)
         for listeners in places:
             listeners.append(event.set)
         try:
-            while (found := await look()) is None and (left := end - read_boottime()) > 0:
+            while (outcome := await look()) is None and (left := end - read_boottime()) > 0:
                 await _wait_for_event(event, min(left, _LOOK_EVERY))
                 event.clear()
         finally:
             for listeners in places:
                 listeners.remove(event.set)
-        return found
+        return outcome
 
 
 async def store_once(row: InboxRow, take: Callable[[InboxRow], Awaitable[bool]], store: AsyncStore) -> InboxRow:
-    """Store the inbox row with `take` and return it. If it repeats an earlier request (same `source`), return the earlier row.
+    """Once for each `source`: a repetition gives the earlier row.
 
-    `take` returns whether the row is new, and the field `request` of a row's body is the hash of its request. Raises ApiError 422 if the
-    earlier request with this key was different, 409 if it was erased, 503 if it cannot be found, and StoreError.
+    Raises ApiError 422 if the earlier `request` was different, 409 if it was erased, 503 if it cannot be found, and StoreError.
     """
     if await take(row):
         return row
@@ -181,7 +166,7 @@ async def store_once(row: InboxRow, take: Callable[[InboxRow], Awaitable[bool]],
 
 
 def build_translator(client: Client) -> Translator:
-    """Return a translator for the client's language and time zone."""
+    """With the client's time zone."""
     return Translator(client.actor.locale, client.actor.time_zone)
 
 
@@ -204,25 +189,19 @@ CursorText = Annotated[
 
 
 def encode_cursor(kind: str, *place: str) -> str:
-    """Return a cursor, as text for a URL, for a position in a list.
-
-    `kind` is a letter that stands for the list, and `place` are the values that identify the position.
-    """
+    """As text for a URL; `kind` is the letter of the list."""
     return base64.urlsafe_b64encode(orjson.dumps([kind, *place])).decode().rstrip("=")
 
 
 def parse_cursor(text: str | None, kind: str, parts: int) -> Sequence[str] | None:
-    """Return the values that identify the position in the list, None if `text` is None; `parts` is how many values there must be.
-
-    Raises ApiError 400 for an invalid cursor or one of another list.
-    """
+    """None without a text. Raises ApiError 400 for an invalid cursor or one of another list."""
     if text is None:
         return None
     try:
-        found = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
+        place = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (ValueError, binascii.Error):
-        found = None
-    fits = isinstance(found, list) and len(found) == parts + 1 and found[0] == kind and all(isinstance(part, str) for part in found)
-    if not fits or any("\x00" in part for part in found):
+        place = None
+    fits = isinstance(place, list) and len(place) == parts + 1 and place[0] == kind and all(isinstance(part, str) for part in place)
+    if not fits or any("\x00" in part for part in place):
         raise ApiError(400, "invalid_cursor", "The cursor is none of this list.")
-    return [str(part) for part in found[1:]]
+    return [str(part) for part in place[1:]]

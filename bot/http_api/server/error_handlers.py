@@ -1,4 +1,4 @@
-"""Lets a FastAPI app answer every error, its own and the framework's, in the form of `errors`. Never reveals internals or secrets."""
+"""Every error of an app in the form of `errors`, without internals and secrets."""
 
 import logging
 from collections.abc import Sequence
@@ -24,7 +24,6 @@ _NOT_ALLOWED: Final = 405
 
 
 def explain_errors(app: FastAPI) -> None:
-    """Install the handlers that give every error of `app` the form that `errors` describes."""
     app.add_exception_handler(HTTPException, _handle_http_error)
     app.add_exception_handler(RequestValidationError, _handle_validation_error)
     app.add_exception_handler(StoreError, _handle_store_error)
@@ -32,7 +31,6 @@ def explain_errors(app: FastAPI) -> None:
 
 
 async def _handle_http_error(request: Request, error: Exception) -> JSONResponse:
-    """Return the response for an ApiError, or for an error of the framework itself, such as an unknown address or method."""
     assert isinstance(error, HTTPException)  # noqa: S101 - starlette passes the registered exception type
     if isinstance(error, ApiError):
         return error.to_response()
@@ -49,21 +47,21 @@ async def _handle_http_error(request: Request, error: Exception) -> JSONResponse
 
 
 def _list_methods(request: Request) -> list[str]:
-    """Return the HTTP methods of all routes of the address; the framework lists only those of the first one."""
+    """Of all routes of the address; the framework lists only those of the first."""
     routes: Sequence[APIRoute] = getattr(request.app.state, "known_routes", ())
-    found = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
-    return sorted(set().union(*found))
+    methods = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
+    return sorted(set().union(*methods))
 
 
 async def _handle_validation_error(request: Request, error: Exception) -> JSONResponse:
-    """Return a 400 that names the invalid parameters, without repeating the values sent."""
+    """Without repeating the values sent."""
     del request
     assert isinstance(error, RequestValidationError)  # noqa: S101 - as above
     faults = error.errors()
     if any(fault["type"] == "json_invalid" for fault in faults):
         return ApiError(400, "invalid_json", "The body is no valid JSON.").to_response()
-    told = sorted({f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'body'}: {describe_fault(fault)}" for fault in faults})
-    return ApiError(400, "invalid_request", "; ".join(told)[:500]).to_response()
+    messages = sorted({f"{'.'.join(str(part) for part in fault['loc'][1:]) or 'body'}: {describe_fault(fault)}" for fault in faults})
+    return ApiError(400, "invalid_request", "; ".join(messages)[:500]).to_response()
 
 
 async def _handle_store_error(request: Request, error: Exception) -> JSONResponse:
@@ -73,17 +71,13 @@ async def _handle_store_error(request: Request, error: Exception) -> JSONRespons
 
 
 class _ErrorBoundary:
-    """Middleware that logs an unexpected exception once and answers a 500 that reveals nothing (S004-66).
-
-    It wraps the routes and the body limit; the middleware that sets the trace id wraps it.
-    """
+    """Logs an unexpected exception once and answers a 500 that reveals nothing (S004-66). The trace id's middleware is outside."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Take the application `app`, whose unexpected exceptions are caught here."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, and answer 500 if an unexpected exception is raised before the response has begun."""
+        """500 only if the response has not begun."""
         begun = False
 
         async def noted(message: Message) -> None:

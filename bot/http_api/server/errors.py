@@ -1,4 +1,4 @@
-"""Gives every error answer of the HTTP API the same form, `{"error": {"code", "message"}}`. Never reveals internals or secrets."""
+"""Every error is `{"error": {"code", "message"}}`, without internals and secrets."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -41,23 +41,19 @@ class ErrorBody(BaseModel):
 
 
 class ApiError(HTTPException):
-    """An error answer with an HTTP status, a code for programs and a sentence for people.
-
-    It must be an HTTPException: if any other exception is raised while a body is read, FastAPI answers with an error of its own.
-    """
+    """Must be an HTTPException: FastAPI replaces any other that is raised while a body is read."""
 
     def __init__(
         self, status: int, code: str, message: str, *, headers: Mapping[str, str] | None = None, more: Mapping[str, object] | None = None
     ) -> None:
-        """Create the error with its HTTP status, code and sentence; `more` are further fields of the body's `error`, as JSON data."""
+        """`more` are further fields of the body's `error`."""
         super().__init__(status, code, dict(headers or {}))
         self.status, self.code, self.message, self.more = status, code, message, more or {}
 
     def to_response(self) -> JSONResponse:
-        """Return the JSON response of the error."""
         return JSONResponse({"error": {"code": self.code, "message": self.message, **self.more}}, self.status, self.headers)
 
 
 def describe_errors(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return the descriptions of these error statuses for the argument `responses` of a FastAPI route, which OpenAPI shows."""
+    """For `responses` of a route, which OpenAPI shows."""
     return {status: {"model": ErrorBody, "description": MEANINGS[status]} for status in statuses}

@@ -1,7 +1,4 @@
-"""Endpoints `/healthz` (whether the process answers) and `/readyz` (whether each dependency works).
-
-Only a caller with a valid token sees the details of `/readyz`.
-"""
+"""`/healthz` (the process answers) and `/readyz` (each dependency; details only with a token)."""
 
 from typing import Any
 
@@ -34,10 +31,7 @@ class Ready(BaseModel):
 
 
 def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> APIRouter:
-    """Return the router with `/healthz` and `/readyz`; `may` tells whether a request may see the details.
-
-    If `parties` (the checks of the services and parts that the bot needs) is None, the router has only `/healthz`.
-    """
+    """`may` see the details. Without `parties` there is only `/healthz`."""
     router = APIRouter(tags=["operation"])
 
     @router.get("/healthz", summary="Whether the program answers")
@@ -57,14 +51,14 @@ def build_health_router(parties: HealthChecks | None, may: MonitoringCheck) -> A
         knows = may(request)
         healths = await parties.check_all()
         ready = all(party_health.ok for party_health in healths)
-        told = Ready(
+        readiness = Ready(
             ready=ready,
             parties={
                 one.name: {"state": _format_state(one), "since": format_iso(one.since), "why": one.why} if knows else _format_state(one)
                 for one in healths
             },
         )
-        return JSONResponse(told.model_dump(), 200 if ready else 503, headers={"Cache-Control": "no-store"})
+        return JSONResponse(readiness.model_dump(), 200 if ready else 503, headers={"Cache-Control": "no-store"})
 
     return router
 

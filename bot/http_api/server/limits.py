@@ -1,7 +1,4 @@
-"""Rate limits per caller, and lock-out after wrong tokens. The memory that the counters take is limited.
-
-The counters belong to this process: if several processes serve one address, each counts for itself.
-"""
+"""Rates and lock-outs per process, in limited memory."""
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
@@ -13,7 +10,7 @@ from bot.token_bucket import BucketRate, TokenBucket
 T = TypeVar("T")
 
 MAX_REMEMBERED: Final = 10_000
-"""Maximum number of remembered addresses and tokens; above it the one seen longest ago is forgotten."""
+"""Above it the one seen longest ago is forgotten."""
 FAILURES: Final = 5
 FAILURE_WINDOW: Final = 15 * 60.0
 LOCKED_FOR: Final = 15 * 60.0
@@ -21,14 +18,14 @@ _MINUTE: Final = 60.0
 
 
 class _RecentKeys(Generic[T]):
-    """A table with a maximum of `most` entries; when it is full, a new entry replaces the one that was used longest ago."""
+    """When it is full, the entry that was used longest ago goes."""
 
     def __init__(self, most: int = MAX_REMEMBERED) -> None:
         self._most = most
         self._kept: OrderedDict[str, T] = OrderedDict()
 
     def find(self, key: str) -> T | None:
-        """Return the value stored under `key`, None if there is none, and mark the entry as just used."""
+        """None if there is none; marks it as just used."""
         if key in self._kept:
             self._kept.move_to_end(key)
         return self._kept.get(key)
@@ -47,19 +44,15 @@ class _RecentKeys(Generic[T]):
 
 
 class RequestRate:
-    """Limits the requests per minute of each key (an address or a token). A limit of 0 means no limit.
-
-    The requests of a minute may be spread or come all at once (token bucket).
-    """
+    """Per key, as a token bucket. 0 means no limit."""
 
     def __init__(self, per_minute: int, clock: Callable[[], float]) -> None:
-        """Create a limit with no requests counted."""
         self._rate = BucketRate(per_second=per_minute / _MINUTE, burst=per_minute)
         self._clock = clock
         self._buckets: _RecentKeys[TokenBucket] = _RecentKeys()
 
     def wait(self, key: str) -> int:
-        """Return 0 and count the request if `key` may make one now, else return the seconds until it may."""
+        """Seconds until it may; 0 counts the request."""
         if not self._rate.burst:
             return 0
         now = self._clock()
@@ -74,16 +67,15 @@ class RequestRate:
 
 
 class Lockout:
-    """Tells which addresses sent five wrong tokens within 15 minutes: they are locked out for 15 minutes."""
+    """Five wrong tokens within 15 minutes lock an address out for 15 minutes."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
-        """Create a lock-out with no failures recorded."""
         self._clock = clock
         self._failed: _RecentKeys[deque[float]] = _RecentKeys()
         self._locked: _RecentKeys[float] = _RecentKeys()
 
     def wait(self, address: str) -> int:
-        """Return the seconds that the address is still locked out, 0 if it is not."""
+        """Seconds; 0 if it is not locked out."""
         until = self._locked.find(address)
         left = until - self._clock() if until is not None else 0.0
         if until is not None and left <= 0:
@@ -91,7 +83,7 @@ class Lockout:
         return max(0, ceil(left))
 
     def record_failure(self, address: str) -> bool:
-        """Count one wrong token; return whether the address is now locked out."""
+        """Whether the address is now locked out."""
         now = self._clock()
         times = self._failed.find(address)
         if times is None:
@@ -105,5 +97,4 @@ class Lockout:
         return True
 
     def __len__(self) -> int:
-        """Return how many addresses with wrong tokens are remembered."""
         return len(self._failed) + len(self._locked)

@@ -1,4 +1,4 @@
-"""The endpoint `/metrics` for Prometheus, which requires a token, and the middleware that counts requests."""
+"""`/metrics` for Prometheus, with a token, and the count of requests."""
 
 import logging
 from typing import Final
@@ -19,7 +19,7 @@ _REFUSAL_REASONS: Final = {401: "unauthorized", 403: "forbidden", 429: "too_many
 
 
 def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
-    """Return the router with the endpoint `/metrics`; `scrape` renders the metrics page, and `may` checks the token of a request."""
+    """`may` checks the request's token."""
     router = APIRouter(tags=["operation"])
 
     @router.get(
@@ -37,15 +37,13 @@ def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
 
 
 class RequestCounter:
-    """Middleware that counts requests by the route's pattern, such as "/confirmations/{confirmation_id}", not by the request's own path."""
+    """By the route's pattern, such as "/confirmations/{confirmation_id}"."""
 
     def __init__(self, app: ASGIApp, meters: Meters) -> None:
-        """Take the application `app`, whose requests are counted in `meters`."""
         self._app = app
         self._meters = meters
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request and count it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

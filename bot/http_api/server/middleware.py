@@ -1,7 +1,4 @@
-"""ASGI middleware: limits request bodies to 16 KB (some to more) and ten seconds, and gives each request a trace id.
-
-The trace id is returned in a header, and stored with everything that the request causes.
-"""
+"""Limits bodies to 16 KB (some to more) and ten seconds; a trace id is returned and stored with all that a request causes."""
 
 import asyncio
 from collections.abc import Collection, Mapping
@@ -20,17 +17,13 @@ _CLOSE: Final = {"Connection": "close"}
 
 
 class BodyLimit:
-    """Middleware that stops reading a body and raises ApiError 413 if it is too long, or 408 if it arrives too slowly."""
+    """Raises ApiError 413 for a body too long, 408 for one too slow."""
 
     def __init__(self, app: ASGIApp, exempt: Collection[str] = (), larger: Mapping[str, int] | None = None) -> None:
-        """Take the application `app`, whose requests are limited; `exempt` are the paths of endpoints that have limits of their own.
-
-        `larger` are beginnings of paths, such as "/definitions/", under which a body may have so many bytes.
-        """
+        """`exempt` are paths with limits of their own; `larger` are beginnings of paths with so many bytes."""
         self._app, self._exempt, self._larger = app, frozenset(exempt), dict(larger or {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request, with the limits applied to its body unless its path is exempt."""
         if scope["type"] != "http" or scope["path"] in self._exempt:
             await self._app(scope, receive, send)
             return
@@ -59,17 +52,12 @@ _FIXED_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 
 class TraceHeaders:
-    """Middleware that sets the trace id of a request, and forbids caches to keep the response, which is for its caller only.
-
-    It wraps all others of `build_app`, so that error answers get these headers too.
-    """
+    """The trace id, and no caching. Outermost, so that error answers get these headers too."""
 
     def __init__(self, app: ASGIApp) -> None:
-        """Take the application `app`, whose requests get a trace id and whose responses get the headers."""
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request under a new trace id, and add that id and the caching headers to the response."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return

@@ -1,7 +1,4 @@
-"""The endpoint `POST /bitrix/events`: checks an event of the portal, stores it and answers at once. The event is processed later.
-
-A caller without a valid token learns nothing from the answer; tokens are never logged.
-"""
+"""`POST /bitrix/events` stores an event and answers at once. Without a token the answer tells nothing; tokens are never logged."""
 
 import asyncio
 import logging
@@ -21,28 +18,27 @@ log = logging.getLogger(__name__)
 PATH = "/bitrix/events"
 READ_WITHIN = 10.0
 READ_AT_ONCE = 100
-"""Maximum number of bodies read at once; further requests wait, and their timeout starts when their turn comes."""
+"""Further requests wait; their timeout starts when their turn comes."""
 LOG_INTERVAL = timedelta(minutes=1)
-"""Refused events are logged at most once per this interval, with their count, so that a flood of them cannot fill the log."""
+"""With their count, so that a flood cannot fill the log."""
 
 Receive = Callable[[Sequence[InboxRow]], Awaitable[list[bool]]]
 
 
 class _TooLong(Exception):
-    """Raised for a request body that is longer than an event may be."""
+    pass
 
 
 class RefusedEvents:
-    """Counts and logs requests that were refused because they had no valid token or no valid event."""
+    """Without a valid token or event."""
 
     def __init__(self, clock: Clock) -> None:
-        """Create the counter, starting at zero."""
         self._clock = clock
         self._silent_until: datetime | None = None
         self.count = 0
 
     def record(self, why: str) -> None:
-        """Count one refused request, and log it with the reason `why`; at most one request is logged in each `LOG_INTERVAL` (a minute)."""
+        """At most one is logged in each `LOG_INTERVAL`."""
         self.count += 1
         now = self._clock.now()
         if self._silent_until is None or now >= self._silent_until:
@@ -51,11 +47,7 @@ class RefusedEvents:
 
 
 def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], session: str, clock: Clock) -> APIRouter:
-    """Return the router with `POST /bitrix/events`, which stores each portal event as an inbox row of `session` by calling `receive`.
-
-    The endpoint answers 200 for an event that is stored, also if it was stored before, 400 for a body that is not an event, 403 without a
-    valid token, 408 for a body that arrives too slowly, 413 for one that is too long, and 503 if nothing can be stored.
-    """
+    """200 also for an event stored before, 400 no event, 403 no token, 408 too slow, 413 too long, 503 nothing can be stored."""
     router = APIRouter()
     strangers = RefusedEvents(clock)
     reading = asyncio.Semaphore(READ_AT_ONCE)
@@ -91,10 +83,7 @@ def build_portal_events_router(receive: Receive, tokens: Sequence[SecretStr], se
 
 
 def build_closed_portal_events_router(clock: Clock) -> APIRouter:
-    """Return a router whose `POST /bitrix/events` refuses every token, for an installation that receives no portal events.
-
-    Its answers are those of the working endpoint, so they do not reveal whether events are set up.
-    """
+    """Answers as the working endpoint does, so that it does not reveal whether events are set up."""
 
     async def nowhere(rows: Sequence[InboxRow]) -> list[bool]:
         raise StoreUnwritable(f"{len(rows)} events, and no portal is listened to")
@@ -103,7 +92,7 @@ def build_closed_portal_events_router(clock: Clock) -> APIRouter:
 
 
 async def _read_body(request: Request) -> bytes:
-    """Return the body; raises _TooLong if it is longer than an event may be."""
+    """Raises _TooLong."""
     announced = request.headers.get("content-length", "")
     if announced.isascii() and announced.isdecimal() and int(announced[:20]) > MAX_BYTES:
         raise _TooLong
@@ -116,11 +105,7 @@ async def _read_body(request: Request) -> bytes:
 
 
 def _build_row(event: PortalEvent, session: str, now: datetime) -> InboxRow:
-    """Return the inbox row of an event.
-
-    The row's `source` identifies the event. If the portal sends the event again, its row has the same `source` and is not stored a second
-    time.
-    """
+    """`source` identifies the event: the portal may send it again."""
     return InboxRow(
         id=generate_id(),
         source=f"bitrix:{event.identity}",

@@ -1,8 +1,4 @@
-"""uvicorn's HTTP/1.1 protocol with timeouts for slow requests and a limit of connections.
-
-uvicorn has neither: it waits for a head that never ends, and has a caller above its limit wait or be refused, instead of closing a silent
-connection. `tests/unit/bot/http_api/test_hostile_slow.py` holds what this adds; its cost is two timers a request.
-"""
+"""uvicorn has no timeout for slow heads, and no limit that closes silent connections: `test_hostile_slow.py`."""
 
 import asyncio
 import json
@@ -14,32 +10,25 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from state.clock import read_boottime
 
 HEAD_WITHIN: Final = 10.0
-"""Seconds in which the head of a request (request line and headers) must arrive, from the start of the connection or of the request."""
+"""Seconds for request line and headers, from the start of the connection or of the request."""
 REST_WITHIN: Final = 5.0
-"""Seconds that a caller may go on sending a body after its request has been answered."""
+"""Seconds that a caller may go on sending after its answer."""
 
 
 class LimitedProtocol(H11Protocol):
-    """The HTTP protocol of one connection, which is closed if the head (request line and headers) of a request does not arrive in time.
-
-    Heads above 64 KB are refused by the library h11.
-    """
+    """Closed if a head does not arrive in time. h11 refuses heads above 64 KB."""
 
     most = 1000
-    """Maximum number of connections; `build_protocol` makes a class with another limit."""
+    """Connections; `build_protocol` sets it."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        """Create the protocol of one connection; uvicorn passes the arguments."""
         super().__init__(*args, **kwargs)
         self._head: asyncio.TimerHandle | None = None
         self._rest: asyncio.TimerHandle | None = None
         self._since = read_boottime()
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the timeout for the first request. If there are too many connections, close the one that has been idle longest.
-
-        If none is idle, refuse the new connection with a 503 instead.
-        """
+        """Above the limit the connection idle longest is closed; if none is idle, the new one gets 503."""
         super().connection_made(transport)
         if len(self.connections) > self.most and not self._discard_idle():
             transport.write(_build_refusal(503, "unavailable", "Too many connections."))
@@ -48,11 +37,7 @@ class LimitedProtocol(H11Protocol):
         self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Process received data, and start or stop the timeout for the head of a request.
-
-        For the first request of a connection `connection_made` starts the timeout. For each later one it starts here, at the first byte of
-        the request. It stops when the head is complete.
-        """
+        """The timeout of a head starts at its first byte, of the first head in `connection_made`."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._cancel_head_timer()
@@ -63,34 +48,27 @@ class LimitedProtocol(H11Protocol):
             self._rest = None
 
     def on_response_complete(self) -> None:
-        """After an answer, keep the connection for `REST_WITHIN` seconds if the request's body was not read to its end.
-
-        If the connection were closed at once, the caller might not receive the answer.
-        """
+        """For `REST_WITHIN` seconds if the body was not read to its end: closed at once, the caller might miss the answer."""
         self._since = read_boottime()
         super().on_response_complete()
         if self.conn.their_state is h11.SEND_BODY and self._rest is None and not self.transport.is_closing():
             self._rest = self.loop.call_later(REST_WITHIN, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
-        """Answer a request that is not valid HTTP with an error in the API's form, and close the connection.
-
-        Nothing is logged, because anybody could fill the log with such requests.
-        """
+        """In the API's form; not logged, since anybody could fill the log."""
         del msg
         if self.conn.our_state in {h11.IDLE, h11.SEND_RESPONSE}:
             self.transport.write(_build_refusal(400, "invalid_http", "This is no HTTP/1.1 request."))
         self.transport.close()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Cancel all timers of the connection."""
         self._cancel_head_timer()
         if self._rest is not None:
             self._rest.cancel()
         super().connection_lost(exc)
 
     def _discard_idle(self) -> bool:
-        """Close the connection that has been idle longest; return whether there was one."""
+        """The one idle longest; False if there is none."""
         idle = [other for other in self.connections if isinstance(other, LimitedProtocol) and other is not self and other.is_idle]
         if not idle:
             return False
@@ -102,7 +80,7 @@ class LimitedProtocol(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request is being answered on this connection."""
+        """No request is being answered."""
         return self.cycle is None or self.cycle.response_complete
 
     def _start_head_timer(self) -> None:
@@ -120,7 +98,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def build_protocol(most: int) -> type[LimitedProtocol]:
-    """Return a protocol class that allows `most` connections at once."""
+    """`most` connections at once."""
     return type("PatientOnce", (LimitedProtocol,), {"most": most})
 
 

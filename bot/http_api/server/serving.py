@@ -1,4 +1,4 @@
-"""Serves an ASGI app over HTTP in the bot's event loop; stop signals are handled by `bot.composition.process`."""
+"""Serves an ASGI app in the bot's event loop; `bot.composition.process` handles stop signals."""
 
 import asyncio
 import contextlib
@@ -14,37 +14,33 @@ from bot.http_api.server.protocol import build_protocol
 from orchestrator.domain.errors import SettingsError
 
 _MAX_CONNECTIONS: Final = 2000
-"""Maximum number of connections; further callers get 503. It is far above any burst of portal events, which the portal never repeats."""
+"""Further callers get 503. Far above any burst of portal events, which the portal never repeats."""
 _RESERVED_FILES: Final = 256
-"""Number of open files that callers' connections must leave for the database, the portal, the model and Telegram."""
+"""Open files left for the database, the portal, the model and Telegram."""
 _ACCEPT_BATCH: Final = 64
 _UNREAD_MS: Final = 30_000
-"""Milliseconds after which the connection of a caller that reads nothing of its answer is closed."""
+"""Milliseconds until a caller that reads nothing is cut off."""
 _STOP_TIMEOUT: Final = 5
 _MOST_OF_SOCKET: Final = 2 * 1024 * 1024
-"""Bytes that one message of a page of the console may have."""
+"""Bytes of one message of the console."""
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server with a long queue of connections not accepted yet, without signal handlers: `bot.composition.process` has them."""
+    """With a long queue of connections, without signal handlers."""
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start listening with a long queue of connections not accepted yet; asyncio accepts at most `_ACCEPT_BATCH` of them at a time.
-
-        If asyncio accepted them all at once, none of those above the limit of connections could be refused before all were accepted.
-        """
+        """At most `_ACCEPT_BATCH` at a time: asyncio would accept all before any above the limit could be refused."""
         await super().startup(sockets=sockets)
         for listener in sockets or ():
             listener.listen(_MAX_CONNECTIONS)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Install no signal handlers."""
         yield
 
 
 def bind_socket(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on that address; raises SettingsError if it is in use or not an address of this machine."""
+    """Raises SettingsError if it is in use or no address of this machine."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         server = socket.create_server((host, port), family=family, backlog=_MAX_CONNECTIONS)
@@ -60,18 +56,12 @@ def bind_socket(host: str, port: int) -> socket.socket:
 
 
 def calculate_max_connections(files: int) -> int:
-    """Return the maximum number of connections that leaves enough open files for the process's other work.
-
-    `files` is the limit of open files (`ulimit -n`); a negative number means that there is none.
-    """
+    """`files` is `ulimit -n`, negative for none."""
     return _MAX_CONNECTIONS if files < 0 else min(_MAX_CONNECTIONS, max(files - _RESERVED_FILES, files // 2))
 
 
 async def serve(app: ASGIApp, listener: socket.socket, *, has_sockets: bool = False) -> None:
-    """Serve until cancelled; requests that are running then get `_STOP_TIMEOUT` seconds to finish.
-
-    Web sockets, which the console needs, are refused unless `has_sockets`.
-    """
+    """Until cancelled; then requests have `_STOP_TIMEOUT` seconds. The console needs `has_sockets`."""
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -1,4 +1,4 @@
-"""Reads JSON that has one reading: Python's own reader takes NaN, which no journal holds, and of two equal keys the last."""
+"""JSON with one reading: Python's own takes NaN, and of two equal keys the last."""
 
 import json
 from collections.abc import Sequence
@@ -10,10 +10,7 @@ _SHOWN_KEY: Final = 60
 
 
 def parse_json(body: bytes) -> object:
-    """Return what the body says.
-
-    Raises ApiError 400 if it is JSON for Python alone or has a key twice in one object, and ValueError or RecursionError if it is none.
-    """
+    """Raises ApiError 400 for NaN and double keys, and ValueError or RecursionError if it is no JSON."""
     return json.loads(body, parse_constant=_refuse_constant, object_pairs_hook=_build_object)
 
 
@@ -22,10 +19,10 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _build_object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
+    members: dict[str, object] = {}
     for name, value in pairs:
-        if name in found:
-            shown = json.dumps(name[:_SHOWN_KEY])
-            raise ApiError(400, "invalid_json", f"The body is no valid JSON: the key {shown} stands twice in one object.")
-        found[name] = value
-    return found
+        if name in members:
+            quoted_name = json.dumps(name[:_SHOWN_KEY])
+            raise ApiError(400, "invalid_json", f"The body is no valid JSON: the key {quoted_name} stands twice in one object.")
+        members[name] = value
+    return members

@@ -1,4 +1,4 @@
-"""The tokens of HTTP_API_TOKENS and their rights. Only hashes are kept; an error message names an entry by position, never by value."""
+"""HTTP_API_TOKENS. Only hashes are kept; errors name an entry by position, never by value."""
 
 import hmac
 import re
@@ -24,81 +24,68 @@ LONGEST: Final = 512
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}")
 _TOKEN = re.compile(r"[!-~]+")
 _HARD_TO_GUESS: Final = 80.0
-"""Bits of a token that nobody finds by trying, whatever the number of requests."""
+"""Bits that nobody finds by trying."""
 _RANDOM_CHANGES: Final = 0.25
-"""Least share of neighbouring characters of different kinds (a-z, A-Z, digits), signs left out; in random texts it is about one half."""
+"""Least share of neighbours of different kinds (a-z, A-Z, digits), without signs; about half in random texts."""
 _KINDS: Final = (("[a-f]", 6), ("[g-z]", 20), ("[A-Z]", 26), ("[0-9]", 10), ("[^a-zA-Z0-9]", 4))
-"""The sets of characters of which a token may be made, with their sizes; of signs only the four of usual encodings are counted."""
+"""Characters of a token with their number; of signs only the four of usual encodings."""
 
 
 Grants = Callable[[str], TokenGrant | None]
-"""Returns what the access file now grants to the token with this name, None if it does not list the token."""
+"""What the access file now grants to a token, None if it is not listed."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """A caller of the API: the name and rights of its token, and the token's SHA-256 hash (`digest`). The token itself is not kept.
-
-    `name` and `actor` are not secret.
-    """
+    """The token itself is not kept, only its SHA-256 (`digest`)."""
 
     name: str
     actor: Actor
     digest: bytes
     customers: bool = False
-    """Whether its messages are written by customers, according to its entry in the access file; they are then never instructions."""
+    """Its messages are customers', by the access file: never instructions."""
     has_own_words: bool = False
-    """Whether the values with which it starts runs are the words of the person behind the token, according to the access file."""
+    """The values of its runs are the person's words, by the access file."""
     is_guessable: bool = True
-    """Whether the token may be found by trying, so that it needs the lock-out after wrong tokens."""
+    """May be found by trying, so that it needs the lock-out."""
     via: str = OVER_HTTP
-    """How what the caller does has come, as the journal says it."""
+    """As the journal says it."""
     helper: Actor | None = None
-    """The local user of the command line who acts for `actor`; None for a caller who acts for nobody else."""
+    """The local user who acts for `actor`, None for nobody else."""
 
     @property
     def value_origins(self) -> Origins:
-        """Where the values of a run come from that it starts: a program may pass on what anybody wrote, so these are no person's words."""
+        """A program may pass on what anybody wrote, so these are no person's words."""
         return OWN_WORDS if self.has_own_words and not self.customers else UNDECLARED
 
 
 class Tokens:
-    """Finds the client of a token among all tokens of this installation.
-
-    Rights that the access file gives to a token are looked up at each call, since the file may change.
-    """
+    """Rights of the access file are looked up at each call."""
 
     def __init__(self, clients: Sequence[Client], grants: Grants = lambda _: None) -> None:
-        """Create the list from `clients`.
-
-        `grants` returns the access file's entry for a token (employee, whose records it sees, language, time zone), None if there is none.
-        """
+        """`grants` reads the access file, None for an unknown token."""
         self._clients = {client.name: client for client in clients}
         self._grants = grants
 
     def __len__(self) -> int:
-        """Return the number of tokens."""
         return len(self._clients)
 
     def find_client(self, presented: str) -> Client | None:
-        """Return the client of the token with its present rights, None for a wrong token; every wrong token takes the same time."""
+        """With present rights, None for a wrong token; every wrong token takes the same time."""
         digest = _hash_token(presented)
-        found: Client | None = None
+        match: Client | None = None
         for client in self._clients.values():
             if hmac.compare_digest(client.digest, digest):
-                found = client
-        return self._apply_grant(found) if found is not None else None
+                match = client
+        return self._apply_grant(match) if match is not None else None
 
     def find_by_name(self, name: str) -> Client | None:
-        """Return the client of the token with this name, with its present rights; None if there is no such token."""
+        """With present rights; None if there is none."""
         client = self._clients.get(name)
         return self._apply_grant(client) if client is not None else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return the actor of an API token ("http:<name>") with the token's present rights; None if the token was removed.
-
-        If the safety mode of the given actor allows less than that of the token, the actor keeps its own.
-        """
+        """Of "http:<name>" with present rights; None if the token was removed. A lower mode of the actor stays."""
         client = self.find_by_name(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
             return None
@@ -121,19 +108,16 @@ class Tokens:
         return replace(client, actor=actor, customers=grant.customers, has_own_words=grant.words == "own")
 
 
-def pick_lower_mode(one: Mode, other: Mode) -> Mode:
-    """Return the safety mode that allows less; from least to most these are shadow (nothing is written), canary and full."""
-    return min(one, other, key=MODES.index)
+def pick_lower_mode(first: Mode, other: Mode) -> Mode:
+    """The one that allows less: shadow (nothing is written), canary, full."""
+    return min(first, other, key=MODES.index)
 
 
-def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
-    """Return the clients listed in HTTP_API_TOKENS (S004-62), none if it is not set; an entry without a mode has `mode`.
-
-    Raises SettingsError that names an invalid entry by its position.
-    """
-    entries = [entry.strip() for entry in listed.get_secret_value().split(",")] if listed is not None else []
+def read_tokens(listing: SecretStr | None, mode: Mode) -> list[Client]:
+    """Of HTTP_API_TOKENS (S004-62); none if not set. `mode` by default. Raises SettingsError, by position."""
+    entries = [entry.strip() for entry in listing.get_secret_value().split(",")] if listing is not None else []
     clients = [_parse_client(entry, number, mode) for number, entry in enumerate(entries, start=1) if entry]
-    if listed is not None and not clients:
+    if listing is not None and not clients:
         raise SettingsError("HTTP_API_TOKENS: no token is listed; write name=token:role:mode, or leave it out for no API")
     for number, client in enumerate(clients):
         for earlier in clients[:number]:
@@ -145,22 +129,18 @@ def read_tokens(listed: SecretStr | None, mode: Mode) -> list[Client]:
 
 
 def _parse_client(entry: str, number: int, mode: Mode) -> Client:
-    """Return the client of an entry "name=token:role:mode", of "name=token", or of an entry that is only a token.
-
-    A client without a role may not approve cards, and one without a mode has the safety mode `mode`. Raises SettingsError for an invalid
-    entry, which it names by its position `number`.
-    """
+    """ "name=token:role:mode", "name=token" or a token. Without a role it approves no cards. Raises SettingsError naming `number`."""
 
     def wrong(why: str) -> SettingsError:
         return SettingsError(f"HTTP_API_TOKENS: entry {number} {why}; write name=token:role:mode")
 
-    name, named, rest = entry.partition("=")
-    token, *rights = (rest if named else entry).split(":")
-    if named and not _NAME.fullmatch(name):
+    name, equals, rest = entry.partition("=")
+    token, *rights = (rest if equals else entry).split(":")
+    if equals and not _NAME.fullmatch(name):
         raise wrong("has a name that is not 1 to 32 letters, digits, - or _")
     if not _TOKEN.fullmatch(token) or not SHORTEST <= len(token) <= LONGEST:
         raise wrong(f"has no token of {SHORTEST} to {LONGEST} printable characters without spaces")
-    if rights and not named:
+    if rights and not equals:
         raise wrong("has a role and no name")
     if len(rights) > len(("role", "mode")):
         raise wrong("has more than a role and a mode")
@@ -169,7 +149,7 @@ def _parse_client(entry: str, number: int, mode: Mode) -> Client:
     if role is None or highest is None:
         raise wrong(f"has no role of {', '.join(get_args(Role))} or no mode of {', '.join(MODES)}")
     digest = _hash_token(token)
-    name = name if named else f"token-{digest.hex()[:12]}"
+    name = name if equals else f"token-{digest.hex()[:12]}"
     actor = Actor.model_validate(
         {"key": PREFIX + name, "name": name, "role": role, "max_mode": highest, "sees": "all", "may_approve": bool(rights)}
     )
@@ -177,11 +157,7 @@ def _parse_client(entry: str, number: int, mode: Mode) -> Client:
 
 
 def _is_hard_to_guess(token: str) -> bool:
-    """Return whether the token looks random and is long enough that nobody finds it by trying.
-
-    Runs ("0123", "aaaa") and repeated pairs of characters do not count. A token that is wrongly taken for a guessable one only keeps the
-    lock-out.
-    """
+    """Random and long enough; runs and repeated pairs do not count. One wrongly called guessable only keeps the lock-out."""
     pairs = {pair for pair in pairwise(token) if abs(ord(pair[0]) - ord(pair[1])) > 1}
     alphabet = sum(size for kind, size in _KINDS if re.search(kind, token))
     changes = sum(_find_kind(one) != _find_kind(other) for one, other in pairwise(re.sub("[^a-zA-Z0-9]", "", token)))
