@@ -1,1 +1,0 @@
-"""The definitions in the console: their list, versions, editor, comparison, publication and trial."""

@@ -1,4 +1,4 @@
-"""The dialog of somebody who was not first: what differs, and whether their own text or the other one counts. Nothing is lost by either."""
+"""For somebody who was not first: nothing is lost by either choice."""
 
 from collections.abc import Awaitable, Callable
 
@@ -16,10 +16,7 @@ Choose = Callable[[DefinitionVersion], Awaitable[None]]
 async def open_conflict(
     visit: Visit, present: DefinitionVersion, mine: str, form: DocumentFormat, *, save_over: Choose | None, take_theirs: Choose
 ) -> None:
-    """Open the dialog: `present` is what is stored now, `mine` what the person has typed.
-
-    Without `save_over` their own text cannot be stored here, such as under a key that is taken.
-    """
+    """`present` is stored now, `mine` is typed. Without `save_over` it cannot be stored here."""
     theirs = await write_text(present.document, form)
     lines = await compare_texts(theirs, mine)
     who = name_account(visit, present.updated_by or present.author, "" if present.updated_by else present.author_name)
@@ -27,8 +24,8 @@ async def open_conflict(
         with ui.element("div").classes("def-dialog-body"):
             ui.label(visit.say("console-conflict-title")).classes("heading").props("role=heading aria-level=2")
             code = "console-conflict-told" if save_over is not None else "console-conflict-key-taken"
-            told = visit.say(code, who=who, number=present.version, moment=visit.tr.format_time(present.updated_at))
-            ui.label(told).props("role=alert")
+            sentence = visit.say(code, who=who, number=present.version, moment=visit.tr.format_time(present.updated_at))
+            ui.label(sentence).props("role=alert")
             draw_diff(visit, lines, before=visit.say("console-conflict-theirs"), after=visit.say("console-conflict-mine"))
         with ui.element("div").classes("def-actions"):
 

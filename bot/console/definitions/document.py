@@ -1,7 +1,4 @@
-"""The document that somebody edits: its text, what the last check found in it, and who wants to know of changes.
-
-The text, the form and the graph of the editor all work on one of these. It knows nothing of how they are drawn.
-"""
+"""The edited document; text, form and graph work on one of these."""
 
 import asyncio
 import time
@@ -21,73 +18,69 @@ from state.journal.store import StoreError
 from state.model.definitions import DefinitionVersion
 
 CHECK_AFTER: Final = 0.4
-"""Seconds without a change after which the text is checked."""
+"""Seconds without a change."""
 CHECK_AGAIN: Final = 3.0
-"""Seconds after which a check is tried once more that was not possible."""
+"""Seconds after a check that was not possible."""
 FORMATS: Final[tuple[DocumentFormat, ...]] = ("yaml", "json")
 Check = Callable[["EditedDocument"], Awaitable[Checked]]
 Follow = Callable[[], None]
 
 
 class EditedDocument:
-    """One document in one open editor."""
-
     def __init__(self, kind: str, key: str, text: str, *, check: Check, base: DefinitionVersion | None = None) -> None:
-        """Edit `text`, which is that of the version `base`, None for something new whose `key` may be "" for now."""
+        """`base` is None for something new, whose `key` may be "" for now."""
         self.kind, self.key = kind, key
         self.base = base
-        """The stored version on which the text is based, with the revision that the person has seen."""
+        """With the revision that the person has seen."""
         self.format: DocumentFormat = "yaml"
         self.saved_text = text
-        """The text as it is stored; the present one differs if something is not saved."""
+        """As it is stored."""
         self.title = self.saved_title = base.title if base is not None else ""
-        """What people call it, of a kind whose texts do not say so themselves; and that as it is stored."""
+        """For kinds whose texts do not say it; and as it is stored."""
         self._text, self._check = text, check
         self.checked = Checked(findings=())
-        """What the last check found; of a text that was changed since, until the next one."""
+        """Of a text that was changed since, until the next check."""
         self.is_checked = False
-        """Whether `checked` is about the present text."""
+        """About the present text."""
         self.is_unknown = False
-        """Whether the last check was not possible, so that nobody knows what is wrong with the present text."""
+        """The last check was not possible."""
         self._on_text: list[Follow] = []
         self._on_checked: list[Follow] = []
         self._task: asyncio.Task[None] | None = None
         self._due = 0.0
         self.changing = asyncio.Lock()
-        """Held while the document is changed in a way that takes a moment, such as in the form."""
+        """Held while a change takes a moment, such as in the form."""
 
     async def settle(self) -> None:
-        """Wait until the text has what was typed into the form before: whoever presses a button means that, too."""
+        """Until the text has what was typed into the form: whoever presses a button means that, too."""
         async with self.changing:
             pass
 
     @property
     def text(self) -> str:
-        """The present text."""
         return self._text
 
     @property
     def is_saved(self) -> bool:
-        """Whether the present text is stored, with the present title."""
+        """With the present title."""
         return self._text == self.saved_text and self.title == self.saved_title
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """What the last check found."""
         return self.checked.findings
 
     @property
     def document(self) -> Document | None:
-        """The text as it was read at the last check, as far as it could be; None if nothing could."""
+        """As far as it could be read at the last check; None if nothing could."""
         return self.checked.read
 
     @property
     def data(self) -> object:
-        """The data of the text as far as it can be read; None if nothing can be."""
+        """As far as it can be read; None if nothing can be."""
         return self.document.data if self.document is not None else None
 
     def set_text(self, text: str) -> None:
-        """Change the text: tell all that follow it, and check it soon."""
+        """Tells all that follow it, and checks soon."""
         if text == self._text:
             return
         self._text, self.is_checked = text, False
@@ -96,19 +89,17 @@ class EditedDocument:
         self.check_soon()
 
     def on_text(self, follow: Follow) -> None:
-        """Call `follow` after each change of the text."""
         self._on_text.append(follow)
 
     def on_checked(self, follow: Follow) -> None:
-        """Call `follow` after each check."""
         self._on_checked.append(follow)
 
     def take_findings(self, findings: Sequence[Finding]) -> None:
-        """Take what the service has found when it refused the text."""
+        """Those with which the service refused the text."""
         self._take_checked(replace(self.checked, findings=tuple(findings)))
 
     def check_soon(self) -> None:
-        """Check the text when it has not been changed for a moment; one check at a time, of the newest text."""
+        """After a pause; one check at a time, of the newest text."""
         self._due = time.monotonic() + CHECK_AFTER
         if self._task is None or self._task.done():
             self._task = background_tasks.create(self._check_when_due(), name="handle the check of a definition")
@@ -121,10 +112,7 @@ class EditedDocument:
             await asyncio.sleep(max(left, 0))
 
     async def check_now(self) -> bool:
-        """Check the present text now, and return whether that is all: it has stayed the present one, and could be checked.
-
-        What the service refuses, and a database that does not answer, leave the last check as it is, and are told to all that follow it.
-        """
+        """False if the text changed or could not be checked; that is told, and the last check stays."""
         text = self._text
         try:
             checked = await self._check(self)
@@ -145,10 +133,7 @@ class EditedDocument:
             follow()
 
     async def change_format(self, to: DocumentFormat) -> bool:
-        """Write the text in another format; return whether it could be, which is not so while it cannot be read.
-
-        What is typed while this is under way is written, too.
-        """
+        """False while it cannot be read. What is typed meanwhile is written, too."""
         async with self.changing:
             while True:
                 before = self._text
@@ -166,10 +151,9 @@ class EditedDocument:
         return True
 
     def find_line(self, path: Path) -> int:
-        """Return the line at which a part of the document stood when it was checked; 0 if that is not known."""
+        """As it was checked; 0 if not known."""
         return self.document.find_position(path)[0] if self.document is not None else 0
 
     def close(self) -> None:
-        """End what is under way."""
         if self._task is not None:
             self._task.cancel()

@@ -1,4 +1,4 @@
-"""The editor of one definition: its text with live findings, beside it the graph, the trial and the form; saving makes a draft."""
+"""The editor: text with live findings, graph, trial and form; saving makes a draft."""
 
 import asyncio
 from typing import Final
@@ -44,11 +44,11 @@ from state.model.definitions import DefinitionVersion
 
 _FORBIDDEN: Final = 403
 _LOOK_EVERY: Final = 4.0
-"""Seconds between two looks at what is stored: a command in a terminal tells the pages of nothing."""
+"""Seconds: a command in a terminal tells the pages of nothing."""
 
 
 async def show_editor(visit: Visit) -> None:
-    """Draw the editor of a definition that is there: of its draft, without one of its last version."""
+    """Its draft, without one its last version."""
     kind, key = visit.params["kind"], visit.params["key"]
     with reading():
         _check_rights(visit, kind)
@@ -58,7 +58,6 @@ async def show_editor(visit: Visit) -> None:
 
 
 async def show_new(visit: Visit) -> None:
-    """Draw the editor of something new."""
     kind = visit.params["kind"]
     with reading():
         _check_rights(visit, kind)
@@ -87,8 +86,6 @@ def _draw_editor(visit: Visit, document: EditedDocument) -> None:
 
 
 class _EditorPage:
-    """One open editor."""
-
     def __init__(self, visit: Visit, document: EditedDocument) -> None:
         self._visit, self._document = visit, document
         self._saver = Saver(visit, document)
@@ -99,10 +96,10 @@ class _EditorPage:
         self._draw_head()
         self._newer = ui.element("div").props("aria-live=assertive")
         self._told_of: tuple[int, int] = (0, 0)
-        """The version and revision of somebody else that the person was told of."""
+        """Version and revision of somebody else."""
         with ui.element("div").classes("def-editor"):
             with ui.element("div").classes("def-left"):
-                self._editor = TextEditor(visit, document, save=self.save, kept=self._kept)
+                self._editor = TextEditor(visit, document, save=self.save, kept_texts=self._kept)
             with ui.element("div").classes("def-right"):
                 self._draw_panels()
         document.on_text(self._show_status)
@@ -119,8 +116,8 @@ class _EditorPage:
             with ui.element("div").classes("def-name"):
                 back = ROOT if is_new else build_path(document.kind, document.key)
                 ui.link(visit.say("console-definitions-back" if is_new else "console-editor-back"), back).classes("small")
-                shown = find_title(document.base) if document.base is not None else visit.say("console-editor-new")
-                ui.label(cut_text(shown, limit=200)).classes("def-big text").props("role=heading aria-level=2 dir=auto")
+                title = find_title(document.base) if document.base is not None else visit.say("console-editor-new")
+                ui.label(cut_text(title, limit=200)).classes("def-big text").props("role=heading aria-level=2 dir=auto")
                 with ui.element("div").classes("def-under"):
                     ui.label(visit.say("console-definition-kind", kind=document.kind)).classes("muted small")
                     ui.label(document.key).classes("muted mono")
@@ -136,7 +133,6 @@ class _EditorPage:
         self._draw_fields()
 
     def _draw_fields(self) -> None:
-        """Draw what is said beside the text."""
         visit, document = self._visit, self._document
         kind = visit.services.definitions.find_kind(document.kind)
         with ui.element("div").classes("def-fields"):
@@ -182,7 +178,6 @@ class _EditorPage:
         self._editor.go_to(line)
 
     def _show_status(self) -> None:
-        """Show whether the text is stored, and where."""
         visit, document = self._visit, self._document
         self._status.clear()
         with self._status:
@@ -196,7 +191,6 @@ class _EditorPage:
                 show_badge(visit.say("console-editor-published", number=document.base.version))
 
     def _show_checked(self) -> None:
-        """Show what the last check found."""
         visit, findings, is_unknown = self._visit, self._document.findings, self._document.is_unknown
         if (findings, is_unknown) == self._shown:
             return
@@ -214,21 +208,21 @@ class _EditorPage:
         self._go_to(finding.line)
 
     async def _change_format(self) -> None:
-        """Write the text in the other format; before comments are lost by that, ask."""
-        document, wanted = self._document, self._format.value
-        if wanted == document.format:
+        """Asks before comments are lost."""
+        document, text_format = self._document, self._format.value
+        if text_format == document.format:
             return
         if await asyncio.to_thread(has_comments, document.text, document.format):
             self._format.set_value(document.format)
-            self._ask_format(wanted)
+            self._ask_format(text_format)
             return
-        await self._write_format(wanted)
+        await self._write_format(text_format)
 
-    def _ask_format(self, wanted: DocumentFormat) -> None:
+    def _ask_format(self, text_format: DocumentFormat) -> None:
         visit = self._visit
 
         async def go_on() -> None:
-            await self._write_format(wanted)
+            await self._write_format(text_format)
 
         ask_first(
             visit,
@@ -236,12 +230,12 @@ class _EditorPage:
             visit.say("console-form-comments"),
             visit.say("console-form-go-on"),
             go_on,
-            draw=lambda: show_text(visit.say("console-editor-comments-lost", format=wanted.upper())),
+            draw=lambda: show_text(visit.say("console-editor-comments-lost", format=text_format.upper())),
         )
 
-    async def _write_format(self, wanted: DocumentFormat) -> None:
-        """Write the text in this format; one that cannot be read stays as it is."""
-        if not await self._document.change_format(wanted):
+    async def _write_format(self, text_format: DocumentFormat) -> None:
+        """One that cannot be read stays as it is."""
+        if not await self._document.change_format(text_format):
             tell(self._visit, self._visit.say("console-editor-unreadable"), tone="warning")
         self._format.set_value(self._document.format)
 
@@ -250,7 +244,7 @@ class _EditorPage:
         return Details(key=key, title=title, note=note)
 
     async def save(self) -> None:
-        """Store the text as a draft; if somebody else was first, show what differs and let the person choose."""
+        """As a draft; if somebody else was first, the person chooses."""
         await self._store(None)
 
     async def _store(self, over: DefinitionVersion | None) -> None:
@@ -289,7 +283,7 @@ class _EditorPage:
         self._forget_newer()
 
     async def _take_theirs(self, present: DefinitionVersion) -> None:
-        """Go on with what is stored; the person's own text stays in the browser, and is offered."""
+        """Their own text stays in the browser, and is offered."""
         if self._document.base is None:
             self._kept.leave_for(build_path(present.kind, present.key, "edit"))
             return
@@ -302,7 +296,7 @@ class _EditorPage:
         self._forget_newer()
 
     async def _publish(self) -> None:
-        """Open the publication of the draft that this page holds; what is not stored, or was replaced since, cannot be published."""
+        """What is not stored, or was replaced since, cannot be published."""
         await self._document.settle()
         visit, base = self._visit, self._document.base
         if base is None or not self._document.is_saved:
@@ -320,7 +314,7 @@ class _EditorPage:
             PublishDialog(visit, verdict, self._look_for_newer)
 
     async def _look_for_newer(self) -> None:
-        """Say so if what is stored by now is not what this page was based on; the page knows of a publication of its own text, too."""
+        """The page knows of a publication of its own text, too."""
         visit, document = self._visit, self._document
         base = document.base
         if base is None or self._is_saving or visit.is_away or visit.page.is_deleted or visit.is_over:
@@ -347,8 +341,8 @@ class _EditorPage:
 
         with self._newer, ui.element("div").classes("def-trouble def-newer"):
             who = name_account(visit, now.updated_by or now.author, "" if now.updated_by else now.author_name)
-            told = visit.say("console-editor-newer", who=who, number=now.version, moment=visit.tr.format_time(now.updated_at))
-            ui.label(told).props("role=alert")
+            sentence = visit.say("console-editor-newer", who=who, number=now.version, moment=visit.tr.format_time(now.updated_at))
+            ui.label(sentence).props("role=alert")
             ui.button(visit.say("console-editor-compare"), on_click=compare).props("outline dense no-caps")
         self._show_status()
 

@@ -1,4 +1,4 @@
-"""The list of what is wrong with a definition, or worth knowing about it: each line leads to its place in the text."""
+"""What is wrong with a definition; each line leads to its place."""
 
 from collections.abc import Callable, Sequence
 from typing import Final
@@ -15,7 +15,7 @@ _SHOWN: Final = 30
 
 
 def draw_findings(visit: Visit, findings: Sequence[Finding], *, on_click: Callable[[Finding], None] | None = None) -> None:
-    """Draw the findings here; with `on_click` those with a line are buttons."""
+    """With `on_click` those with a line are buttons."""
     with ui.element("div").classes("findings").props("role=list"):
         for finding in findings[:_SHOWN]:
             with ui.element("div").classes(f"finding finding-{finding.severity}").props("role=listitem"):

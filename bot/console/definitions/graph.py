@@ -1,4 +1,4 @@
-"""The graph of the document in the editor: a press on a node shows its step, and findings mark their nodes."""
+"""The graph in the editor: a press shows a step, findings mark nodes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,31 +17,31 @@ from orchestrator.domain.finding import Finding, Path, parse_path
 
 @dataclass(frozen=True, slots=True)
 class StepPlace:
-    """Where the step of a box stands in the document, by the number of the box."""
+    """By the number of its box."""
 
     number: int
     path: Path
 
 
 def find_places(steps_of: Steps, data: object, chart: Chart) -> Sequence[StepPlace]:
-    """Return where the steps of the boxes stand; boxes that are no steps are left out."""
+    """Boxes that are no steps are left out."""
     field, names = steps_of.field, steps_of.name_steps(data)
-    named = {name: index for index, name in reversed(list(enumerate(names)))}
-    found = [
-        (number, _find_index(number, box, named, len(names), is_in_order=steps_of.are_in_order)) for number, box in enumerate(chart.boxes)
+    index_by_name = {name: index for index, name in reversed(list(enumerate(names)))}
+    numbered = [
+        (number, _find_index(number, box, index_by_name, len(names), is_in_order=steps_of.are_in_order))
+        for number, box in enumerate(chart.boxes)
     ]
-    return [StepPlace(number, (field, index)) for number, index in found if index is not None]
+    return [StepPlace(number, (field, index)) for number, index in numbered if index is not None]
 
 
-def _find_index(number: int, box: Box, named: Mapping[str, int], count: int, *, is_in_order: bool) -> int | None:
-    """Return which step a box stands for."""
+def _find_index(number: int, box: Box, index_by_name: Mapping[str, int], count: int, *, is_in_order: bool) -> int | None:
     if is_in_order:
         return number if number < count else None
-    return named.get(box.key) if box.key else None
+    return index_by_name.get(box.key) if box.key else None
 
 
 def mark_boxes(places: Sequence[StepPlace], findings: Sequence[Finding], word: Callable[[int], str]) -> dict[int, Mark]:
-    """Return the marks of the boxes in whose steps something is wrong; `word` says how many things are."""
+    """`word` says how many things are wrong."""
     counts: dict[Path, int] = {}
     for finding in findings:
         if finding.severity == "info":
@@ -55,10 +55,10 @@ def mark_boxes(places: Sequence[StepPlace], findings: Sequence[Finding], word: C
 
 
 class GraphView:
-    """The graph beside the text; it follows each check of the document."""
+    """Follows each check of the document."""
 
     def __init__(self, visit: Visit, document: EditedDocument, steps: Steps, go_to: Callable[[int], None]) -> None:
-        """Draw it here; `go_to` shows a line of the text."""
+        """`go_to` shows a line of the text."""
         self._steps = steps
         self._visit, self._document, self._go_to = visit, document, go_to
         self._chart: Chart | None = None
@@ -69,7 +69,7 @@ class GraphView:
         self.refresh()
 
     def refresh(self) -> None:
-        """Draw the present document, which stays as it was while nothing can be read of it."""
+        """It stays while nothing can be read of the document."""
         document = self._document
         if document.data is None:
             if self._view is None:
@@ -90,7 +90,7 @@ class GraphView:
             self._view = draw_chart(self._visit, chart, on_click=self.show_step, name=name, marks=marks)
 
     def show_step(self, key: str) -> None:
-        """Show what a step is, where it leads and what is wrong with it, and go to its lines in the text."""
+        """And goes to its lines in the text."""
         document, chart = self._document, self._chart
         if chart is None:
             return
@@ -110,8 +110,8 @@ class GraphView:
             show_text(box.text, classes="small")
         ways = [(arrow.label, chart.boxes[arrow.target].title) for arrow in chart.arrows if arrow.source == number]
         for label, target in ways:
-            told = self._visit.say("console-editor-way", target=target, why=label) if label else f"→ {target}"
-            show_text(told, classes="small muted")
+            sentence = self._visit.say("console-editor-way", target=target, why=label) if label else f"→ {target}"
+            show_text(sentence, classes="small muted")
         if path is not None:
             draw_findings(self._visit, [finding for finding in self._document.findings if _is_within(finding, path)])
 

@@ -1,4 +1,4 @@
-"""The list of definitions: what there is, which version is in force, what is being drafted, and who changed it last."""
+"""What there is, in force and drafted, and who changed it last."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,7 +13,7 @@ from state.model.definitions import DefinitionKey
 
 _MOST: Final = 2_000
 _SHOWN: Final = 100
-"""How many lines are drawn at once; a search finds the others."""
+"""Lines; a search finds the others."""
 _PAGE: Final = 500
 _LINE: Final = """
 <a class="line def-line" :href="props.row.href">
@@ -25,23 +25,20 @@ _LINE: Final = """
   <div class="def-when small muted"><div>{{ props.row.moment }}</div><div>{{ props.row.who }}</div></div>
 </a>
 """
-"""How the browser draws a line; braces insert texts as texts. Elements of the server would take half a millisecond each."""
+"""Braces insert texts as texts. Elements of the server would take half a millisecond each."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """What the page shows."""
-
     found: tuple[DefinitionKey, ...]
     kinds: tuple[str, ...]
-    """The kinds that the person may read."""
     editable: tuple[str, ...]
     absent: tuple[str, ...] = ()
-    """The kinds of stored definitions whose engines are not installed."""
+    """Kinds of stored definitions whose engines are not installed."""
 
 
 class _List:
-    """The lines that fit the search of the person, which is kept while what there is changes."""
+    """The search is kept while what there is changes."""
 
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
@@ -50,7 +47,7 @@ class _List:
         self._place: ui.element | None = None
 
     def draw_search(self, view: ListView) -> None:
-        """Draw the fields of the search, and the buttons for something new; nothing of it is drawn again."""
+        """Nothing of it is drawn again."""
         visit = self._visit
         with ui.element("div").classes("def-search"):
             words = ui.input(visit.say("console-definitions-search")).props("outlined dense clearable debounce=200").classes("def-words")
@@ -77,7 +74,6 @@ class _List:
                 )
 
     def draw(self, view: ListView) -> None:
-        """Draw the lines here."""
         self._view = view
         self._place = ui.element("div").classes("def-list")
         self._fill()
@@ -91,18 +87,18 @@ class _List:
     def _fill(self) -> None:
         if self._place is None:
             return
-        found = [definition_key for definition_key in self._view.found if self._fits(definition_key)]
+        fitting = [definition_key for definition_key in self._view.found if self._fits(definition_key)]
         self._place.clear()
         with self._place:
-            if found:
-                rows = [self._describe(head) for head in found[:_SHOWN]]
+            if fitting:
+                rows = [self._describe(head) for head in fitting[:_SHOWN]]
                 table = ui.table(rows=rows, columns=[], row_key="place").props("grid hide-header hide-pagination flat")
                 table.props["pagination"] = {"rowsPerPage": 0}
                 table.add_slot("item", _LINE)
             else:
                 show_empty(self._visit.say("console-definitions-none" if self._view.kinds else "console-definitions-not-yours"))
-            if len(found) > _SHOWN:
-                show_empty(self._visit.say("console-definitions-more", count=len(found) - _SHOWN))
+            if len(fitting) > _SHOWN:
+                show_empty(self._visit.say("console-definitions-more", count=len(fitting) - _SHOWN))
             if self._view.absent:
                 show_empty(self._visit.say("console-definitions-absent", kinds=", ".join(self._view.absent)))
 
@@ -116,7 +112,7 @@ class _List:
         return is_in_state and self._kind in {"", head.kind} and self._words in f"{head.title}\n{head.key}".casefold()
 
     def _describe(self, head: DefinitionKey) -> dict[str, object]:
-        """Return a line as `_LINE` shows it."""
+        """As `_LINE` shows it."""
         visit = self._visit
         return {
             "place": head.place,
@@ -131,33 +127,32 @@ class _List:
 
 
 def list_states(visit: Visit, head: DefinitionKey) -> list[tuple[str, str]]:
-    """Return what is in force of a definition, in words with their tones: its published version, that it is off, that there is a draft."""
-    found = [] if head.enabled else [(visit.say("console-definition-off"), "bad")]
+    """In words with their tones."""
+    states = [] if head.enabled else [(visit.say("console-definition-off"), "bad")]
     if head.active_version:
-        found.append((visit.say("console-definition-active", number=head.active_version), "good" if head.enabled else "plain"))
+        states.append((visit.say("console-definition-active", number=head.active_version), "good" if head.enabled else "plain"))
     else:
-        found.append((visit.say("console-definition-unpublished"), "plain"))
+        states.append((visit.say("console-definition-unpublished"), "plain"))
     if head.has_draft:
-        found.append((visit.say("console-definition-draft", number=head.last_version), "warn"))
-    return found
+        states.append((visit.say("console-definition-draft", number=head.last_version), "warn"))
+    return states
 
 
 async def show_definitions(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
-    shown = _List(visit)
+    listing = _List(visit)
     with reading():
         view = await _load(visit)
         if view.kinds:
-            shown.draw_search(view)
-        await visit.keep_current(lambda: _load(visit), shown.draw)
+            listing.draw_search(view)
+        await visit.keep_current(lambda: _load(visit), listing.draw)
 
 
 async def _load(visit: Visit) -> ListView:
     service, editor = visit.services.definitions, build_editor(visit)
-    found: list[DefinitionKey] = []
-    while len(found) < _MOST and (page := await service.list_keys(editor, after=found[-1].place if found else "", limit=_PAGE)):
-        found += page
+    keys: list[DefinitionKey] = []
+    while len(keys) < _MOST and (page := await service.list_keys(editor, after=keys[-1].place if keys else "", limit=_PAGE)):
+        keys += page
     kinds = service.list_kinds(editor)
     editable = tuple(one for one in kinds if service.may(editor, one, "edit"))
     absent = tuple(await service.list_absent_kinds(editor))
-    return ListView(found=tuple(found), kinds=tuple(kinds), editable=editable, absent=absent)
+    return ListView(found=tuple(keys), kinds=tuple(kinds), editable=editable, absent=absent)

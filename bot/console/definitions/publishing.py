@@ -1,4 +1,4 @@
-"""The dialog of a publication: what changes, what the server finds, who may publish it, and what happens if somebody else was first."""
+"""What changes, what the server finds, who may publish, and what if somebody was first."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,24 +20,24 @@ Done = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """A version before its publication: what it changes, and what the server says of it."""
+    """What a version changes, and what the server says of it."""
 
     version: DefinitionVersion
     active: int
-    """The version that is in force; 0 for none."""
+    """0 for none."""
     lines: Sequence[DiffLine]
     checked: Checked
     is_newer: bool = False
-    """Whether `lines` say what somebody has changed since the person looked, and not what the publication changes."""
+    """`lines` say what somebody has changed since, not what the publication changes."""
 
     @property
     def is_right(self) -> bool:
-        """Whether nothing in it keeps it from being published."""
+        """Nothing keeps it from being published."""
         return not has_errors(self.checked.findings)
 
 
 async def load_verdict(visit: Visit, kind: str, key: str, number: int) -> Verdict:
-    """Return what is to be seen before a publication. Raises what the service of definitions raises."""
+    """Raises what the service of definitions raises."""
     service, editor = visit.services.definitions, build_editor(visit)
     head = await service.find_key(editor, kind, key)
     version = await service.find_version(editor, kind, key, number)
@@ -48,14 +48,14 @@ async def load_verdict(visit: Visit, kind: str, key: str, number: int) -> Verdic
 
 
 class PublishDialog:
-    """One open dialog. It publishes what it has shown: the revision that was compared, in place of the version that was in force then."""
+    """It publishes what it has shown: the revision compared, in place of the version then in force."""
 
     def __init__(self, visit: Visit, verdict: Verdict, done: Done) -> None:
-        """Open it; `done` is called after the publication."""
+        """`done` is called after the publication."""
         self._visit, self._verdict, self._done = visit, verdict, done
         self._trouble = ""
         self._is_busy = False
-        """Whether a press is under way, or was the last one, so that one more means nothing."""
+        """One more press means nothing."""
         self._dialog = ui.dialog()
         with self._dialog, ui.card().classes("def-dialog"):
             self._body = ui.element("div").classes("def-dialog-body")
@@ -84,7 +84,7 @@ class PublishDialog:
         self._button.set_enabled(verdict.is_right)
 
     async def publish(self) -> None:
-        """Publish the version as it was shown; if it, or what is in force, has changed since, show how that is now."""
+        """If it, or what is in force, has changed since, shows how that is now."""
         if self._is_busy:
             return
         self._is_busy = True
@@ -95,7 +95,6 @@ class PublishDialog:
             raise
 
     async def _publish(self) -> bool:
-        """Return whether it was published."""
         version, over = self._verdict.version, self._verdict.active
         service, note = self._visit.services.definitions, str(self.note.value or "")
         try:
@@ -119,7 +118,7 @@ class PublishDialog:
         return True
 
     async def _show_newer(self, error: StaleRevision) -> None:
-        """Show the version as somebody else has left it, against what the person has seen; or against what is in force by now."""
+        """Against what the person has seen, or what is in force by now."""
         seen = self._verdict.version
         now = await load_verdict(self._visit, seen.kind, seen.key, seen.version)
         if now.version.document == seen.document and now.active != self._verdict.active:
@@ -135,7 +134,6 @@ class PublishDialog:
 
 
 def _draw_verdict(visit: Visit, verdict: Verdict) -> None:
-    """Show what the server says: mistakes, and who may publish it."""
     checked = verdict.checked
     with ui.element("div").classes("def-verdict"):
         if not verdict.is_right:
@@ -144,13 +142,15 @@ def _draw_verdict(visit: Visit, verdict: Verdict) -> None:
             show_badge(visit.say("console-definition-verdict-good"), tone="good")
         else:
             show_badge(visit.say("console-definition-verdict-two"), tone="warn")
-            told = ", ".join(checked.critical or ())
-            show_text(visit.say("console-definition-two" if told else "console-definition-two-unknown", methods=told), classes="small")
+            methods = ", ".join(checked.critical or ())
+            show_text(
+                visit.say("console-definition-two" if methods else "console-definition-two-unknown", methods=methods), classes="small"
+            )
     draw_findings(visit, checked.findings)
 
 
 async def open_publishing(visit: Visit, kind: str, key: str, number: int, done: Done) -> None:
-    """Open the dialog of the publication of a version, or say why it cannot be shown."""
+    """Or says why it cannot be shown."""
     try:
         verdict = await load_verdict(visit, kind, key, number)
     except REFUSALS as error:

@@ -1,4 +1,4 @@
-"""The text of a definition in the browser: CodeMirror with marks at the lines of findings."""
+"""CodeMirror with marks at the lines of findings."""
 
 from collections.abc import Callable, Sequence
 from json import dumps
@@ -13,19 +13,17 @@ from orchestrator.documents.reading import MAX_BYTES
 from orchestrator.domain.finding import Finding, Severity
 
 LONGEST_TEXT: Final = 3 * MAX_BYTES
-"""Bytes that the browser takes into the editor at all; what is longer than a document may be is refused by the check of the service."""
+"""Bytes; the service refuses what is longer than a document may be."""
 _WORST: Final[tuple[Severity, ...]] = ("error", "warning", "info")
 
 
 class TextEditor:
-    """The editor of the text of a document."""
-
-    def __init__(self, visit: Visit, document: EditedDocument, *, save: Callable[[], Any], kept: KeptTexts) -> None:
-        """Draw it here. `save` is called at Ctrl+S; `kept` is told of it."""
+    def __init__(self, visit: Visit, document: EditedDocument, *, save: Callable[[], Any], kept_texts: KeptTexts) -> None:
+        """`save` is called at Ctrl+S; `kept_texts` is told of it."""
         self._visit, self._document = visit, document
         box = ui.element("div").classes("def-code")
         box.props["role"], box.props["aria-label"] = "group", visit.say("console-editor-text")
-        kept.follow(box, longest=LONGEST_TEXT, most=MAX_BYTES)
+        kept_texts.follow(box, longest=LONGEST_TEXT, most=MAX_BYTES)
         with box:
             self._code = ui.codemirror(
                 document.text,
@@ -40,7 +38,7 @@ class TextEditor:
         document.on_checked(self._mark_findings)
 
     def _follow_text(self) -> None:
-        """Show a text that was changed elsewhere, such as in the form. What was typed is not sent back: it may be overtaken by then."""
+        """What was typed is not sent back: it may be overtaken by then."""
         if self._code.value != self._document.text:
             self._code.set_value(self._document.text)
         language: Literal["JSON", "YAML"] = "JSON" if self._document.format == "json" else "YAML"
@@ -48,7 +46,7 @@ class TextEditor:
             self._code.set_language(language)
 
     def _mark_findings(self) -> None:
-        """Mark the lines of findings. Calls of the element alone are used: to change its properties would send the text once more."""
+        """By calls of the element: its properties would send the text once more."""
         lines = group_lines(self._document.findings)
         marks = [{"kind": "line", "line": line, "class": f"cm-finding-{_find_worst(findings)}"} for line, findings in lines.items()]
         tips = {line: "\n".join(self._visit.tr.translate_notice(finding.notice) for finding in found) for line, found in lines.items()}
@@ -56,14 +54,13 @@ class TextEditor:
         self._code.run_method("setLineTooltips", tips)
 
     def go_to(self, line: int) -> None:
-        """Show a line, and put the cursor there."""
         if line:
             self._code.run_method("revealLine", line)
             self._visit.page.run_javascript(f"sdelkaTexts.goTo({dumps(line)})")
 
 
 def group_lines(findings: Sequence[Finding]) -> dict[int, list[Finding]]:
-    """Return the findings by their lines; those without a line are left out."""
+    """Without those that have no line."""
     lines: dict[int, list[Finding]] = {}
     for finding in findings:
         if finding.line:

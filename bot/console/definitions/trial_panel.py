@@ -1,4 +1,4 @@
-"""The trial of the definition in the editor, as a conversation: what it says, asks and would do; the author answers for everybody else."""
+"""The trial in the editor, as a conversation; the author answers for everybody else."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,25 +29,23 @@ from state.canonical import dumps
 from state.stored import JsonObject
 
 _AT_ONCE: Final = asyncio.Semaphore(2)
-"""Trials of all pages that are played at the same time; each needs a thread, and a workflow processes for its scripts."""
+"""Of all pages; each needs a thread, and a workflow processes for its scripts."""
 _LONGEST: Final = 4_000
 _SHOWN: Final = 50
-"""How many of the last happenings are drawn."""
+"""Of the last happenings."""
 _LISTS: Final = ("dialogues", "tests")
-"""The fields of a file of tests that hold its tests, of which the first is taken."""
+"""In a file of tests; the first is taken."""
 
 
 class TrialPanel:
-    """One trial beside the text."""
-
     def __init__(self, visit: Visit, document: EditedDocument) -> None:
-        """Draw it here; nothing is played before the author wants it."""
+        """Nothing is played before the author wants it."""
         self._visit, self._document = visit, document
         self._playable: Playable | None = None
         self._inputs = TrialInputs()
         self._watch: Watch | None = None
         self._is_busy = False
-        """Whether a trial is begun or played; nothing else begins then."""
+        """Nothing else begins then."""
         self._is_stopped = False
         self._played_text = ""
         show_text(visit.say("console-trial-told"), classes="small muted")
@@ -67,17 +65,16 @@ class TrialPanel:
         visit.page.on_delete(self.stop)
 
     def stop(self) -> None:
-        """End the trial that is played, or waits to be."""
         self._is_stopped = True
         if self._watch is not None:
             self._watch.stop()
 
     async def start(self) -> None:
-        """Check the text, and play it from its beginning without any answers; nothing happens while a trial is under way."""
+        """From the beginning without answers; nothing happens while a trial is under way."""
         await self._work(self._begin)
 
     async def _work(self, act: Callable[[], Awaitable[None]]) -> None:
-        """Do something that plays the definition, unless that is being done: a press that came twice is one."""
+        """A press that came twice is one."""
         if self._is_busy:
             return
         self._is_busy, self._is_stopped = True, False
@@ -92,7 +89,7 @@ class TrialPanel:
                 self._stop.set_visibility(False)
 
     def _compare_text(self) -> None:
-        """Say that the trial is of another text than the one that stands in the editor now."""
+        """The trial may be of another text than stands in the editor now."""
         self._changed.set_visibility(self._playable is not None and self._document.text != self._played_text)
 
     async def _begin(self) -> None:
@@ -125,7 +122,7 @@ class TrialPanel:
         await self._play()
 
     def _read_case(self) -> JsonObject | tuple[Finding, ...]:
-        """Return the test that the author has given, empty without one; what is wrong with its text if it cannot be read."""
+        """Empty without one; findings if its text cannot be read."""
         text = str(self._case.value or "")
         if not text.strip():
             return {}
@@ -143,7 +140,6 @@ class TrialPanel:
         return findings.list_all()
 
     async def _play(self) -> None:
-        """Play the definition with what was given, and show what came of it."""
         visit, playable = self._visit, self._playable
         if playable is None:
             return
@@ -163,9 +159,9 @@ class TrialPanel:
         if not visit.page.is_deleted:
             self._show(tried)
 
-    async def _give(self, wanted: Wanted, given: Any) -> None:
+    async def _give(self, want: Wanted, answer: Any) -> None:
         async def give() -> None:
-            self._inputs = self._inputs.add(wanted, given)
+            self._inputs = self._inputs.add(want, answer)
             await self._play()
 
         await self._work(give)
@@ -199,8 +195,8 @@ class TrialPanel:
                 case "message" | "question" | "failure":
                     _show_said(visit, happening)
                 case "answer":
-                    given = visit.say(happening.controls[0]) if happening.controls else happening.data
-                    show_text(given if isinstance(given, str) else dumps(given))
+                    answer = visit.say(happening.controls[0]) if happening.controls else happening.data
+                    show_text(answer if isinstance(answer, str) else dumps(answer))
                 case "effect":
                     self._draw_effect(happening)
                 case "model" | "agent":
@@ -213,7 +209,6 @@ class TrialPanel:
                     show_text(visit.say("console-trial-child", what=happening.text))
 
     def _draw_effect(self, happening: Happening) -> None:
-        """Show an effect as the plan that it is."""
         visit, data = self._visit, happening.data
         status = str(data["status"])
         show_badge(visit.say("console-trial-effect", status=status), tone="live" if status == "planned" else "plain")
@@ -223,44 +218,43 @@ class TrialPanel:
             show_text(str(data["comment"]), classes="small")
         ui.label(cut_text(f"{method} {dumps(data['params'])}", limit=_LONGEST)).classes("mono muted text")
 
-    def _draw_wanted(self, wanted: Wanted) -> None:
-        """Ask the author for what the trial needs to go on."""
+    def _draw_wanted(self, want: Wanted) -> None:
         visit = self._visit
         with ui.element("div").classes("trial-wanted"):
-            if wanted.is_unfit:
+            if want.is_unfit:
                 ui.label(visit.say("console-trial-unfit")).classes("def-trouble").props("role=alert")
-            ui.label(visit.say("console-trial-wanted", kind=wanted.kind, step=wanted.step)).classes("strong")
-            if wanted.kind != "answer":
-                show_text(cut_text(wanted.text, limit=_LONGEST), classes="small muted trial-asked")
+            ui.label(visit.say("console-trial-wanted", kind=want.kind, step=want.step)).classes("strong")
+            if want.kind != "answer":
+                show_text(cut_text(want.text, limit=_LONGEST), classes="small muted trial-asked")
             with ui.element("div").classes("def-actions"):
-                for label in wanted.options:
-                    ui.button(cut_text(label, limit=100), on_click=lambda label=label: self._give(wanted, label)).props("outline no-caps")
-                for code in wanted.controls:
-                    ui.button(visit.say(code), on_click=lambda code=code: self._give(wanted, Given(press=code))).props("flat no-caps")
-            if wanted.kind != "answer" or wanted.takes_text:
-                self._draw_field(wanted)
+                for label in want.options:
+                    ui.button(cut_text(label, limit=100), on_click=lambda label=label: self._give(want, label)).props("outline no-caps")
+                for code in want.controls:
+                    ui.button(visit.say(code), on_click=lambda code=code: self._give(want, Given(press=code))).props("flat no-caps")
+            if want.kind != "answer" or want.takes_text:
+                self._draw_field(want)
 
-    def _draw_field(self, wanted: Wanted) -> None:
+    def _draw_field(self, want: Wanted) -> None:
         visit = self._visit
-        label = visit.say("console-trial-field", kind=wanted.kind)
-        is_line = wanted.kind == "answer"
-        given = (ui.input(label) if is_line else ui.textarea(label)).props("outlined dense autofocus maxlength=20000").classes("full")
+        label = visit.say("console-trial-field", kind=want.kind)
+        is_line = want.kind == "answer"
+        field = (ui.input(label) if is_line else ui.textarea(label)).props("outlined dense autofocus maxlength=20000").classes("full")
         if not is_line:
-            given.props("autogrow")
+            field.props("autogrow")
 
         async def give() -> None:
-            text = str(given.value or "")
-            if wanted.kind not in {"read", "run"}:
-                await self._give(wanted, text)
+            text = str(field.value or "")
+            if want.kind not in {"read", "run"}:
+                await self._give(want, text)
                 return
             reading = read_document(text, "yaml") if text.strip() else None
             if reading is not None and reading.document is None:
                 tell(visit, visit.say("console-trial-read-wrong"), tone="warning")
                 return
-            await self._give(wanted, reading.document.data if reading is not None and reading.document is not None else None)
+            await self._give(want, reading.document.data if reading is not None and reading.document is not None else None)
 
         if is_line:
-            given.on("keydown.enter", give)
+            field.on("keydown.enter", give)
         ui.button(visit.say("console-trial-give"), on_click=give).props("unelevated no-caps color=primary")
 
     def _draw_end(self, tried: Tried) -> None:
@@ -285,7 +279,7 @@ class TrialPanel:
 
 
 def _show_said(visit: Visit, happening: Happening) -> None:
-    """Show a message as a chat shows it, without its marks, and the buttons below it."""
+    """Without marks, and with the buttons below it."""
     if happening.reply is not None:
         show_text(render_plain_reply(happening.reply, visit.tr))
     if happening.kind == "failure" and happening.text:

@@ -1,4 +1,4 @@
-"""The page of one definition: its versions, the text of one of them, what differs between two, and what is done with it as a whole."""
+"""One definition: versions, their texts and differences, and what is done with it as a whole."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -27,15 +27,13 @@ from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEnt
 
 _MOST_ENTRIES: Final = 50
 _SHOWN: Final = 10
-"""How many of the newest versions are drawn at first; the one in force always is."""
+"""Versions; the one in force always is."""
 _TRIES: Final = 5
 _LONGEST_NUMBER: Final = 9
 
 
 @dataclass(frozen=True, kw_only=True)
 class KeyView:
-    """What the page shows."""
-
     head: DefinitionKey
     versions: tuple[DefinitionVersion, ...]
     history: tuple[HistoryEntry, ...]
@@ -44,7 +42,7 @@ class KeyView:
 
 
 async def load_key(visit: Visit, kind: str, key: str) -> KeyView:
-    """Return a definition with its versions. Raises what the service of definitions raises."""
+    """Raises what the service of definitions raises."""
     service, editor = visit.services.definitions, build_editor(visit)
     return KeyView(
         head=await service.find_key(editor, kind, key),
@@ -56,7 +54,6 @@ async def load_key(visit: Visit, kind: str, key: str) -> KeyView:
 
 
 async def show_definition(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
     kind, key = visit.params["kind"], visit.params["key"]
     page = _KeyPage(visit, kind, key)
     with reading():
@@ -69,17 +66,15 @@ async def show_definition(visit: Visit) -> None:
 
 
 class _KeyPage:
-    """The page of one definition; what is opened below its versions stays open while these change."""
+    """What is opened below the versions stays open while these change."""
 
     def __init__(self, visit: Visit, kind: str, key: str) -> None:
         self._visit, self._kind, self._key = visit, kind, key
         self._shows_all = False
         self._body: ui.element | None = None
         self.place: ui.element | None = None
-        """Where a text or a difference is shown."""
 
     def draw(self, view: KeyView) -> None:
-        """Draw all but the text that is open."""
         self._body = ui.element("div")
         with self._body:
             self._draw_all(view)
@@ -112,7 +107,6 @@ class _KeyPage:
                 switch.props("outline no-caps").on_click(lambda: self._confirm_switch(view))
 
     def _confirm_switch(self, view: KeyView) -> None:
-        """Ask before new runs are refused or allowed."""
         visit, enabled, notes = self._visit, not view.head.enabled, list[ui.input]()
 
         def draw() -> None:
@@ -126,7 +120,7 @@ class _KeyPage:
         ask_first(visit, visit.page.content, question, label, switch, draw=draw)
 
     async def _switch(self, *, enabled: bool, note: str) -> None:
-        """Switch the definition, whatever others change at the same time: an emergency must not look for a revision."""
+        """Whatever others change at the same time: an emergency must not look for a revision."""
         service = self._visit.services.definitions
         try:
             for left in reversed(range(_TRIES)):
@@ -177,11 +171,11 @@ class _KeyPage:
             if version.note:
                 show_text(version.note, classes="small")
             who = name_account(visit, version.updated_by or version.author, "" if version.updated_by else version.author_name)
-            told = [visit.say("console-definition-written", who=who, moment=visit.tr.format_time(version.updated_at))]
+            sentences = [visit.say("console-definition-written", who=who, moment=visit.tr.format_time(version.updated_at))]
             if version.published_at:
                 by = name_account(visit, version.published_by, version.published_by_name)
-                told.append(visit.say("console-definition-published-by", who=by, moment=visit.tr.format_time(version.published_at)))
-            ui.label(" · ".join(told)).classes("small muted")
+                sentences.append(visit.say("console-definition-published-by", who=by, moment=visit.tr.format_time(version.published_at)))
+            ui.label(" · ".join(sentences)).classes("small muted")
         with ui.element("div").classes("def-actions"):
             self._draw_version_actions(view, version)
 
@@ -204,7 +198,6 @@ class _KeyPage:
         button.props["aria-label"] = f"{self._visit.say(code, **args)}: {self._visit.say('console-definition-number', number=number)}"
 
     async def _roll_back(self, number: int) -> None:
-        """Make a draft with the text of an earlier version."""
         service = self._visit.services.definitions
         try:
             note = self._visit.say("console-definition-rolled-back", number=number)
@@ -241,15 +234,14 @@ class _KeyPage:
                 show_text(history_entry.note, classes="muted")
 
     async def show_asked(self, view: KeyView) -> None:
-        """Show what the address asks for: a difference or a version; without either the one in force, or the last."""
-        asked = {name: _read_number(self._visit.query.get(name, "")) for name in ("version", "before", "after")}
-        if asked["before"] and asked["after"]:
-            await self.show_difference(asked["before"], asked["after"])
+        """A difference or a version, else the one in force, or the last."""
+        numbers = {name: _read_number(self._visit.query.get(name, "")) for name in ("version", "before", "after")}
+        if numbers["before"] and numbers["after"]:
+            await self.show_difference(numbers["before"], numbers["after"])
         else:
-            await self.show_version(asked["version"] or view.head.active_version or view.head.last_version)
+            await self.show_version(numbers["version"] or view.head.active_version or view.head.last_version)
 
     async def show_version(self, number: int) -> None:
-        """Show the text of a version."""
         service = self._visit.services.definitions
         try:
             version = await service.find_version(build_editor(self._visit), self._kind, self._key, number)
@@ -261,12 +253,11 @@ class _KeyPage:
         self.place.clear()
         with self.place:
             show_heading(self._visit.say("console-definition-text", number=number))
-            shown = ui.codemirror(text, language="YAML", theme="githubLight", line_wrapping=True).classes("def-code def-code-shown")
-            shown.disable()
-            shown.props["data-editor"] = "shown"
+            text_view = ui.codemirror(text, language="YAML", theme="githubLight", line_wrapping=True).classes("def-code def-code-shown")
+            text_view.disable()
+            text_view.props["data-editor"] = "shown"
 
     async def show_difference(self, before: int, after: int) -> None:
-        """Show what differs between two versions."""
         visit, service = self._visit, self._visit.services.definitions
         try:
             editor = build_editor(visit)
@@ -282,12 +273,12 @@ class _KeyPage:
             names = [visit.say("console-definition-number", number=number) for number in (before, after)]
             draw_diff(visit, lines, before=names[0], after=names[1])
 
-    def _show_trouble(self, told: str) -> None:
+    def _show_trouble(self, sentence: str) -> None:
         assert self.place is not None  # noqa: S101 - see show_version
         self.place.clear()
         with self.place:
-            ui.label(told).props("role=alert")
+            ui.label(sentence).props("role=alert")
 
 
-def _read_number(given: str) -> int:
-    return int(given) if given.isascii() and given.isdecimal() and len(given) <= _LONGEST_NUMBER else 0
+def _read_number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER else 0

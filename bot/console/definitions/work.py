@@ -1,4 +1,4 @@
-"""What the pages of definitions have in common: who works on them, the words for what is refused, and the texts of stored versions."""
+"""Common to the pages of definitions."""
 
 import asyncio
 from collections.abc import Iterator
@@ -39,17 +39,17 @@ REFUSALS: Final = (
     DefinitionDamaged,
     DefinitionUnstorable,
 )
-"""What the service of definitions raises beside the errors of a database that does not answer."""
+"""Raised by the service beside the errors of a database."""
 
 
 def build_editor(visit: Visit) -> Editor:
-    """Return the person with their present rights as somebody who works on definitions. Raises VisitOver."""
+    """With present rights. Raises VisitOver."""
     return Editor(actor=visit.actor, via=VIA)
 
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Turn refusals within the block into the ApiError of the endpoints of definitions, which the frame of the page shows."""
+    """Become the ApiError of the endpoints, which the frame shows."""
     try:
         yield
     except REFUSALS as error:
@@ -57,7 +57,6 @@ def reading() -> Iterator[None]:
 
 
 def explain(visit: Visit, error: Exception) -> str:
-    """Return the sentence for the person about what the service has refused."""
     match error:
         case NotAllowed():
             return visit.say("console-definition-not-allowed", code=error.code, reason=error.reason)
@@ -78,7 +77,7 @@ def explain(visit: Visit, error: Exception) -> str:
 
 
 def name_account(visit: Visit, key: str, name: str = "") -> str:
-    """Return what people call an account: the person's name, or which program or terminal it is."""
+    """The person's name, or which program or terminal it is."""
     door, _, rest = key.partition(":")
     if door in {"cli", "http"}:
         return visit.say("console-definition-account", door=door, who=name or rest)
@@ -87,26 +86,24 @@ def name_account(visit: Visit, key: str, name: str = "") -> str:
 
 
 def find_title(head: DefinitionKey | DefinitionVersion) -> str:
-    """Return what people call a definition: its title on one line, without one its key."""
+    """On one line; without a title the key."""
     return " ".join(head.title.split()) or head.key
 
 
 def build_path(kind: str, key: str, *rest: str) -> str:
-    """Return the address of a page of a definition; kinds and keys are plain words, which the store has checked."""
+    """Kinds and keys are plain words, which the store has checked."""
     return "/".join((ROOT, kind, key, *rest))
 
 
 async def write_text(document: object, form: DocumentFormat = "yaml") -> str:
-    """Return a stored document as the text that the person reads and edits."""
     return await asyncio.to_thread(write_document, document, form)
 
 
 def submit_text(text: str, form: DocumentFormat, *, title: str | None = None, note: str = "") -> Submission:
-    """Return a typed text as what is handed in."""
     return Submission(read=partial(read_document, text, form), title=title, note=note)
 
 
 def submit_stored(version: DefinitionVersion) -> Submission:
-    """Return a stored version as what is handed in, to have it checked once more."""
+    """To have it checked once more."""
     document = Document.from_data(version.document)
     return Submission(read=lambda: Reading(document=document, draft=document, findings=()), title=version.title)

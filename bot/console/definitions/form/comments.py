@@ -1,4 +1,4 @@
-"""Tells whether a text has comments, which are lost when the form writes it anew: a document holds data alone."""
+"""Comments are lost when the form writes a text anew."""
 
 from typing import Final
 
@@ -10,12 +10,11 @@ _LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def has_comments(text: str, form: DocumentFormat) -> bool:
-    """Return whether a text that can be read has a comment."""
     return _has_json_comments(text) if form == "json" else _has_yaml_comments(text)
 
 
 def _has_yaml_comments(text: str) -> bool:
-    """Look between the tokens: there stands nothing but space, signs of structure, and comments."""
+    """Between tokens stand only space, structure and comments."""
     if "#" not in text:
         return False
     at = 0
@@ -30,7 +29,6 @@ def _has_yaml_comments(text: str) -> bool:
 
 
 def _has_json_comments(text: str) -> bool:
-    """Look outside of quoted texts."""
     is_inside, at = False, 0
     while at < len(text):
         sign = text[at]

@@ -1,4 +1,4 @@
-"""One field of the form on the page: what is typed into it goes on when typing has stopped for a moment, and what is wrong stands below."""
+"""One field on the page; typing goes on to the document after a pause."""
 
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from dataclasses import replace
@@ -13,26 +13,23 @@ from bot.console.widgets import cut_text
 from orchestrator.domain.finding import Finding, Path
 
 _PAUSE: Final = 300
-"""Milliseconds without typing after which a text goes on."""
+"""Milliseconds without typing."""
 _MANY: Final = 8
-"""Choices from which on they can be searched."""
 _LONGEST_MESSAGE: Final = 600
 _LONGEST_LABEL: Final = 200
 Enter = Callable[["FieldView", str], Awaitable[None]]
 Refused = MutableMapping[Path, tuple[str, FieldRefused]]
-"""What was typed and not taken, and why, by the places of the fields: it outlasts that a field is folded or drawn anew."""
+"""By places of fields: it outlasts that a field is folded or drawn anew."""
 
 
 class FieldView:
-    """A field on the page."""
-
     def __init__(self, visit: Visit, field: Field, enter: Enter, refused: Refused) -> None:
-        """Draw it here; `enter` is called with each text that the person gives it, and `refused` has those that were not taken."""
+        """`enter` gets each text, `refused` has those not taken."""
         self._visit, self._enter, self._refused = visit, enter, refused
         self.field = field
         typed, refusal = refused.get(field.path, (field.value, None))
         self._typed = typed
-        """The text that the page shows, as far as the server knows."""
+        """What the page shows, as far as the server knows."""
         self._refusal = self._explain(refusal) if refusal is not None else ""
         self._note = ""
         self._findings: Sequence[Finding] = ()
@@ -43,12 +40,12 @@ class FieldView:
         self._show_messages()
 
     def matches(self, field: Field) -> bool:
-        """Return whether this is the field, with perhaps another value, so that it need not be drawn anew."""
+        """With perhaps another value, so that it need not be drawn anew."""
         mine = self.field
         return (mine.path, mine.kind, mine.label, bool(mine.usual)) == (field.path, field.kind, field.label, bool(field.usual))
 
     def update(self, field: Field) -> None:
-        """Show another value if the document has one now; what is being typed stays."""
+        """What is being typed stays."""
         before, self.field = self.field, field
         if self._input_options(before) != self._input_options(field) and isinstance(self._input, ui.select):
             self._typed = field.value
@@ -59,11 +56,11 @@ class FieldView:
             self._input.props["hint"] = self._build_hint()
 
     def reset(self) -> None:
-        """Show the value of the document again, in place of what was typed."""
+        """In place of what was typed."""
         self._show_value(self.field.value, is_forced=True)
 
     def take(self, value: str, note: str = "") -> None:
-        """Note that the document has taken what was typed, as this text; `note` says what else this has changed."""
+        """The document has taken `value`; `note` says what else changed."""
         self.field = replace(self.field, value=value)
         self._note = note or self._note
         self._forget_refusal()
@@ -74,18 +71,17 @@ class FieldView:
         self._refused.pop(self.field.path, None)
 
     def refuse(self, refusal: FieldRefused) -> None:
-        """Show why a text cannot be taken. It stays in the field until the person has mended it."""
+        """It stays in the field until the person has mended it."""
         self._refused[self.field.path] = (self._typed, refusal)
         self._refusal = self._explain(refusal)
         self._show_messages()
 
     def _explain(self, refusal: FieldRefused) -> str:
-        said = self._visit.say_notice(refusal.notice)
+        sentence = self._visit.say_notice(refusal.notice)
         is_far = refusal.line > 1 or refusal.column > 1
-        return self._visit.say("console-form-at", line=refusal.line, column=refusal.column, said=said) if is_far else said
+        return self._visit.say("console-form-at", line=refusal.line, column=refusal.column, said=sentence) if is_far else sentence
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
-        """Show what the check has found at this field."""
         if list(findings) != list(self._findings):
             self._findings = findings
             self._show_messages()
@@ -105,22 +101,22 @@ class FieldView:
         others: list[str] = []
         for finding in self._findings:
             (errors if finding.severity == "error" else others).append(self._visit.tr.translate_notice(finding.notice))
-        said = errors or others or ([self._note] if self._note else [])
-        self._message.set_text(cut_text("\n".join(said), limit=_LONGEST_MESSAGE))
-        self._message.set_visibility(bool(said))
+        messages = errors or others or ([self._note] if self._note else [])
+        self._message.set_text(cut_text("\n".join(messages), limit=_LONGEST_MESSAGE))
+        self._message.set_visibility(bool(messages))
         self._message.classes(remove="form-bad form-warn", add="form-bad" if errors else "form-warn" if others else "")
         self._input.props["error"] = bool(errors) or None
 
     def _build_hint(self) -> str:
         usual = self.field.usual if self.field.kind not in {"boolean", "choice"} else ""
-        said = self._visit.say("console-form-usual", value=usual) if usual else ""
-        return cut_text("  ".join(one for one in (self.field.hint, said) if one), limit=_LONGEST_MESSAGE)
+        usual_hint = self._visit.say("console-form-usual", value=usual) if usual else ""
+        return cut_text("  ".join(one for one in (self.field.hint, usual_hint) if one), limit=_LONGEST_MESSAGE)
 
     def _input_options(self, field: Field) -> dict[str, str]:
         choices: Sequence[Choice] = field.choices
         if field.kind == "boolean":
-            said = {"": "console-form-open", YES: "console-form-yes", NO: "console-form-no"}
-            choices = [Choice(value, self._visit.say(code)) for value, code in said.items()]
+            codes = {"": "console-form-open", YES: "console-form-yes", NO: "console-form-no"}
+            choices = [Choice(value, self._visit.say(code)) for value, code in codes.items()]
         words = {choice.value: cut_text(choice.label, limit=_LONGEST_LABEL) for choice in choices}
         if field.usual and "" in words and field.usual in words:
             words[""] = self._visit.say("console-form-usual-choice", value=words[field.usual])
@@ -134,26 +130,26 @@ class FieldView:
         label = self._visit.say("console-form-required", label=field.label) if field.is_required else field.label
         if self.field.kind == "boolean" and bool(self.field.usual):
             return ui.checkbox(label, value=self._is_on(field.value), on_change=lambda event: self._hear(YES if event.value else NO))
-        made = self._draw_select(label) if field.kind in {"choice", "boolean"} else self._draw_text(label)
-        made.props("outlined dense").without_auto_validation().classes("full")
-        made.props["hint"] = self._build_hint()
-        return made
+        element = self._draw_select(label) if field.kind in {"choice", "boolean"} else self._draw_text(label)
+        element.props("outlined dense").without_auto_validation().classes("full")
+        element.props["hint"] = self._build_hint()
+        return element
 
     def _draw_select(self, label: str) -> ui.select:
         options, value = self._input_options(self.field), self._typed
-        made = ui.select(options, label=label, value=value if value in options else None, with_input=len(options) > _MANY)
-        made.on_value_change(lambda event: self._hear(str(event.value or "")))
-        return made.props("options-dense")
+        element = ui.select(options, label=label, value=value if value in options else None, with_input=len(options) > _MANY)
+        element.on_value_change(lambda event: self._hear(str(event.value or "")))
+        return element.props("options-dense")
 
     def _draw_text(self, label: str) -> ui.input:
         field = self.field
-        made = ui.input(label, value=self._typed, on_change=lambda event: self._hear(str(event.value or "")))
-        made.props(f"debounce={_PAUSE}")
+        element = ui.input(label, value=self._typed, on_change=lambda event: self._hear(str(event.value or "")))
+        element.props(f"debounce={_PAUSE}")
         if field.kind in {"text", "words", "json", "any"}:
-            made.props("type=textarea autogrow").classes("form-code" if field.kind == "json" else "form-long")
+            element.props("type=textarea autogrow").classes("form-code" if field.kind == "json" else "form-long")
         elif field.kind in {"number", "integer"} and not field.is_open:
-            made.props("inputmode=decimal")
-        return made
+            element.props("inputmode=decimal")
+        return element
 
     async def _hear(self, typed: str) -> None:
         if typed != self._typed:

@@ -1,8 +1,4 @@
-"""What a form consists of, as data: fields with the text that stands in them, groups of fields, and lists of groups.
-
-Whatever a field is about, a person reads and types a text: "0,4" for a number, lines for a list of words. `show_value` and `parse_value`
-translate between it and the value in the document.
-"""
+"""A form as data. A person types texts; `show_value` and `parse_value` translate."""
 
 import json
 import re
@@ -18,19 +14,19 @@ from orchestrator.domain.finding import Path
 from orchestrator.domain.outputs import Notice
 
 Kind = Literal["line", "text", "number", "integer", "boolean", "choice", "words", "json", "any"]
-"""What a field takes: a short or a long text, a number, yes or no, one of several values, texts one a line, JSON; `any` is both."""
+"""`words` are texts one a line; `any` is a text or JSON."""
 YES: Final = "true"
 NO: Final = "false"
 PLACEHOLDER: Final = re.compile(r"\{[^{}]+\}")
-"""What a text with a variable looks like that stands in place of a number or another value."""
+"""A text with a variable, in place of another value."""
 _UNCLEAR: Final = re.compile(r"[1-9]\d{0,2}(,\d{3})+")
-"""A number such as 1,500, which is one and a half to some and fifteen hundred to others."""
+"""Such as 1,500: one and a half to some, fifteen hundred to others."""
 _JSON_SIGNS: Final = ("{", "[", '"', "'", "/")
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the values that a field offers, and what people read for it."""
+    """`label` is what people read."""
 
     value: str
     label: str
@@ -38,14 +34,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """One field."""
-
     path: Path
-    """Where in the document its value stands."""
     kind: Kind
     label: str
     value: str = ""
-    """The text of the present value, "" if there is none."""
+    """"" if there is none."""
     hint: str = ""
     is_required: bool = False
     choices: tuple[Choice, ...] = ()
@@ -54,32 +47,29 @@ class Field:
     least: float | None = None
     most: float | None = None
     is_open: bool = False
-    """Whether a text with a placeholder may stand there instead."""
+    """A text with a placeholder may stand there instead."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Fields that belong together."""
-
     path: Path
     label: str
     nodes: tuple["Node", ...]
     hint: str = ""
     is_folded: bool = False
-    """Whether it is shown only when it is opened."""
+    """Shown only when it is opened."""
     title: str = ""
-    """What people call this one of several: of a step its name."""
+    """Of a step its name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listing:
-    """Several groups of the same kind, of which more can be added."""
+    """More can be added."""
 
     path: Path
     label: str
     items: tuple[Group, ...]
     add: str
-    """What stands on the button that adds one."""
     hint: str = ""
 
 
@@ -87,16 +77,15 @@ Node = Field | Group | Listing
 
 
 class FieldRefused(ValueError):
-    """A text that a field cannot take; `notice` is the sentence for the person, `line` and `column` say where in the text, or are 0."""
+    """`line` and `column` of the text, or 0."""
 
     def __init__(self, notice: Notice, line: int = 0, column: int = 0) -> None:
-        """Keep the sentence and the place."""
         super().__init__(notice.code)
         self.notice, self.line, self.column = notice, line, column
 
 
 def walk_fields(nodes: Sequence[Node]) -> list[Field]:
-    """Return all fields, also those inside of groups and lists."""
+    """Also inside of groups and lists."""
     fields: list[Field] = []
     for node in nodes:
         match node:
@@ -110,7 +99,7 @@ def walk_fields(nodes: Sequence[Node]) -> list[Field]:
 
 
 def walk_groups(node: Node) -> list[Group]:
-    """Return a group and all groups inside of it; those of a list, too."""
+    """With itself; also inside of lists."""
     match node:
         case Group():
             return [node, *(one for inner in node.nodes for one in walk_groups(inner))]
@@ -120,12 +109,11 @@ def walk_groups(node: Node) -> list[Group]:
 
 
 def write_json(value: object) -> str:
-    """Return JSON data as a person reads it in a field."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
 def show_value(kind: Kind, value: object) -> str:
-    """Return the text for a value of a document; for one that the field does not take, its JSON."""
+    """JSON for a value that the field does not take."""
     if value is ABSENT or (value is None and kind != "json"):
         return ""
     match kind, value:
@@ -141,18 +129,18 @@ def show_value(kind: Kind, value: object) -> str:
 
 
 def _is_plain(value: str) -> bool:
-    """Return whether a text means itself where JSON may be typed, too."""
+    """A text means itself where JSON may be typed, too."""
     plain = value.strip()
     return bool(plain) and not plain.startswith(_JSON_SIGNS) and not _is_literal(plain)
 
 
 def parse_value(field: Field, typed: str) -> object:
-    """Return the value that a text typed into a field means, ABSENT for an empty one. Raises FieldRefused."""
+    """ABSENT for an empty text. Raises FieldRefused."""
     return parse_text(field.kind, typed, least=field.least, most=field.most, is_open=field.is_open)
 
 
 def parse_text(kind: Kind, typed: str, *, least: float | None = None, most: float | None = None, is_open: bool = False) -> object:
-    """Return the value that a text means for this kind of fields, ABSENT for an empty one. Raises FieldRefused."""
+    """ABSENT for an empty text. Raises FieldRefused."""
     plain = typed.strip()
     if not plain:
         return ABSENT

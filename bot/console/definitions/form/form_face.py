@@ -1,4 +1,4 @@
-"""A form of its own of a kind of definitions; others are drawn from their schemas."""
+"""For kinds whose form is not drawn from a schema."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -11,22 +11,16 @@ from orchestrator.domain.finding import Path
 
 
 class FormSource(Protocol):
-    """The form of one kind of definitions."""
-
-    def describe(self, document: object) -> Group:
-        """Return the fields of a document."""
+    def describe(self, document: object) -> Group: ...
 
     def enter(self, document: object, field: Field, typed: str) -> object:
-        """Return the document with a text typed into a field. Raises FieldRefused, and PlaceGone."""
+        """Raises FieldRefused, and PlaceGone."""
 
-    def build_item(self, document: object, path: Path) -> object:
-        """Return what a new element of the list at a place begins as."""
+    def build_item(self, document: object, path: Path) -> object: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class FormFace:
-    """Opens the form."""
-
     open: Callable[[Visit], Awaitable[FormSource]]
 
 

@@ -1,4 +1,4 @@
-"""The form in the editor. It and the text are two views of one document: what changes in one is shown in the other."""
+"""Form and text are two views of one document."""
 
 import asyncio
 from collections.abc import Callable
@@ -29,13 +29,11 @@ from state.canonical import NotCanonical
 
 _LONGEST_NAME: Final = 200
 _MOST_SHOWN: Final = 5
-"""Mistakes of a text that keep the form away, of which the person reads these first."""
+"""Mistakes that keep the form away, of which these are read first."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Removed:
-    """An element that was removed from a list of the form."""
-
     path: Path
     index: int
     element: object
@@ -44,21 +42,17 @@ class _Removed:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A change of the document that somebody makes in the form."""
-
     make: Callable[[FormSource, object], object]
-    """Returns the changed document."""
     view: FieldView | None = None
-    """The field into which it was typed."""
     deed: Deed | None = None
-    """What is done with the elements of the list at `listed`, at `index`."""
+    """On the list at `listed`, at `index`."""
     listed: Path = ()
     index: int = 0
     removed: _Removed | None = None
-    """What is removed, and may be brought back."""
+    """May be brought back."""
 
     def follow(self, hands: Hands) -> None:
-        """Let what is open, and what was typed and not taken, be where its elements are afterwards."""
+        """Open groups and untaken texts go where their elements are afterwards."""
         if self.deed is None:
             return
         opened = follow_moved(hands.opened, self.deed, self.listed, self.index)
@@ -69,10 +63,8 @@ class _Change:
 
 
 class FormView:
-    """The form of the document of one editor."""
-
     def __init__(self, visit: Visit, document: EditedDocument, go_to: Callable[[int], None]) -> None:
-        """Draw it here when `open` is called for the first time; `go_to` shows a line of the text."""
+        """Drawn when `open` is first called; `go_to` shows a line of the text."""
         self._visit, self._document, self._go_to = visit, document, go_to
         self._place = ui.element("div").classes("form")
         with self._place:
@@ -89,7 +81,7 @@ class FormView:
         self._hands = Hands(self._enter, self._rearrange, self._show_findings)
 
     async def open(self) -> None:
-        """Draw the form if it is not there yet. Raises VisitOver, StoreError."""
+        """Raises VisitOver, StoreError."""
         async with self._lock:
             if self._nodes is not None or self._source is not None:
                 return
@@ -103,7 +95,6 @@ class FormView:
         self._show_findings()
 
     def _follow(self) -> None:
-        """Show what the check has found, and the text if somebody has changed it."""
         if self._document.text != self._text:
             background_tasks.create(self._refresh(), name="handle a text for the form")
         else:
@@ -115,7 +106,7 @@ class FormView:
         self._show_findings()
 
     async def _read_text(self) -> bool:
-        """Take the present text; return whether there is a form of it. One that cannot be read keeps the form away, and it says where."""
+        """False if it cannot be read; the form is away then, and it says where."""
         document = self._document
         if document.text == self._text and self._nodes is not None:
             return bool(self._shown.visible)
@@ -133,7 +124,7 @@ class FormView:
         return True
 
     def count_refused(self) -> int:
-        """Return how many fields have a text that the document has not taken."""
+        """Fields whose text the document has not taken."""
         return len(self._hands.refused)
 
     def _keep_away(self, findings: list[Finding]) -> None:
@@ -146,7 +137,7 @@ class FormView:
             draw_findings(self._visit, findings[:_MOST_SHOWN], on_click=lambda finding: self._go_to(finding.line))
 
     def _draw(self, form: Group) -> None:
-        """Show this form; what is the same in it as before stays as it is."""
+        """What is the same stays as it is."""
         self._form = form
         self._away.clear()
         self._shown.set_visibility(True)
@@ -161,29 +152,27 @@ class FormView:
             self._nodes.show_findings(assign_findings(self._form, self._document.findings))
 
     async def _enter(self, view: FieldView, typed: str) -> None:
-        """Take what was typed into a field."""
         await self._change(_Change(lambda source, data: source.enter(data, view.field, typed), view=view))
 
     async def _rearrange(self, deed: Deed, path: Path, index: int) -> None:
-        """Add, remove or move an element of a list; what was removed can be brought back."""
+        """What was removed can be brought back."""
         removed = self._describe_removed(path, index) if deed == "remove" else None
         make = partial(_rearrange_items, deed, path, index)
         await self._change(_Change(make, deed=deed, listed=path, index=index, removed=removed))
 
     def _describe_removed(self, path: Path, index: int) -> _Removed:
-        found = next((one for one in walk_groups(self._form) if one.path == (*path, index)), None)
-        title = (found.title or found.label) if found is not None else ""
+        group = next((one for one in walk_groups(self._form) if one.path == (*path, index)), None)
+        title = (group.title or group.label) if group is not None else ""
         return _Removed(path, index, find_value(self._data, (*path, index)), title)
 
     def _name_users(self, removed: _Removed) -> list[str]:
-        """Return the steps that still lead to what was removed, or name it."""
+        """Steps that still lead to it, or name it."""
         name = find_value(removed.element, ("id",))
         if not isinstance(name, str) or not name or name in list_names(self._data, removed.path):
             return []
         return name_users(self._document.kind, self._data, removed.path, name)
 
     def _offer_return(self, removed: _Removed) -> None:
-        """Say what was removed and who still names it, with a button that brings it back."""
         visit = self._visit
         title = cut_text(removed.title or visit.say("console-form-nameless"), limit=_LONGEST_NAME)
         users = cut_text(", ".join(one or "…" for one in self._name_users(removed)), limit=_LONGEST_NAME)
@@ -194,12 +183,12 @@ class FormView:
             await self._change(_Change(partial(_return_item, removed)))
 
         with self._gone, ui.element("div").classes("form-gone"):
-            told = "console-form-removed-used" if users else "console-form-removed"
-            show_text(visit.say(told, title=title, users=users), classes="small")
+            code = "console-form-removed-used" if users else "console-form-removed"
+            show_text(visit.say(code, title=title, users=users), classes="small")
             ui.button(visit.say("console-form-return"), icon="undo", on_click=bring_back).props("flat dense no-caps")
 
     async def _change(self, change: "_Change") -> None:
-        """Change the document; before comments of a text are lost for the first time, ask."""
+        """Asks before comments are lost for the first time."""
         async with self._lock:
             while await self._read_text():
                 if not self._may_lose_comments and await asyncio.to_thread(has_comments, self._text, self._document.format):
@@ -213,7 +202,7 @@ class FormView:
         self._show_findings()
 
     async def _put(self, change: "_Change") -> bool:
-        """Make a change; return False if the text was changed meanwhile, so that it must be made once more."""
+        """False if the text was changed meanwhile, so that it must be made once more."""
         view, source = change.view, self._source
         if source is None:
             return True
@@ -251,7 +240,7 @@ class FormView:
         return True
 
     def _ask(self, change: "_Change") -> None:
-        """Ask whether comments may be lost; the change waits for the answer."""
+        """Whether comments may be lost."""
         visit = self._visit
 
         async def go_on() -> None:
@@ -270,7 +259,7 @@ class FormView:
 
 
 def _return_item(removed: _Removed, _source: FormSource, data: object) -> object:
-    """Return the document with a removed element where it was, or at the end of a list that is shorter by now."""
+    """Where it was, or at the end of a list that is shorter by now."""
     items = find_value(data, removed.path)
     return insert_item(data, removed.path, min(removed.index, len(items) if isinstance(items, list) else 0), removed.element)
 

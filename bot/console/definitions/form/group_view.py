@@ -1,4 +1,4 @@
-"""Groups and lists of the form on the page. What is folded is drawn when somebody opens it, so that a form of 500 steps is small."""
+"""Groups and lists of the form. What is folded is drawn when it is opened, so that 500 steps are small."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -16,36 +16,32 @@ from orchestrator.domain.finding import Finding, Path
 
 _LONGEST_TITLE: Final = 120
 _AT_ONCE: Final = 10
-"""Elements of a list that are drawn without a pause; each takes milliseconds in which nobody else is served."""
+"""Elements drawn without a pause: nobody else is served meanwhile."""
 Deed = Literal["add", "remove", "up", "down"]
 Assigned = Mapping[Path, Sequence[Finding]]
 
 
 @dataclass(slots=True)
 class Hands:
-    """What the parts of the form on the page call when somebody does something, and what they have in common."""
+    """What the parts of the form call, and have in common."""
 
     enter: Enter
     rearrange: Callable[[Deed, Path, int], Awaitable[None]]
-    """Adds, removes or moves the element of the list at a path that has this index."""
+    """Adds, removes or moves an element."""
     look: Callable[[], None]
     """Shows the findings again, after something was drawn."""
     opened: set[Path] = field(default_factory=set)
-    """The groups that are open; they stay so when they are drawn anew."""
+    """They stay open when they are drawn anew."""
     refused: Refused = field(default_factory=dict)
     moved: Path | None = None
-    """The list whose elements are others now: it is drawn anew, whatever is typed into them."""
+    """Its elements are others now: drawn anew, whatever is typed into them."""
 
     def follow(self, opened: set[Path], moved: Path | None) -> None:
-        """Note which groups are open now, and in which list elements were moved."""
         self.opened, self.moved = set(opened), moved
 
 
 class NodesView:
-    """Fields, groups and lists one below the other."""
-
     def __init__(self, visit: Visit, nodes: Sequence[Node], hands: Hands) -> None:
-        """Draw them here."""
         self._visit, self._hands = visit, hands
         self._place = ui.element("div").classes("form-nodes")
         self._views: list[FieldView | GroupView | ListView] = []
@@ -65,7 +61,7 @@ class NodesView:
         return ListView(self._visit, node, self._hands)
 
     def update(self, nodes: Sequence[Node]) -> None:
-        """Show these in place of those that were shown; what is the same stays as it is."""
+        """What is the same stays as it is."""
         if len(nodes) != len(self._views) or not all(_matches(view, node) for view, node in zip(self._views, nodes, strict=True)):
             self._draw(nodes)
             return
@@ -73,7 +69,6 @@ class NodesView:
             view.update(node)  # type: ignore[arg-type]  # they match
 
     def show_findings(self, assigned: Assigned) -> None:
-        """Show what the check has found, each at its place."""
         for view in self._views:
             if isinstance(view, FieldView):
                 view.show_findings(assigned.get(view.field.path, ()))
@@ -93,10 +88,10 @@ def _matches(view: "FieldView | GroupView | ListView", node: Node) -> bool:
 
 
 class GroupView:
-    """A group, with what opens it if it is folded."""
+    """With what opens it if it is folded."""
 
     def __init__(self, visit: Visit, group: Group, hands: Hands, *, actions: Callable[[], None] | None = None, number: int = 0) -> None:
-        """Draw it here; `actions` draws buttons beside its title, `number` is that of an element of a list."""
+        """`actions` draws buttons beside its title, `number` is that of an element."""
         self._visit, self._hands, self._number = visit, hands, number
         self.group = group
         self._nodes: NodesView | None = None
@@ -145,15 +140,14 @@ class GroupView:
         if not group.is_folded and not self._is_item:
             return
         title = group.title or (group.label if not self._is_item else "")
-        shown = cut_text(title or self._visit.say("console-form-nameless"), limit=_LONGEST_TITLE)
-        self._title.set_text(f"{self._number}. {shown}" if self._number else shown)
+        heading = cut_text(title or self._visit.say("console-form-nameless"), limit=_LONGEST_TITLE)
+        self._title.set_text(f"{self._number}. {heading}" if self._number else heading)
         if group.is_folded:
             self._kind.set_text(cut_text(group.label, limit=_LONGEST_TITLE) if self._is_item else "")
             self._icon.set_name("expand_less" if self._is_open else "expand_more")
             self._button.props["aria-expanded"] = "true" if self._is_open else "false"
 
     def update(self, group: Group) -> None:
-        """Show another content of the same group."""
         self.group = group
         if self._nodes is not None and self._is_open:
             self._nodes.update(group.nodes)
@@ -163,7 +157,7 @@ class GroupView:
         self._show()
 
     def show_findings(self, assigned: Assigned) -> None:
-        """Show the number of things that are wrong at the title, and each at its place."""
+        """A count at the title, and each at its place."""
         own = assigned.get(self.group.path, ())
         self._message.set_text(cut_text("\n".join(self._visit.tr.translate_notice(finding.notice) for finding in own), limit=600))
         self._message.set_visibility(bool(own))
@@ -181,15 +175,11 @@ class GroupView:
 
 
 class ListView:
-    """A list of groups, with buttons that add, move and remove them."""
-
     def __init__(self, visit: Visit, listing: Listing, hands: Hands) -> None:
-        """Draw it here."""
         self._visit, self._hands = visit, hands
         self.listing = listing
         self._items: list[GroupView] = []
         self._turn = object()
-        """Tells a drawing from the one that takes its place."""
         with ui.element("div").classes("form-list"):
             with ui.element("div").classes("form-label"):
                 ui.label(listing.label)
@@ -214,11 +204,11 @@ class ListView:
     def _draw_next(self) -> None:
         first = len(self._items)
         with self._place:
-            for index, one in enumerate(self.listing.items[first : first + _AT_ONCE], start=first):
-                self._items.append(self._draw_item(index, one))
+            for index, group in enumerate(self.listing.items[first : first + _AT_ONCE], start=first):
+                self._items.append(self._draw_item(index, group))
 
     async def _draw_others(self, turn: object) -> None:
-        """Draw the elements that are left, with pauses for whatever else waits, until something takes the place of this drawing."""
+        """With pauses, until another drawing takes its place."""
         while len(self._items) < len(self.listing.items):
             await asyncio.sleep(0)
             if turn is not self._turn or self._place.is_deleted:
@@ -250,20 +240,18 @@ class ListView:
         button.props["title"] = word
 
     def update(self, listing: Listing) -> None:
-        """Show other elements of the same list."""
         drawn = [(group_view.group.path, group_view.group.is_folded) for group_view in self._items]
         is_same = len(listing.items) == len(self.listing.items) and drawn == [
-            (one.path, one.is_folded) for one in listing.items[: len(drawn)]
+            (group.path, group.is_folded) for group in listing.items[: len(drawn)]
         ]
         self.listing = listing
         if not is_same or listing.path == self._hands.moved:
             self._draw()
             return
-        for view, one in zip(self._items, listing.items, strict=False):  # those that are not drawn yet are drawn from this list
-            view.update(one)
+        for view, group in zip(self._items, listing.items, strict=False):  # those that are not drawn yet are drawn from this list
+            view.update(group)
 
     def show_findings(self, assigned: Assigned) -> None:
-        """Show what is wrong with the list as a whole, and with its elements."""
         own = assigned.get(self.listing.path, ())
         self._message.set_text(cut_text("\n".join(self._visit.tr.translate_notice(finding.notice) for finding in own), limit=600))
         self._message.set_visibility(bool(own))
@@ -272,18 +260,18 @@ class ListView:
 
 
 def follow_moved(opened: set[Path], deed: Deed, path: Path, index: int) -> set[Path]:
-    """Return which groups are open after an element of a list was added, removed or moved: the same ones, where they are now."""
-    found = {moved for one in opened if (moved := move_path(one, deed, path, index)) is not None}
-    return found | {(*path, index)} if deed == "add" else found
+    """The same groups, where they are now."""
+    now_open = {moved for one in opened if (moved := move_path(one, deed, path, index)) is not None}
+    return now_open | {(*path, index)} if deed == "add" else now_open
 
 
-def move_path(one: Path, deed: Deed, path: Path, index: int) -> Path | None:
-    """Return where a place is after an element of the list at `path` was added at its end, removed or moved; None if it is gone."""
+def move_path(place: Path, deed: Deed, path: Path, index: int) -> Path | None:
+    """None if it is gone."""
     size = len(path)
-    at = one[size] if len(one) > size and one[:size] == path else None
+    at = place[size] if len(place) > size and place[:size] == path else None
     if not isinstance(at, int):
-        return one
+        return place
     if deed == "remove":
-        return (*path, at - (at > index), *one[size + 1 :]) if at != index else None
+        return (*path, at - (at > index), *place[size + 1 :]) if at != index else None
     other = index + {"up": -1, "down": 1}.get(deed, 0)
-    return (*path, {index: other, other: index}.get(at, at), *one[size + 1 :])
+    return (*path, {index: other, other: index}.get(at, at), *place[size + 1 :])

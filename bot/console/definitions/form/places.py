@@ -1,4 +1,4 @@
-"""Finds the field, the group or the list of a form at which a finding is shown: the innermost that holds its place."""
+"""Findings at the innermost node that holds their place."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -7,7 +7,7 @@ from orchestrator.domain.finding import Finding, Path, parse_path
 
 
 def assign_findings(form: Group, findings: Sequence[Finding]) -> dict[Path, list[Finding]]:
-    """Return the findings by the paths of the nodes at which they are shown; () has those that belong to no other."""
+    """() has those that belong to no node."""
     known = {one.path for one in _walk(form)}
     assigned: dict[Path, list[Finding]] = {}
     for finding in findings:
@@ -19,7 +19,6 @@ def assign_findings(form: Group, findings: Sequence[Finding]) -> dict[Path, list
 
 
 def list_within(path: Path, assigned: Mapping[Path, Sequence[Finding]]) -> list[Finding]:
-    """Return all findings that are shown at a place or inside of it."""
     return [finding for at, findings in assigned.items() if at[: len(path)] == path for finding in findings]
 
 
@@ -27,8 +26,8 @@ def _walk(node: Node) -> Iterator[Node]:
     yield node
     match node:
         case Group():
-            for one in node.nodes:
-                yield from _walk(one)
+            for child in node.nodes:
+                yield from _walk(child)
         case Field():
             return
         case _:
@@ -37,7 +36,7 @@ def _walk(node: Node) -> Iterator[Node]:
 
 
 def _read_path(finding: Finding) -> Path:
-    """Return where a finding is; of a path that was cut, nowhere."""
+    """() for a path that was cut."""
     try:
         return parse_path(finding.path)
     except ValueError:

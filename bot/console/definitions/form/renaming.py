@@ -1,4 +1,4 @@
-"""Lets what names a step, or a channel of memory, follow when its author gives it another name in the form."""
+"""References follow when a step or channel is renamed in the form."""
 
 from collections.abc import Iterator
 from typing import Final
@@ -13,35 +13,31 @@ _ID: Final = "id"
 
 
 class Renames:
-    """The names that are being typed in one open form.
-
-    A name comes letter by letter. While what was typed so far is the name of another element, or nothing, whatever names the element keeps
-    the name from before, and follows when the name is one of its own again.
-    """
+    """A name comes letter by letter: others keep the old one until the new one is its own again."""
 
     def __init__(self, kind: str) -> None:
-        """Follow names in definitions of this kind; others than flows and scenarios have none that follow."""
+        """Only flows and scenarios have names that follow."""
         self._kind = kind
         self._kept: dict[Path, str] = {}
 
     def forget(self) -> None:
-        """Begin anew: the document was changed elsewhere, or its elements were moved."""
+        """The document was changed elsewhere, or its elements were moved."""
         self._kept.clear()
 
     def follow(self, before: object, after: object, path: Path) -> tuple[object, int]:
-        """Return the document after a text was typed at `path`, with what names the element there; and how many places were changed."""
-        listed = path[:-2]
-        if path[-1:] != (_ID,) or listed not in self._list_lists():
+        """With all that names the element at `path`; and how many places were changed."""
+        list_path = path[:-2]
+        if path[-1:] != (_ID,) or list_path not in self._list_lists():
             return after, 0
         old, new = (_to_name(find_value(one, path)) for one in (before, after))
-        others = set(list_names(after, listed, but=path[-2]))
+        others = set(list_names(after, list_path, but=path[-2]))
         origin = self._kept.pop(path, old)
         if not new or new in others:
             self._kept[path] = origin
             return after, 0
         if not origin or origin in others:
             return after, 0
-        uses = [at for at, name in list_uses(self._kind, after, listed) if name == origin]
+        uses = [at for at, name in list_uses(self._kind, after, list_path) if name == origin]
         for at in uses:
             after = set_value(after, at, _replace_name(str(find_value(after, at)), origin, new))
         return after, len(uses)
@@ -51,22 +47,21 @@ class Renames:
         return face.named_lists if face is not None else ()
 
 
-def list_names(document: object, listed: Path, *, but: str | int | None = None) -> Iterator[str]:
-    """Yield the names of the elements of a list, without that of the element with the index `but`."""
-    items = find_value(document, listed)
+def list_names(document: object, list_path: Path, *, but: str | int | None = None) -> Iterator[str]:
+    """Without that of the element with the index `but`."""
+    items = find_value(document, list_path)
     for index, _ in enumerate(items if isinstance(items, list) else []):
-        if index != but and (name := _to_name(find_value(document, (*listed, index, _ID)))):
+        if index != but and (name := _to_name(find_value(document, (*list_path, index, _ID)))):
             yield name
 
 
-def list_uses(kind: str, document: object, listed: Path) -> Iterator[Use]:
-    """Yield where a document names elements of the list at a place."""
+def list_uses(kind: str, document: object, list_path: Path) -> Iterator[Use]:
     face = find_part_of_kind(KIND_FACE, kind)
-    return face.list_uses(document, listed) if face is not None else iter(())
+    return face.list_uses(document, list_path) if face is not None else iter(())
 
 
 def _replace_name(text: str, old: str, new: str) -> str:
-    """Return a name, or a path such as `$steps.review.output`, with another name."""
+    """Also in a path such as `$steps.review.output`."""
     if text == old:
         return new
     begin, _, rest = text.partition(".")
@@ -77,10 +72,10 @@ def _to_name(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def name_users(kind: str, document: object, listed: Path, name: str) -> list[str]:
-    """Return the elements of a list that still name the element `name`, which is there no longer; "" for what is none of them."""
+def name_users(kind: str, document: object, list_path: Path, name: str) -> list[str]:
+    """ "" for what is no element. `name` is there no longer."""
     users: list[str] = []
-    for at, used in list_uses(kind, document, listed):
+    for at, used in list_uses(kind, document, list_path):
         if used == name:
             index = at[1] if at[:1] == _STEPS and len(at) > 1 else None
             users.append(_to_name(find_value(document, (*_STEPS, index, _ID))) if index is not None else "")

@@ -1,8 +1,4 @@
-"""A JSON Schema as the form reads it: which of its parts apply to an object, and what a value may be.
-
-It takes the schemas that this program publishes, also those of types of steps and runes that plugins add; of a keyword that it does not
-know a field is JSON, so nothing is kept from the author.
-"""
+"""A JSON Schema as the form reads it; a field of an unknown keyword is JSON, so nothing is kept from the author."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -15,12 +11,9 @@ from orchestrator.documents.changing import ABSENT, find_value
 _PLACEHOLDER: Final = r"\{[^{}]+\}"
 _REFS: Final = "#/$defs/"
 _DEEPEST: Final = 30
-"""How many references lead to one value at most."""
 
 
 class Schema(BaseModel):
-    """A schema, or a part of one."""
-
     model_config = ConfigDict(extra="ignore", frozen=True)
 
     ref: str | None = Field(None, alias="$ref")
@@ -47,11 +40,11 @@ class Schema(BaseModel):
 
     @property
     def is_placeholder(self) -> bool:
-        """Whether it stands for a text with a variable in place of another value."""
+        """For a text with a variable in place of another value."""
         return self.type == "string" and self.pattern == _PLACEHOLDER
 
     def is_met(self, data: object) -> bool:
-        """Return whether an object meets the conditions that published schemas have: fields that are there, and their values."""
+        """As published schemas have conditions: fields that are there, and their values."""
         has_all = all(find_value(data, (name,)) is not ABSENT for name in self.required)
         return has_all and all(
             one.const is ABSENT or find_value(data, (name,)) == one.const
@@ -62,21 +55,18 @@ class Schema(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What one value may be, with what is said elsewhere about it gathered."""
+    """What one value may be."""
 
     schema: Schema
     owner: str
-    """The name of the part of the schema in which its fields stand, such as the type of a step."""
+    """The part in which its fields stand, such as the type of a step."""
     is_open: bool = False
-    """Whether a text with a placeholder may stand there instead."""
+    """A text with a placeholder may stand there instead."""
     is_mixed: bool = False
-    """Whether it may be values of several kinds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """A field of an object."""
-
     name: str
     owner: str
     schema: Schema
@@ -84,26 +74,24 @@ class Property:
 
 
 class SchemaReader:
-    """Reads one published schema."""
-
     def __init__(self, schema: Mapping[str, object], name: str) -> None:
-        """Read `schema`, whose outermost part is called `name`."""
+        """`name` is that of the outermost part."""
         self.whole, self.name = Schema.model_validate(schema), name
 
     def list_properties(self, shape: Shape, data: object) -> list[Property]:
-        """Return the fields that an object with this data may have, in the order in which its author should read them."""
-        found: dict[str, Property] = {}
+        """In the order in which an author should read them."""
+        properties: dict[str, Property] = {}
         parts = list(self._list_parts(shape.owner, shape.schema, data, 0))
         for owner, part in parts:
-            for name, one in part.properties.items():
-                if isinstance(one, Schema):
-                    before = found.get(name)
-                    found[name] = Property(name, owner, one, False) if before is None else _overlay(before, one)
+            for name, part_schema in part.properties.items():
+                if isinstance(part_schema, Schema):
+                    before = properties.get(name)
+                    properties[name] = Property(name, owner, part_schema, False) if before is None else _overlay(before, part_schema)
         required = {name for _, part in parts for name in part.required}
-        return [Property(one.name, one.owner, one.schema, one.name in required) for one in found.values()]
+        return [Property(prop.name, prop.owner, prop.schema, prop.name in required) for prop in properties.values()]
 
     def _list_parts(self, owner: str, schema: Schema, data: object, depth: int) -> Iterator[tuple[str, Schema]]:
-        """Yield the parts of a schema that apply to the data, each with the owner of its fields."""
+        """Each with the owner of its fields."""
         if depth > _DEEPEST:
             return
         if schema.ref is not None:
@@ -117,29 +105,29 @@ class SchemaReader:
                     yield from self._list_parts(owner, branch, data, depth + 1)
 
     def resolve(self, schema: Schema, owner: str, data: object = ABSENT) -> Shape:
-        """Return what a value may be: references followed, null and placeholders taken out of the choices."""
-        said = schema
+        """References followed, null and placeholders taken out."""
+        resolved = schema
         for _ in range(_DEEPEST):
-            if said.ref is not None:
-                owner = said.ref.removeprefix(_REFS)
-                said = self.whole.defs.get(owner, Schema.model_validate({}))
-            elif said.condition is not None and not said.properties:
-                said = (said.then if said.condition.is_met(data) else said.otherwise) or Schema.model_validate({})
+            if resolved.ref is not None:
+                owner = resolved.ref.removeprefix(_REFS)
+                resolved = self.whole.defs.get(owner, Schema.model_validate({}))
+            elif resolved.condition is not None and not resolved.properties:
+                resolved = (resolved.then if resolved.condition.is_met(data) else resolved.otherwise) or Schema.model_validate({})
             else:
                 break
-        shape = Shape(said, owner)
-        if not said.any_of:
+        shape = Shape(resolved, owner)
+        if not resolved.any_of:
             return shape
-        options = [one for one in said.any_of if one.type != "null"]
+        options = [one for one in resolved.any_of if one.type != "null"]
         real = [option for option in options if not option.is_placeholder]
         is_open = len(real) < len(options)
         if len(real) != 1:
-            return Shape(said, owner, is_open, is_mixed=True)
+            return Shape(resolved, owner, is_open, is_mixed=True)
         inner = self.resolve(real[0], owner, data)
         return Shape(inner.schema, inner.owner, is_open or inner.is_open, inner.is_mixed)
 
 
 def _overlay(before: Property, schema: Schema) -> Property:
-    """Return a field of which another part of the schema says more."""
+    """Another part of the schema says more of it."""
     more = schema.model_copy(update={"description": schema.description or before.schema.description})
     return Property(before.name, before.owner, more, False)

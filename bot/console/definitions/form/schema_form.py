@@ -1,4 +1,4 @@
-"""Makes the form of a document from its JSON Schema: typed fields, groups and lists, with what stands in the document (C-27)."""
+"""Forms of JSON Schemas (C-27)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,17 +11,16 @@ from orchestrator.documents.changing import ABSENT, Absent, find_value
 from orchestrator.domain.finding import Path
 
 _LONG: Final = 300
-"""Characters from which on a text gets a field of several lines."""
+"""Characters; then a field has several lines."""
 _LONG_NAMES: Final = frozenset({"text", "prompt", "message", "question", "caption", "retry_text", "system_prompt", "source", "template"})
 _CONDITION: Final = "condition"
 _BRANCHES: Final = "branches"
 _BRANCH_NAMES: Final = ("if", "else")
 _MORE: Final = "…"
-"""The last part of the path of a group that is no part of the document."""
+"""Of a group that is no part of the document."""
 _TARGETS: Final = frozenset({"next_step", "on_invalid", "on_timeout", "on_refused"})
-"""Fields of scenarios that name a step."""
 _TYPE_NAMES: Final = ("runeType", "type", "action_type")
-"""Fields that say what an object is; the others depend on them."""
+"""The other fields depend on them."""
 _RARE: Final = frozenset(
     {
         *("regex", "min_length", "max_length", "minimum", "maximum", "retry_text", "tries", "on_invalid", "timeout", "on_timeout"),
@@ -53,49 +52,40 @@ _RARE: Final = frozenset(
         ),
     }
 )
-"""Fields that few definitions have: they stand below the others and are folded."""
+"""Below the others, folded."""
 _MOST_RARE_SHOWN: Final = 1
-"""So many of them are not folded: one line more is shorter than something to open."""
+"""Then not folded: one line more is shorter than something to open."""
 _INLINE: Final = frozenset({"params", "metadata"})
-"""Objects whose fields stand among those around them."""
 _TITLES: Final = ("name", "title")
 _OTHER_TITLES: Final = ("text", "prompt", "template", "method", "variable")
 _LONGEST_TITLE: Final = 80
 
 
 class Words(Protocol):
-    """What people read in the form."""
-
-    def name_field(self, owner: str, name: str) -> str:
-        """Return what a field is called."""
+    def name_field(self, owner: str, name: str) -> str: ...
 
     def explain_field(self, owner: str, name: str, description: str) -> str:
-        """Return the sentence under a field; `description` is that of the schema."""
+        """`description` is that of the schema."""
 
-    def name_choice(self, name: str, value: str, description: str) -> str:
-        """Return what people read for one of the values of a field."""
+    def name_choice(self, name: str, value: str, description: str) -> str: ...
 
-    def name_addition(self, name: str) -> str:
-        """Return what stands on the button that adds an element to a list."""
+    def name_addition(self, name: str) -> str: ...
 
-    def name_more(self) -> str:
-        """Return what the group of rare fields is called."""
+    def name_more(self) -> str: ...
 
     def name_nothing(self, name: str) -> str:
-        """Return what people read for a choice that is not made."""
+        """For a choice that is not made."""
 
 
 @dataclass(frozen=True, slots=True)
 class SchemaForm:
-    """The form of documents of one kind."""
-
     reader: SchemaReader
     words: Words
     steps: Steps | None = None
-    """Where the steps stand to which fields may lead, None for a kind without steps."""
+    """To which fields may lead, None for a kind without steps."""
 
     def describe(self, document: object) -> Group:
-        """Return the form of a document, which may be a draft with any content."""
+        """Of a draft with any content."""
         shape = Shape(self.reader.whole, self.reader.name)
         names = self.steps.name_steps(document) if self.steps is not None else ()
         targets = tuple(Choice(name, name) for name in dict.fromkeys(names) if name)
@@ -103,63 +93,58 @@ class SchemaForm:
         return Group(path=(), label="", nodes=_Description(self, targets, fields).list_nodes(shape, document, ()))
 
     def list_choices(self, name: str, schema: Schema) -> tuple[Choice, ...]:
-        """Return the values of which a field is one, none if it is free."""
+        """Empty if it is free."""
         known = [(one.const, one.description) for one in schema.one_of] or [(one, "") for one in schema.enum or ()]
         return tuple(Choice(value, self.words.name_choice(name, value, said)) for value, said in known if isinstance(value, str))
 
 
 @dataclass(frozen=True, slots=True)
 class _Description:
-    """One pass over a document."""
-
     form: SchemaForm
     targets: tuple[Choice, ...]
-    """The steps to which fields may lead."""
     names: tuple[str, ...]
-    """The fields by which steps are named."""
 
     def list_nodes(self, shape: Shape, data: object, path: Path) -> tuple[Node, ...]:
-        """Return the fields of an object."""
         properties = self.form.reader.list_properties(shape, data)
-        first = [one for one in properties if one.name in _TYPE_NAMES and (one.schema.one_of or one.is_required)]
-        rest = [one for one in properties if one not in first and not _is_hidden(one, data)]
-        rest.sort(key=lambda one: one.name in _TARGETS)
-        rare = [one for one in rest if one.name in _RARE and not one.is_required]
+        first = [each for each in properties if each.name in _TYPE_NAMES and (each.schema.one_of or each.is_required)]
+        rest = [each for each in properties if each not in first and not _is_hidden(each, data)]
+        rest.sort(key=lambda each: each.name in _TARGETS)
+        rare = [each for each in rest if each.name in _RARE and not each.is_required]
         if len(rare) <= _MOST_RARE_SHOWN:
             rare = []
-        nodes = [self._describe(one, find_value(data, (one.name,)), (*path, one.name)) for one in (*first, *rest) if one not in rare]
+        nodes = [self._describe(each, find_value(data, (each.name,)), (*path, each.name)) for each in (*first, *rest) if each not in rare]
         if rare:
-            folded = tuple(self._describe(one, find_value(data, (one.name,)), (*path, one.name)) for one in rare)
+            folded = tuple(self._describe(each, find_value(data, (each.name,)), (*path, each.name)) for each in rare)
             more = Group(path=(*path, _MORE), label=self.form.words.name_more(), nodes=folded, is_folded=True)
             at = next((index for index, node in enumerate(nodes) if isinstance(node, Listing)), len(nodes))
             nodes.insert(at, more)
         return tuple(nodes)
 
-    def _describe(self, one: Property, value: object, path: Path) -> Node:
-        if one.name == _BRANCHES:
-            return self._describe_branches(one, value, path)
-        shape = self.form.reader.resolve(one.schema, one.owner, value)
+    def _describe(self, prop: Property, value: object, path: Path) -> Node:
+        if prop.name == _BRANCHES:
+            return self._describe_branches(prop, value, path)
+        shape = self.form.reader.resolve(prop.schema, prop.owner, value)
         if shape.schema.type == "array" and self._holds_objects(shape):
-            return self._describe_list(one, shape, value, path)
+            return self._describe_list(prop, shape, value, path)
         properties = self.form.reader.list_properties(shape, value) if isinstance(value, Mapping | Absent) and not shape.is_mixed else []
         if properties:
             nodes = self.list_nodes(shape, value, path)
-            if one.name in _INLINE:
+            if prop.name in _INLINE:
                 return Group(path=path, label="", nodes=nodes)
-            return Group(path=path, label=self._name(one), nodes=nodes, hint=self._explain(one), is_folded=True)
-        return self._describe_field(one, shape, value, path)
+            return Group(path=path, label=self._name(prop), nodes=nodes, hint=self._explain(prop), is_folded=True)
+        return self._describe_field(prop, shape, value, path)
 
     def _holds_objects(self, shape: Shape) -> bool:
         items = shape.schema.items
         return items is not None and (items.ref is not None or items.condition is not None)
 
-    def _describe_list(self, one: Property, shape: Shape, value: object, path: Path) -> Node:
+    def _describe_list(self, prop: Property, shape: Shape, value: object, path: Path) -> Node:
         if value is not ABSENT and not isinstance(value, list):
-            return self._describe_json(one, value, path)
+            return self._describe_json(prop, value, path)
         inner, items = shape.schema.items or Schema.model_validate({}), value if isinstance(value, list) else []
         groups = [self._describe_item(inner, shape.owner, item, (*path, index)) for index, item in enumerate(items)]
-        add = self.form.words.name_addition(one.name)
-        return Listing(path=path, label=self._name(one), items=tuple(groups), add=add, hint=self._explain(one))
+        add = self.form.words.name_addition(prop.name)
+        return Listing(path=path, label=self._name(prop), items=tuple(groups), add=add, hint=self._explain(prop))
 
     def _describe_item(self, schema: Schema, owner: str, item: object, path: Path) -> Group:
         shape = self.form.reader.resolve(schema, owner, item)
@@ -171,10 +156,9 @@ class _Description:
         label = next((choice.label for choice in kind.choices if choice.value == kind.value), kind.value) if kind is not None else ""
         return Group(path=path, label=label, nodes=nodes, is_folded=True, title=_find_title(item, self.names))
 
-    def _describe_branches(self, one: Property, value: object, path: Path) -> Node:
-        """Return where a branch leads: a step for each way."""
+    def _describe_branches(self, prop: Property, value: object, path: Path) -> Node:
         if value is not ABSENT and not isinstance(value, Mapping):
-            return self._describe_json(one, value, path)
+            return self._describe_json(prop, value, path)
         ways = [
             Field(
                 path=(*path, name),
@@ -191,58 +175,58 @@ class _Description:
         known = (Choice("", self.form.words.name_nothing(name)), *self.targets)
         return _with_present(known, show_value("choice", present))
 
-    def _describe_json(self, one: Property, value: object, path: Path) -> Field:
+    def _describe_json(self, prop: Property, value: object, path: Path) -> Field:
         return Field(
             path=path,
             kind="json",
-            label=self._name(one),
+            label=self._name(prop),
             value=show_value("json", value),
-            hint=self._explain(one),
-            is_required=one.is_required,
+            hint=self._explain(prop),
+            is_required=prop.is_required,
         )
 
-    def _describe_field(self, one: Property, shape: Shape, value: object, path: Path) -> Field:
-        kind = _choose_kind(one, shape, value)
-        shown = show_value(kind, value)
-        choices = self.form.list_choices(one.name, shape.schema) if kind == "choice" else ()
-        if kind == "choice" and one.name in _TARGETS:
-            choices = self._list_targets(one.name, value)
+    def _describe_field(self, prop: Property, shape: Shape, value: object, path: Path) -> Field:
+        kind = _choose_kind(prop, shape, value)
+        text = show_value(kind, value)
+        choices = self.form.list_choices(prop.name, shape.schema) if kind == "choice" else ()
+        if kind == "choice" and prop.name in _TARGETS:
+            choices = self._list_targets(prop.name, value)
         elif kind == "choice":
-            nothing = () if one.is_required else (Choice("", self.form.words.name_nothing(one.name)),)
-            choices = _with_present((*nothing, *choices), shown)
+            nothing = () if prop.is_required else (Choice("", self.form.words.name_nothing(prop.name)),)
+            choices = _with_present((*nothing, *choices), text)
         least = shape.schema.minimum if shape.schema.minimum is not None else shape.schema.exclusive_minimum
         return Field(
             path=path,
             kind=kind,
-            label=self._name(one),
-            value=shown,
-            hint=self._explain(one),
-            is_required=one.is_required,
+            label=self._name(prop),
+            value=text,
+            hint=self._explain(prop),
+            is_required=prop.is_required,
             choices=choices,
-            usual=_show_usual(one.schema, shape.schema, kind),
+            usual=_show_usual(prop.schema, shape.schema, kind),
             least=least,
             most=shape.schema.maximum,
             is_open=shape.is_open,
         )
 
-    def _name(self, one: Property) -> str:
-        return self.form.words.name_field(one.owner, one.name)
+    def _name(self, prop: Property) -> str:
+        return self.form.words.name_field(prop.owner, prop.name)
 
-    def _explain(self, one: Property) -> str:
-        return self.form.words.explain_field(one.owner, one.name, one.schema.description)
+    def _explain(self, prop: Property) -> str:
+        return self.form.words.explain_field(prop.owner, prop.name, prop.schema.description)
 
 
-def _is_hidden(one: Property, data: object) -> bool:
-    """Return whether a field is not shown: what only a branch has, at other steps."""
-    if one.name not in {_CONDITION, _BRANCHES} or find_value(data, (one.name,)) is not ABSENT:
+def _is_hidden(prop: Property, data: object) -> bool:
+    """What only a branch has, at other steps."""
+    if prop.name not in {_CONDITION, _BRANCHES} or find_value(data, (prop.name,)) is not ABSENT:
         return False
     return find_value(data, ("type",)) != "branch"
 
 
-def _choose_kind(one: Property, shape: Shape, value: object) -> Kind:
-    """Return what kind of field fits a value of this shape; for one that it could not show, JSON."""
+def _choose_kind(prop: Property, shape: Shape, value: object) -> Kind:
+    """JSON for what it could not show."""
     schema = shape.schema
-    if one.name in _TARGETS:
+    if prop.name in _TARGETS:
         return "choice"
     words = schema.enum or tuple(other.const for other in schema.one_of)
     if words and all(isinstance(word, str) for word in words):
@@ -251,7 +235,7 @@ def _choose_kind(one: Property, shape: Shape, value: object) -> Kind:
         return "json"
     match schema.type:
         case "string":
-            return "text" if _is_long(one, schema, value) else "line"
+            return "text" if _is_long(prop, schema, value) else "line"
         case "integer":
             return "integer"
         case "number":
@@ -266,34 +250,34 @@ def _choose_kind(one: Property, shape: Shape, value: object) -> Kind:
 
 
 def _holds_words(schema: Schema, value: object) -> bool:
-    """Return whether a list is one of texts, or may be and is."""
+    """Of texts, or may be and is."""
     items = schema.items
     may_be = items is not None and (items.type == "string" or any(one.type == "string" for one in items.any_of))
     return may_be and (not isinstance(value, list) or all(isinstance(one, str) for one in value))
 
 
-def _is_long(one: Property, schema: Schema, value: object) -> bool:
+def _is_long(prop: Property, schema: Schema, value: object) -> bool:
     is_large = isinstance(value, str) and ("\n" in value or len(value) > _LONGEST_TITLE)
-    return is_large or one.name in _LONG_NAMES or (schema.max_length or 0) > _LONG
+    return is_large or prop.name in _LONG_NAMES or (schema.max_length or 0) > _LONG
 
 
 def _show_usual(outer: Schema, inner: Schema, kind: Kind) -> str:
-    given = outer.default if outer.default is not ABSENT else inner.default
-    if isinstance(given, bool):
-        return YES if given else NO
-    return show_value(kind, given) if given is not None else ""
+    default = outer.default if outer.default is not ABSENT else inner.default
+    if isinstance(default, bool):
+        return YES if default else NO
+    return show_value(kind, default) if default is not None else ""
 
 
-def _with_present(choices: tuple[Choice, ...], shown: str) -> tuple[Choice, ...]:
-    """Return the choices with the present value, which may be none of them."""
-    return choices if not shown or any(choice.value == shown for choice in choices) else (*choices, Choice(shown, shown))
+def _with_present(choices: tuple[Choice, ...], present: str) -> tuple[Choice, ...]:
+    """The present value may be none of them."""
+    return choices if not present or any(choice.value == present for choice in choices) else (*choices, Choice(present, present))
 
 
 def _find_title(item: Mapping[str, object], names: tuple[str, ...]) -> str:
     params = item.get("params")
     metadata = item.get("metadata")
-    for given in (one if isinstance(one, Mapping) else {} for one in (metadata, item, params)):
+    for source in (one if isinstance(one, Mapping) else {} for one in (metadata, item, params)):
         for name in (*_TITLES, *names, *_OTHER_TITLES):
-            if isinstance(text := given.get(name), str) and text.strip():
+            if isinstance(text := source.get(name), str) and text.strip():
                 return " ".join(text.split())[:_LONGEST_TITLE]
     return ""

@@ -1,4 +1,4 @@
-"""What the form needs to know of a kind of definitions: its fields, how a typed text enters the document, and how new elements begin."""
+"""The fields of a kind of definitions, and how new elements begin."""
 
 from collections.abc import Callable
 
@@ -15,30 +15,26 @@ from orchestrator.domain.finding import Path
 
 
 class SchemaSource:
-    """The form of a kind that has a JSON Schema."""
-
     def __init__(self, form: SchemaForm, build_item: Callable[[object, Path], object]) -> None:
-        """Describe it with `form`; new elements begin as `build_item` says."""
+        """New elements begin as `build_item` says."""
         self._form, self._build_item = form, build_item
 
     def describe(self, document: object) -> Group:
-        """Return the fields of a document."""
         return self._form.describe(document)
 
     def enter(self, document: object, field: Field, typed: str) -> object:
-        """Return the document with the value that the typed text means. Raises FieldRefused, and PlaceGone."""
+        """Raises FieldRefused, and PlaceGone."""
         value = parse_value(field, typed)
         if value is ABSENT:
             return remove_value(document, field.path, keep=len(field.path) - 1)
         return set_value(document, field.path, value)
 
     def build_item(self, document: object, path: Path) -> object:
-        """Return what the kind begins a new element with."""
         return self._build_item(document, path)
 
 
 async def open_source(visit: Visit, kind: str) -> FormSource | None:
-    """Return the form of a kind of definitions, None for a kind that has none: one of a plugin without a schema."""
+    """None for a plugin's kind without a schema."""
     form = find_part_of_kind(FORM_FACE, kind)
     if form is not None:
         return await form.open(visit)
