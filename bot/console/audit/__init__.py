@@ -1,1 +1,1 @@
-"""The pages of the audit: the search for calls, and the page that tells why a call was made."""
+"""The search for calls, and why a call was made."""

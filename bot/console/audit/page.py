@@ -1,4 +1,4 @@
-"""Draws the search of the audit: who asked for which calls, who decided, and what came of them."""
+"""Who asked for which calls, who decided, and what came of them."""
 
 import csv
 import io
@@ -30,15 +30,12 @@ TONES: Final[Mapping[str, str]] = {
     "unknown": "warn",
 }
 _FIELDS: Final = 4
-"""How many changed fields, and how many records, a line shows."""
+"""Changed fields, and records, of a line."""
 _NAMED: Final = 5
 
 
 class AuditPage:
-    """The search on one open page, and what it has found."""
-
     def __init__(self, visit: Visit) -> None:
-        """Search for what the address names."""
         self._visit = visit
         self._search = parse_search(visit.query)
         self._chosen = self._search
@@ -47,21 +44,19 @@ class AuditPage:
         self._wanted: Wanted = understand(visit, self._search)
 
     async def show(self) -> None:
-        """Draw the form and what was found."""
         await show_health(self._visit)
-        found = await load_rows(self._visit, self._wanted, limit=AT_ONCE)
+        page = await load_rows(self._visit, self._wanted, limit=AT_ONCE)
         self._draw_form()
         self._draw_meaning()
         self._place = ui.element("div").classes("found")
         self._more = ui.button(self._visit.say("console-audit-more"), on_click=self._show_more, color=None).props("outline no-caps")
         self._none = ui.label(self._visit.say("console-audit-none")).classes("empty-line")
-        self._add(found)
-        if len(found.rows) == AT_ONCE and found.after:
+        self._add(page)
+        if len(page.rows) == AT_ONCE and page.after:
             self._more.set_visibility(False)
             self._visit.begin_when_connected(self._show_rest)
 
     async def _show_rest(self) -> None:
-        """Add the calls of the first page that did not come with it."""
         self._add(await load_rows(self._visit, self._wanted, self._after, limit=PAGE - AT_ONCE))
 
     def _draw_form(self) -> None:
@@ -87,7 +82,6 @@ class AuditPage:
                         button.props(f'flat dense no-caps aria-label="{say("console-audit-save")} {name}"')
 
     def _draw_people(self) -> None:
-        """Let somebody choose a person, if they may see the calls of others."""
         viewer = self._visit.viewer
         if not viewer.is_lead:
             return
@@ -100,9 +94,9 @@ class AuditPage:
         chosen.props("outlined dense").on_value_change(lambda event: self._choose("person", event.value))
 
     def _input(self, name: str, label: str, value: str, *, kind: str = "text") -> None:
-        given = ui.input(label, value=value).props(f"outlined dense type={kind} maxlength=300" + (" stack-label" if kind == "date" else ""))
-        given.on_value_change(lambda event: self._choose(name, event.value))
-        given.on("keydown.enter", self._find)
+        field = ui.input(label, value=value).props(f"outlined dense type={kind} maxlength=300" + (" stack-label" if kind == "date" else ""))
+        field.on_value_change(lambda event: self._choose(name, event.value))
+        field.on("keydown.enter", self._find)
 
     def _choose(self, name: str, value: object) -> None:
         self._chosen = self._chosen.with_value(name, value)
@@ -111,30 +105,30 @@ class AuditPage:
         ui.navigate.to(self._chosen.to_address())
 
     def _draw_meaning(self) -> None:
-        """Say what was not understood, or which actions the words for one fit."""
+        """What was not understood, or which actions the words fit."""
         if self._wanted.problem:
             ui.label(self._visit.say("console-audit-problem", about=self._wanted.problem)).classes("warn-line").props("role=alert")
             return
         if self._wanted.calls.title:
-            said = self._visit.say("console-audit-titled", words=cut_text(self._wanted.calls.title, limit=120))
-            ui.label(said).classes("muted small").props("dir=auto")
+            sentence = self._visit.say("console-audit-titled", words=cut_text(self._wanted.calls.title, limit=120))
+            ui.label(sentence).classes("muted small").props("dir=auto")
         if self._wanted.methods:
-            named = ", ".join(self._wanted.methods[:_NAMED])
+            names = ", ".join(self._wanted.methods[:_NAMED])
             count = max(0, len(self._wanted.methods) - _NAMED)
-            ui.label(self._visit.say("console-audit-actions", named=named, count=count)).classes("muted small")
+            ui.label(self._visit.say("console-audit-actions", named=names, count=count)).classes("muted small")
 
     async def _show_more(self) -> None:
         self._add(await load_rows(self._visit, self._wanted, self._after))
 
-    def _add(self, found: FoundRows) -> None:
-        self._rows.extend(found.rows)
-        self._after = found.after
+    def _add(self, page: FoundRows) -> None:
+        self._rows.extend(page.rows)
+        self._after = page.after
         with self._place:
-            for row in found.rows:
+            for row in page.rows:
                 draw_row(self._visit, row)
-        self._more.set_visibility(bool(found.after))
+        self._more.set_visibility(bool(page.after))
         self._none.set_visibility(not self._rows)
-        self._none.set_text(self._visit.say("console-audit-none-yet" if found.after else "console-audit-none"))
+        self._none.set_text(self._visit.say("console-audit-none-yet" if page.after else "console-audit-none"))
 
     def _save_csv(self) -> None:
         names = {name: self._visit.say("console-audit-column", column=name) for name in COLUMNS}
@@ -144,7 +138,7 @@ class AuditPage:
         self._save(write_json(self._rows), "json", "application/json")
 
     def _save(self, content: bytes, ending: str, kind: str) -> None:
-        """Let the browser save what is shown, if the person still has the rights with which it was loaded."""
+        """Only with the rights with which it was loaded."""
         if self._visit.is_over:
             raise VisitOver
         day = self._visit.services.clock.now().date().isoformat()
@@ -152,7 +146,6 @@ class AuditPage:
 
 
 def draw_row(visit: Visit, row: AuditRow) -> Element:
-    """Draw one call and return its box."""
     with ui.element("article").classes("line audit-row") as box:
         with ui.element("div").classes("audit-head"):
             show_badge(visit.say("console-audit-outcome", outcome=row.outcome), tone=TONES.get(row.outcome, "plain"))
@@ -178,19 +171,16 @@ def draw_row(visit: Visit, row: AuditRow) -> Element:
 
 
 def describe_decision(visit: Visit, row: AuditRow) -> str:
-    """Return who decided, and how."""
-    said = visit.say("console-audit-decision", decision=row.decision)
+    sentence = visit.say("console-audit-decision", decision=row.decision)
     way = visit.say("history-via", via=row.decided_via) if row.decided_via and row.decided_by else ""
-    return ", ".join(part for part in (f"{said}: {cut_text(row.decided_by, limit=120)}" if row.decided_by else said, way) if part)
+    return ", ".join(part for part in (f"{sentence}: {cut_text(row.decided_by, limit=120)}" if row.decided_by else sentence, way) if part)
 
 
 def build_address(effect_id: str, event_id: str) -> str:
-    """Return the address of the page about a call; the id of its first event finds one that was refused at once, which no table names."""
     return f"{ADDRESS}/{effect_id}?{urlencode({'at': event_id})}"
 
 
 async def show_audit(visit: Visit) -> None:
-    """Draw the page."""
     await AuditPage(visit).show()
 
 
@@ -198,7 +188,6 @@ _SHOWN = 3
 
 
 async def show_health(visit: Visit) -> None:
-    """Draw the line, and keep it current."""
 
     async def load() -> JournalHealth:
         return visit.services.journal_watch.look()
@@ -228,12 +217,11 @@ COLUMNS: Final = ("at", "person", "what", "method", "records", "changes", "outco
 
 
 def write_json(rows: Sequence[AuditRow]) -> bytes:
-    """Return the rows as a JSON array."""
     return json.dumps([asdict(row) for row in rows], ensure_ascii=False, indent=2).encode()
 
 
 def write_csv(rows: Sequence[AuditRow], say: Callable[[str], str]) -> bytes:
-    """Return the rows as CSV in UTF-8 with a byte order mark, by which spreadsheets know the encoding; `say` names the columns."""
+    """UTF-8 with a byte order mark, by which spreadsheets know the encoding."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\r\n")
     writer.writerow([say(name) for name in COLUMNS])
@@ -249,5 +237,5 @@ def _list_cells(row: AuditRow) -> Sequence[str]:
 
 
 def keep_text(cell: str) -> str:
-    """Return the cell so that no spreadsheet calculates it."""
+    """No spreadsheet calculates it."""
     return f"'{cell}" if cell.lstrip().startswith(_FORMULA) or cell.startswith(_FORMULA) else cell

@@ -1,4 +1,4 @@
-"""Reads what somebody searches for from the address of the page, and writes such an address. Pure: no input or output."""
+"""Searches of the audit in the address of the page."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,35 +17,31 @@ _YEARS: Final = range(2000, 3000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditSearch:
-    """What somebody searches for, in their own words; "" for what they have not named."""
+    """In their own words; "" for what is not named."""
 
     person: str = ""
     record: str = ""
     method: str = ""
     outcome: str = ""
     since: str = ""
-    """The first day, "2026-11-20"."""
+    """"2026-11-20"."""
     until: str = ""
-    """The last day."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is searched for in particular."""
         return self == AuditSearch()
 
     def to_address(self) -> str:
-        """Return the address of the page that shows what is found."""
-        named = {"person": self.person, "record": self.record, "method": self.method, "outcome": self.outcome}
-        given = {name: value for name, value in {**named, "from": self.since, "to": self.until}.items() if value}
-        return f"{ADDRESS}?{urlencode(given)}" if given else ADDRESS
+        fields = {"person": self.person, "record": self.record, "method": self.method, "outcome": self.outcome}
+        query = {name: value for name, value in {**fields, "from": self.since, "to": self.until}.items() if value}
+        return f"{ADDRESS}?{urlencode(query)}" if query else ADDRESS
 
     def with_value(self, name: str, value: object) -> "AuditSearch":
-        """Return the search with another value of a field."""
         return replace(self, **{name: str(value or "").strip()[:_LONGEST]})
 
 
 def parse_search(query: Mapping[str, str]) -> AuditSearch:
-    """Return the search of an address; what cannot be one is left out."""
+    """What cannot be one is left out."""
     texts = {name: query.get(name, "").strip()[:_LONGEST] for name in ("person", "record", "method", "outcome")}
     texts["outcome"] = texts["outcome"] if texts["outcome"] in OUTCOMES else ""
     return AuditSearch(**texts, since=_keep_day(query.get("from", "")), until=_keep_day(query.get("to", "")))
@@ -64,22 +60,24 @@ def _parse_day(text: str) -> date | None:
 
 
 def find_begin(search: AuditSearch, zone: str) -> datetime | None:
-    """Return when the first day begins for somebody in the time zone `zone`; None without one."""
+    """In the time zone `zone`; None without a day."""
     day = _parse_day(search.since)
     return datetime.combine(day, time(), ZoneInfo(zone)) if day is not None else None
 
 
 def find_end(search: AuditSearch, zone: str) -> datetime | None:
-    """Return when the last day is over for somebody in the time zone `zone`; None without one."""
+    """In the time zone `zone`; None without a day."""
     day = _parse_day(search.until)
     return datetime.combine(day + timedelta(days=1), time(), ZoneInfo(zone)) if day is not None else None
 
 
 def find_methods(words: str, names: list[str], tr: Translator) -> dict[str, str]:
-    """Return the methods among `names` that these words mean, each with what it does: by its code or by a part of its words."""
-    wanted = words.casefold()
-    told = {name: tr.describe_call(name, *split_method(name)) for name in names}
+    """By code or a part of its words, each with what it does."""
+    needle = words.casefold()
+    acts_by_name = {name: tr.describe_call(name, *split_method(name)) for name in names}
     if words.lower() in (name.lower() for name in names):
-        return {name: act for name, act in told.items() if name.lower() == words.lower()}
-    parts = wanted.split()
-    return {name: act for name, act in told.items() if wanted in name.lower() or (act and all(part in act.casefold() for part in parts))}
+        return {name: act for name, act in acts_by_name.items() if name.lower() == words.lower()}
+    parts = needle.split()
+    return {
+        name: act for name, act in acts_by_name.items() if needle in name.lower() or (act and all(part in act.casefold() for part in parts))
+    }

@@ -1,4 +1,4 @@
-"""Loads the calls that a search finds, as far as the person may see them. Reads only."""
+"""Loads the calls that a search finds, as far as the person may see them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from orchestrator.reports.why.story import CallStory
 
 PAGE: Final = 30
 AT_ONCE: Final = 8
-"""How many of the first calls come with the page, more than a screen holds; the others follow when the browser has it."""
+"""With the page, more than a screen holds; the others follow."""
 _QUOTES: Final = " \"'\u00ab\u00bb\u201c\u201d\u201e"
 _SHORTEST_TITLE: Final = 2
 _NEW: Final = "new "
@@ -25,22 +25,17 @@ _NEW: Final = "new "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangedField:
-    """One field that a call changes, for people to read."""
-
     record: str
     name: str
     before: str
     after: str
 
     def format(self) -> str:
-        """Return the change as one line."""
         return f"{self.name}: {self.before} → {self.after}" if self.before else f"{self.name}: {self.after}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditRow:
-    """One call among those that were found."""
-
     effect_id: str
     session: str
     event_id: str
@@ -53,7 +48,7 @@ class AuditRow:
     changes: Sequence[ChangedField]
     outcome: str
     decision: str
-    """How its card was decided: approved, denied, expired, superseded; "" if it was not, or had none."""
+    """approved, denied, expired, superseded; "" for no card or decision."""
     decided_by: str = ""
     decided_via: str = ""
     reason: str = ""
@@ -64,7 +59,7 @@ class AuditRow:
 
 @dataclass(frozen=True, kw_only=True)
 class FoundRows:
-    """A page of what was found; `after` is where the next one begins, "" at the end."""
+    """`after` is where the next page begins, "" at the end."""
 
     rows: Sequence[AuditRow]
     after: str
@@ -72,17 +67,16 @@ class FoundRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What a search means: the filter, or why there is nothing to search for."""
+    """The filter, or why there is nothing to search for."""
 
     calls: CallFilter
     methods: Sequence[str] = ()
-    """What the methods do that the words of the search fit, each once."""
+    """What they do, each once."""
     problem: str = ""
     """"record" or "method" if the words for it fit nothing."""
 
 
 def understand(visit: Visit, search: AuditSearch) -> Wanted:
-    """Return what the search means."""
     catalogue, zone = visit.viewer.deps.catalogue, visit.opened_as.time_zone
     record = parse_record_reference(search.record, catalogue) if search.record else ""
     title = split_kind(search.record)[1].strip(_QUOTES) if search.record and not record else ""
@@ -106,15 +100,17 @@ def understand(visit: Visit, search: AuditSearch) -> Wanted:
     return Wanted(calls=calls, methods=tuple(dict.fromkeys(filter(None, methods.values()))), problem=problem)
 
 
-async def load_rows(visit: Visit, wanted: Wanted, after: str = "", *, limit: int = PAGE) -> FoundRows:
-    """Return the next calls, the newest first; `after` is that of those before."""
-    if wanted.problem:
+async def load_rows(visit: Visit, meaning: Wanted, after: str = "", *, limit: int = PAGE) -> FoundRows:
+    """The newest first; `after` is that of those before."""
+    if meaning.problem:
         return FoundRows(rows=(), after="")
     desk, caller = visit.services.desk, visit.caller
     audit = CallAudit(store=desk.store, index=desk.index)
     voice = build_voice(desk, caller)
     locale = visit.tr.locale
-    page = await audit.load_page(desk.build_viewer(caller), wanted.calls, voice, after=after, limit=limit, newest_first=True, locale=locale)
+    page = await audit.load_page(
+        desk.build_viewer(caller), meaning.calls, voice, after=after, limit=limit, newest_first=True, locale=locale
+    )
     runs = await load_run_names(page.calls, desk)
     titles = await find_run_titles(visit, ((run.engine, run.definition) for run in runs.values()))
     names = {key: (run.id, titles[run.engine, run.definition]) for key, run in runs.items()}
@@ -152,7 +148,7 @@ def _find_reason(story: CallStory) -> str:
 
 
 def describe_story(visit: Visit, story: CallStory) -> str:
-    """Return what the call does in words, as its card said it."""
+    """As its card said it."""
     preview = Preview.model_validate(story.card.card.preview or {}) if story.card is not None else Preview()
     if preview.verb or preview.items:
         return join_words(render_heading(preview, story.method, visit.tr))
@@ -160,7 +156,7 @@ def describe_story(visit: Visit, story: CallStory) -> str:
 
 
 def list_changes(story: CallStory) -> Sequence[ChangedField]:
-    """Return the fields that the call changes, with the values before it as far as they are known."""
+    """With the values before as far as they are known."""
     return tuple(
         ChangedField(
             record="" if change.record.startswith(_NEW) else change.record,
@@ -173,5 +169,5 @@ def list_changes(story: CallStory) -> Sequence[ChangedField]:
 
 
 def find_name(visit: Visit, key: str) -> str:
-    """Return the present name of the person with this key; the key if it is not known."""
+    """The key if the name is not known."""
     return build_voice(visit.services.desk, visit.caller).find_name(key) or key if key else ""

@@ -1,7 +1,4 @@
-"""Loads all that the journal knows about one call, and what happened to the same fields afterwards. Reads only.
-
-Who may see a call need not be allowed to read the conversation in which it was asked for: its words are then left out.
-"""
+"""All about one call and what followed. Who sees it need not be allowed to read its conversation: words are then left out."""
 
 import re
 from collections.abc import Sequence
@@ -33,14 +30,13 @@ from state.journal.store import EffectRow, Store
 _EFFECT: Final = re.compile(r"[0-9a-f]{8,64}", re.ASCII)
 _EVENT: Final = re.compile(r"[0-9a-f-]{36}", re.ASCII)
 _RECORDS: Final = 5
-"""How many records of a call are followed afterwards."""
+"""Records of a call that are followed."""
 _LATER: Final = 20
-"""How many later changes are told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RefusedAttempt:
-    """A decision about the card that did not count."""
+    """A decision that did not count."""
 
     at: str
     by: str
@@ -49,40 +45,35 @@ class RefusedAttempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaterChange:
-    """What happened to the same fields afterwards: another call, or a change that the bot saw in the portal."""
+    """Another call, or a change that the bot saw in the portal."""
 
     at: str
     who: str
     what: str
     changes: Sequence[ChangedField] = ()
     status: str = ""
-    """The status of the call; "" for a change in the portal."""
+    """Of the call; "" for a change in the portal."""
     is_undo: bool = False
     address: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WhyView:
-    """All that the page tells of a call."""
-
     story: CallStory
     asked_by: str
-    """The name of whoever asked, "" if it is not known any more."""
+    """"" if the name is not known any more."""
     decided_by: str
     attempts: Sequence[RefusedAttempt]
     shows_words: bool
-    """Whether the person may read what was said in the conversation."""
+    """Of the conversation."""
     later: Sequence[LaterChange]
     run_id: str = ""
-    """The run that asked for the call, "" for a call of a conversation."""
+    """"" for a call of a conversation."""
     run_title: str = ""
 
 
 async def load_why(visit: Visit, effect_id: str, event_id: str) -> WhyView:
-    """Return all about the call. `event_id` is that of its first event: it finds a call that was refused at once, which no table names.
-
-    Raises ApiError 404 if there is no such call, or if the person may not see it.
-    """
+    """`event_id` finds a call refused at once, which no table names. Raises ApiError 404 also if it may not be seen."""
     viewer, voice, locale = visit.viewer, build_voice(visit.services.desk, visit.caller), visit.tr.locale
 
     def read(store: Store) -> tuple[CallTrail, CallStory] | None:
@@ -92,10 +83,10 @@ async def load_why(visit: Visit, effect_id: str, event_id: str) -> WhyView:
             return None
         return trail, build_story(trail, past, voice=voice, catalogue=viewer.deps.catalogue, locale=locale)
 
-    found = await visit.services.store.read(read)
-    if found is None:
+    trail_and_story = await visit.services.store.read(read)
+    if trail_and_story is None:
         raise ApiError(404, "call_not_found", "There is no such call.")
-    trail, story = found
+    trail, story = trail_and_story
     decided = story.card.decided if story.card is not None else None
     run_id = story.session.removeprefix(RUN) if story.session.startswith(RUN) else ""
     return WhyView(
@@ -132,7 +123,7 @@ def _list_attempts(trail: CallTrail, voice: Narrator) -> Sequence[RefusedAttempt
 
 
 async def _load_later(visit: Visit, viewer: Viewer, story: CallStory) -> Sequence[LaterChange]:
-    """Return what happened afterwards to the fields that the call changed, oldest first."""
+    """Oldest first."""
     later_changes: list[LaterChange] = []
     undo = await visit.services.desk.index.find_undo(story.effect_id)
     for record in story.records[:_RECORDS]:
@@ -148,7 +139,7 @@ async def _load_later(visit: Visit, viewer: Viewer, story: CallStory) -> Sequenc
 def _describe_later(
     visit: Visit, viewer: Viewer, row: EffectRow, record: str, fields: Sequence[str], undo: EffectRow | None
 ) -> LaterChange | None:
-    """Return what a later call did to these fields of the record; None if it did nothing to them, or is hidden from the person."""
+    """None if it did nothing to these fields, or is hidden from the person."""
     effect, is_undo = EffectRecord.model_validate(row.call), undo is not None and undo.effect_id == row.effect_id
     call = effect.call
     if call is None or not viewer.may_see_call(
@@ -174,11 +165,11 @@ def _describe_later(
 
 
 async def _load_portal_changes(visit: Visit, viewer: Viewer, story: CallStory, record: str, fields: Sequence[str]) -> list[LaterChange]:
-    """Return the changes of these fields that the bot saw in the portal after the call and that no call of it made."""
+    """Those that the bot saw afterwards and no call of it made."""
     probes = await visit.services.desk.index.list_probes(record)
     seen = FoundCalls(trails=[], seen=list(probes))
     portal_changes = list_portal_changes(seen, record, [story], viewer.deps.catalogue, locale=visit.tr.locale)
-    found = []
+    later_changes = []
     for portal_change in portal_changes:
         changes = tuple(
             ChangedField(record=record, name=change.name, before=change.before, after=change.after)
@@ -186,5 +177,5 @@ async def _load_portal_changes(visit: Visit, viewer: Viewer, story: CallStory, r
             if not change.through and change.field in fields
         )
         if portal_change.at > story.at and portal_change.kind == "seen" and changes:
-            found.append(LaterChange(at=portal_change.at, who="", what="", changes=changes))
-    return found
+            later_changes.append(LaterChange(at=portal_change.at, who="", what="", changes=changes))
+    return later_changes

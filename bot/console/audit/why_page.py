@@ -1,4 +1,4 @@
-"""Draws why a call was made: who asked, what the model proposed, who allowed it, what was sent, what came back, and what changed."""
+"""Why a call was made, from the request to what changed."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -24,7 +24,7 @@ _WITH_RECORDS: Final = 3
 
 
 async def show_why(visit: Visit) -> None:
-    """Draw the page, and keep it current. Raises ApiError 404 if there is no such call, or not for this person."""
+    """Raises ApiError 404 also if it may not be seen."""
     effect_id, event_id = visit.params["effect_id"], visit.query.get("at", "")
     await visit.keep_current(lambda: load_why(visit, effect_id, event_id), lambda view: _draw(visit, view))
 
@@ -56,7 +56,6 @@ def _draw(visit: Visit, view: WhyView) -> None:
 
 @contextmanager
 def _section(visit: Visit, part: str, icon: str, at: str = "") -> Iterator[None]:
-    """Draw the frame of one part of the story."""
     with ui.element("section").classes("item why-part"):
         ui.icon(icon).classes("item-icon").props("aria-hidden=true")
         with ui.element("div").classes("item-body"):
@@ -144,14 +143,14 @@ def _draw_decision(visit: Visit, view: WhyView) -> None:
         else:
             _draw_decider(visit, decided, view.decided_by)
         for attempt in view.attempts:
-            said = visit.say("console-why-attempt", name=cut_text(attempt.by, limit=120), time=visit.tr.format_time(attempt.at))
-            show_text(f"{said}: {attempt.why}", classes="muted small")
+            sentence = visit.say("console-why-attempt", name=cut_text(attempt.by, limit=120), time=visit.tr.format_time(attempt.at))
+            show_text(f"{sentence}: {attempt.why}", classes="muted small")
 
 
 def _draw_decider(visit: Visit, decided: Decision, name: str) -> None:
     way = visit.say("history-via", via=decided.via) if decided.via and name else ""
-    said = visit.say("console-audit-decision", decision=decided.status)
-    ui.label(", ".join(part for part in (f"{said}: {cut_text(name, limit=120)}" if name else said, way) if part)).props("dir=auto")
+    sentence = visit.say("console-audit-decision", decision=decided.status)
+    ui.label(", ".join(part for part in (f"{sentence}: {cut_text(name, limit=120)}" if name else sentence, way) if part)).props("dir=auto")
     ui.label(visit.say("console-why-waited", waited=format_duration(visit.tr, decided.waited_seconds))).classes("muted small")
     if decided.reason:
         show_text(_say_erased(visit, decided.reason), classes="muted")
@@ -180,8 +179,8 @@ def _draw_answer(visit: Visit, run: Run) -> None:
     if run.answer and run.outcome != "unknown":  # the part about the doubt tells of it
         show_text(_say_erased(visit, run.answer), classes="mono")
     for command in run.commands:
-        said = visit.say("console-why-command", status=command.status)
-        show_text(f"{_say_call(visit, command.method)} — {said} {command.error}".strip(), classes="small")
+        sentence = visit.say("console-why-command", status=command.status)
+        show_text(f"{_say_call(visit, command.method)} — {sentence} {command.error}".strip(), classes="small")
     if run.unchanged:
         show_text(visit.say("console-talk-unchanged", fields=", ".join(run.unchanged)), classes="warn-line")
 
@@ -194,8 +193,8 @@ def _draw_doubt(visit: Visit, doubt: Doubt) -> None:
     with _section(visit, "doubt", "help", doubt.at):
         ui.label(visit.say("console-talk-outcome", state="unknown"))
         for look in doubt.looks:
-            said = visit.say("console-talk-verdict", verdict=look.verdict)
-            ui.label(f"{visit.tr.format_time(look.at)} · {said}")
+            sentence = visit.say("console-talk-verdict", verdict=look.verdict)
+            ui.label(f"{visit.tr.format_time(look.at)} · {sentence}")
         if details := "\n".join(filter(None, (doubt.detail, *(look.detail for look in doubt.looks)))):  # what the program noted, in English
             show_folded(visit.say("console-talk-details"), details, is_code=True)
 
@@ -204,16 +203,18 @@ def _draw_later(visit: Visit, later: Sequence[LaterChange]) -> None:
     with _section(visit, "later", "history"):
         if not later:
             ui.label(visit.say("console-why-nothing-later")).classes("muted")
-        for one in later:
+        for later_change in later:
             with ui.element("div").classes("why-later"):
-                ui.label(visit.tr.format_time(one.at)).classes("muted small")
-                if not one.address:
+                ui.label(visit.tr.format_time(later_change.at)).classes("muted small")
+                if not later_change.address:
                     ui.label(visit.say("history-portal"))
                 else:
-                    ui.link(cut_text(one.what, limit=160), one.address).props("dir=auto")
-                    ui.label(cut_text(one.who, limit=120)).classes("muted").props("dir=auto")
-                    show_badge(visit.say("console-audit-outcome", outcome=one.status), tone=TONES.get(one.status, "plain"))
-                if one.is_undo:
+                    ui.link(cut_text(later_change.what, limit=160), later_change.address).props("dir=auto")
+                    ui.label(cut_text(later_change.who, limit=120)).classes("muted").props("dir=auto")
+                    show_badge(
+                        visit.say("console-audit-outcome", outcome=later_change.status), tone=TONES.get(later_change.status, "plain")
+                    )
+                if later_change.is_undo:
                     show_badge(visit.say("console-why-undo"), tone="warn")
-                for change in one.changes:
+                for change in later_change.changes:
                     show_text(change.format(), classes="small")

@@ -1,1 +1,0 @@
-"""The pages of conversations: the list, and one conversation turn by turn."""

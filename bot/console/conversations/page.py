@@ -1,5 +1,3 @@
-"""Draws the list of the conversations that the person may read, newest first."""
-
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,15 +18,13 @@ _LONGEST_WORDS: Final = 160
 
 @dataclass(kw_only=True)
 class ListChoice:
-    """What the person has chosen on the page."""
-
     name: str = ""
     limit: int = _PAGE
 
 
 @dataclass(frozen=True, kw_only=True)
 class NamedLine:
-    """One line of the list, with the name of whose conversation it is."""
+    """With the name of whose conversation it is."""
 
     name: str
     line: ConversationLine
@@ -36,7 +32,7 @@ class NamedLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """What the page shows: a part of the conversations, and how many there are."""
+    """`count` is of all."""
 
     lines: Sequence[NamedLine]
     count: int
@@ -44,7 +40,6 @@ class ListView:
 
 
 async def show_conversations(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
     choice = ListChoice()
     if visit.viewer.actor.role == "admin":  # everybody else has a few of their own
         search = (
@@ -65,8 +60,8 @@ async def show_conversations(visit: Visit) -> None:
 
 async def _load(visit: Visit, choice: ListChoice) -> ListView:
     viewer, store = visit.viewer, visit.services.store
-    found = [NamedLine(name=name_session(visit, line.session), line=line) for line in await store.read(list_lines, viewer)]
-    fitting = [one for one in found if choice.name in one.name.casefold()]
+    named_lines = [NamedLine(name=name_session(visit, line.session), line=line) for line in await store.read(list_lines, viewer)]
+    fitting = [one for one in named_lines if choice.name in one.name.casefold()]
 
     def fill(reading: Store) -> list[ConversationLine]:
         return fill_lines(reading, [one.line for one in fitting[: choice.limit]])
@@ -77,7 +72,7 @@ async def _load(visit: Visit, choice: ListChoice) -> ListView:
 
 
 def name_session(visit: Visit, session: str) -> str:
-    """Return whose conversation it is: the name of the person, or of the group."""
+    """The name of the person, or of the group."""
     address = Address.parse(session)
     if address.is_group:
         return visit.say("console-talk-group", chat=address.chat)
@@ -95,11 +90,11 @@ def _draw(visit: Visit, view: ListView, show_more: Callable[[], Awaitable[None]]
         ui.button(visit.say("console-talk-more"), on_click=show_more, color=None).props("outline no-caps")
 
 
-def _draw_line(visit: Visit, one: NamedLine) -> None:
-    line = one.line
+def _draw_line(visit: Visit, named_line: NamedLine) -> None:
+    line = named_line.line
     with ui.link(target=build_address(line.session)).classes("line talk-line"):
         with ui.element("div").classes("talk-who"):
-            ui.label(cut_text(one.name, limit=120)).classes("strong").props("dir=auto")
+            ui.label(cut_text(named_line.name, limit=120)).classes("strong").props("dir=auto")
             ui.label(visit.tr.format_time(line.last) if line.last else "").classes("muted small talk-when")
         if line.words:
             ui.label(cut_text(" ".join(line.words[: 4 * _LONGEST_WORDS].split()), limit=_LONGEST_WORDS)).classes("muted talk-words").props(
@@ -112,5 +107,4 @@ def _draw_line(visit: Visit, one: NamedLine) -> None:
 
 
 def build_address(session: str) -> str:
-    """Return the address of the page of a conversation."""
     return f"/conversations/{quote(session, safe=':')}"

@@ -1,4 +1,4 @@
-"""Reads what the pages of conversations show: the list of conversations, and the last turns of one. Reads only."""
+"""The list of conversations, and the last turns of one."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -16,38 +16,31 @@ from state.journal.store import Store
 from state.journal.streams import to_lease_key, to_stream
 
 TURNS: Final = 30
-"""How many turns are shown at first, and how many more with each press of «Показать раньше»."""
+"""At first, and with each press of «Показать раньше»."""
 AT_ONCE: Final = 3
-"""How many of the turns that are shown at first come with the page, more than a screen holds; the others follow when the browser has it."""
+"""With the page, more than a screen holds; the others follow."""
 TOGETHER: Final = 9
-"""How many of those others come at a time."""
 MOST_SCANNED: Final = 5000
-"""How many records of a stream are looked through for the beginning of these turns."""
+"""Records that are searched for the beginning of turns."""
 _BLOCK: Final = 500
 _LAST_WORDS: Final = 40
-"""How many of the last records of a conversation are searched for words to show in the list."""
+"""Records that are searched for words to show in the list."""
 _SPOKEN: Final = frozenset({"MessageReceived"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationLine:
-    """One line of the list of conversations."""
-
     session: str
     last: str
-    """When the last thing happened."""
     events: int
     open_cards: int
     unknown: int = 0
     words: str = ""
-    """The last words of a person, "" if they are not among the last records."""
+    """Of a person; "" if not among the last records."""
 
 
 def list_lines(store: Store, viewer: Viewer) -> list[ConversationLine]:
-    """Return the conversations that the viewer may read, newest first, without what has to be read of each alone.
-
-    That is the number of unknown calls and the last words, which `fill_lines` adds.
-    """
+    """Newest first, without what `fill_lines` adds: unknown calls and the last words."""
     cards = Counter(timer.session for timer in list_card_timers(store))
     ends = [(to_lease_key(stream), seq, ts) for stream, seq, ts in store.list_ends()]
     talks = [
@@ -58,7 +51,7 @@ def list_lines(store: Store, viewer: Viewer) -> list[ConversationLine]:
 
 
 def fill_lines(store: Store, lines: Sequence[ConversationLine]) -> list[ConversationLine]:
-    """Return these lines with the number of calls whose outcome is unknown, and with the last words."""
+    """With the number of unknown calls, and the last words."""
     return [_fill_line(store, line) for line in lines]
 
 
@@ -66,20 +59,20 @@ def _fill_line(store: Store, line: ConversationLine) -> ConversationLine:
     stream = to_stream(line.session)
     records = store.read_encrypted(stream, max(0, line.events - _LAST_WORDS), _LAST_WORDS)
     spoken = next((seq for seq, kind, _ in reversed(records) if kind in _SPOKEN), 0)
-    [said] = DamageTolerantStore(store).read_events(stream, spoken - 1, 1) if spoken else [None]
+    [event] = DamageTolerantStore(store).read_events(stream, spoken - 1, 1) if spoken else [None]
     return ConversationLine(
         session=line.session,
         last=line.last,
         events=line.events,
         open_cards=line.open_cards,
         unknown=len(store.list_effects(stream, "unknown")),
-        words=str(said.data.get("text") or "") if said is not None else "",
+        words=str(event.data.get("text") or "") if event is not None else "",
     )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TalkPart:
-    """The end of a conversation: its turns, the number of the record with which they begin, and that of its last record."""
+    """Turns, the number of the record with which they begin, and that of the last."""
 
     turns: Sequence[Turn]
     first: int
@@ -87,28 +80,24 @@ class TalkPart:
 
     @property
     def has_earlier(self) -> bool:
-        """Whether the conversation has earlier turns."""
         return self.first > 1
 
 
 def find_start(store: Store, stream: str, before: int, turns: int = TURNS) -> int:
-    """Return the number of the record with which the last `turns` turns before the record `before` begin.
-
-    It looks back at `MOST_SCANNED` records; if they hold fewer turns, the result is the first of these records.
-    """
-    end, found = before, 0
+    """Of the last `turns` turns before the record `before`, or the first of `MOST_SCANNED` records."""
+    end, count = before, 0
     while end > 1 and before - end < MOST_SCANNED:
         start = max(1, end - _BLOCK)
         for seq, kind, _ in reversed(store.read_encrypted(stream, start - 1, end - start)):
-            found += kind in _SPOKEN
-            if found == turns:
+            count += kind in _SPOKEN
+            if count == turns:
                 return seq
         end = start
     return end
 
 
 def read_part(store: Store, stream: str, first: int, reader: ItemReader) -> TalkPart:
-    """Return the turns from the record `first` to the end of the stream; 0 for the last `AT_ONCE` turns."""
+    """From the record `first` on; 0 for the last `AT_ONCE` turns."""
     head = store.read_head(stream)[0]
     begin = first or find_start(store, stream, head + 1, AT_ONCE)
     events = iterate_events(DamageTolerantStore(store), stream, begin - 1, page=_BLOCK)

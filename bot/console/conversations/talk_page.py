@@ -1,7 +1,4 @@
-"""Draws one conversation turn by turn, and adds what happens while it is open.
-
-Only what is new is drawn: a thing that was shown stays where it is, so that nothing moves for somebody who reads further up.
-"""
+"""One conversation. Only what is new is drawn, so that nothing moves for somebody who reads further up."""
 
 import asyncio
 from collections.abc import Sequence
@@ -29,25 +26,20 @@ _BEGIN: Final = f"""setTimeout(() => {{
   {_TO_END}; window.talkAtEnd = true;
   window.addEventListener("scroll", () => {{ window.talkAtEnd = document.body.scrollHeight - window.innerHeight - window.scrollY < 120; }});
 }}, 50)"""
-"""Shows the end, and remembers from then on whether the reader is there."""
+"""Remembers from then on whether the reader is there."""
 _FOLLOW_END: Final = f"setTimeout(() => {{ if (window.talkAtEnd) {_TO_END}; }}, 50)"
-"""Goes on to the end for somebody who was there, and leaves everybody else where they are."""
+"""Only for somebody who was there."""
 
 
 @dataclass(kw_only=True)
 class ShownTurn:
-    """A turn as it stands on the page: the box, and what is in it."""
-
     box: Element
     items: list[Item] = field(default_factory=list)
     drawn: list[Element] = field(default_factory=list)
 
 
 class Talk:
-    """One conversation on an open page."""
-
     def __init__(self, visit: Visit, session: str) -> None:
-        """Show nothing yet."""
         self._visit, self._session = visit, session
         self._stream = to_stream(session)
         self._first = self._head = 0
@@ -57,7 +49,7 @@ class Talk:
         self._shown: dict[str, ShownTurn] = {}
 
     async def show(self) -> None:
-        """Draw the last turns, and keep them current. Raises ApiError 404 if there is no such conversation, or not for this person."""
+        """Raises ApiError 404 also if it may not be read."""
         part = await self._load()
         if not part.head:
             raise _build_missing()
@@ -89,7 +81,6 @@ class Talk:
         return ItemReader(eyes=EventReader(tr=self._visit.tr, refresh_actor=deps.present), find_records=find_records)
 
     async def _refresh(self) -> None:
-        """Add what has happened since the last look."""
         async with self._drawing:
             if self._visit.page.is_deleted or self._visit.is_over:
                 return
@@ -101,7 +92,7 @@ class Talk:
                 ui.run_javascript(_FOLLOW_END)
 
     async def _show_rest(self) -> None:
-        """Add the turns that did not come with the page, a few at a time, so that others are served between."""
+        """A few at a time, so that others are served between."""
         for _ in range(AT_ONCE, TURNS, TOGETHER):
             await self._show_earlier(TOGETHER)
         with self._visit.page:
@@ -111,7 +102,6 @@ class Talk:
         await self._show_earlier(TURNS)
 
     async def _show_earlier(self, turns: int) -> None:
-        """Add so many turns before those that are shown."""
         async with self._drawing:
             if self._visit.page.is_deleted or self._first <= 1:
                 return
@@ -135,19 +125,19 @@ class Talk:
                 known = self._shown[turn.key] = ShownTurn(box=box)
             self._draw_turn(known, turn)
 
-    def _draw_turn(self, shown: ShownTurn, turn: Turn) -> None:
-        """Draw what the turn has more than is shown of it; what has become something else is drawn anew, with all that follows it."""
+    def _draw_turn(self, shown_turn: ShownTurn, turn: Turn) -> None:
+        """What has become something else is drawn anew, with all that follows."""
         same = next(
-            (at for at, (old, new) in enumerate(zip(shown.items, turn.items, strict=False)) if old != new),
-            min(len(shown.items), len(turn.items)),
+            (at for at, (old, new) in enumerate(zip(shown_turn.items, turn.items, strict=False)) if old != new),
+            min(len(shown_turn.items), len(turn.items)),
         )
-        for element in shown.drawn[same:]:
+        for element in shown_turn.drawn[same:]:
             element.delete()
-        del shown.items[same:], shown.drawn[same:]
-        with shown.box:
+        del shown_turn.items[same:], shown_turn.drawn[same:]
+        with shown_turn.box:
             for item in turn.items[same:]:
-                shown.items.append(item)
-                shown.drawn.append(draw_item(self._visit, item))
+                shown_turn.items.append(item)
+                shown_turn.drawn.append(draw_item(self._visit, item))
 
 
 def _build_missing() -> ApiError:
@@ -155,7 +145,6 @@ def _build_missing() -> ApiError:
 
 
 async def show_conversation(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
     session = visit.params["session"]
     if SESSION.fullmatch(session) is None:
         raise _build_missing()

@@ -1,7 +1,4 @@
-"""Says in words, in the reader's language, what each event of a conversation tells. Pure: no input or output.
-
-Events that tell people nothing, such as the reservation of tokens, give no item.
-"""
+"""What each event of a conversation tells, in the reader's language; some tell nothing."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -23,25 +20,25 @@ from state.model.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 LONGEST: Final = 20_000
-"""Characters of one text or folded part that an item keeps; the page says that it was cut."""
+"""Of a text or folded part; the page says that it was cut."""
 _PORTAL: Final = "R"
 _OUTCOMES: Final[Mapping[str, Tone]] = {"executed": "good", "refused": "bad", "unknown": "warn"}
 _DECISIONS: Final[Mapping[str, Tone]] = {"approved": "good", "denied": "bad", "expired": "warn", "superseded": "warn", "requested": "live"}
 _ENDS: Final = frozenset({"limit", "degraded", "planned", "stopped", "failed", "budget"})
-"""The reasons for the end of a turn that are told; the others show in what was answered."""
+"""Reasons that are told; the others show in what was answered."""
 FindRecords = Callable[[str, JsonObject], Sequence[str]]
-"""Returns the records that a call with this method and these parameters is about."""
+"""The records that a call is about."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ItemReader:
-    """What the words of events are made with: the reader's language, the names of people, and the records of calls."""
+    """The reader's language, the names of people, and the records of calls."""
 
     eyes: EventReader
     find_records: FindRecords
 
     def read(self, event: StoredEvent) -> Sequence[Item]:
-        """Return what the event tells; nothing for an event that tells people nothing."""
+        """Empty for an event that tells people nothing."""
         make = _CONVERTERS.get(event.type)
         if make is not None:
             return [item for item in make(self, event) if item.text or item.lines or item.details or item.kind in {"sent", "outcome"}]
@@ -50,21 +47,20 @@ class ItemReader:
         return [convert(self, session_event, event)] if session_event is not None and convert is not None else []
 
     def say(self, code: str, /, **args: object) -> str:
-        """Return the text for `code` in the reader's language."""
         return self.eyes.tr.translate(code, **args)
 
     def name(self, key: str, name: str = "") -> str:
-        """Return the name of the person with that key, the key if the name is not known."""
+        """The key if the name is not known."""
         person = self.eyes.find_person(key, name)
         return (person.name or person.id) if person is not None else ""
 
     def describe_call(self, method: str, params: JsonObject) -> Line:
-        """Return what a call does, such as «Изменить сделку №481»."""
+        """Such as «Изменить сделку №481»."""
         records = self.find_records(method, params) if isinstance(params, Mapping) else ()
         return Line(text=describe_call(self.eyes.tr, method, records), record=records[0] if len(records) == 1 else "")
 
     def erase(self, event: StoredEvent, text: str) -> str:
-        """Return the text; if it is empty because it was erased, a word that says so."""
+        """A word that says so if it was erased."""
         return text or (self.say("console-talk-erased") if event.erased else "")
 
 
@@ -94,10 +90,19 @@ def _read_plan(to: ItemReader, plan_recorded: conversation.PlanRecorded, event: 
     for step in steps:
         line = to.describe_call(step.method, step.params)
         lines.append(Line(text=f"{line.text} — {step.comment}" if step.comment else line.text, record=line.record))
-    told = [{"method": step.method, "params": step.params} for step in steps]
+    planned_calls = [{"method": step.method, "params": step.params} for step in steps]
     note = "" if plan_recorded.executed else to.say("console-talk-only-planned")
     text = to.erase(event, "") if not steps else ""
-    return [Item(kind="proposed", at=event.ts, text=text, lines=tuple(lines), note=note, details=dump_json(told) if told else "")]
+    return [
+        Item(
+            kind="proposed",
+            at=event.ts,
+            text=text,
+            lines=tuple(lines),
+            note=note,
+            details=dump_json(planned_calls) if planned_calls else "",
+        )
+    ]
 
 
 def _read_start(to: ItemReader, call_started: calls.CallStarted, event: StoredEvent) -> Made:
@@ -106,14 +111,14 @@ def _read_start(to: ItemReader, call_started: calls.CallStarted, event: StoredEv
     return [Item(kind="sent", at=event.ts, text=line.text, record=line.record, details=details, effect_id=call_started.effect_id)]
 
 
-def _read_success(to: ItemReader, said: calls.CallSucceeded, event: StoredEvent) -> Made:
-    if said.call_class == _PORTAL:
-        line = to.describe_call(said.method, said.params)
-        note = to.say("console-talk-found", count=said.total) if said.total is not None else ""
+def _read_success(to: ItemReader, succeeded: calls.CallSucceeded, event: StoredEvent) -> Made:
+    if succeeded.call_class == _PORTAL:
+        line = to.describe_call(succeeded.method, succeeded.params)
+        note = to.say("console-talk-found", count=succeeded.total) if succeeded.total is not None else ""
         return [Item(kind="read", at=event.ts, text=line.text, record=line.record, note=note)]
-    note = to.say("console-talk-unchanged", fields=", ".join(said.unchanged)) if said.unchanged else ""
+    note = to.say("console-talk-unchanged", fields=", ".join(succeeded.unchanged)) if succeeded.unchanged else ""
     text, tone = to.say("console-talk-outcome", state="executed"), _OUTCOMES["executed"]
-    return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=note, record=said.created, effect_id=said.effect_id)]
+    return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=note, record=succeeded.created, effect_id=succeeded.effect_id)]
 
 
 def _read_refusal(to: ItemReader, call_refused: calls.CallRefused, event: StoredEvent) -> Made:
@@ -121,15 +126,15 @@ def _read_refusal(to: ItemReader, call_refused: calls.CallRefused, event: Stored
     return [Item(kind="outcome", at=event.ts, text=text, tone="bad", note=_shorten(why), effect_id=call_refused.effect_id)]
 
 
-def _read_unknown(to: ItemReader, said: calls.CallOutcomeUnknown, event: StoredEvent) -> Made:
+def _read_unknown(to: ItemReader, outcome: calls.CallOutcomeUnknown, event: StoredEvent) -> Made:
     text = to.say("console-talk-outcome", state="unknown")
-    return [Item(kind="outcome", at=event.ts, text=text, tone="warn", details=_shorten(said.detail), effect_id=said.effect_id)]
+    return [Item(kind="outcome", at=event.ts, text=text, tone="warn", details=_shorten(outcome.detail), effect_id=outcome.effect_id)]
 
 
-def _read_reconciliation(to: ItemReader, said: calls.OutcomeReconciled, event: StoredEvent) -> Made:
-    tone: Tone = "good" if said.verdict == "done" else "warn"
-    text = to.say("console-talk-verdict", verdict=said.verdict)
-    return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=_shorten(said.detail), effect_id=said.effect_id)]
+def _read_reconciliation(to: ItemReader, reconciled: calls.OutcomeReconciled, event: StoredEvent) -> Made:
+    tone: Tone = "good" if reconciled.verdict == "done" else "warn"
+    text = to.say("console-talk-verdict", verdict=reconciled.verdict)
+    return [Item(kind="outcome", at=event.ts, text=text, tone=tone, note=_shorten(reconciled.detail), effect_id=reconciled.effect_id)]
 
 
 def _read_step_refusal(to: ItemReader, step_refused: conversation.StepRefused, event: StoredEvent) -> Made:
@@ -140,20 +145,22 @@ def _read_step_refusal(to: ItemReader, step_refused: conversation.StepRefused, e
 
 
 def _read_end(to: ItemReader, turn_finished: conversation.TurnFinished, event: StoredEvent) -> Made:
-    """Read what was answered, with the lists beside it; what was proposed has its cards."""
+    """What was proposed has its cards."""
     session_event = to_session_event(event, to.eyes)
     rows = [row for one in turn_finished.lists if one.get("place") != PROPOSED for row in one.get("rows") or ()]
     lines = tuple(Line(text=str(row[1]), record=str(row[0])) for row in rows if len(row) > 1)
-    made = []
+    items = []
     if session_event is not None or lines:
-        made.append(Item(kind="answered", at=event.ts, text=_shorten(session_event.text if session_event is not None else ""), lines=lines))
+        items.append(
+            Item(kind="answered", at=event.ts, text=_shorten(session_event.text if session_event is not None else ""), lines=lines)
+        )
     if turn_finished.reason in _ENDS:
-        made.append(Item(kind="notice", at=event.ts, text=to.say("console-talk-end", reason=turn_finished.reason), tone="warn"))
-    return made
+        items.append(Item(kind="notice", at=event.ts, text=to.say("console-talk-end", reason=turn_finished.reason), tone="warn"))
+    return items
 
 
 def _explain(to: ItemReader, code: str, args: JsonObject, detail: str = "") -> str:
-    """Return the sentence for a code of the program in the reader's language; for a code of the portal the details, if there are any."""
+    """For a code of the portal the details, if there are any."""
     if to.eyes.tr.has_message(code):
         return to.say(code, **{name: value for name, value in args.items() if name != "code"})
     return detail or code
@@ -164,7 +171,7 @@ def _shorten(text: str) -> str:
 
 
 def dump_json(value: object) -> str:
-    """Return JSON for people to read, with secrets hidden, cut to `LONGEST` characters."""
+    """Secrets hidden, cut to `LONGEST`."""
     text = json.dumps(hide_secrets(value), ensure_ascii=False, indent=2, default=str)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
@@ -183,17 +190,17 @@ _NOTICES: Final[Mapping[str, str]] = {
     console.ConsoleEntered.__name__: "console-talk-entered",
     cards.EditAsked.__name__: "console-talk-edit",
 }
-"""Events that are told by a sentence of their own, with their words, if they have any, beside it."""
+"""Told by a sentence of their own, with their words beside it."""
 
 
 def _read_notice(to: ItemReader, event: StoredEvent) -> Made:
-    said: Event = parse_event(event)
-    text, percent = getattr(said, "text", ""), getattr(said, "percent", 0)
+    parsed: Event = parse_event(event)
+    text, percent = getattr(parsed, "text", ""), getattr(parsed, "percent", 0)
     return [Item(kind="notice", at=event.ts, text=to.say(_NOTICES[event.type], percent=percent), note=_shorten(text))]
 
 
-def _read_choice(to: ItemReader, said: conversation.NameChosen, event: StoredEvent) -> Made:
-    return [Item(kind="notice", at=event.ts, text=to.say("console-talk-chosen"), note=_shorten(said.label or str(said.value)))]
+def _read_choice(to: ItemReader, chosen: conversation.NameChosen, event: StoredEvent) -> Made:
+    return [Item(kind="notice", at=event.ts, text=to.say("console-talk-chosen"), note=_shorten(chosen.label or str(chosen.value)))]
 
 
 _CONVERTERS: Final[Mapping[str, Callable[[ItemReader, StoredEvent], Made]]] = {
@@ -257,4 +264,4 @@ _SHOWN: Final[Mapping[str, Callable[[ItemReader, SessionEvent, StoredEvent], Ite
     "decision": _to_decision,
     "decision_refused": _to_refused_decision,
 }
-"""By the type of an event of the API: what it tells."""
+"""By type of an event of the API."""

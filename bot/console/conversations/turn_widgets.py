@@ -1,5 +1,3 @@
-"""Draws one thing that happened in a conversation."""
-
 from typing import Final
 
 from nicegui import ui
@@ -12,14 +10,13 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_text
 
 _FOLDED: Final = 12
-"""How many lines stand open; more are folded away."""
 _LONGEST_LINE: Final = 2_000
 _BADGES: Final = frozenset({"decided", "outcome"})
-"""What is told by a word in a box, since people look for it."""
+"""A word in a box: people look for it."""
 
 
 def draw_item(visit: Visit, item: Item) -> Element:
-    """Draw the item and return its box. The page has hundreds of them, so each is made of as few elements as will do."""
+    """Of as few elements as will do: a page has hundreds."""
     voice = " deed-voice" if item.is_voice else ""
     with ui.element("div").classes(f"deed deed-{item.kind} tone-{item.tone}{voice}") as box:
         time = visit.tr.format_time(item.at)
@@ -71,7 +68,6 @@ def _draw_lines(visit: Visit, item: Item, first: int, end: int) -> None:
 
 
 def show_folded(title: str, text: str, *, is_code: bool = False) -> None:
-    """Show a text that somebody opens by pressing its title."""
     with ui.element("details").classes("fold"):
         TextElement(tag="summary", text=title)
         show_text(text, classes="mono fold-text" if is_code else "fold-text")

@@ -1,1 +1,1 @@
-"""Runs: the list of them, and one run with its graph, its nodes, what it shows, waits for and gives. A run is one execution."""
+"""The list of runs, and one run with its graph and nodes."""

@@ -1,4 +1,4 @@
-"""What a person may do with a run: pause, resume, retry and cancel it, and answer its questions. The run's own code accepts or refuses."""
+"""Orders and answers; the run's own code accepts or refuses them."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _QUESTIONS: Final[dict[Order, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class OpenOption:
-    """One option of an open question, with its number there."""
+    """With its number in the question."""
 
     text: str
     question: str
@@ -40,35 +40,34 @@ class OpenOption:
 
 @dataclass(frozen=True, kw_only=True)
 class OpenWaits:
-    """What a run waits for, as this person sees it."""
+    """As this person sees it."""
 
     waits: tuple[Wait, ...]
     is_paused: bool
     me: str
 
     def may_answer(self, wait: Wait) -> bool:
-        """Return whether the person may answer the question."""
         return not self.is_paused and self.me in {answer.id for answer in wait.answers}
 
     def list_options(self) -> tuple[OpenOption, ...]:
-        """Return the options that the person may choose, but none whose text several have: nobody could say which was meant."""
+        """None whose text several have: nobody could say which was meant."""
         answerable = [wait for wait in self.waits if wait.waits_for == "input" and self.may_answer(wait)]
-        found = [OpenOption(text, wait.question, number) for wait in answerable for number, text in enumerate(wait.options)]
-        count = Counter(one.text for one in found)
-        return tuple(one for one in found if count[one.text] == 1)
+        options = [OpenOption(text, wait.question, number) for wait in answerable for number, text in enumerate(wait.options)]
+        count = Counter(one.text for one in options)
+        return tuple(one for one in options if count[one.text] == 1)
 
 
 class Controls:
-    """The orders and answers of one page. What is refused is said, and changes nothing."""
+    """What is refused is said, and changes nothing."""
 
     def __init__(self, visit: Visit, watch: RunWatch, root: ui.element) -> None:
-        """Draw dialogs in `root`."""
+        """Dialogs are in `root`."""
         self._visit, self._watch, self._root = visit, watch, root
         self._drafts: dict[str, str] = {}
-        """Answers that are being typed, by question: their fields are drawn anew when the run goes on elsewhere, or was paused."""
+        """By question: fields are drawn anew when the run goes on elsewhere, or was paused."""
 
     def draw_orders(self, view: RunView) -> None:
-        """Draw a button for each order that fits the run now."""
+        """Those that fit the run now."""
         if not view.run.may_control:
             return
         with ui.element("div").classes("acts"):
@@ -77,7 +76,7 @@ class Controls:
                     self.draw_order(order, icon, label)
 
     def draw_order(self, order: Order, icon: str, label: str) -> None:
-        """Draw the button of an order, which asks first."""
+        """Asks first."""
         words = self._visit.say(label)
 
         def ask() -> None:
@@ -89,7 +88,7 @@ class Controls:
         )
 
     async def _give(self, order: Order, failure: int) -> None:
-        """Give an order; a retry only of the failure that the person has seen, which the event `failure` says."""
+        """A retry only of the failure that the person has seen, the event `failure`."""
         visit = self._visit
         try:
             await self._watch.load()
@@ -103,7 +102,7 @@ class Controls:
         self._tell(visit.say("console-runs-done" if worked else "console-runs-stored"))
 
     async def answer(self, question: str, *, option: int | None = None, text: str | None = None) -> bool:
-        """Answer a question of the run; return whether the answer was taken."""
+        """Whether it was taken."""
         visit = self._visit
         if text is not None and not 0 < len(text.strip()) <= LONGEST_ANSWER:
             self._tell(visit.say("console-runs-answer-unfit"), is_good=False)
@@ -122,7 +121,7 @@ class Controls:
             ui.notify(words, type="positive" if is_good else "negative")
 
     def draw_wait(self, wait: Wait, *, may_answer: bool) -> None:
-        """Draw one thing that the run waits for; a question with what answers it, if the person may."""
+        """A question with what answers it, if the person may."""
         visit = self._visit
         match wait.waits_for:
             case "input":
@@ -180,10 +179,9 @@ class Controls:
 
 
 class WaitsView:
-    """What a run waits for, on its page. What is still waited for stays as it is: somebody may be typing an answer there."""
+    """What is still waited for stays as it is: somebody may be typing there."""
 
     def __init__(self, visit: Visit, controls: Controls) -> None:
-        """Draw it here, empty."""
         self._visit, self._controls = visit, controls
         self._place = ui.element("div").classes("live")
         with self._place:
@@ -192,7 +190,6 @@ class WaitsView:
         self._drawn: list[tuple[Wait, bool, ui.element]] = []
 
     def show(self, open_waits: OpenWaits) -> None:
-        """Show these from now on."""
         visit = self._visit
         self._head.clear()
         if open_waits.waits:
@@ -200,11 +197,11 @@ class WaitsView:
                 show_heading(visit.say("console-runs-waits"))
                 if open_waits.is_paused:
                     ui.label(visit.say("console-runs-is-paused")).classes("muted")
-        wanted = [(wait, open_waits.may_answer(wait)) for wait in open_waits.waits]
-        for gone in [one for one in self._drawn if one[:2] not in wanted]:
+        current = [(wait, open_waits.may_answer(wait)) for wait in open_waits.waits]
+        for gone in [one for one in self._drawn if one[:2] not in current]:
             self._drawn.remove(gone)
             gone[2].delete()
-        for wait, may_answer in wanted:
+        for wait, may_answer in current:
             if all((wait, may_answer) != one[:2] for one in self._drawn):
                 with self._list, build_panel().classes("job-wait") as panel:
                     self._controls.draw_wait(wait, may_answer=may_answer)

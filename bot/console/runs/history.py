@@ -1,8 +1,4 @@
-"""What happened in a run, node by node and step by step, as its events tell it. Pure.
-
-A node is a named piece of work; the first part of its name is the step of the definition to which it belongs. What nodes gave is not kept
-here, for one run may have thousands of large values: a node keeps the number of the event that holds it.
-"""
+"""A run node by node; a node's name begins with its step. Outputs may be large: a node keeps the number of their event."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -19,22 +15,21 @@ StepState = Literal["done", "running", "waiting", "failed", "skipped"]
 NodeState = Literal["done", "running", "waiting", "failed"]
 _SAY: Final = "say/"
 _CLOSED: Final = ("closed", "accepted")
-"""The last parts of names under which a run keeps what belongs to another node."""
+"""Last parts of names that belong to another node."""
 _WAITS: Final[Mapping[str, str]] = {"input": "input", "effect": "effect", "timer": "timer", "run": "run"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeLine:
-    """One node as it stands. Times are those of the journal, "" for none yet."""
+    """Times are those of the journal, "" for none yet."""
 
     node: str
     step: str
-    """The step of the definition that it belongs to; a node of the run as a whole has another first part."""
+    """A node of the run as a whole has another first part."""
     kind: str = "memo"
-    """say, model, memo, effect, input, turn, timer or run."""
     state: NodeState = "running"
     seq: int = 0
-    """The number of the event that says what it gave, or why it failed."""
+    """Of the event that says what it gave, or why it failed."""
     begun_at: str = ""
     ended_at: str = ""
     attempt: int = 1
@@ -45,47 +40,45 @@ class NodeLine:
     seconds: float = 0.0
     origins: tuple[str, ...] = ()
     has_blob: bool = False
-    """Whether what it gave stands apart, because it is large, or is a file."""
+    """What it gave stands apart, because it is large, or is a file."""
     code: str = ""
-    """Why it failed."""
     waits_for: str = ""
 
 
 class RunHistory:
-    """All that happened in one run, as far as its events were added."""
+    """As far as its events were added."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.seq = 0
-        """The number of the last event that was added."""
+        """Of the last event that was added."""
         self.started: RunStarted | None = None
         self.finished: RunFinished | None = None
         self.finished_seq = 0
         self.used: dict[str, tuple[int, int]] = {}
-        """The tokens (read, written) that were used, by model."""
+        """(Read, written) tokens by model."""
         self.seconds = 0.0
         """How long models took to answer."""
         self._nodes: dict[str, NodeLine] = {}
         self._retried_at = 0
 
     def list_nodes(self, step: str | None = None) -> list[NodeLine]:
-        """Return the nodes, those of one step if it is given, in the order in which they began."""
+        """Of one step if it is given, in the order in which they began."""
         return [node for node in self._nodes.values() if step is None or node.step == step]
 
     def find_node(self, node: str) -> NodeLine | None:
-        """Return a node, None if nothing is known of it."""
+        """None if nothing is known of it."""
         return self._nodes.get(node)
 
     def add(self, event: StoredEvent) -> None:
-        """Take in the next event of the run."""
+        """In order."""
         self.seq = event.seq
         match event.type:
             case RunStarted.__name__:
                 self.started = RunStarted.from_data(event.data)
             case ModelAsked.__name__:
-                asked = ModelAsked.from_data(event.data)
-                if asked.node and "#" not in asked.node:
-                    self._begin(event, asked.node, "model", attempt=asked.attempt, model=asked.model)
+                model_asked = ModelAsked.from_data(event.data)
+                if model_asked.node and "#" not in model_asked.node:
+                    self._begin(event, model_asked.node, "model", attempt=model_asked.attempt, model=model_asked.model)
             case NodeDone.__name__:
                 self._note_done(event, NodeDone.from_data(event.data))
             case NodeFailed.__name__:
@@ -160,35 +153,32 @@ class RunHistory:
         state: NodeState = "running" if known.kind == "effect" else "done"
         self._nodes[woken.node] = replace(known, state=state, seq=event.seq, ended_at=event.ts, origins=tuple(woken.origins))
 
-    def _add_use(self, model: str, read: int, written: int, seconds: float) -> None:
+    def _add_use(self, model: str, input_tokens: int, output_tokens: int, seconds: float) -> None:
         if model:
             known = self.used.get(model, (0, 0))
-            self.used[model] = (known[0] + read, known[1] + written)
+            self.used[model] = (known[0] + input_tokens, known[1] + output_tokens)
             self.seconds += seconds
 
     def find_states(self, steps: Iterable[str], run: RunState, *, are_side_by_side: bool = False) -> dict[str, StepState]:
-        """Return how the steps stand; those of which nothing is known are left out.
-
-        Steps follow one another, but `are_side_by_side` where one may still go on when a later one has begun.
-        """
+        """Without unknown ones. With `are_side_by_side` a step may go on when a later one has begun."""
         last: dict[str, NodeLine] = {}
         for node in self._nodes.values():
             if node.step not in last or node.seq >= last[node.step].seq:
                 last[node.step] = node
-        named = list(steps)
-        begun = [last[step] for step in named if step in last]
+        names = list(steps)
+        begun = [last[step] for step in names if step in last]
         newest = max(begun, key=lambda node_line: node_line.seq).step if begun else ""
         waiting = {name_step(node) for node in run.waits}
-        found: dict[str, StepState] = {}
-        for step in named:
+        states: dict[str, StepState] = {}
+        for step in names:
             if step in waiting:
-                found[step] = "waiting"
+                states[step] = "waiting"
             elif step in last:
-                found[step] = self._judge(last[step], run, is_newest=step == newest, are_side_by_side=are_side_by_side)
-        return found
+                states[step] = self._judge(last[step], run, is_newest=step == newest, are_side_by_side=are_side_by_side)
+        return states
 
     def _judge(self, last: NodeLine, run: RunState, *, is_newest: bool, are_side_by_side: bool) -> StepState:
-        """Return how a step stands whose last event is this node's."""
+        """From its last node."""
         if last.state == "failed":
             return "running" if last.seq < self._retried_at and not run.is_over else "failed"
         if (are_side_by_side and last.node.count("/") == 0) or (not are_side_by_side and not is_newest) or run.status == "done":
@@ -197,5 +187,5 @@ class RunHistory:
 
 
 def name_step(node: str) -> str:
-    """Return the step to which a node belongs; a message belongs to the step that says it."""
+    """A message belongs to the step that says it."""
     return find_step_id(node.removeprefix(_SAY))

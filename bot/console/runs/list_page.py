@@ -1,5 +1,3 @@
-"""Draws the list of runs, with filters that stand in the address, page by page."""
-
 from dataclasses import dataclass
 from typing import Final, get_args
 from urllib.parse import urlencode
@@ -23,24 +21,23 @@ _LONGEST_CURSOR: Final = 3000
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What the list is filtered by, as the address says it."""
+    """As the address says it."""
 
     engine: str = ""
     status: Status | None = None
     is_own: bool = False
     cursor: str | None = None
-    """Where the page begins."""
 
     def build_address(self, **other: str | bool | None) -> str:
-        """Return the address of the list with other filters; it begins at its first page unless a cursor is given."""
-        told = {"engine": self.engine, "status": self.status, "mine": self.is_own, "cursor": None, **other}
-        given = {name: "1" if one is True else str(one) for name, one in told.items() if one}
-        return "/runs" + (f"?{urlencode(given)}" if given else "")
+        """At the first page unless a cursor is given."""
+        values = {"engine": self.engine, "status": self.status, "mine": self.is_own, "cursor": None, **other}
+        query = {name: "1" if one is True else str(one) for name, one in values.items() if one}
+        return "/runs" + (f"?{urlencode(query)}" if query else "")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListedRun:
-    """One run with its title, and how it has ended if it has."""
+    """With how it has ended if it has."""
 
     run: RunLine
     title: str
@@ -49,14 +46,12 @@ class ListedRun:
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """One page of the list."""
-
     lines: tuple[ListedRun, ...]
     next: str | None
 
 
 def read_filters(visit: Visit) -> Filters:
-    """Return the filters in the address; what is no filter is left out."""
+    """What is no filter is left out."""
     status = visit.query.get("status", "")
     engine = visit.query.get("engine", "")
     cursor = visit.query.get("cursor", "")
@@ -69,7 +64,6 @@ def read_filters(visit: Visit) -> Filters:
 
 
 async def show_runs(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
     filters = read_filters(visit)
     choices = await list_choices(visit)
     with ui.element("div").classes("job-filters").props(f'role=group aria-label="{visit.say("console-runs-filters")}"'):
@@ -85,7 +79,7 @@ async def show_runs(visit: Visit) -> None:
 
 
 async def load_list(visit: Visit, filters: Filters) -> ListView:
-    """Return a page of the list. An invalid cursor gives the first page."""
+    """An invalid cursor gives the first page."""
     try:
         return await _load(visit, filters, filters.cursor)
     except ApiError:
@@ -96,8 +90,8 @@ async def _load(visit: Visit, filters: Filters, cursor: str | None) -> ListView:
     run_query = RunQuery.model_construct(
         status=(filters.status,) if filters.status else (), engine=filters.engine or None, cursor=cursor, limit=PAGE
     )
-    found = await visit.services.runs.list_runs(visit.caller, run_query, is_own=filters.is_own)
-    return ListView(lines=tuple([await _complete_line(visit, run_line) for run_line in found.runs]), next=found.next)
+    page = await visit.services.runs.list_runs(visit.caller, run_query, is_own=filters.is_own)
+    return ListView(lines=tuple([await _complete_line(visit, run_line) for run_line in page.runs]), next=page.next)
 
 
 async def _complete_line(visit: Visit, line: RunLine) -> ListedRun:
@@ -105,7 +99,7 @@ async def _complete_line(visit: Visit, line: RunLine) -> ListedRun:
 
 
 async def _find_title(visit: Visit, line: RunLine) -> str:
-    """Return the title with which the run began, without one the key of its definition."""
+    """That with which the run began, without one the key of its definition."""
     events = await visit.services.store.read_events(f"{PREFIX}{line.id}", limit=1)
     if not events or events[0].type != RunStarted.__name__ or events[0].erased:
         return line.definition
@@ -140,15 +134,15 @@ def _draw(visit: Visit, filters: Filters, view: ListView) -> None:
             ui.link(visit.say("console-runs-next"), filters.build_address(cursor=view.next))
 
 
-def _draw_line(visit: Visit, shown: ListedRun) -> None:
-    line = shown.run
+def _draw_line(visit: Visit, listed_run: ListedRun) -> None:
+    line = listed_run.run
     with ui.link(target=f"/runs/{line.id}").classes("line job-line"):
         with ui.element("div"):
-            ui.label(shown.title).classes("strong job-line-title").props("dir=auto")
-            if shown.ending.failure is not None:
-                show_text(say_failure(visit, shown.ending.failure), classes="small job-bad")
-            elif said := say_left(visit, shown.ending.changes):
-                show_text(said, classes="small job-left")
+            ui.label(listed_run.title).classes("strong job-line-title").props("dir=auto")
+            if listed_run.ending.failure is not None:
+                show_text(say_failure(visit, listed_run.ending.failure), classes="small job-bad")
+            elif sentence := say_left(visit, listed_run.ending.changes):
+                show_text(sentence, classes="small job-left")
         show_badge(say_status(visit, line.status), tone=TONES[line.status])
         ui.label(f"{say_engine(visit, line.engine)} · {line.owner.name or line.owner.id}").classes("muted small job-line-who").props(
             "dir=auto"

@@ -1,4 +1,4 @@
-"""Draws the nodes of one step: what each was begun with, what it gave, what it used, and where its values come from."""
+"""The nodes of one step: what each was begun with, gave and used."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -20,38 +20,34 @@ from state.events.runs import NodeFailed, RunWaits, RunWoken
 Act = Callable[[str], Awaitable[None]]
 
 MOST_NODES: Final = 100
-"""How many nodes of a step are listed, the last ones."""
+"""The last ones."""
 OPENED: Final = 3
-"""How many nodes of a step are open when it is chosen."""
+"""When the step is chosen."""
 LONGEST: Final = 6_000
 LARGE: Final = 60_000
-"""How many characters of a value are shown at first, and how many of one that was asked for."""
+"""Characters at first, and of a value that was asked for."""
 _MOST_MESSAGES: Final = 40
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeDetail:
-    """One node with its words, as far as the person may read them."""
+    """As far as the person may read it."""
 
     line: NodeLine
     is_open: bool = False
     messages: tuple[tuple[str, str], ...] = ()
     method: str = ""
     given: str = ""
-    """What it was begun with, as text."""
     output: str = ""
     detail: str = ""
-    """Why it failed, for operations staff."""
     needs_load: bool = False
-    """Whether what it gave is large, and was not asked for yet."""
+    """Large, and not asked for yet."""
     has_inputs: bool = True
-    """Whether it could be found out with what the node was begun."""
+    """It could be found out with what the node was begun."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepNodes:
-    """What the panel shows."""
-
     step: str
     title: str
     nodes: tuple[NodeDetail, ...] = ()
@@ -60,10 +56,9 @@ class StepNodes:
 
 
 class NodeLoader:
-    """Loads the nodes of the step that is chosen, and the words of those that are open."""
+    """For the chosen step and the open nodes."""
 
     def __init__(self, visit: Visit, watch: RunWatch) -> None:
-        """Load nothing yet."""
         self._visit, self._watch = visit, watch
         self.step: str | None = None
         self._open: set[str] = set()
@@ -72,22 +67,20 @@ class NodeLoader:
         self._inputs_of = -1
 
     def choose(self, step: str) -> None:
-        """Show the nodes of this step; "" are those of the run as a whole."""
+        """ "" for those of the run as a whole."""
         self.step = step
         nodes = self._watch.list_nodes(step)
         first = [node for node in nodes if node.kind == "model" or node.state in {"failed", "waiting"}] or nodes
         self._open |= {node_line.node for node_line in first[-OPENED:]}
 
     def toggle(self, node: str) -> None:
-        """Open or close a node."""
         self._open ^= {node}
 
     def ask_whole(self, node: str) -> None:
-        """Load the large value of a node."""
         self._whole.add(node)
 
     async def load(self) -> StepNodes | None:
-        """Return what the panel shows, None while no step is chosen."""
+        """None while no step is chosen."""
         view = await self._watch.load()
         if self.step is None:
             return None
@@ -100,13 +93,13 @@ class NodeLoader:
         return StepNodes(step=self.step, title=title, nodes=tuple(details), left_out=len(nodes) - len(lines), shows_words=view.shows_words)
 
     async def _load_inputs(self, seq: int) -> None:
-        """Find out with what the nodes were begun, anew when something has happened since."""
+        """Anew when something has happened since."""
         if self._inputs_of == seq:
             return
-        services, found = self._visit.services, await self._watch.find()
-        registered = services.startable.runs.get(found.run.engine)
+        services, found_run = self._visit.services, await self._watch.find()
+        registered = services.startable.runs.get(found_run.run.engine)
         if registered is not None:
-            self._inputs = await read_node_inputs(found.key, found.run, registered, services.orchestrator.tools)
+            self._inputs = await read_node_inputs(found_run.key, found_run.run, registered, services.orchestrator.tools)
         self._inputs_of = seq
 
     async def _load_node(self, line: NodeLine, *, shows_words: bool) -> NodeDetail:
@@ -130,7 +123,7 @@ class NodeLoader:
         )
 
     async def _load_words(self, line: NodeLine) -> tuple[str, str]:
-        """Return (what a node gave, why it failed)."""
+        """(What a node gave, why it failed)."""
         event = await self._watch.load_event(line.seq)
         if event is None or event.erased:
             return "", ""
@@ -146,12 +139,11 @@ class NodeLoader:
 
 
 def cut(text: str) -> str:
-    """Return a text of a prompt as the panel shows it: without secrets, cut."""
+    """Without secrets, cut."""
     return format_value(text, limit=LONGEST)
 
 
 def draw_nodes(visit: Visit, step_nodes: StepNodes | None, *, toggle: Act, load: Act) -> None:
-    """Draw the panel."""
     if step_nodes is None:
         show_empty(visit.say("console-runs-choose-step"))
         return
@@ -195,8 +187,8 @@ def _draw_words(visit: Visit, node_detail: NodeDetail, load: Act) -> None:
     if line.state == "done" and line.kind != "say":
         _draw_part(visit.say("console-runs-taint"), say_origins(visit, line.origins), is_mono=False)
     if line.code:
-        said = say_failure(visit, RunError(code=line.code, node=line.node, at=line.ended_at))
-        _draw_part(visit.say("console-runs-error"), said, is_mono=False, is_bad=True)
+        sentence = say_failure(visit, RunError(code=line.code, node=line.node, at=line.ended_at))
+        _draw_part(visit.say("console-runs-error"), sentence, is_mono=False, is_bad=True)
         show_text(f"{line.code}\n{node_detail.detail}".strip(), classes="job-value muted")
     _draw_given(visit, node_detail)
     if line.kind == "run" and line.waits_for:
@@ -207,23 +199,26 @@ def _draw_words(visit: Visit, node_detail: NodeDetail, load: Act) -> None:
         _draw_part(visit.say("console-runs-answer-of" if line.kind == "model" else "console-runs-output"), node_detail.output)
 
 
-def _draw_given(visit: Visit, one: NodeDetail) -> None:
-    """Draw with what a node was begun: a prompt, or a call."""
-    line = one.line
+def _draw_given(visit: Visit, node_detail: NodeDetail) -> None:
+    """A prompt, or a call."""
+    line = node_detail.line
     if line.model and line.kind == "model":
         used = visit.say("console-runs-tokens", read=line.prompt_tokens, written=line.completion_tokens)
         _draw_part(visit.say("console-runs-used"), used, is_mono=False)
-    if one.messages:
+    if node_detail.messages:
         with ui.element("details").classes("job-prompt"):
             with ui.element("summary"):
-                ui.label(visit.say("console-runs-prompt", count=len(one.messages)))
-            for role, text in one.messages:
+                ui.label(visit.say("console-runs-prompt", count=len(node_detail.messages)))
+            for role, text in node_detail.messages:
                 ui.label(visit.say("console-runs-role", role=role)).classes("muted small")
                 show_text(text, classes="job-value")
-    elif not one.has_inputs:
+    elif not node_detail.has_inputs:
         ui.label(visit.say("console-runs-no-inputs")).classes("muted small")
-    if one.method:
-        _draw_part(visit.say("console-runs-call"), f"{describe_call(visit.tr, one.method, ())} ({one.method})\n{one.given}".strip())
+    if node_detail.method:
+        _draw_part(
+            visit.say("console-runs-call"),
+            f"{describe_call(visit.tr, node_detail.method, ())} ({node_detail.method})\n{node_detail.given}".strip(),
+        )
 
 
 def _draw_part(title: str, text: str, *, is_mono: bool = True, is_bad: bool = False) -> None:

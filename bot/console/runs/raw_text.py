@@ -1,7 +1,4 @@
-"""Draws the text that a workflow gives on a page: plain words, and its blocks by their ids (S003-20 … S003-25). All of it is text.
-
-The chat has renderers of its own (`orchestrator.engines.shared.rendering`); an id that nothing here draws is shown as plain text, too.
-"""
+"""A workflow's text: words, and blocks by id (S003-20 … S003-25). Unknown ids are plain text."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final
@@ -24,7 +21,7 @@ _LONGEST_OPTION: Final = 200
 
 
 def draw_raw_text(visit: Visit, text: str, *, open_options: Collection[str] = (), on_choose: Choose | None = None) -> None:
-    """Draw the text here. Of its options those in `open_options` are buttons, for which the run waits; they call `on_choose`."""
+    """Those in `open_options` are buttons, which call `on_choose`."""
     parts = [_restore_part(part) for part in parse_raw_text(cut_text(text, limit=_LONGEST))]
     with ui.element("div").classes("raw"):
         for part in parts[:_MOST_PARTS]:
@@ -42,7 +39,7 @@ def draw_raw_text(visit: Visit, text: str, *, open_options: Collection[str] = ()
 
 
 def _restore_part(part: Words | Block) -> Words | Block:
-    """Return the part with marks that came from outside as they came: they are text."""
+    """Marks that came from outside are text."""
     return Words(restore_marks(part.text)) if isinstance(part, Words) else Block(part.id, restore_marks(part.data))
 
 
@@ -63,11 +60,11 @@ def _draw_options(block: Block, open_options: Collection[str], on_choose: Choose
     options = list_options(block.data)[:MOST_OPTIONS]
     with ui.element("div").classes("raw-options"):
         for option in options:
-            shown = cut_text(option, limit=_LONGEST_OPTION)
+            label = cut_text(option, limit=_LONGEST_OPTION)
             if on_choose is not None and option in open_options:
-                ui.button(shown, on_click=lambda one=option: on_choose(one), color=None).props("outline no-caps").classes("act")
+                ui.button(label, on_click=lambda choice=option: on_choose(choice), color=None).props("outline no-caps").classes("act")
             else:
-                ui.label(shown).classes("raw-option").props("dir=auto")
+                ui.label(label).classes("raw-option").props("dir=auto")
 
 
 def _draw_table(block: Block) -> None:
@@ -87,11 +84,11 @@ def _draw_table(block: Block) -> None:
 
 
 RENDERERS: Final[Mapping[str, Callable[[Block], None]]] = {"quote": _draw_quote, "table": _draw_table}
-"""What draws the blocks of an id that need no more than their data."""
+"""By id, of blocks that need no more than their data."""
 
 
 def _draw_record(visit: Visit, block: Block) -> None:
-    """Draw a record as a card; where the portal's address is known it is a link to the record there."""
+    """A link where the portal's address is known."""
     kind, _, number = read_record_key(block).partition(":")
     url = _find_link(visit, kind, int(number))
     with ui.element("div").classes("raw-record"):

@@ -1,4 +1,4 @@
-"""Draws the page of one run: where it stands and what it waits for, its graph as it works, its nodes, and what it gives."""
+"""One run: its state, graph, nodes and results."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -24,18 +24,18 @@ from orchestrator.charts.chart import Mark
 from state.journal.run_index import PREFIX
 
 _TOGETHER: Final = 0.2
-"""Seconds in which pieces of an answer are shown together."""
+"""Seconds of pieces of an answer."""
 _LONGEST_DRAFT: Final = 4_000
 _LONGEST_RESULT: Final = 20_000
 _LONGEST_TITLE: Final = 200
 _RAW_TEXT: Final = "rawText"
 _SUMMARY: Final = "summary"
 _SPOKEN: Final = ("payload", _SUMMARY)
-"""The parts of a result that are texts for people: of a flow with its author's titles, and the summary of a scenario."""
+"""Texts for people: of a flow with its author's titles, and the summary of a scenario."""
 
 
 async def show_run(visit: Visit) -> None:
-    """Draw the page, and keep it current. Raises ApiError 404 for a run that does not exist, or that the person may not see."""
+    """Raises ApiError 404 also if it may not be seen."""
     watch = RunWatch(visit, visit.params["run"])
     view = await watch.load()
     await _RunPage(visit, watch).draw(view)
@@ -43,14 +43,14 @@ async def show_run(visit: Visit) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class _Outcome:
-    """What a run that is over has given, or why it failed; and what it shows before that."""
+    """What it gave or why it failed; before that, what it shows."""
 
     run: Run
     told: tuple[tuple[str, str], ...]
     shows_words: bool
     update: ShownUpdate
     options: tuple[OpenOption, ...]
-    """The options of open questions that the person may choose; a press answers the question that was open when its button was drawn."""
+    """A press answers the question that was open when its button was drawn."""
 
 
 class _RunPage:
@@ -79,7 +79,7 @@ class _RunPage:
                     self._refresh_nodes = await visit.keep_current(self._nodes.load, self._draw_nodes)
 
     def _follow_pictures(self) -> None:
-        """Take each picture of the run as it comes: an increment that is missed cannot be had again."""
+        """Each as it comes: a missed increment cannot be had again."""
         progress = self._visit.services.orchestrator.tools.progress
 
         def take() -> None:
@@ -135,7 +135,7 @@ class _RunPage:
         await visit.keep_current(self._load_steps, self._draw_steps)
 
     def _follow_graph(self, drawn: ChartView) -> None:
-        """Mark the steps anew when they stand otherwise."""
+        """When steps stand otherwise."""
         visit = self._visit
 
         async def refresh() -> None:
@@ -150,8 +150,8 @@ class _RunPage:
     def _mark(self, view: RunView) -> Mapping[int, Mark]:
         boxes = view.chart.boxes if view.chart is not None else ()
         states = {step.key: step.state for step in view.steps}
-        found = ((place, states.get(box.key)) for place, box in enumerate(boxes) if box.key)
-        return {place: Mark(state, say_state(self._visit, state)) for place, state in found if state is not None}
+        states_by_place = ((place, states.get(box.key)) for place, box in enumerate(boxes) if box.key)
+        return {place: Mark(state, say_state(self._visit, state)) for place, state in states_by_place if state is not None}
 
     async def _load_steps(self) -> tuple[StepLine, ...]:
         return (await self._watch.load()).steps
@@ -175,7 +175,7 @@ class _RunPage:
         await self._refresh_nodes()
         self._visit.page.run_javascript('document.getElementById("job-nodes").scrollIntoView({block: "nearest"})')
 
-    def _draw_nodes(self, shown: StepNodes | None) -> None:
+    def _draw_nodes(self, step_nodes: StepNodes | None) -> None:
         async def toggle(node: str) -> None:
             self._nodes.toggle(node)
             await self._refresh_nodes()
@@ -184,21 +184,21 @@ class _RunPage:
             self._nodes.ask_whole(node)
             await self._refresh_nodes()
 
-        draw_nodes(self._visit, shown, toggle=toggle, load=load)
+        draw_nodes(self._visit, step_nodes, toggle=toggle, load=load)
 
     async def _draw_waits(self) -> None:
-        """Draw what the run waits for, and follow it; unlike other parts of the page, only what has changed is drawn anew."""
+        """Only what has changed is drawn anew."""
         visit, view = self._visit, WaitsView(self._visit, self._controls)
-        shown = await self._load_waits()
-        view.show(shown)
+        open_waits = await self._load_waits()
+        view.show(open_waits)
 
         async def refresh() -> None:
-            nonlocal shown
+            nonlocal open_waits
             if visit.page.is_deleted or visit.is_over:
                 return
             now = await self._load_waits()
-            if now != shown:
-                shown = now
+            if now != open_waits:
+                open_waits = now
                 view.show(now)
 
         visit.follow(refresh)
@@ -210,8 +210,8 @@ class _RunPage:
 
     async def _load_outcome(self) -> _Outcome:
         view = await self._watch.load()
-        shown = self._reader.shown if view.shows_words else NOTHING
-        return _Outcome(run=view.run, told=view.told, shows_words=view.shows_words, update=shown, options=self._waits.list_options())
+        update = self._reader.shown if view.shows_words else NOTHING
+        return _Outcome(run=view.run, told=view.told, shows_words=view.shows_words, update=update, options=self._waits.list_options())
 
     def _draw_outcome(self, outcome: _Outcome) -> None:
         visit, run, update = self._visit, outcome.run, outcome.update
@@ -235,8 +235,8 @@ class _RunPage:
         if is_over and run.result is not None:
             show_heading(visit.say("console-runs-result"))
             with build_panel():
-                if said := say_left(visit, run.changes):
-                    show_badge(said, tone="warn")
+                if sentence := say_left(visit, run.changes):
+                    show_badge(sentence, tone="warn")
                 self._draw_result(run.result, outcome.told)
                 _draw_streaming(visit, update)
 
@@ -246,7 +246,7 @@ class _RunPage:
 
         draw_raw_text(self._visit, text, open_options=options.keys(), on_choose=choose)
 
-    def _draw_result(self, result: object, told: Sequence[tuple[str, str]]) -> None:
+    def _draw_result(self, result: object, texts: Sequence[tuple[str, str]]) -> None:
         visit = self._visit
         if not isinstance(result, Mapping):
             show_text(format_value(result, limit=_LONGEST_RESULT, is_indented=True))
@@ -254,14 +254,14 @@ class _RunPage:
         raw = result.get(_RAW_TEXT)
         if isinstance(raw, str) and raw:
             draw_raw_text(visit, raw)
-        for title, text in told:
+        for title, text in texts:
             ui.label(cut_text(title, limit=_LONGEST_TITLE)).classes("muted small").props("dir=auto")
             draw_raw_text(visit, text)
-        said = result.get(_SUMMARY)
-        if not told and isinstance(said, str) and said:
-            draw_raw_text(visit, said)
-        shown = {_RAW_TEXT, *(_SPOKEN if told else (_SUMMARY,) if isinstance(said, str) else ())}
-        rest = {str(name): one for name, one in result.items() if name not in shown and one not in ("", None, [], {})}
+        summary = result.get(_SUMMARY)
+        if not texts and isinstance(summary, str) and summary:
+            draw_raw_text(visit, summary)
+        drawn_keys = {_RAW_TEXT, *(_SPOKEN if texts else (_SUMMARY,) if isinstance(summary, str) else ())}
+        rest = {str(name): one for name, one in result.items() if name not in drawn_keys and one not in ("", None, [], {})}
         if rest:
             with ui.element("details").classes("job-prompt"):
                 with ui.element("summary"):
@@ -269,7 +269,7 @@ class _RunPage:
                 show_text(format_value(rest, limit=_LONGEST_RESULT, is_indented=True), classes="job-value")
 
     def _draw_draft(self) -> None:
-        """Show the answer of the model while it comes. There may be hundreds of pieces a second, so they are shown a few times a second."""
+        """Of hundreds of pieces a second, a few times a second."""
         visit, progress = self._visit, self._visit.services.orchestrator.tools.progress
         panel = build_panel().classes("job-draft").props("aria-live=off")
         with panel:
@@ -286,8 +286,8 @@ class _RunPage:
             draft = progress.find_draft(self._key)
             is_shown = draft is not None and self._watch.shows_words
             panel.set_visibility(is_shown)
-            shown = draft.text[-_LONGEST_DRAFT:] if draft is not None and is_shown else ""
-            text.set_text(visit.services.orchestrator.tools.guard.clean_partial(shown, locale=visit.opened_as.locale) if shown else "")
+            visible = draft.text[-_LONGEST_DRAFT:] if draft is not None and is_shown else ""
+            text.set_text(visit.services.orchestrator.tools.guard.clean_partial(visible, locale=visit.opened_as.locale) if visible else "")
 
         def follow(key: str) -> None:
             nonlocal due
@@ -300,7 +300,7 @@ class _RunPage:
 
 
 def _draw_streaming(visit: Visit, update: ShownUpdate) -> None:
-    """Draw what is known of the text that is shown: whether it still comes, whether all of it came, and the request that it answers."""
+    """Whether it still comes or is whole, and the request that it answers."""
     if update == NOTHING:
         return
     with ui.element("div").classes("acts small"):

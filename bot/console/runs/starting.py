@@ -1,4 +1,4 @@
-"""Lets a person start a run: the definitions that are offered to them, and a form with the launch parameters that each declares."""
+"""Which definitions a person may start, and a form of their parameters."""
 
 import logging
 from collections.abc import Callable, Iterator
@@ -35,28 +35,26 @@ Read = Callable[[], JsonValue]
 
 
 class NotReadable(ValueError):
-    """Raised for a field whose text is no value of its type."""
+    """A field's text is no value of its type."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """One definition that the person may start."""
-
     engine: str
     key: str
     title: str
     summary: str
     parameters: tuple[LaunchParameter, ...] = ()
     asks_text: bool = False
-    """Whether it is started with a text, as by a command."""
+    """As by a command."""
     takes_parameters: bool = False
-    """Whether it may be started with its parameters; otherwise it asks for them itself."""
+    """Otherwise it asks for them itself."""
     record: str = ""
-    """The kind of record that a workflow works on, whose number is one more parameter."""
+    """The kind of a workflow's record, whose number is one more parameter."""
 
 
 async def list_choices(visit: Visit) -> list[Choice]:
-    """Return what is offered to the person, by engine and title."""
+    """By engine and title."""
     engines, choices = visit.services.startable, list[Choice]()
     for engine, registered in engines.runs.items():
         for definition in await engines.definitions.list_all(engine):
@@ -64,11 +62,11 @@ async def list_choices(visit: Visit) -> list[Choice]:
                 choices.extend(_build_choice(visit, engine, registered, definition))
             except Exception:  # an engine that cannot read its own definition hides no other
                 log.exception("a definition cannot be offered", extra={"action": "choice_failed", "definition": definition.key})
-    return sorted(choices, key=lambda one: (one.engine, one.title.casefold()))
+    return sorted(choices, key=lambda each: (each.engine, each.title.casefold()))
 
 
 def _build_choice(visit: Visit, engine: str, registered: RegisteredEngine, definition: Definition) -> Iterator[Choice]:
-    """Yield the choice of a definition, nothing if the person may not start it."""
+    """Empty if the person may not start it."""
     if not may_choose(visit.actor, registered, definition.document):
         return
     title = find_title(definition.document, registered) or definition.key
@@ -82,7 +80,7 @@ def _build_choice(visit: Visit, engine: str, registered: RegisteredEngine, defin
 
 @dataclass
 class _Form:
-    """The fields of one choice. `reads` give their values; a field that cannot be read raises NotReadable."""
+    """`reads` give values; a field that cannot be read raises NotReadable."""
 
     choice: Choice
     reads: dict[str, Read] = field(default_factory=dict)
@@ -90,10 +88,8 @@ class _Form:
 
 
 class StartDialog:
-    """The dialog in which a run is started."""
-
     def __init__(self, visit: Visit, choices: list[Choice], *, chosen: str = "") -> None:
-        """Draw it, closed; `chosen` is "engine/key" of the definition that is chosen at first."""
+        """Closed; `chosen` is "engine/key"."""
         self._visit, self._choices = visit, {f"{choice.engine}/{choice.key}": choice for choice in choices}
         self._key = generate_id()
         self._form: _Form | None = None
@@ -152,35 +148,37 @@ class StartDialog:
             drawn.props["hint"] = visit.say("console-runs-lines" if parameter.type == "array" else "console-runs-json")
         form.reads[parameter.name], form.fields[parameter.name] = read, drawn.classes("full")
 
-    def _draw_input(self, one: LaunchParameter, label: str) -> tuple[ui.element, Read]:
-        """Draw the field of a parameter, and return it with what reads its value."""
-        if one.choices:
-            options = {str(place): cut_text(str(choice), limit=_LONGEST_QUESTION) for place, choice in enumerate(one.choices)}
-            first = next((str(place) for place, choice in enumerate(one.choices) if choice == one.default), None)
-            chosen = ui.select(options, label=label, value=first, clearable=not one.required).props("outlined dense options-dense")
-            return chosen, lambda: one.choices[int(chosen.value)] if chosen.value is not None else None
-        if one.type == "boolean":
-            switch = ui.checkbox(label, value=bool(one.default))
+    def _draw_input(self, parameter: LaunchParameter, label: str) -> tuple[ui.element, Read]:
+        """With what reads its value."""
+        if parameter.choices:
+            options = {str(place): cut_text(str(choice), limit=_LONGEST_QUESTION) for place, choice in enumerate(parameter.choices)}
+            first = next((str(place) for place, choice in enumerate(parameter.choices) if choice == parameter.default), None)
+            chosen = ui.select(options, label=label, value=first, clearable=not parameter.required).props("outlined dense options-dense")
+            return chosen, lambda: parameter.choices[int(chosen.value)] if chosen.value is not None else None
+        if parameter.type == "boolean":
+            switch = ui.checkbox(label, value=bool(parameter.default))
             return switch, lambda: bool(switch.value)
-        if one.type == "number":
-            number = ui.number(label=label, value=one.default if isinstance(one.default, int | float) else None).props("outlined dense")
+        if parameter.type == "number":
+            number = ui.number(label=label, value=parameter.default if isinstance(parameter.default, int | float) else None).props(
+                "outlined dense"
+            )
             return number, lambda: _read_number(number.value)
-        text = ui.textarea(label=label, value=_write_default(one)).props("outlined dense autogrow maxlength=20000")
-        if one.type == "string":
+        text = ui.textarea(label=label, value=_write_default(parameter)).props("outlined dense autogrow maxlength=20000")
+        if parameter.type == "string":
             return text, lambda: str(text.value) if text.value else None
         text.classes("mono")
-        return text, lambda: _read_list(text.value) if one.type == "array" else _read_json(text.value)
+        return text, lambda: _read_list(text.value) if parameter.type == "array" else _read_json(text.value)
 
     async def _start(self) -> None:
         visit, form = self._visit, self._form
         if form is None:
             self._tell(visit.say("console-runs-start-choose"))
             return
-        given = self._read(form)
-        if given is None:
+        values = self._read(form)
+        if values is None:
             return
         choice = form.choice
-        args: dict[str, JsonValue] = {PARAMETERS: given} if choice.takes_parameters else {name: one for name, one in given.items() if one}
+        args: dict[str, JsonValue] = {PARAMETERS: values} if choice.takes_parameters else {name: one for name, one in values.items() if one}
         try:
             body = RunBody(engine=choice.engine, definition=choice.key, args=args)
             accepted = await visit.services.run_inputs.start_run(visit.caller, body, self._key, by_person=True)
@@ -194,8 +192,8 @@ class StartDialog:
         visit.page.open(f"/runs/{accepted.id}")
 
     def _read(self, form: _Form) -> dict[str, JsonValue] | None:
-        """Return the values of the fields, None after saying at the fields what is wrong."""
-        given: dict[str, JsonValue] = {}
+        """None after saying at the fields what is wrong."""
+        values: dict[str, JsonValue] = {}
         wrong: list[ParameterMistake] = []
         for name, read in form.reads.items():
             try:
@@ -204,24 +202,24 @@ class StartDialog:
                 wrong.append(ParameterMistake(name, "type", str(error)))
                 continue
             if value is not None:
-                given[name] = value
+                values[name] = value
         if form.choice.takes_parameters:
-            own = {name: one for name, one in given.items() if name != form.choice.record}
+            own = {name: one for name, one in values.items() if name != form.choice.record}
             wrong += read_parameters(form.choice.parameters, own)[1]
-            if form.choice.record and form.choice.record not in given:
+            if form.choice.record and form.choice.record not in values:
                 wrong.append(ParameterMistake(form.choice.record, "missing", _RECORD))
         for name, drawn in form.fields.items():
             mistake = next((parameter_mistake for parameter_mistake in wrong if parameter_mistake.name == name), None)
             drawn.props["error"] = mistake is not None
             drawn.props["error-message"] = self._visit.say("console-runs-field", problem=mistake.problem) if mistake is not None else ""
-        return given if not wrong else None
+        return values if not wrong else None
 
     def _tell(self, words: str) -> None:
         ui.notify(words, type="negative")
 
 
 def _write_default(parameter: LaunchParameter) -> str:
-    """Return the value of a parameter that counts if nothing is given, as text; "" for none."""
+    """ "" for none."""
     if parameter.default is None or isinstance(parameter.default, str):
         return parameter.default or ""
     lines = parameter.default if isinstance(parameter.default, list) and all(isinstance(item, str) for item in parameter.default) else []
@@ -237,7 +235,7 @@ def _read_number(value: object) -> JsonValue:
 
 
 def _read_list(text: object) -> JsonValue:
-    """Return the lines of a text as a list of texts; a list that is written as JSON as that."""
+    """A list that is written as JSON as that."""
     if isinstance(text, str) and not text.strip().startswith("["):
         return [line.strip() for line in text.splitlines() if line.strip()] or None
     return _read_json(text)

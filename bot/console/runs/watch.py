@@ -1,4 +1,4 @@
-"""Reads one run for its page: what the API says of it, its nodes, its graph and what it has cost, and only what is new each time."""
+"""One run for its page: only what is new is read each time."""
 
 import asyncio
 from collections.abc import Mapping
@@ -25,15 +25,15 @@ from state.events.runs import NodeDone
 from state.journal.store import StoredEvent
 
 _TEXT: Final = ": "
-"""What stands between what a step does and its text."""
+"""Between what a step does and its text."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class StepLine:
-    """One box of the run's graph that is a step, and how it stands."""
+    """A box that is a step."""
 
     key: str
-    """The first part of the names of its nodes; "" of what the run does as a whole."""
+    """First part of its nodes' names; "" of the run as a whole."""
     title: str
     state: StepState | None
     """None for a step that has left no trace."""
@@ -44,23 +44,20 @@ class StepLine:
 
 @dataclass(frozen=True, kw_only=True)
 class RunView:
-    """One run as its page shows it."""
-
     run: Run
     usage: Usage
     chart: Chart | None
     steps: tuple[StepLine, ...]
     told: tuple[tuple[str, str], ...]
-    """What the result of a flow says to people, as (title, text); none for other runs."""
+    """What a flow's result says, as (title, text)."""
     shows_words: bool
     seq: int
 
 
 class RunWatch:
-    """Follows one run for one open page. All methods raise StoreError, and ApiError 404 once the person may not see the run."""
+    """For one open page. All methods raise StoreError, and ApiError 404 once the run may not be seen."""
 
     def __init__(self, visit: Visit, run_id: str) -> None:
-        """Read nothing yet."""
         self._visit, self._run_id = visit, run_id
         self.history = RunHistory()
         self._face = NO_FACE
@@ -73,31 +70,29 @@ class RunWatch:
 
     @property
     def shows_words(self) -> bool:
-        """Whether the person may read the run's words, as it was when the run was last read."""
+        """When the run was last read."""
         return self._view is not None and self._view.shows_words
 
     async def find(self) -> FoundRun:
-        """Return the run as it is now."""
         return await self._visit.services.runs.find_run(self._visit.caller, self._run_id)
 
     async def load(self) -> RunView:
-        """Return the run as it is now; the same as before if nothing has happened."""
+        """The same as before if nothing has happened."""
         async with self._lock:
             visit, services = self._visit, self._visit.services
-            found = await self.find()
-            words = visit.viewer.may_see_run(found.run.owner, with_words=True)
-            if self._view is not None and (self._view.seq, self._view.shows_words) == (found.seq, words):
+            found_run = await self.find()
+            words = visit.viewer.may_see_run(found_run.run.owner, with_words=True)
+            if self._view is not None and (self._view.seq, self._view.shows_words) == (found_run.seq, words):
                 return self._view
-            await self._read_chart(found)
-            await self._catch_up(found)
-            run = await services.runs.describe_run(visit.caller, found)
-            self._view = self._build_view(run, found, words=words)
+            await self._read_chart(found_run)
+            await self._catch_up(found_run)
+            run = await services.runs.describe_run(visit.caller, found_run)
+            self._view = self._build_view(run, found_run, words=words)
             return self._view
 
-    async def _read_chart(self, found: FoundRun) -> None:
-        """Read what the run executes, once."""
+    async def _read_chart(self, found_run: FoundRun) -> None:
         store = self._visit.services.store
-        if self._has_chart or not (events := await store.read_events(found.key, limit=1)):
+        if self._has_chart or not (events := await store.read_events(found_run.key, limit=1)):
             return
         self.history.add(events[0])
         started = self.history.started
@@ -115,30 +110,31 @@ class RunWatch:
         self._document = document
         self._chart = _draw(self._visit.tr, self._face, started.engine, document, {})
 
-    async def _catch_up(self, found: FoundRun) -> None:
-        """Add what was stored since the last call."""
+    async def _catch_up(self, found_run: FoundRun) -> None:
         store, drawn = self._visit.services.store, self._find_parts_seq()
-        while self.history.seq < found.seq and (page := await store.read_events(found.key, self.history.seq, PAGE)):
+        while self.history.seq < found_run.seq and (page := await store.read_events(found_run.key, self.history.seq, PAGE)):
             for event in page:
                 self.history.add(event)
                 if self._follower is not None:
                     self._follower.add(await load_large_output(event, store))
         if (seq := self._find_parts_seq()) != drawn and self._chart is not None:
             parts = await self.load_value(seq)
-            self._chart = _draw(self._visit.tr, self._face, found.run.engine, self._document, parts if isinstance(parts, Mapping) else {})
+            self._chart = _draw(
+                self._visit.tr, self._face, found_run.run.engine, self._document, parts if isinstance(parts, Mapping) else {}
+            )
 
     def _find_parts_seq(self) -> int:
-        """Return the number of the event that holds the parts which the chart shows; 0 for none."""
+        """Of the event with the parts that the chart shows; 0 for none."""
         node = self.history.find_node(self._face.parts_node)
         return node.seq if node is not None else 0
 
     async def load_event(self, seq: int) -> StoredEvent | None:
-        """Return the event with this number, None if there is none."""
+        """None if there is none."""
         events = await self._visit.services.store.read_events(f"run:{self._run_id}", after=seq - 1, limit=1)
         return events[0] if events and events[0].seq == seq else None
 
     async def load_value(self, seq: int) -> object:
-        """Return what the node gave whose end is the event with this number; None if it is gone, erased, or gave nothing."""
+        """By the number of the node's last event; None if gone, erased, or nothing."""
         event = await self.load_event(seq)
         if event is None or event.erased or event.type != NodeDone.__name__:
             return None
@@ -147,17 +143,17 @@ class RunWatch:
         except RunFailed:
             return None
 
-    def _build_view(self, run: Run, found: FoundRun, *, words: bool) -> RunView:
+    def _build_view(self, run: Run, found_run: FoundRun, *, words: bool) -> RunView:
         budget = self._visit.services.orchestrator.tools.gate.deps.policies.now().budget
         boxes = self._chart.boxes if self._chart is not None else ()
         titles = {box.key: _TEXT.join(part for part in (box.title, box.text) if part) for box in boxes if box.key}
-        named = list(titles)
-        states = self.history.find_states(named, found.run, are_side_by_side=self._face.are_steps_side_by_side)
+        keys = list(titles)
+        states = self.history.find_states(keys, found_run.run, are_side_by_side=self._face.are_steps_side_by_side)
         if self._follower is not None:
-            states = {key: state for key in named if (state := self._follower.find_state(key)) is not None}
+            states = {key: state for key in keys if (state := self._follower.find_state(key)) is not None}
         nodes = self.history.list_nodes()
-        steps = [_sum_step(key, titles[key], states.get(key), [node for node in nodes if node.step == key]) for key in named]
-        known = set(named)
+        steps = [_sum_step(key, titles[key], states.get(key), [node for node in nodes if node.step == key]) for key in keys]
+        known = set(keys)
         if rest := [node for node in nodes if node.step not in known]:
             steps.append(_sum_step("", "", None, rest))
         return RunView(
@@ -167,7 +163,7 @@ class RunWatch:
             steps=tuple(steps),
             told=self._tell_result(run.result),
             shows_words=words,
-            seq=found.seq,
+            seq=found_run.seq,
         )
 
     def _tell_result(self, result: object) -> tuple[tuple[str, str], ...]:
@@ -178,7 +174,7 @@ class RunWatch:
         return tuple(self._follower.tell_result(result, today=today, locale=person.locale))
 
     def list_nodes(self, step: str) -> list[NodeLine]:
-        """Return the nodes of a step, of "" those of the run as a whole, in the order in which they began."""
+        """ "" for those of the run as a whole; in the order in which they began."""
         if step:
             return self.history.list_nodes(step)
         known = {step_line.key for step_line in self._view.steps} if self._view is not None else set()
@@ -186,7 +182,7 @@ class RunWatch:
 
 
 def _draw(tr: Translator, face: RunFace, engine: str, document: object, parts: Mapping[str, object]) -> Chart | None:
-    """Return the chart of what a run executes, in words; the key of a box is the first part of the names of its step's nodes."""
+    """The key of a box is the first part of its nodes' names."""
     drawn = build_definition_chart(find_own_kind(engine), document, parts)
     if drawn is None or not drawn.boxes:
         return None
@@ -206,19 +202,19 @@ def _sum_step(key: str, title: str, state: StepState | None, nodes: list[NodeLin
 
 
 _BETWEEN: Final = " · "
-"""What stands in a chart between the id of a step and its title."""
+"""Between id and title of a step."""
 _ENDS: Final = frozenset({"end", "failure"})
 
 
 def say_chart(tr: Translator, face: RunFace, document: object, chart: Chart) -> Chart:
-    """Return the chart in words; its boxes keep their places and keys."""
+    """Boxes keep places and keys."""
     boxes = [face.say_box(tr, document, place, box) or _say_box(tr, box) for place, box in enumerate(chart.boxes)]
     arrows = [replace(arrow, label=_say_way(tr, arrow.label) if face.says_ways else "") for arrow in chart.arrows]
     return replace(chart, boxes=boxes, arrows=arrows)
 
 
 def _say_box(tr: Translator, box: Box) -> Box:
-    """Return the box of a step of a flow or workflow by its title alone, and the end of either as a word."""
+    """A step by its title alone, the end as a word."""
     if not box.key:
         return replace(box, title=tr.translate("console-runs-end", end=box.title)) if box.shape in _ENDS else box
     name, _, title = box.title.partition(_BETWEEN)
@@ -226,5 +222,4 @@ def _say_box(tr: Translator, box: Box) -> Box:
 
 
 def _say_way(tr: Translator, label: str) -> str:
-    """Return when an arrow is followed."""
     return tr.translate("console-runs-way", way=label.replace(", ", "-")) if label else ""

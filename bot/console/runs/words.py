@@ -1,4 +1,4 @@
-"""The words of the pages of runs: statuses with their tones, kinds, origins, and why something was refused."""
+"""Words of the pages of runs."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -38,56 +38,50 @@ _REFUSALS: Final[Mapping[str, str]] = {
 
 
 def say_status(visit: Visit, status: str) -> str:
-    """Return a run's status in words."""
     return visit.say("console-runs-status", status=status)
 
 
 def say_state(visit: Visit, state: StepState | None) -> str:
-    """Return in words how a step or node stands; "" for one of which nothing is known."""
+    """ "" for one of which nothing is known."""
     return visit.say("console-runs-state", state=state) if state is not None else ""
 
 
 def say_engine(visit: Visit, engine: str) -> str:
-    """Return what an engine executes: a scenario, a flow, a workflow; the engine's own name for another one."""
+    """The engine's own name for an unknown one."""
     return visit.say("console-runs-engine", engine=engine)
 
 
 def say_refusal(visit: Visit, error: ApiError) -> str:
-    """Return why something was refused, in the person's words; the program's own sentence where there are none."""
+    """The program's own sentence where there are no words."""
     code = _REFUSALS.get(error.code)
     return visit.say(code) if code is not None else visit.say("console-runs-refused", why=error.message)
 
 
 def say_failure(visit: Visit, error: RunError, failed: str = "") -> str:
-    """Return why a run or a node failed, as the chat says it; of a sentence that needs more than the step not all is known any more.
-
-    `failed` is the step that failed last, for an error that does not say its node.
-    """
+    """As the chat says it; `failed` is the step that failed last, for an error without its node."""
     step = name_step(error.node) or failed
-    if said := visit.tr.translate_complete(error.code, **({"step": step} if step else {})):
-        return said
+    if sentence := visit.tr.translate_complete(error.code, **({"step": step} if step else {})):
+        return sentence
     return visit.say("console-runs-failed-step" if step else "console-runs-failed", step=step)
 
 
 def say_left(visit: Visit, changes: RunChanges) -> str:
-    """Return how much of what a run proposed was not made; "" if nothing was left."""
+    """ "" if nothing was left."""
     return visit.say("console-runs-left", made=changes.made, left=changes.left) if changes.left else ""
 
 
 def say_origins(visit: Visit, origins: Sequence[str]) -> str:
-    """Return in words where a value comes from."""
     if not origins:
         return visit.say("console-runs-origin", origin="program")
     return ", ".join(visit.say("console-runs-origin", origin=origin) for origin in origins)
 
 
 def say_use(visit: Visit, tokens: int, seconds: float) -> str:
-    """Return how much of models something used; "" for nothing."""
+    """ "" for nothing."""
     if not tokens and not seconds:
         return ""
     return visit.say("console-runs-use", tokens=tokens, spent=format_duration(visit.tr, seconds) if seconds else "none")
 
 
 def say_kind(visit: Visit, node: NodeLine) -> str:
-    """Return in words what a node does."""
     return visit.say("console-runs-kind", kind=node.kind)
