@@ -1,8 +1,4 @@
-"""The ASGI app of the console, mounted at /console: lets people in by a link, and passes the pages of whoever is logged in to NiceGUI.
-
-NiceGUI takes a second to import, so it is imported in a thread when the process has started, or when the first page is asked for. Whoever
-is not logged in gets the same answer for every address, so they learn nothing about what exists.
-"""
+"""The ASGI app at /console: login by a link, pages by NiceGUI. Strangers get the same answer everywhere, which tells nothing."""
 
 import asyncio
 import logging
@@ -39,20 +35,19 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PAGES_PER_MINUTE: Final = 240
-"""Pages that one person may load within a minute, all at once or one after the other. Nobody reads that fast; what a browser loads over
-and over by itself must not keep the bot from its work."""
+"""Within a minute. Nobody reads that fast; what a browser reloads by itself must not keep the bot from its work."""
 _LONGEST_FORM: Final = 4_000
 _LOAD_AFTER: Final = 3.0
-"""Seconds after the start when NiceGUI is imported, unless a page is asked for before: until then the start itself needs the processor."""
+"""Seconds, unless a page is asked for before: the start itself needs the processor."""
 _LOOK_EVERY: Final = 1.0
 """Seconds between two looks whether open pages must be closed."""
 
 
 class Console:
-    """The console of one process; `run` must be running while it is served."""
+    """`run` must be running while it is served."""
 
     def __init__(self, services: ConsoleServices, keys: ConsoleKeys, public: str) -> None:
-        """Serve pages for browsers that know the console by the address `public`, such as "https://bot.company.ru/console"."""
+        """`public` is the address that browsers know, such as "https://bot.company.ru/console"."""
         self.services, self._keys = services, keys
         parts = urlsplit(public)
         self._origin = f"{parts.scheme}://{parts.netloc}"
@@ -62,10 +57,9 @@ class Console:
         self._loading = asyncio.Lock()
         self._rate = RequestRate(PAGES_PER_MINUTE, read_boottime)
         self._left: dict[str, str] = {}
-        """By person: when they logged out in this process; the registry says the same a few seconds later."""
+        """When they logged out in this process; the registry says the same a few seconds later."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one request or socket."""
         if scope["type"] == "websocket":
             await self._serve_socket(scope, receive, send)
         elif scope["type"] == "http":
@@ -101,7 +95,7 @@ class Console:
         await pages.serve_request(login, scope, receive, send)
 
     async def _answer(self, request: Request, path: str) -> Response | None:
-        """Return the answer of the pages that need no NiceGUI; None if the request is for a page and may have it."""
+        """Of pages that need no NiceGUI; None if the request may have a page."""
         if path.startswith("/static/"):
             return _find_file(path.removeprefix("/static/"), request.query_params.get("v", ""))
         if request.method == "POST" and not is_same_origin(request.scope, self._origin):
@@ -121,7 +115,7 @@ class Console:
         return self._login.show_link(link, locale) if link else self._login.show_start(locale)
 
     async def _let_in(self, request: Request) -> Response:
-        """Use the link, which works once, and give the browser its cookie."""
+        """The link works once."""
         form = await _read_form(request)
         now = self.services.clock.now()
         login = self._keys.read_link(form, now)
@@ -141,7 +135,7 @@ class Console:
         return self._login.let_in(self._keys.sign_session(login, now))
 
     async def _let_out(self, login: Pass, request: Request) -> Response:
-        """End all sessions of the person, here at once and everywhere as soon as the other processes read the registry."""
+        """Here at once, elsewhere as soon as the other processes read the registry."""
         actor, now = self.find_actor(login), self.services.clock.now()
         if actor is None:
             return self._login.let_out()
@@ -154,12 +148,12 @@ class Console:
         return self._login.let_out()
 
     def _find_login(self, request: Request) -> Pass | None:
-        """Return the login that the browser's cookie proves, None if there is none or it has ended."""
+        """None if there is no valid cookie."""
         login = self._keys.read_session(request.cookies.get(COOKIE, ""), self.services.clock.now())
         return login if login is not None and self.find_actor(login) is not None else None
 
     def find_actor(self, login: Pass) -> Actor | None:
-        """Return the person of the login with their present rights; None if they have no access, or the login has ended."""
+        """With present rights; None without access, or after the login's end."""
         access = self.services.access
         since = max(access.resolve_preferences(login.person).get(CONSOLE_SINCE, ""), self._left.get(login.person, ""))
         if since and login.since <= _read_time(since):
@@ -172,17 +166,16 @@ class Console:
 
     @property
     def pages(self) -> "Pages":
-        """The pages, once they are loaded."""
+        """Once they are loaded."""
         assert self._pages is not None  # noqa: S101 - a page is served by them
         return self._pages
 
     @property
     def is_loaded(self) -> bool:
-        """Whether NiceGUI is imported and started."""
         return self._pages is not None
 
     async def load_pages(self) -> "Pages":
-        """Return the pages; the first call imports NiceGUI in a thread and starts it."""
+        """The first call imports NiceGUI in a thread."""
         async with self._loading:
             if self._pages is None:
                 module = await asyncio.to_thread(import_module, "bot.console.pages")
@@ -190,10 +183,7 @@ class Console:
             return self._pages
 
     async def run(self) -> None:
-        """Load the pages, tell them of changes, and close those whose person lost rights, until cancelled.
-
-        An error of the console never ends it, because the bot would end with it: it is logged.
-        """
+        """Until cancelled. An error of the console is logged: the bot would end with it."""
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self.feed.run())
@@ -209,7 +199,6 @@ class Console:
             await self.aclose()
 
     def close_ended(self) -> None:
-        """Close the pages whose person lost rights."""
         if self._pages is not None:
             self._pages.close_ended()
 
@@ -229,7 +218,7 @@ def _log_errors() -> Iterator[None]:
 
 
 def _find_file(name: str, version: str) -> Response:
-    """Return the file; browsers keep it if they ask for the version that it has."""
+    """Browsers keep it if they ask for its version."""
     known = {path.name for path in STATIC.iterdir() if path.is_file()}
     if name not in known:
         return PlainTextResponse("", 404)
@@ -238,7 +227,7 @@ def _find_file(name: str, version: str) -> Response:
 
 
 async def _read_form(request: Request) -> str:
-    """Return the link that the form of the login page carries, "" for any other body."""
+    """Of the login page; "" for any other body."""
     async with request.form(max_fields=2, max_files=0, max_part_size=_LONGEST_FORM) as form:
         link = form.get("link", "")
     return link if isinstance(link, str) else ""

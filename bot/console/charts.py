@@ -1,7 +1,4 @@
-"""Draws the graph of a definition: as a picture whose nodes can be pressed, and the same as a list, for keyboards and screen readers.
-
-Text of authors comes into the picture through `write_mermaid` alone, which escapes it; Mermaid itself runs at its strictest.
-"""
+"""A graph as a picture, and as a list for keyboards and screen readers. Authors' texts pass `write_mermaid` alone, which escapes."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
@@ -15,11 +12,11 @@ from orchestrator.charts.chart import NO_MARKS, Box, Chart, Mark, write_mermaid
 OnClick = Callable[[str], Awaitable[None] | None]
 
 MOST_DRAWN: Final = 200
-"""How many boxes a picture has at most; what has more is shown as a list."""
+"""Boxes; what has more is shown as a list."""
 MOST_ARROWS: Final = 400
-"""How many arrows it has at most; Mermaid draws none from 500 on."""
+"""Mermaid draws none from 500 on."""
 _MOST_LISTED: Final = 100
-"""How many boxes of a chart without a picture are listed at first, and with each press for more."""
+"""Boxes at first, and with each press for more."""
 _CONFIG: Final = {
     "securityLevel": "strict",
     "theme": "base",
@@ -34,12 +31,12 @@ _UNMARKED: Final = Mark("", "")
 
 
 class ChartView:
-    """One drawn chart. `update` draws anew only what has changed."""
+    """Draws anew only what has changed."""
 
     def __init__(
         self, visit: Visit, chart: Chart, *, on_click: OnClick | None, name: str, marks: Mapping[int, Mark], has_list: bool
     ) -> None:
-        """Draw it here; see `draw_chart`."""
+        """See `draw_chart`."""
         self._visit, self._on_click, self._has_list = visit, on_click, has_list
         self.element = ui.element("figure").classes("chart").props("role=group")
         self.element.props["aria-label"] = name
@@ -47,7 +44,7 @@ class ChartView:
         self._draw(chart, dict(marks))
 
     def _draw(self, chart: Chart, marks: Mapping[int, Mark]) -> None:
-        """Draw the chart in place of the one before; a large one as a list alone."""
+        """A large one as a list alone."""
         visit, is_large = self._visit, _is_large(chart)
         self._chart, self._marks = chart, marks
         self._picture: ui.mermaid | None = None
@@ -71,7 +68,6 @@ class ChartView:
         self._draw_list()
 
     def update(self, chart: Chart, marks: Mapping[int, Mark]) -> None:
-        """Show this chart with these marks from now on."""
         if (chart, dict(marks)) == (self._chart, self._marks):
             return
         if _is_large(chart) or self._picture is None:
@@ -84,13 +80,13 @@ class ChartView:
 
     def _draw_list(self) -> None:
         boxes = self._chart.boxes
-        shown = boxes if self._picture is not None else boxes[: self._most]
+        visible_boxes = boxes if self._picture is not None else boxes[: self._most]
         with self._list:
-            for number, box in enumerate(shown):
+            for number, box in enumerate(visible_boxes):
                 with ui.element("li"):
                     self._draw_line(box, self._marks.get(number, _UNMARKED))
-        self._more.set_text(self._visit.say("console-chart-more", count=len(boxes) - len(shown)))
-        self._more.set_visibility(len(shown) < len(boxes))
+        self._more.set_text(self._visit.say("console-chart-more", count=len(boxes) - len(visible_boxes)))
+        self._more.set_visibility(len(visible_boxes) < len(boxes))
 
     def _show_more(self) -> None:
         self._most += _MOST_LISTED
@@ -126,10 +122,5 @@ def draw_chart(
     marks: Mapping[int, Mark] = NO_MARKS,
     has_list: bool = True,
 ) -> ChartView:
-    """Draw a chart here and return what updates it.
-
-    `on_click` is called with the key of the box that is pressed; boxes without a key cannot be. `name` is what a screen reader says of the
-    chart. `marks` are those of boxes by their places; their styles are done, running, waiting, failed, skipped and finding. Without
-    `has_list` a list of the same stands elsewhere on the page.
-    """
+    """`on_click` gets the key of a box; `name` is for screen readers; `marks` are by place. Without `has_list` a list stands elsewhere."""
     return ChartView(visit, chart, on_click=on_click, name=name, marks=marks, has_list=has_list)

@@ -1,4 +1,4 @@
-"""What is said beside a page: a sentence for a moment, and the question before something is done. Both outlast what is drawn anew."""
+"""Both outlast what is drawn anew."""
 
 from collections.abc import Awaitable, Callable
 from typing import Literal
@@ -10,10 +10,10 @@ from bot.console.visit import Visit
 Act = Callable[[], Awaitable[None]]
 
 
-def tell(visit: Visit, told: str, *, tone: Literal["positive", "warning", "negative"] = "positive") -> None:
-    """Show a sentence for a moment, also if the button that led to it is there no longer."""
+def tell(visit: Visit, sentence: str, *, tone: Literal["positive", "warning", "negative"] = "positive") -> None:
+    """Also if the button that led to it is there no longer."""
     with visit.page:
-        ui.notify(told, type=tone)
+        ui.notify(sentence, type=tone)
 
 
 def ask_first(  # noqa: PLR0913 - what differs from question to question, each by its name
@@ -27,10 +27,7 @@ def ask_first(  # noqa: PLR0913 - what differs from question to question, each b
     otherwise: Callable[[], None] | None = None,
     is_grave: bool = False,
 ) -> None:
-    """Ask the person, and do it once if they press the button called `label`.
-
-    `draw` draws what else stands in the dialog, and `otherwise` is called if it is closed without the act.
-    """
+    """Acts once if `label` is pressed, `otherwise` if closed; `draw` draws what else stands there."""
     is_done = False
     with root, ui.dialog() as dialog, ui.card().classes("ask"):
         ui.label(question).classes("strong text").props("dir=auto")

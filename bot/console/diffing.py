@@ -1,4 +1,4 @@
-"""The difference between two texts, line by line with signs and colours: what a version changes, or what somebody else has changed."""
+"""Differences line by line."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -13,12 +13,12 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty
 
 _AROUND: Final = 3
-"""Equal lines that are shown before and after a change."""
+"""Equal lines around a change."""
 _MOST_COMPARED: Final = 4_000
-"""Lines between the first and the last change that are compared; more are shown as replaced as a whole."""
+"""Lines between the first and the last change; more are replaced as a whole."""
 _MOST_SHOWN: Final = 1_500
 _MOST_RUNS: Final = 120
-"""Lines of one kind that follow each other are drawn as one."""
+"""Lines of one kind in a row are drawn as one."""
 _LONGEST_LINE: Final = 2_000
 Way = Literal["same", "added", "removed", "gap"]
 _SIGNS: Final[dict[Way, str]] = {"same": " ", "added": "+", "removed": "−", "gap": "⋯"}
@@ -26,7 +26,7 @@ _SIGNS: Final[dict[Way, str]] = {"same": " ", "added": "+", "removed": "−", "g
 
 @dataclass(frozen=True, slots=True)
 class DiffLine:
-    """One line of a difference, with its numbers in the text before and after; 0 where it is not."""
+    """Numbers are 0 where the text does not have it."""
 
     way: Way
     text: str
@@ -35,12 +35,12 @@ class DiffLine:
 
 
 async def compare_texts(before: str, after: str) -> Sequence[DiffLine]:
-    """Return the difference of two texts of any size; none if they are equal."""
+    """Of texts of any size; empty if they are equal."""
     return await asyncio.to_thread(lambda: tuple(list_diff(before.splitlines(), after.splitlines())))
 
 
 def list_diff(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
-    """Yield the lines that differ, each with those around it."""
+    """With those around them."""
     blocks = [block for block in _list_blocks(before, after) if block[0] != "equal"]
     shown_to = 0
     for number, (_, start, end, new_start, new_end) in enumerate(blocks):
@@ -63,7 +63,7 @@ def _list_same(before: Sequence[str], start: int, end: int, offset: int) -> Iter
 
 
 def _list_blocks(before: Sequence[str], after: Sequence[str]) -> list[tuple[str, int, int, int, int]]:
-    """Return what became of the lines, as difflib has it; equal lines at both ends are left out before, since that takes no time."""
+    """As difflib has it; equal ends are left out before, which takes no time."""
     head = 0
     while head < min(len(before), len(after)) and before[head] == after[head]:
         head += 1
@@ -78,7 +78,7 @@ def _list_blocks(before: Sequence[str], after: Sequence[str]) -> list[tuple[str,
 
 
 def draw_diff(visit: Visit, lines: Sequence[DiffLine], *, before: str, after: str) -> None:
-    """Draw a difference here; `before` and `after` say which texts they are."""
+    """`before` and `after` say which texts they are."""
     if not lines:
         show_empty(visit.say("console-diff-none"))
         return

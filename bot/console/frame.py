@@ -1,4 +1,4 @@
-"""The frame of every page: the navigation, who is logged in, light or dark, and the way out."""
+"""Navigation, who is logged in, light or dark, and the way out."""
 
 import contextlib
 from collections.abc import Awaitable, Callable, Iterator
@@ -14,24 +14,24 @@ from orchestrator.domain.actor import Role
 
 @dataclass(frozen=True, kw_only=True)
 class PageSpec:
-    """One page. Its title is the text `console-<name>`."""
+    """Its title is the text `console-<name>`."""
 
     name: str
     path: str
-    """Its address below /console; a part in braces is given to the page in `Visit.params`."""
+    """Below /console; a part in braces goes to `Visit.params`."""
     show: Callable[[Visit], Awaitable[None]]
-    """Draws the page. It may raise ApiError for something that does not exist, or that the person may not see, and StoreError."""
+    """It may raise ApiError and StoreError."""
     icon: str = ""
-    """The icon of its line in the navigation; "" for a page that other pages lead to."""
+    """In the navigation; "" for a page that other pages lead to."""
     section: str = ""
-    """The name of the page whose line in the navigation is marked while this one is shown; its own by default."""
+    """The page whose line is marked; its own by default."""
     roles: tuple[Role, ...] = ()
-    """Who may see it; empty for everybody who may use the bot. What is shown in it depends on the person, as everywhere."""
+    """Empty for everybody who may use the bot."""
 
 
 @contextlib.contextmanager
 def build_frame(visit: Visit, spec: PageSpec) -> Iterator[None]:
-    """Draw the frame; what is drawn within the block is the page."""
+    """What is drawn within the block is the page."""
     from bot.console.page_list import PAGES  # noqa: PLC0415 - the pages are drawn in this frame
 
     for name in ("console", spec.section or spec.name):
@@ -81,7 +81,7 @@ def _show_account(visit: Visit) -> None:
 
 
 def show_problem(visit: Visit, code: str) -> None:
-    """Show in place of a page why there is nothing to see."""
+    """In place of a page."""
     with ui.element("div").classes("empty"):
         ui.icon("info").props("aria-hidden=true")
         ui.label(visit.say(code))

@@ -1,7 +1,6 @@
-"""Signs and checks the links by which people log in to the console, and the cookies by which their browsers are known afterwards. Pure.
+"""Signs login links and cookies. They name a person alone: rights are looked up at each request.
 
-Both name a person and nothing else: the rights are looked up at each request. A link works once and for a few minutes, which the caller
-ensures with its `login_id`; a cookie works for a working day.
+A link works once (the caller sees to `login_id`) for minutes, a cookie for a working day.
 """
 
 import base64
@@ -26,7 +25,7 @@ _Use = Literal["link", "session"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pass:
-    """What a link or a cookie proves: which person it was given to, and when; both have the id of the login that they belong to."""
+    """Which person, when, and the id of the login."""
 
     person: str
     login_id: str
@@ -34,10 +33,9 @@ class Pass:
 
 
 class ConsoleKeys:
-    """Signs with CONSOLE_SECRET. A link is never taken for a cookie or the other way round."""
+    """Signs with CONSOLE_SECRET; a link is never taken for a cookie or the other way round."""
 
     def __init__(self, secret: SecretStr) -> None:
-        """Derive a key for each use from the secret."""
         whole = secret.get_secret_value().encode()
         self._keys: dict[_Use, bytes] = {
             "link": hmac.digest(whole, b"console link", sha256),
@@ -45,19 +43,19 @@ class ConsoleKeys:
         }
 
     def sign_link(self, person: str, now: datetime) -> str:
-        """Return the token of a new link for the person with this key, such as "tg:1007"."""
+        """For the person with this key, such as "tg:1007"."""
         return self._sign("link", Pass(person=person, login_id=generate_id(), since=now))
 
     def sign_session(self, login: Pass, now: datetime) -> str:
-        """Return the value of the cookie for a browser that has logged in with the link of `login`."""
+        """For a browser that has logged in with the link of `login`."""
         return self._sign("session", Pass(person=login.person, login_id=login.login_id, since=now))
 
     def read_link(self, token: str, now: datetime) -> Pass | None:
-        """Return what the token of a link proves; None if it is not ours, or too old."""
+        """None if it is not ours, or too old."""
         return self._read("link", token, now, LINK_LIFE)
 
     def read_session(self, cookie: str, now: datetime) -> Pass | None:
-        """Return what the cookie proves; None if it is not ours, or too old."""
+        """None if it is not ours, or too old."""
         return self._read("session", cookie, now, SESSION_LIFE)
 
     def _sign(self, use: _Use, what: Pass) -> str:
@@ -70,8 +68,8 @@ class ConsoleKeys:
         if not hmac.compare_digest(proof, hmac.digest(self._keys[use], body, sha256)):
             return None
         person, login_id, since = orjson.loads(body)
-        found = Pass(person=person, login_id=login_id, since=parse_iso(since))
-        return found if timedelta(0) <= now - found.since < life else None
+        login = Pass(person=person, login_id=login_id, since=parse_iso(since))
+        return login if timedelta(0) <= now - login.since < life else None
 
 
 def _encode(whole: bytes) -> str:
@@ -79,7 +77,7 @@ def _encode(whole: bytes) -> str:
 
 
 def _decode(token: str) -> bytes:
-    """Return the bytes of the token; none for a text that is no token."""
+    """Empty for a text that is no token."""
     if len(token) > _LONGEST or not token.isascii():
         return b""
     try:

@@ -1,8 +1,4 @@
-"""Tells open pages that something has changed, so that they read again what they show.
-
-A page is told at once after a change in this process, or in another one whose changes the database announces; and now and then without
-any, because what it says of times grows old. Several changes in a short time are told once. While nothing happens nothing is read.
-"""
+"""Tells open pages to read again, at once after changes and now and then without any. Idle, nothing is read."""
 
 import asyncio
 import logging
@@ -14,18 +10,17 @@ from orchestrator.runtime.worker import Orchestrator
 log = logging.getLogger(__name__)
 
 TOGETHER: Final = 0.15
-"""Seconds in which further changes are told together with the first."""
+"""Seconds in which further changes are told with the first."""
 AT_LEAST: Final = 15.0
-"""Seconds after which pages read again although nothing was announced."""
+"""Seconds, although nothing was announced."""
 
 Refresh = Callable[[], Awaitable[None]]
 
 
 class ChangeFeed:
-    """The changes of one process, and the pages that follow them; `run` must be running."""
+    """`run` must be running."""
 
     def __init__(self, orchestrator: Orchestrator) -> None:
-        """Follow the database and the pictures of runs."""
         self._sources: Sequence[list[Callable[[], None]]] = (
             orchestrator.listeners,
             orchestrator.tools.store.listeners,
@@ -36,7 +31,7 @@ class ChangeFeed:
         self._again: set[Refresh] = set()
 
     def follow(self, refresh: Refresh) -> Callable[[], None]:
-        """Call `refresh` after each change, one call after the other; return the function that ends this."""
+        """One call after the other; the returned function ends it."""
         self._followers[refresh] = None
         return lambda: self._leave(refresh)
 
@@ -47,7 +42,6 @@ class ChangeFeed:
             task.cancel()
 
     async def run(self) -> None:
-        """Follow the changes until cancelled."""
         for source in self._sources:
             source.append(self._changed.set)
         try:
@@ -64,7 +58,7 @@ class ChangeFeed:
                 self._leave(refresh)
 
     async def refresh_all(self) -> None:
-        """Let every page read again what it shows, and return when all have."""
+        """Returns when all have."""
         for refresh in tuple(self._followers):
             self._start(refresh)
         if running := [task for task in self._followers.values() if task is not None]:
@@ -78,7 +72,7 @@ class ChangeFeed:
             return
 
     def _start(self, refresh: Refresh) -> None:
-        """Start the refresh, or remember that it is due again if it is still under way."""
+        """Or remembers that it is due again."""
         task = self._followers.get(refresh)
         if task is not None and not task.done():
             self._again.add(refresh)

@@ -1,8 +1,4 @@
-"""The pages on which people log in and out. Plain HTML: they work before NiceGUI is loaded, and show nothing but themselves.
-
-A link is opened by the person and by programs that look at links, such as the preview of a messenger. So opening it changes nothing: only
-the button on its page does.
-"""
+"""Login pages in plain HTML, before NiceGUI is loaded. Previews of messengers open links, so only the button uses one."""
 
 from html import escape
 from typing import Final, Literal
@@ -26,33 +22,32 @@ _LINK: Final = '<p><a href="{root}/">{back}</a></p>'
 
 Trouble = Literal["wrong", "used", "unavailable", "nowhere", "many", "fast"]
 _INSIDE: Final = frozenset({"nowhere", "many", "fast"})
-"""What happens to people who are logged in: they get a way back."""
+"""People who are logged in get a way back."""
 
 
 class LoginPages:
-    """Draws the pages and sets the cookie; whether a link may be used is decided by the console."""
+    """The console decides whether a link may be used."""
 
     def __init__(self, keys: ConsoleKeys, *, root: str, secure: bool) -> None:
-        """Draw pages under the path `root`; with `secure` browsers send the cookie over https alone."""
+        """Under the path `root`; with `secure` the cookie goes over https alone."""
         self._keys, self._root, self._secure = keys, root, secure
 
     def show_start(self, locale: Locale) -> Response:
-        """Return the page for somebody who is not logged in: it says how to get a link."""
+        """Says how to get a link."""
         return self._show(locale, "console-login-title", "console-login-start")
 
     def show_link(self, link: str, locale: Locale) -> Response:
-        """Return the page of a link, with the button that uses it."""
         form = _FORM.format(root=escape(self._root), link=escape(link), button=escape(Translator(locale).translate("console-login-button")))
         return self._show(locale, "console-login-title", "console-login-press", form=form)
 
     def show_trouble(self, why: Trouble, locale: Locale, *, status: int = 403) -> Response:
-        """Return the page that says why a link, or a page, is of no use."""
+        """Why a link, or a page, is of no use."""
         back = Translator(locale).translate("console-back") if why in _INSIDE else ""
         link = _LINK.format(root=escape(self._root), back=escape(back)) if back else ""
         return self._show(locale, "console-login-title", f"console-login-{why}", form=link, status=status)
 
     def let_in(self, cookie: str) -> Response:
-        """Return the answer that gives the browser its cookie and leads to the first page."""
+        """With the cookie, to the first page."""
         answer = RedirectResponse(f"{self._root}/", status_code=303)
         answer.set_cookie(
             COOKIE, cookie, max_age=int(SESSION_LIFE.total_seconds()), path=self._root, httponly=True, samesite="lax", secure=self._secure
@@ -60,7 +55,7 @@ class LoginPages:
         return answer
 
     def let_out(self) -> Response:
-        """Return the answer that takes the cookie away and leads to the page of the login."""
+        """Takes the cookie away."""
         answer = RedirectResponse(f"{self._root}/login", status_code=303)
         answer.delete_cookie(COOKIE, path=self._root, httponly=True, samesite="lax", secure=self._secure)
         return answer
@@ -72,5 +67,5 @@ class LoginPages:
 
 
 def choose_locale(request: Request) -> Locale:
-    """Return the language for somebody who is not known: English if their browser asks for it first, otherwise Russian."""
+    """English if the browser asks for it first, otherwise Russian."""
     return "en" if request.headers.get("accept-language", "").strip().lower().startswith("en") else "ru"

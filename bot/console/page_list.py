@@ -1,4 +1,4 @@
-"""The pages of the console, in the order of the navigation. A new page is one line here."""
+"""In the order of the navigation. A new page is one line here."""
 
 from typing import Final
 

@@ -1,8 +1,4 @@
-"""The pages of the console in NiceGUI: registers them, serves their requests and sockets, and closes those whose person lost rights.
-
-NiceGUI keeps one application per process, so its pages are registered once, when this module is imported. Which console a request belongs
-to stands in its scope.
-"""
+"""Pages in NiceGUI, registered once per process: which console a request belongs to stands in its scope."""
 
 import copy
 import logging
@@ -38,17 +34,16 @@ _ASSETS: Final = "/_nicegui/"
 _SOCKET: Final = "/_nicegui_ws/"
 _BUILD_WITHIN: Final = 20.0
 _RECONNECT_WITHIN: Final = 60.0
-"""Seconds for which the page of a browser that lost its connection is kept as it is."""
+"""Seconds for which the page of a lost browser is kept."""
 
 MOST_PAGES: Final = 100
-"""Open pages of one person; each takes memory, and work whenever something changes."""
+"""Of one person; each takes memory and work."""
 
 _LARGEST_MESSAGE: Final = 5_000_000
-"""Bytes of one message of a browser. A text of 1 MB that is pasted must arrive, to be refused with a sentence; a larger message ends
-the connection."""
+"""Bytes. A pasted text of 1 MB must arrive, to be refused with a sentence; more ends the connection."""
 
 _THEME_BEFORE_MOUNT: Final = "\nglobalThis.showTheme?.();\n"
-"""A page is never painted in another theme than the chosen one."""
+"""Never painted in another theme than the chosen one."""
 
 _KNOWN: Final = [compile_path(spec.path)[0] for spec in PAGES]
 
@@ -102,7 +97,7 @@ async def _show_page(pages: "Pages", login: Pass, spec: PageSpec, request: Reque
 
 
 def _tell_error(visit: Visit, error: Exception) -> None:
-    """Tell the person that something they did had no effect; the details stand in the program's log."""
+    """The details stand in the program's log."""
     if isinstance(error, VisitOver):
         visit.page.open("/")
         return
@@ -115,36 +110,28 @@ def _tell_error(visit: Visit, error: Exception) -> None:
 
 
 class Pages:
-    """The open pages of one console."""
-
     def __init__(self, services: ConsoleServices, feed: ChangeFeed, find_actor: FindActor, stack: AsyncExitStack) -> None:
-        """Serve until `aclose`, which leaves `stack`; `feed` tells the pages of changes, and `find_actor` who may still see them."""
+        """Until `aclose`, which leaves `stack`; `find_actor` says who may still see pages."""
         self.services, self.feed, self.find_actor, self._stack = services, feed, find_actor, stack
         self._is_open = True
         self.visits: dict[str, Visit] = {}
-        """The open pages, by NiceGUI's id."""
         self._told: set[str] = set()
-        """The pages that were told to close."""
         self._app = PageGuard(_HOST)
         self._assets = GZipMiddleware(self._app)
 
     def knows(self, path: str) -> bool:
-        """Return whether there is a page, or a file of NiceGUI, at this path."""
         return self.is_asset(path) or any(known.fullmatch(path or "/") for known in _KNOWN)
 
     def is_asset(self, path: str) -> bool:
-        """Return whether the path is that of a file of NiceGUI, of which a page has many."""
+        """A file of NiceGUI, of which a page has many."""
         return path.startswith(_ASSETS)
 
     def find_visit(self, page_id: str) -> Visit | None:
-        """Return the open page with this id of NiceGUI; None if there is none, or no page any more."""
+        """None if there is none any more."""
         return self.visits.get(page_id) if self._is_open else None
 
     def make_room(self, person: str, path: str) -> bool:
-        """Return whether the person may open one more page, which no file of NiceGUI is.
-
-        Of too many pages the oldest without a browser goes, which is kept for a minute only in case its browser comes back.
-        """
+        """For one more page. Of too many the oldest without a browser goes."""
         own = [visit for visit in self.visits.values() if visit.login.person == person]
         if self.is_asset(path) or len(own) < MOST_PAGES:
             return True
@@ -154,13 +141,12 @@ class Pages:
         return left is not None
 
     async def serve_request(self, login: Pass, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the request of somebody who is logged in."""
-        asked = {**scope, _PAGES: self, _LOGIN: login}
+        request_scope = {**scope, _PAGES: self, _LOGIN: login}
         served = self._assets if find_path(scope).startswith(_ASSETS) else self._app
-        await served(asked, receive, send)
+        await served(request_scope, receive, send)
 
     async def serve_socket(self, login: Pass, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve the socket of a page; a page that another login has opened is refused."""
+        """A page that another login has opened is refused."""
         [page_id] = parse_qs(scope["query_string"].decode("latin-1")).get("client_id", [""])[:1]
         visit = self.visits.get(page_id)
         if not find_path(scope).startswith(_SOCKET) or not page_id or (visit is not None and visit.login != login):
@@ -170,10 +156,7 @@ class Pages:
         await self._app({**scope, _PAGES: self, _LOGIN: login}, receive, send)
 
     def close_ended(self) -> None:
-        """Close the pages of people who lost access, have other rights now, or have logged out.
-
-        Their browsers are told to load them anew; a second later nothing is left of them here.
-        """
+        """Of people without access, with other rights or logged out. Browsers load anew; a second later nothing is left."""
         self._told &= set(self.visits)
         for visit in tuple(self.visits.values()):
             if visit.is_over and visit.page.id in self._told:
@@ -183,7 +166,6 @@ class Pages:
                 visit.page.run_javascript("window.sdelkaCloses = true; location.reload()")
 
     async def aclose(self) -> None:
-        """Stop NiceGUI."""
         self._is_open = False
         await self._stack.aclose()
 
@@ -207,7 +189,7 @@ ui.run_with(
 
 
 def _may_use(scope: Scope, page_id: str, *, acts: bool) -> bool:
-    """Return whether the socket's login opened the page, and still may use it; a page of an error is nobody's, and takes nothing."""
+    """The socket's login opened the page, and may still use it; a page of an error is nobody's."""
     pages: Pages | None = scope.get(_PAGES)
     visit = pages.find_visit(page_id) if pages is not None else None
     if visit is None:
@@ -219,7 +201,7 @@ guard_sockets(_may_use)
 
 
 async def open_pages(services: ConsoleServices, feed: ChangeFeed, find_actor: FindActor) -> Pages:
-    """Start NiceGUI in the running event loop, and return the pages of one console."""
+    """In the running event loop."""
     stack = AsyncExitStack()
     await stack.enter_async_context(_HOST.router.lifespan_context(_HOST))
     return Pages(services, feed, find_actor, stack)

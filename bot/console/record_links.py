@@ -1,4 +1,4 @@
-"""Shows the record of the portal that something is about: its kind and number, with a link to its page in Bitrix24."""
+"""Kind and number of a record, with a link to Bitrix24."""
 
 from nicegui import ui
 
@@ -8,7 +8,7 @@ from orchestrator.language.text import format_number
 
 
 def format_record(visit: Visit, record: str) -> str:
-    """Return the name of a record ("deal:481") as people write it, such as «сделка №481»; "" for a text that names no record."""
+    """ "deal:481" as «сделка №481»; "" for a text that names no record."""
     kind, _, number = record.rpartition(":")
     if not kind or not number.isascii() or not number.isdecimal():
         return ""
@@ -16,7 +16,7 @@ def format_record(visit: Visit, record: str) -> str:
 
 
 def build_record_url(visit: Visit, record: str) -> str:
-    """Return the address of the record's page on the portal as the person sees it, made of the settings; "" if it has none."""
+    """ "" if the settings or the record have none."""
     if not format_record(visit, record):
         return ""
     kind, number = parse_target(record)
@@ -25,7 +25,7 @@ def build_record_url(visit: Visit, record: str) -> str:
 
 
 def show_record(visit: Visit, record: str) -> None:
-    """Show the record with a link to its page; nothing for a text that names no record."""
+    """Nothing for a text that names no record."""
     name, url = format_record(visit, record), build_record_url(visit, record)
     if url:
         ui.link(name, url, new_tab=True).classes("record")

@@ -1,4 +1,4 @@
-"""What the pages of the console use: the same readers and services that the endpoints of the HTTP API call, built once per process."""
+"""The readers and services that the endpoints of the API call, built once per process."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,7 +28,7 @@ from state.journal.async_store import AsyncStore
 
 @dataclass(frozen=True, kw_only=True)
 class ConsoleServices:
-    """The services of the pages. Nothing in them decides: what a page submits goes through the inbox and the gate, as from everywhere."""
+    """They decide nothing: what a page submits goes through the inbox and the gate."""
 
     settings: Settings
     orchestrator: Orchestrator
@@ -40,42 +40,35 @@ class ConsoleServices:
 
     @cached_property
     def desk(self) -> EndpointContext:
-        """Finds cards and calls, and waits for changes, as for the endpoints of the API."""
+        """As for the endpoints of the API."""
         return EndpointContext(self.orchestrator, self.clock)
 
     @property
     def store(self) -> AsyncStore:
-        """The journal."""
         return self.orchestrator.tools.store
 
     @cached_property
     def usage(self) -> UsageMeter:
-        """Measures how much of their limits people have used."""
         return UsageMeter(self.store, self.clock.now)
 
     @cached_property
     def startable(self) -> Engines:
-        """The engines with the published definitions."""
         return add_stored_definitions(self.engines, self.store)
 
     @cached_property
     def journal_watch(self) -> JournalWatch:
-        """Knows whether the journal is as it was written."""
         return watch_database(self.settings.database.get_secret_value(), self.clock)
 
     @cached_property
     def runs(self) -> RunReader:
-        """Finds and describes runs."""
         return RunReader(self.desk)
 
     @cached_property
     def run_inputs(self) -> RunInputs:
-        """Submits orders about runs, starts of runs, and answers to their questions."""
         return RunInputs(self.desk, self.runs, self.startable)
 
     @cached_property
     def definitions(self) -> DefinitionService:
-        """Lists, checks, stores and publishes definitions."""
         deps = self.orchestrator.tools.gate.deps
         return build_definition_service(
             self.store,
@@ -88,19 +81,18 @@ class ConsoleServices:
 
     @cached_property
     def call_forms(self) -> CallForms:
-        """Judges the calls of trials as the portal would be asked for them."""
+        """As the portal would be asked for them."""
         deps = self.orchestrator.tools.gate.deps
         return CallForms(lambda: deps.catalogue, lambda: deps.records.reference)
 
     @cached_property
     def figures(self) -> FigureReader:
-        """Reads the figures of the charts, once a minute for all who look."""
+        """Once a minute for all who look."""
         deps = self.orchestrator.tools.gate.deps
         return FigureReader(self.store, self.clock, budget=lambda: deps.policy.budget, list_people=self.access.list_people)
 
     @cached_property
     def policy(self) -> PolicyDesk:
-        """Shows, checks, rehearses and saves the policy."""
         deps = self.orchestrator.tools.gate.deps
         return PolicyDesk(
             settings=self.settings,
@@ -113,5 +105,5 @@ class ConsoleServices:
 
 
 def build_caller(actor: Actor) -> Client:
-    """Return the person as a caller of what the endpoints of the API call; a person has no token."""
+    """As a caller of the API's functions; a person has no token."""
     return Client(name=actor.key, actor=actor, digest=b"", is_guessable=False)

@@ -1,7 +1,4 @@
-"""Lets a socket act on pages of its own login alone, and on none whose person has lost rights.
-
-NiceGUI takes a message for any page whose id it names, whosever socket it comes from.
-"""
+"""NiceGUI takes a message for any page that it names; here a socket acts on its own login's pages alone."""
 
 from collections.abc import Callable
 from inspect import isawaitable
@@ -20,14 +17,12 @@ Take = Callable[[str, object], object]
 
 
 class MayUse(Protocol):
-    """Says whether a socket may do something with a page."""
-
     def __call__(self, scope: Scope, page_id: str, *, acts: bool) -> bool:
-        """Return whether the socket of `scope` may connect to the page or, with `acts`, do something there."""
+        """May connect to the page or, with `acts`, do something there."""
 
 
 def guard_sockets(may_use: MayUse) -> None:
-    """Put the question before all messages of browsers that NiceGUI takes. What browsers want to write into the log is dropped."""
+    """Before all messages; what browsers want to write into the log is dropped."""
     takes = core.sio.handlers[_NAMESPACE]
     for name in (*_ACTS, _HANDSHAKE):
         takes[name] = _guard(takes[name], may_use, acts=name != _HANDSHAKE)

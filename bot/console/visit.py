@@ -1,8 +1,4 @@
-"""One open page of the console: who looks at it with which rights, and what keeps it up to date.
-
-A page belongs to the person who logged in, never to a browser: the rights are looked up each time they are asked for, and a page whose
-person has lost any of them is closed.
-"""
+"""One open page. It belongs to the person, never to a browser: when any right is lost, it is closed."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -23,16 +19,16 @@ from orchestrator.reports.viewer import Viewer
 
 T = TypeVar("T")
 FindActor = Callable[[Pass], Actor | None]
-"""Returns the person of a login with their present rights; None if they have no access, or the login has ended."""
+"""With present rights; None without access, or after the login's end."""
 
 
 class VisitOver(Exception):
-    """Raised when a page is used whose person may not use the console any more."""
+    """The person may not use the console any more."""
 
 
 @dataclass(eq=False, kw_only=True)
 class Visit:
-    """One open page: the services of the process, the login and the person as they were when the page was built."""
+    """Login and person are as when the page was built."""
 
     services: ConsoleServices
     feed: ChangeFeed
@@ -41,16 +37,15 @@ class Visit:
     page: Page
     path: str
     params: Mapping[str, str]
-    """The parts of the address that stand in braces in the path of the page."""
+    """The parts in braces of the page's path."""
     query: Mapping[str, str]
     find_actor: FindActor
     tr: Translator = field(init=False)
     is_away: bool = field(init=False, default=False)
-    """Whether the browser was connected and is not any more: it has left the page, or lost the connection for a while."""
+    """The browser has left the page, or lost the connection for a while."""
     _followed: list[Callable[[], Awaitable[None]]] = field(init=False, default_factory=list)
 
     def __post_init__(self) -> None:
-        """Take the language of the person, and follow whether the browser is there."""
         self.tr = build_translator(build_caller(self.opened_as))
         self.page.on_disconnect(self._leave)
         self.page.on_connect(self._return)
@@ -59,7 +54,6 @@ class Visit:
         self.is_away = not self.page.has_socket_connection
 
     async def _return(self) -> None:
-        """Show what has changed while the browser was away."""
         if self.is_away:
             self.is_away = False
             for refresh in self._followed:
@@ -67,7 +61,7 @@ class Visit:
 
     @property
     def actor(self) -> Actor:
-        """The person with their present rights. Raises VisitOver if they are not those with which the page was built."""
+        """Raises VisitOver if the rights are not those with which the page was built."""
         actor = self.find_actor(self.login)
         if actor is None or actor != self.opened_as:
             raise VisitOver
@@ -75,32 +69,27 @@ class Visit:
 
     @property
     def is_over(self) -> bool:
-        """Whether the page must be closed: the login ended, the person was removed, or has other rights than before."""
+        """The login ended, the person was removed, or has other rights."""
         return self.find_actor(self.login) != self.opened_as
 
     @property
     def caller(self) -> Client:
-        """The person as the functions behind the endpoints of the API take it. Raises VisitOver."""
+        """As functions of the API take it. Raises VisitOver."""
         return build_caller(self.actor)
 
     @property
     def viewer(self) -> Viewer:
-        """What the person may see and decide now. Raises VisitOver."""
+        """With present rights. Raises VisitOver."""
         return self.services.desk.build_viewer(self.caller)
 
     def say(self, code: str, /, **args: object) -> str:
-        """Return the text for `code` in the person's language."""
         return self.tr.translate(code, **args)
 
     def say_notice(self, notice: Notice) -> str:
-        """Return the sentence of a notice in the person's language."""
         return self.tr.translate_notice(notice)
 
     def follow(self, refresh: Callable[[], Awaitable[None]]) -> None:
-        """Call `refresh` after each change while the page is open; while its browser is away, once when it is back.
-
-        A page that was left is kept for a minute, in case the connection was lost: whoever goes from page to page leaves many.
-        """
+        """After each change; while the browser is away, once when it is back. A left page is kept for a minute."""
 
         async def refresh_if_here() -> None:
             if not self.is_away:
@@ -110,7 +99,7 @@ class Visit:
         self.page.on_delete(self.feed.follow(refresh_if_here))
 
     def begin_when_connected(self, begin: Callable[[], Awaitable[None]]) -> None:
-        """Call `begin` once, when the browser has the page and is connected: for what may take longer than a page should."""
+        """Once, when the browser is connected: for what may take longer than a page should."""
         is_begun = False
 
         async def begin_once() -> None:
@@ -122,24 +111,20 @@ class Visit:
         self.page.on_connect(begin_once)
 
     async def keep_current(self, load: Callable[[], Awaitable[T]], draw: Callable[[T], None]) -> Callable[[], Awaitable[None]]:
-        """Draw what `load` returns here and now, and draw it anew in the same place whenever it has become something else.
-
-        What `load` returns is compared with `==`, so it should be a frozen dataclass, a model or a tuple of such.
-        The returned function does at once what a change does.
-        """
+        """Draws anew when what `load` returns, frozen values, differs by `==`; the returned function does that at once."""
         place = ui.element("div").classes("live")
-        shown = await load()
+        drawn = await load()
         with place:
-            draw(shown)
+            draw(drawn)
 
         async def refresh() -> None:
-            nonlocal shown
+            nonlocal drawn
             if self.page.is_deleted or self.is_over:
                 return
             now = await load()
-            if now == shown:
+            if now == drawn:
                 return
-            shown = now
+            drawn = now
             place.clear()
             with place:
                 draw(now)

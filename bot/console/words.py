@@ -1,4 +1,4 @@
-"""Writes counts, durations and money as people write them in their language, and says what calls do and what runs are called."""
+"""Counts, durations and money in people's language, and what calls and runs are called."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
@@ -16,16 +16,16 @@ _SHORTEST: Final = 0.1
 _MINUTE: Final = 60
 _HOUR: Final = 3600
 _WITH_TENTHS: Final = 10
-"""Below so many units a duration has a digit after the decimal sign."""
+"""Units below which a duration has a digit after the decimal sign."""
 
 
 def format_count(tr: Translator, count: int) -> str:
-    """Return a whole number with its thousands apart: «12 345»."""
+    """«12 345»."""
     return format_sum(Decimal(count), locale=tr.locale)
 
 
 def format_money(tr: Translator, amount: Decimal | float, currency: str) -> str:
-    """Return what something cost, to the cent: «1,50 ₽»; for less than a cent it says so, so that it does not look free."""
+    """«1,50 ₽»; less than a cent does not look free."""
     exact = Decimal(str(amount))
     if 0 < exact < _CENT:
         return tr.translate("console-less-than", least=format_sum(_CENT, currency, locale=tr.locale))
@@ -33,7 +33,7 @@ def format_money(tr: Translator, amount: Decimal | float, currency: str) -> str:
 
 
 def format_duration(tr: Translator, seconds: float) -> str:
-    """Return a duration in seconds, minutes or hours: «0,4 с», «12 мин»."""
+    """«0,4 с», «12 мин»."""
     if 0 < seconds < _SHORTEST:
         return tr.translate("console-less-than", least=tr.translate("console-duration", unit="seconds", value=_SHORTEST))
     unit, value = ("seconds", seconds)
@@ -43,22 +43,21 @@ def format_duration(tr: Translator, seconds: float) -> str:
 
 
 DefinitionName = tuple[str, str]
-"""An engine with the key of a definition."""
 
 
 async def find_run_titles(visit: Visit, names: Iterable[DefinitionName]) -> Mapping[DefinitionName, str]:
-    """Return the title of each definition as it is published now, each looked up once; its key if it has none."""
+    """As published now, each looked up once; its key if it has none."""
     return {name: await look_up_title(*name, visit.services.startable) for name in sorted(set(names))}
 
 
 async def find_run_title(visit: Visit, run_id: str) -> str:
-    """Return the title of what the run with this id executes; "" for a run that does not exist."""
+    """ "" for a run that does not exist."""
     rows = await visit.services.store.list_runs(RunFilter(run_id=run_id))
     return await look_up_title(rows[0].engine, rows[0].definition, visit.services.startable) if rows else ""
 
 
 def describe_call(tr: Translator, method: str, records: Sequence[str]) -> str:
-    """Return what a call does, such as «Изменить сделку №481»; `records` are those that it is about."""
+    """Such as «Изменить сделку №481»."""
     words = tr.describe_call(method, *split_method(method)) or tr.translate("planned-other", method=method)
     number = records[0].rpartition(":")[2] if len(records) == 1 else ""
     words = words[:1].upper() + words[1:]

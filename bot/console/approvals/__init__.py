@@ -1,1 +1,1 @@
-"""Approvals: the cards that wait for a decision and those that were decided, and the decisions made on these pages."""
+"""Cards that wait and that were decided, and the decisions made here."""

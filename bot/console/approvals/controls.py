@@ -1,7 +1,4 @@
-"""What a person decides with on a page: buttons, the dialogs of a denial and of a second confirmation, and what came of it.
-
-The dialogs and the outcomes stand outside of the parts of a page that are redrawn: nothing that was typed is lost when a card changes.
-"""
+"""Buttons and dialogs, outside of what is redrawn: nothing typed is lost when a card changes."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -22,20 +19,18 @@ _ICONS: Final = {"good": "check_circle", "warn": "error", "bad": "cancel", "live
 
 
 class DecisionDesk:
-    """The decisions of one page. It is made where outcomes are to be shown, before the cards are drawn."""
+    """Made where outcomes are to be shown, before the cards are drawn."""
 
     def __init__(self, visit: Visit) -> None:
-        """Draw the place of the outcomes, and the dialogs, which are closed."""
         self._visit = visit
         self._busy: set[str] = set()
         self._said: list[ui.element] = []
         self._denying: Confirmation | None = None
         self._confirming: Confirmation | None = None
-        """The card of each dialog while it is open: it never becomes another one under the eyes of the person."""
+        """While its dialog is open: it never becomes another one under the eyes of the person."""
         self.whole: set[str] = set()
-        """The ids of the cards that the person asked to see in full."""
+        """Cards that the person asked to see in full."""
         self.refresh: Callable[[], Awaitable[None]] | None = None
-        """Redraws the cards of the page."""
         self._outcomes = ui.element("div").classes("outcomes").props("role=status aria-live=polite")
         self._build_denial()
         self._build_second()
@@ -58,19 +53,17 @@ class DecisionDesk:
             _show_dialog_buttons(visit, self._second, visit.say("console-approvals-second-now"), self._confirm)
 
     async def approve(self, card: Confirmation, button: ui.button) -> None:
-        """Approve the card; what cannot be undone is asked for once more."""
+        """What cannot be undone is asked for once more."""
         await self._decide(card, button, approve=True)
 
     def open_denial(self, card: Confirmation) -> None:
-        """Ask for the reason of a denial."""
         self._denying = card
         self._denied.set_text(cut_text(card.title, limit=_LONGEST_TITLE))
         self._reason.set_value("")
         self._denial.open()
 
-    async def show_whole(self, shown: ShownCard) -> None:
-        """Show all of the card, however long it is."""
-        self.whole.add(shown.card.id)
+    async def show_whole(self, shown_card: ShownCard) -> None:
+        self.whole.add(shown_card.card.id)
         if self.refresh is not None:
             await self.refresh()
 
@@ -87,7 +80,7 @@ class DecisionDesk:
             await self._decide(card, None, approve=True)
 
     async def _decide(self, card: Confirmation, button: ui.button | None, *, approve: bool, reason: str = "") -> None:
-        """Decide once, however often it is pressed meanwhile."""
+        """Once, however often it is pressed meanwhile."""
         if card.id in self._busy:
             return
         self._busy.add(card.id)
@@ -110,24 +103,24 @@ class DecisionDesk:
                 self._second.open()
 
     def _say(self, outcome: Outcome) -> None:
-        """Show what came of a decision above the cards, the newest first."""
-        with self._outcomes, ui.element("div").classes(f"outcome outcome-{outcome.tone}") as said:
+        """The newest first."""
+        with self._outcomes, ui.element("div").classes(f"outcome outcome-{outcome.tone}") as notice:
             ui.icon(_ICONS[outcome.tone]).props("aria-hidden=true")
             with ui.element("div").classes("outcome-words"):
                 ui.label(outcome.text).classes("text").props("dir=auto")
                 title = cut_text(outcome.card.title, limit=_LONGEST_TITLE)
                 ui.link(title, f"/approvals/{outcome.card.id}").classes("small").props("dir=auto")
-            close = ui.button(icon="close", on_click=lambda: self._hide(said), color=None).props("flat round dense")
+            close = ui.button(icon="close", on_click=lambda: self._hide(notice), color=None).props("flat round dense")
             close.props(f'aria-label="{self._visit.say("console-approvals-close")}"')
-        said.move(target_index=0)
-        self._said.insert(0, said)
+        notice.move(target_index=0)
+        self._said.insert(0, notice)
         for old in self._said[_MOST_SAID:]:
             self._hide(old)
 
-    def _hide(self, said: ui.element) -> None:
-        if said in self._said:
-            self._said.remove(said)
-            said.delete()
+    def _hide(self, notice: ui.element) -> None:
+        if notice in self._said:
+            self._said.remove(notice)
+            notice.delete()
 
 
 def _show_dialog_buttons(visit: Visit, dialog: ui.dialog, words: str, act: Callable[[], Awaitable[None]]) -> None:
@@ -136,28 +129,28 @@ def _show_dialog_buttons(visit: Visit, dialog: ui.dialog, words: str, act: Calla
         ui.button(words, on_click=act, color=None).props("unelevated no-caps").classes("act-bad")
 
 
-def show_buttons(desk: DecisionDesk, visit: Visit, shown: ShownCard) -> None:
-    """Show what the person may do about a card that waits, and why not."""
-    card = shown.card
+def show_buttons(desk: DecisionDesk, visit: Visit, shown_card: ShownCard) -> None:
+    """And why not."""
+    card = shown_card.card
     with ui.row().classes("approval-buttons"):
-        if shown.is_cut:
+        if shown_card.is_cut:
             show_badge(visit.say("console-approvals-cut"), tone="warn")
-            _show_button(visit.say("console-approvals-show-whole"), "unfold_more", shown, lambda: desk.show_whole(shown))
+            _show_button(visit.say("console-approvals-show-whole"), "unfold_more", shown_card, lambda: desk.show_whole(shown_card))
         elif card.may_approve:
-            dangerous = card.taps > 1 or shown.risk == "high"
+            dangerous = card.taps > 1 or shown_card.risk == "high"
             words = visit.say("console-approvals-approve-danger" if dangerous else "console-approvals-approve")
-            yes = _show_button(words, "check", shown, lambda: desk.approve(card, yes))
+            yes = _show_button(words, "check", shown_card, lambda: desk.approve(card, yes))
             yes.classes("act-bad" if dangerous else "act-good").props(remove="outline").props("unelevated")
         if card.may_deny:
-            words = visit.say("console-approvals-withdraw" if shown.is_own and not card.may_approve else "console-approvals-deny")
-            _show_button(words, "close", shown, lambda: desk.open_denial(card))
+            words = visit.say("console-approvals-withdraw" if shown_card.is_own and not card.may_approve else "console-approvals-deny")
+            _show_button(words, "close", shown_card, lambda: desk.open_denial(card))
     if card.why_not:
         with ui.element("div").classes("why-not"):
             ui.icon("lock").props("aria-hidden=true")
             ui.label(card.why_not).classes("text small").props("dir=auto")
 
 
-def _show_button(words: str, icon: str, shown: ShownCard, act: Callable[[], Awaitable[None] | None]) -> ui.button:
+def _show_button(words: str, icon: str, shown_card: ShownCard, act: Callable[[], Awaitable[None] | None]) -> ui.button:
     button = ui.button(words, icon=icon, on_click=act, color=None).props("outline no-caps")
-    button.props["aria-label"] = f"{words}: {cut_text(shown.card.title, limit=_LONGEST_TITLE)}"
+    button.props["aria-label"] = f"{words}: {cut_text(shown_card.card.title, limit=_LONGEST_TITLE)}"
     return button

@@ -1,8 +1,4 @@
-"""Decides cards for the person of a page, through what the endpoint of the API calls, and says what came of it.
-
-The gate decides whether a decision counts. What is sent with it is the fingerprint of the card as the page showed it: what has changed
-since is not approved.
-"""
+"""Decides as the endpoint of the API does. The shown card's fingerprint is sent: what has changed since is not approved."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -24,7 +20,7 @@ _SAID: Final = {
     "running": ("live", "console-approvals-running"),
     "accepted": ("live", "console-approvals-accepted"),
 }
-"""The tone and the sentence of each status of a decision that counted."""
+"""By status of a decision that counted: tone and sentence."""
 _CONFLICTS: Final = {
     "confirmation_changed": "console-approvals-changed",
     "confirmation_expired": "console-approvals-expired",
@@ -36,27 +32,22 @@ _CONFLICTS: Final = {
     "confirmation_superseded": "console-approvals-replaced",
     "fingerprint_mismatch": "console-approvals-outdated",
 }
-"""The sentence of each code with which a decision was not accepted."""
+"""By code of a decision that was not accepted."""
 _NOT_FOUND: Final = 404
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """What came of a decision, in words."""
-
     tone: str
     text: str
     card: Confirmation
-    """The card as it is now; the new one if what it would change has changed meanwhile."""
+    """As it is now; the new one if what it would change has changed."""
     is_second: bool = False
-    """Whether the decision takes a second confirmation, with the fingerprint of `card`."""
+    """A second confirmation is needed, with the fingerprint of `card`."""
 
 
 async def decide_card(visit: Visit, card: Confirmation, *, approve: bool, reason: str = "") -> Outcome:
-    """Decide the card as the page showed it, wait for what comes of it and return that in words.
-
-    Raises VisitOver if the person's rights have changed, and StoreError.
-    """
+    """As the page showed it. Raises VisitOver if rights have changed, and StoreError."""
     wish = DecisionRequest(approve=approve, fingerprint=card.fingerprint, reason=reason, via=IN_CONSOLE)
     try:
         done = await decide(visit.services.desk, visit.caller, card.id, wish)
@@ -84,11 +75,11 @@ async def _explain_conflict(visit: Visit, why: DecisionConflict) -> Outcome:
 
 
 async def _explain_refusal(visit: Visit, card: Confirmation, why: ApiError) -> Outcome:
-    """Return why the person may not decide, in their language; the error's own sentence is for programs."""
+    """In their language; the error's own sentence is for programs."""
     if why.status == _NOT_FOUND:
         return Outcome(tone="bad", text=visit.say("console-not-found"), card=card)
-    found = await visit.services.desk.find_card(visit.caller, card.id)
-    now = to_confirmation(found, visit.viewer, visit.tr) if found is not None else card
+    found_card = await visit.services.desk.find_card(visit.caller, card.id)
+    now = to_confirmation(found_card, visit.viewer, visit.tr) if found_card is not None else card
     if why.status == 403:  # noqa: PLR2004 - forbidden
         return Outcome(tone="bad", text=now.why_not or visit.say("console-approvals-forbidden"), card=now)
     return Outcome(tone="bad", text=visit.say("console-approvals-not-worked"), card=now)

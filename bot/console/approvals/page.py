@@ -1,4 +1,4 @@
-"""Draws /approvals, the list of cards by state, and /approvals/{id}, one card; both are current and take decisions."""
+"""/approvals and /approvals/{id}; both are current and take decisions."""
 
 from typing import Final
 
@@ -20,13 +20,12 @@ _FILTERS: Final = {
     "refused": "console-approvals-filter-refused",
     "unknown": "console-approvals-filter-unknown",
 }
-"""The states by which the list can be filtered, each with its words."""
 
 
 async def show_approvals(visit: Visit) -> None:
-    """Draw the list: what waits with its buttons, or what was decided in the last days, a line each."""
-    asked = visit.query.get("state", WAITING)
-    state = asked if asked in _FILTERS else WAITING
+    """What waits with its buttons, else a line each."""
+    query_state = visit.query.get("state", WAITING)
+    state = query_state if query_state in _FILTERS else WAITING
     _show_filters(visit, state)
     desk = DecisionDesk(visit)
     desk.refresh = await visit.keep_current(
@@ -61,7 +60,7 @@ def _draw_list(desk: DecisionDesk, visit: Visit, state: str, card_list: CardList
 
 
 async def show_approval(visit: Visit) -> None:
-    """Draw one card. Raises ApiError 404 if there is none that the person may see."""
+    """Raises ApiError 404 if there is none that the person may see."""
     desk = DecisionDesk(visit)
     confirmation_id = visit.params["confirmation_id"]
     desk.refresh = await visit.keep_current(
@@ -75,5 +74,5 @@ def _draw_card(desk: DecisionDesk, visit: Visit, card_page: CardPage) -> None:
         ui.link(visit.say("console-approvals-chat"), f"/conversations/{card_page.shown.card.session}")
     if card_page.others:
         show_heading(visit.say("console-approvals-others"), count=len(card_page.others))
-        for one in card_page.others:
-            show_line(visit, one)
+        for other in card_page.others:
+            show_line(visit, other)

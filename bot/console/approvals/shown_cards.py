@@ -1,4 +1,4 @@
-"""A confirmation card as the pages draw it: the same view as in Telegram, cut into the parts that a page lays out. Pure."""
+"""A card as in Telegram, cut into the parts that a page lays out."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,24 +15,24 @@ from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 
 MOST_COMMANDS: Final = 100
-"""Commands of a batch that a page shows until the person asks for all of them."""
+"""Of a batch, until the person asks for all of them."""
 _OUTWARD: Final = "N"
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardRow:
-    """The change of one field; `before` is "" for a record that is to be made."""
+    """`before` is "" for a record that is to be made."""
 
     name: str
     before: str
     after: str
     loss: str = ""
-    """What becomes of a text that is lost, in words; "" if none is."""
+    """What becomes of a lost text, in words; "" if none is."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CardCommand:
-    """One command of a batch; `outcome` is "" until it has run."""
+    """`outcome` is "" until it has run."""
 
     heading: Spans
     rows: tuple[CardRow, ...]
@@ -42,35 +42,29 @@ class CardCommand:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownCard:
-    """One card with what the person may do about it."""
-
     card: Confirmation
     effect_id: str
     heading: Spans
     url: str
-    """The page of the record in Bitrix24; "" if there is none."""
+    """In Bitrix24; "" if there is none."""
     risk: str
-    """How risky it is: high, mid or low."""
     mode: str
     rows: tuple[CardRow, ...]
     commands: tuple[CardCommand, ...]
     following: Spans
     reasons: tuple[str, ...]
     deciders: str
-    """The leads who were asked to decide, by name."""
     state: Spans
     """How it was decided and what came of it; empty while it waits."""
     is_outward: bool
-    """Whether it sends a text to somebody outside the company: such texts are never folded."""
+    """It sends a text out of the company: never folded."""
     is_undo: bool
-    """Whether it takes back an earlier call."""
     is_own: bool
     is_whole: bool = False
-    """Whether the person asked to see all of it."""
 
     @property
     def is_cut(self) -> bool:
-        """Whether the page shows only a part of what will be sent, so that it cannot be approved yet."""
+        """A part of what will be sent is missing, so that it cannot be approved yet."""
         if self.is_whole:
             return False
         rows = [*self.rows, *(row for command in self.commands for row in command.rows)]
@@ -80,26 +74,25 @@ class ShownCard:
 
 @dataclass(frozen=True, kw_only=True)
 class CardBundle:
-    """A card, or the cards of one plan in the order of its steps: each is decided by itself."""
+    """One card, or those of a plan in order: each is decided by itself."""
 
     cards: tuple[ShownCard, ...]
 
     @property
     def is_plan(self) -> bool:
-        """Whether these are several steps of one plan."""
         return len(self.cards) > 1
 
 
-def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_whole: bool = False) -> ShownCard:
-    """Return the card as the viewer sees it; with `is_whole` the person asked to see all of it."""
-    view = CardView.from_card(found.entry)
-    card = to_confirmation(found, viewer, tr, has_text=False)
+def build_shown_card(found_card: FoundCard, viewer: Viewer, tr: Translator, *, is_whole: bool = False) -> ShownCard:
+    """`is_whole`: the person asked to see all of it."""
+    view = CardView.from_card(found_card.entry)
+    card = to_confirmation(found_card, viewer, tr, has_text=False)
     outcomes = {command.key: command for command in card.commands}
-    waits, is_done = found.entry.is_waiting, found.entry.status == "executed"
+    waits, is_done = found_card.entry.is_waiting, found_card.entry.status == "executed"
     return ShownCard(
         card=card,
-        effect_id=found.entry.effect_id,
-        heading=render_heading(view.preview, found.entry.method, tr),
+        effect_id=found_card.entry.effect_id,
+        heading=render_heading(view.preview, found_card.entry.method, tr),
         url=view.preview.url,
         risk=evaluate_risk(view),
         mode=view.preview.mode,
@@ -113,13 +106,13 @@ def build_shown_card(found: FoundCard, viewer: Viewer, tr: Translator, *, is_who
             )
             for item in view.preview.items
         ),
-        following=render_following(found.entry, tr),
+        following=render_following(found_card.entry, tr),
         reasons=tuple(list_reasons(view, tr)) if waits else tuple(card.reasons),
-        deciders=", ".join(found.entry.told_names),
+        deciders=", ".join(found_card.entry.told_names),
         state=() if waits else render_state(view, tr),
-        is_outward=_OUTWARD in found.entry.call_class,
-        is_undo=is_undo(found.entry),
-        is_own=found.entry.requested_by == viewer.actor.key,
+        is_outward=_OUTWARD in found_card.entry.call_class,
+        is_undo=is_undo(found_card.entry),
+        is_own=found_card.entry.requested_by == viewer.actor.key,
         is_whole=is_whole,
     )
 

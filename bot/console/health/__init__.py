@@ -1,1 +1,1 @@
-"""The page of health: whether all that the bot needs works, what waits, and charts of what was done."""
+"""Whether all works, what waits, and charts."""

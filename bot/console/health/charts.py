@@ -1,7 +1,4 @@
-"""Draws the charts of the page of health, each with its values beside it in a table, which screen readers and printouts have.
-
-Names in a chart are data of ECharts: it draws them as text of a picture, and no tooltip makes HTML of them.
-"""
+"""Charts, each with a table for screen readers. Names are data: no tooltip makes HTML of them."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -17,14 +14,13 @@ from orchestrator.language.date_format import format_short_day
 _MOST_PEOPLE: Final = 15
 _LONGEST_NAME: Final = 40
 _GOOD, _BAD, _WARN, _PLAIN = "#2b8a57", "#d0473f", "#b7791f", "#3b82c4"
-"""Colours of bars; each stands out from the ground of both themes."""
+"""Each stands out from the ground of both themes."""
 
 
 def draw_figures(visit: Visit, figures: Figures) -> None:
-    """Draw the charts of these figures."""
     show_heading(visit.say("console-health-charts"))
-    said = visit.say("console-health-as-of", time=f"{visit.tr.format_time(figures.at)}", cut="yes" if figures.is_cut else "no")
-    ui.label(said).classes("muted small")
+    sentence = visit.say("console-health-as-of", time=f"{visit.tr.format_time(figures.at)}", cut="yes" if figures.is_cut else "no")
+    ui.label(sentence).classes("muted small")
     with ui.element("div").classes("health-charts"):
         _draw_calls(visit, figures)
         _draw_waits(visit, figures)
@@ -94,7 +90,7 @@ def _draw_usage(visit: Visit, figures: Figures) -> None:
 
 
 _GROUPED: Final = "value => value.toLocaleString(document.documentElement.lang || 'ru')"
-"""Fixed code for the browser: writes a number as the language of the page does."""
+"""Writes numbers as the language of the page does."""
 _COUNTS: Final[dict[str, Any]] = {"type": "value", "minInterval": 1}
 _WRAPPED: Final[dict[str, Any]] = {"interval": 0, "width": 62, "overflow": "break"}
 
@@ -107,7 +103,7 @@ def _build_chart(visit: Visit, chart: str) -> ui.element:
 
 
 def _draw_picture(options: dict[str, Any], *, rows: int = 0) -> None:
-    """Draw the bars; what they say stands in the table too, so screen readers pass over the picture."""
+    """Screen readers pass over it: what it says stands in the table."""
     grid = {"left": 8, "right": 36, "bottom": 8, "top": 40 if "legend" in options else 16, "containLabel": True}
     whole = {"animation": False, "grid": grid, "tooltip": {"trigger": "axis", "renderMode": "richText"}, **options}
     chart = ui.echart(whole, renderer="svg").classes("health-picture").props("aria-hidden=true")

@@ -1,4 +1,4 @@
-"""Draws the page of health. The charts stand apart from what changes every second, so that they are drawn anew once a minute at most."""
+"""Charts stand apart from what changes every second: drawn anew once a minute at most."""
 
 from typing import Final
 
@@ -13,13 +13,13 @@ from bot.console.widgets import build_panel, cut_text, show_badge, show_empty, s
 
 _STATES: Final = {"closed": "good", "open": "bad", "half-open": "warn"}
 _OWNER: Final = 8
-"""Characters of the id of a process, enough to tell processes apart."""
+"""Enough to tell processes apart."""
 _NEAR: Final = 0.8
 """The share of a limit from which on its bar warns."""
 
 
 async def show_health(visit: Visit) -> None:
-    """Draw the page, and keep it current. The charts are drawn when the browser has the page: to read their figures takes a while."""
+    """Charts come when the browser has the page: their figures take a while."""
     checks = visit.services.health
     glance = HealthGlance(checks) if checks is not None else None
     runs: dict[str, str] = {}
@@ -66,7 +66,7 @@ def _draw_parties(visit: Visit, view: HealthView) -> None:
 
 
 def _say_why(visit: Visit, why: str) -> str:
-    """Return why a party does not work in words; for what there are no words, what the check says."""
+    """What the check says where there are no words."""
     return visit.say("console-health-why", why=why.replace(" ", "-"), said=why)
 
 
@@ -99,8 +99,8 @@ def _draw_limits(visit: Visit, limits: LimitView) -> None:
             _draw_bar(visit.say("console-health-level", level=limits.level, burst=limits.burst), limits.level / limits.burst)
             ui.label(visit.say("console-health-rate", rate=limits.rate)).classes("muted small")
         ui.label(visit.say("console-health-waiting", waiting=limits.waiting, flying=limits.in_flight)).classes("small")
-        said = visit.say("console-health-operating", budget=limits.budget, used="yes" if limits.methods else "no")
-        ui.label(said).classes("muted small")
+        sentence = visit.say("console-health-operating", budget=limits.budget, used="yes" if limits.methods else "no")
+        ui.label(sentence).classes("muted small")
         for method_time in limits.methods:
             name = name_call(visit, method_time.method)
             if method_time.seconds is None:
@@ -131,8 +131,8 @@ def _draw_leases(visit: Visit, view: HealthView) -> None:
         for row in view.leases:
             with ui.element("div").classes("health-line"):
                 ui.label(cut_text(_name_session(visit, row), limit=120)).classes("text")
-                said = visit.say("console-health-until", until=visit.tr.format_time(row.until), owner=row.owner[:_OWNER])
-                ui.label(said).classes("muted small")
+                sentence = visit.say("console-health-until", until=visit.tr.format_time(row.until), owner=row.owner[:_OWNER])
+                ui.label(sentence).classes("muted small")
         if view.lease_count > len(view.leases):
             ui.label(visit.say("console-health-more", count=view.lease_count - len(view.leases))).classes("muted small")
 

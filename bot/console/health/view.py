@@ -1,4 +1,4 @@
-"""Loads the health of the process: parties, limits of the portal, what waits, who works on which session, and providers of models."""
+"""The health of the process."""
 
 import math
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _MOST_METHODS: Final = 8
 
 @dataclass(frozen=True, kw_only=True)
 class MethodTime:
-    """The seconds that a method has used of its time budget; None if the portal refuses it for now."""
+    """Seconds; None if the portal refuses it for now."""
 
     method: str
     seconds: int | None
@@ -29,7 +29,7 @@ class MethodTime:
 
 @dataclass(frozen=True, kw_only=True)
 class LimitView:
-    """The limits of the portal. `burst` and `level` are None for a plan without a threshold."""
+    """`burst` and `level` are None for a plan without a threshold."""
 
     rate: float
     burst: int | None
@@ -42,20 +42,18 @@ class LimitView:
 
 @dataclass(frozen=True, kw_only=True)
 class LeaseRow:
-    """A session that a process (the owner) has the right to work on, and until when."""
+    """Until when a process may work on a session."""
 
     session: str
     name: str
     run_title: str
-    """What the run executes whose session it is, "" for any other session."""
+    """What the session's run executes, "" for any other."""
     owner: str
     until: datetime
 
 
 @dataclass(frozen=True, kw_only=True)
 class HealthView:
-    """What the page shows beside its charts."""
-
     parties: tuple[PartyHealth, ...]
     limits: LimitView | None
     queue: tuple[QueueRow, ...] | None
@@ -65,11 +63,11 @@ class HealthView:
     leases: tuple[LeaseRow, ...]
     lease_count: int
     providers: tuple[tuple[str, str], ...]
-    """Each provider of models with the state of its breaker."""
+    """With the state of its breaker."""
 
 
 async def load_health(visit: Visit, glance: HealthGlance | None, runs: dict[str, str]) -> HealthView:
-    """Return the health now; checks and figures are a few seconds old at most. `runs` keeps titles from one reading to the next."""
+    """A few seconds old at most; `runs` keeps titles between readings."""
     monitor = visit.services.monitor
     parties = await glance.look() if glance is not None else ()
     if monitor is None:
@@ -110,7 +108,7 @@ async def _load_leases(visit: Visit, monitor: Monitor, runs: dict[str, str]) -> 
 
 
 def build_limits(monitor: Monitor) -> LimitView | None:
-    """Return the limits of the portal as this process knows them; None if it asks no portal."""
+    """None if it asks no portal."""
     if monitor.reachability.limits is None:
         return None
     known = monitor.reachability.limits()

@@ -1,7 +1,4 @@
-"""Invites people and ends their access. It submits the inputs that the command line submits; the people feature decides.
-
-The link of an invitation stands on the page once, until its dialog is closed: nothing else keeps it.
-"""
+"""Submits what the command line submits. A link stands on the page once: nothing else keeps it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,7 +22,7 @@ _LONGEST_NAME: Final = 120
 
 
 async def ask_to_end(visit: Visit, place: ui.element, key: str, name: str) -> None:
-    """Ask whether the access of the person, or the link, with this key is to end; without a name it is a link."""
+    """Without a name it is a link."""
     number = key.partition(":")[2]
     question = visit.say("console-people-withdraw-sure")
     if name:
@@ -45,7 +42,6 @@ async def _submit_end(visit: Visit, key: str) -> None:
 
 
 async def open_invitation(visit: Visit, place: ui.element) -> None:
-    """Open the dialog that makes an invitation link for one employee of the portal."""
     if visit.actor.role != "admin":
         return
     if visit.services.settings.telegram_bot_token is None:
@@ -64,14 +60,11 @@ async def open_invitation(visit: Visit, place: ui.element) -> None:
 
 @dataclass(frozen=True)
 class InvitationForm:
-    """The form of one invitation."""
-
     visit: Visit
     dialog: ui.dialog
     employees: Sequence[Employee]
 
     def draw(self) -> None:
-        """Draw the form here."""
         visit = self.visit
         ui.label(visit.say("console-people-invite")).classes("strong").props("role=heading aria-level=2")
         names = {employee.user_id: f"{cut_text(employee.name, limit=_LONGEST_NAME)} · №{employee.user_id}" for employee in self.employees}
@@ -122,7 +115,6 @@ class InvitationForm:
         return [access.find_name(key) for key, number in access.map_employees().items() if number == user_id]
 
     async def _make(self, user_id: int, role: Role, hours: int) -> None:
-        """Make the invitation after a fresh look at the employee, and show its link."""
         visit = self.visit
         actor = visit.actor
         if actor.role != "admin":
@@ -136,23 +128,23 @@ class InvitationForm:
         except SettingsError:
             ui.notify(visit.say("console-people-no-bot"), type="negative")
             return
-        made = _build(visit, bot, employee, role, hours, actor)
-        await visit.services.orchestrator.receive([made.row])
-        self._show_link(made, employee)
+        invitation = _build(visit, bot, employee, role, hours, actor)
+        await visit.services.orchestrator.receive([invitation.row])
+        self._show_link(invitation, employee)
 
-    def _show_link(self, made: MadeInvitation, employee: Employee) -> None:
-        """Show the link in place of the form, once."""
+    def _show_link(self, invitation: MadeInvitation, employee: Employee) -> None:
+        """In place of the form, once."""
         visit = self.visit
         self.dialog.clear()
         with self.dialog, ui.element("div").classes("people-dialog"):
             ui.label(visit.say("console-people-link", name=cut_text(employee.name, limit=_LONGEST_NAME))).classes("strong")
-            ui.input(visit.say("console-people-link-field"), value=made.link).props("readonly outlined").classes("people-link")
-            until = visit.tr.format_time(made.expires_at)
+            ui.input(visit.say("console-people-link-field"), value=invitation.link).props("readonly outlined").classes("people-link")
+            until = visit.tr.format_time(invitation.expires_at)
             ui.label(visit.say("console-people-link-once", expires=until)).classes("muted text")
             with ui.element("div").classes("people-buttons"):
                 ui.button(visit.say("console-people-close"), on_click=self.dialog.close, color=None).props("flat no-caps")
                 copy = ui.button(visit.say("console-people-copy"), icon="content_copy", color=None)
-                copy.props("unelevated no-caps").classes("main-button").on_click(lambda: self._copy(made.link))
+                copy.props("unelevated no-caps").classes("main-button").on_click(lambda: self._copy(invitation.link))
 
     def _copy(self, link: str) -> None:
         ui.clipboard.write(link)

@@ -1,5 +1,3 @@
-"""Draws the page of people: who may what, open invitations, and tokens of the HTTP API."""
-
 import asyncio
 from dataclasses import dataclass
 from typing import Final
@@ -19,19 +17,17 @@ _LONGEST_NAME = 120
 
 @dataclass(frozen=True)
 class PeoplePage:
-    """The page, and the place outside of what is redrawn in which its dialogs stand."""
+    """`place` of dialogs is outside of what is redrawn."""
 
     visit: Visit
     dialogs: ui.element
 
     @property
     def may_change(self) -> bool:
-        """Whether the person may invite and remove others."""
         return self.visit.opened_as.role == "admin"
 
 
 async def show_people(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
     page = PeoplePage(visit, ui.element("div"))
     if page.may_change:
         with ui.element("div").classes("people-head"):
@@ -111,7 +107,7 @@ def _draw_actions(page: PeoplePage, row: PersonRow) -> None:
 
 
 def _cell(label: str) -> ui.element:
-    """Return a cell; on a narrow screen its label stands before it."""
+    """On a narrow screen the label stands before it."""
     cell = ui.element("td")
     if label:
         cell.props["data-label"] = label
@@ -149,9 +145,9 @@ def _draw_token(visit: Visit, row: TokenRow) -> None:
 def _describe_accounts(visit: Visit, row: PersonRow) -> str:
     number = row.key.partition(":")[2]
     employee = "" if row.employee is None else str(row.employee)
-    said = visit.say("console-people-account", telegram=number, employee=employee, known="yes" if employee else "no")
+    sentence = visit.say("console-people-account", telegram=number, employee=employee, known="yes" if employee else "no")
     others = ", ".join(key.partition(":")[2] for key in row.accounts)
-    return f"{said} · {visit.say('console-people-others', others=others)}" if others else said
+    return f"{sentence} · {visit.say('console-people-others', others=others)}" if others else sentence
 
 
 def _describe_sees(visit: Visit, sees: Sees) -> str:
@@ -182,7 +178,7 @@ _TONES: Final[dict[Outcome, str]] = {
 
 
 async def show_abilities(visit: Visit, place: ui.element, row: PersonRow) -> None:
-    """Open a dialog in `place` with what the person may do now."""
+    """A dialog in `place`."""
     actor = visit.services.access.find_actor_by_key(row.key)
     if visit.actor.role == "manager" or actor is None:
         return

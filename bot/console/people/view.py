@@ -1,4 +1,4 @@
-"""Loads who may use the bot, which tokens there are, and which invitations are open: frozen values, without any secret."""
+"""People, tokens and invitations, without any secret."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from state.journal.store import Store
 from state.model.registry import Registry
 
 _MOST_LOOKED_UP: Final = 300
-"""People whose last event is looked up; those beyond are shown without."""
+"""The others are shown without their last event."""
 
 Sees = Literal["own", "all"] | tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
 class PersonRow:
-    """One account that may use the bot, or could until the portal dismissed its employee."""
+    """May use the bot, or could until the portal dismissed its employee."""
 
     key: str
     name: str
@@ -36,27 +36,25 @@ class PersonRow:
     locale: str
     zone: str
     lead: str
-    """The name of the lead who decides about what is above the person's limit; "" if none is named."""
+    """The lead for what is above the limit; "" if none is named."""
     deputy: str
     away: date | None
     last_at: str
-    """When something was last recorded in the person's own chat; "" if nothing was."""
+    """In the person's own chat; "" if nothing was recorded."""
     accounts: tuple[str, ...]
-    """Other accounts of the same employee."""
     is_fixed: bool
-    """Whether the access file lists the person, so that only the file can remove them."""
+    """Only the access file can remove the person."""
     out_since: str
-    """Since when the portal has listed the employee as dismissed, "?" if that is not known; "" for those who may use the bot."""
+    """Dismissed in the portal since, "?" if not known; "" for those who may use the bot."""
 
     @property
     def is_present(self) -> bool:
-        """Whether the person may use the bot now."""
         return not self.out_since
 
 
 @dataclass(frozen=True, kw_only=True)
 class TokenRow:
-    """One token of the HTTP API: its name and rights."""
+    """Name and rights."""
 
     name: str
     role: Role
@@ -69,7 +67,7 @@ class TokenRow:
 
 @dataclass(frozen=True, kw_only=True)
 class InvitationRow:
-    """One link that was made and not used."""
+    """Made and not used."""
 
     key: str
     role: Role
@@ -81,15 +79,13 @@ class InvitationRow:
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleView:
-    """What the page shows."""
-
     people: tuple[PersonRow, ...]
     tokens: tuple[TokenRow, ...]
     invitations: tuple[InvitationRow, ...]
 
 
 async def load_people(visit: Visit) -> PeopleView:
-    """Return who may what now. Raises StoreError."""
+    """Raises StoreError."""
     services = visit.services
     access = services.access
     keys = tuple(access.map_listed())
@@ -104,7 +100,7 @@ async def load_people(visit: Visit) -> PeopleView:
 
 
 def _read_registry(store: Store, keys: Sequence[str]) -> tuple[Registry, dict[str, str]]:
-    """Return the registry of people, and by person the time of the last event in their own chat."""
+    """And by person the time of the last event in their own chat."""
     last: dict[str, str] = {}
     for key in keys:
         seq, _ = store.read_head(f"session:{key}")
@@ -141,7 +137,7 @@ def _list_tokens(visit: Visit) -> tuple[TokenRow, ...]:
     settings = visit.services.settings
     clients = read_tokens(settings.http_api_tokens, settings.agent_mode)
     known = Tokens(clients, visit.services.access.find_grant)
-    found = [known.find_by_name(client.name) for client in clients]
+    current = [known.find_by_name(client.name) for client in clients]
     return tuple(
         TokenRow(
             name=client.name,
@@ -152,7 +148,7 @@ def _list_tokens(visit: Visit) -> tuple[TokenRow, ...]:
             may_approve=client.actor.may_approve,
             for_customers=client.customers,
         )
-        for client in found
+        for client in current
         if client is not None
     )
 

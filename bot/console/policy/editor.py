@@ -1,7 +1,4 @@
-"""The editor of the policy file: checked while typing, rehearsed over recorded plans, and saved if nobody else has changed the file.
-
-What is typed and not saved is kept in the browser, as the texts of definitions are.
-"""
+"""The policy file: checked, rehearsed, and saved if nobody else changed it. The browser keeps unsaved text."""
 
 import asyncio
 from typing import Final
@@ -17,23 +14,21 @@ from bot.policy.policy_file import LONGEST, PolicyFileChanged, PolicyText
 from orchestrator.reports.policy_check import CheckedPolicy
 
 _PAUSE: Final = 0.3
-"""Seconds without typing after which the text is checked."""
+"""Seconds without typing."""
 _TAKEN_WITHIN: Final = 12
-"""Looks, half a second apart, whether the saved policy is in force."""
+"""Looks, half a second apart."""
 _MOST_MISTAKES: Final = 50
 
 
 async def draw_editor(visit: Visit, file: PolicyText) -> None:
-    """Draw the editor of the file here."""
     editor = PolicyEditor(visit, file)
     await editor.check()
 
 
 class PolicyEditor:
-    """One open editor. It knows which text of the file it was made from, so that it never overwrites another."""
+    """Knows from which text it was made, so that it never overwrites another."""
 
     def __init__(self, visit: Visit, file: PolicyText) -> None:
-        """Draw it here."""
         self._visit, self._file = visit, file
         self._typed = 0
         self._checked: CheckedPolicy | None = None
@@ -58,11 +53,10 @@ class PolicyEditor:
 
     @property
     def text(self) -> str:
-        """What stands in the editor."""
         return str(self._code.value or "")
 
     async def _follow(self) -> None:
-        """Check the text when nothing more was typed for a moment."""
+        """After a pause in typing."""
         self._typed += 1
         mine = self._typed
         self._save_button.disable()
@@ -71,7 +65,6 @@ class PolicyEditor:
             await self.check()
 
     async def check(self) -> CheckedPolicy:
-        """Check the text, and say what is wrong with it."""
         text, mine = self.text, self._typed
         checked = await self._visit.services.policy.check(text)
         if mine == self._typed:
@@ -80,7 +73,6 @@ class PolicyEditor:
         return checked
 
     async def _take_checked(self) -> CheckedPolicy:
-        """Return the verdict on what stands in the editor now."""
         return await self.check()
 
     def _show_verdict(self, checked: CheckedPolicy, *, is_changed: bool) -> None:
@@ -112,7 +104,7 @@ class PolicyEditor:
                         ui.label(mistake.path).classes("mono muted")
 
     async def _take_file(self) -> None:
-        """Put what the file says now into the editor. What was typed and differs stays in the browser, and is offered."""
+        """What was typed and differs stays in the browser, and is offered."""
         before, typed = self._file, self.text
         self._file = await self._visit.services.policy.read()
         if typed not in {before.text, self._file.text}:
@@ -123,7 +115,7 @@ class PolicyEditor:
         await self.check()
 
     async def save(self) -> None:
-        """Save what stands in the editor, if it can be taken and the file is still the one that was shown. Pressed twice it saves once."""
+        """If it can be taken and the file is still the one that was shown. Pressed twice it saves once."""
         if self._is_saving:
             return
         self._is_saving = True
@@ -154,7 +146,7 @@ class PolicyEditor:
         background_tasks.create(self._tell_in_force(checked.digest), name="policy in force")
 
     async def _tell_in_force(self, digest: str) -> None:
-        """Say when the bot works by the saved policy, which it takes by itself within seconds."""
+        """The bot takes it by itself within seconds."""
         for _ in range(_TAKEN_WITHIN):
             if self._visit.page.is_deleted:
                 return
@@ -165,7 +157,7 @@ class PolicyEditor:
         self._state.set_text(self._visit.say("console-policy-not-taken"))
 
     def _show_conflict(self, present: PolicyText) -> None:
-        """Show what somebody else has made of the file, and let the person go on from there; what they typed stays in the editor."""
+        """What they typed stays in the editor."""
         visit = self._visit
         with self._difference, build_panel().classes("policy-conflict"):
             ui.label(visit.say("console-policy-conflict", why=present.why or "changed")).classes("strong")

@@ -1,5 +1,3 @@
-"""Draws the policy: the version in force in words, and the editor of its file."""
-
 from dataclasses import dataclass
 
 from nicegui import ui
@@ -15,8 +13,6 @@ from orchestrator.reports.policy_check import PolicyPart, PolicyRow
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyView:
-    """What is in force."""
-
     digest: str
     parts: tuple[PolicyPart, ...]
     file: str = ""
@@ -25,7 +21,7 @@ class PolicyView:
 
 
 async def show_policy(visit: Visit) -> None:
-    """Draw the page; the part that says what is in force is kept current, the editor is never redrawn."""
+    """What is in force is kept current, the editor never redrawn."""
     desk = visit.services.policy
     file = await desk.read()
     _show_file(visit, file)
@@ -35,7 +31,7 @@ async def show_policy(visit: Visit) -> None:
 
 
 def _show_file(visit: Visit, file: PolicyText) -> None:
-    """Say where the policy stands and, if it cannot be edited here, why and what to do."""
+    """Or why it cannot be edited here."""
     if visit.actor.role != "admin":
         ui.label(visit.say("console-policy-reader")).classes("muted")
     elif file.why:

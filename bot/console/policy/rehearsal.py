@@ -1,4 +1,4 @@
-"""Shows what the text in the editor would change: recorded plans are decided by it and by the policy in force."""
+"""Recorded plans, decided by the editor's text and by the policy in force."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -21,10 +21,10 @@ TakeChecked = Callable[[], Awaitable[CheckedPolicy]]
 
 
 class RehearsalView:
-    """The button that rehearses, its progress, and the differences found. One rehearsal at a time."""
+    """One rehearsal at a time."""
 
     def __init__(self, visit: Visit, take_checked: TakeChecked) -> None:
-        """Draw it here; `take_checked` returns the verdict on the text that is to be tried."""
+        """`take_checked` returns the verdict on the text to be tried."""
         self._visit, self._take_checked = visit, take_checked
         self._running: asyncio.Task[Comparison] | None = None
         show_heading(visit.say("console-policy-rehearsal"))
@@ -46,7 +46,6 @@ class RehearsalView:
             self._running.cancel()
 
     async def run(self) -> None:
-        """Rehearse what stands in the editor."""
         visit = self._visit
         if visit.actor.role != "admin" or (self._running is not None and not self._running.done()):
             return
@@ -74,26 +73,28 @@ class RehearsalView:
 
     def _show_progress(self, known: Comparison) -> None:
         self._bar.set_value(known.read / max(known.streams, 1))
-        said = self._visit.say("console-policy-reading", steps=known.steps, changed=known.changed)
-        self._said.set_text(said)
+        sentence = self._visit.say("console-policy-reading", steps=known.steps, changed=known.changed)
+        self._said.set_text(sentence)
 
-    def _show_found(self, found: Comparison) -> None:
+    def _show_found(self, comparison: Comparison) -> None:
         visit = self._visit
-        self._said.set_text(visit.say("console-policy-read", plans=found.plans, steps=found.steps, cut="yes" if found.is_cut else "no"))
+        self._said.set_text(
+            visit.say("console-policy-read", plans=comparison.plans, steps=comparison.steps, cut="yes" if comparison.is_cut else "no")
+        )
         self._found.clear()
         with self._found:
-            if not found.steps:
+            if not comparison.steps:
                 show_empty(visit.say("console-policy-no-plans"))
                 return
-            if not found.changed:
+            if not comparison.changed:
                 show_empty(visit.say("console-policy-no-change"))
                 return
-            self._show_sums(found)
+            self._show_sums(comparison)
             with ui.element("div").props("role=list"):
-                for change in found.changes[:_SHOWN]:
+                for change in comparison.changes[:_SHOWN]:
                     _show_change(visit, change)
-            if found.changed > _SHOWN:
-                ui.label(visit.say("console-policy-more", count=found.changed - _SHOWN)).classes("muted")
+            if comparison.changed > _SHOWN:
+                ui.label(visit.say("console-policy-more", count=comparison.changed - _SHOWN)).classes("muted")
 
     def _show_sums(self, comparison: Comparison) -> None:
         with build_panel().classes("policy-sums"):
@@ -119,5 +120,4 @@ def _show_change(visit: Visit, change: ChangedStep) -> None:
 
 
 def _to_code(verdict: RehearsedVerdict) -> str:
-    """Return the verdict as texts can tell it from others."""
     return verdict.replace(" ", "-")

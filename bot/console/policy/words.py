@@ -1,4 +1,4 @@
-"""Puts the rows of a policy, and what a rehearsal found, into the words of the person who looks."""
+"""Rows of a policy and rehearsals in the person's words."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -17,7 +17,7 @@ _FIELDS: Final = frozenset({"critical_fields", "field"})
 
 
 def format_row(visit: Visit, row: PolicyRow) -> list[str]:
-    """Return what stands beside the name of a row, one line for each word; none if the policy sets nothing there."""
+    """A line for each word; empty if the policy sets nothing there."""
     if row.key in _RULES:
         return [row.words[0], *_format_conditions(visit, row)]
     if row.key in _COUNTED and row.number is not None:
@@ -32,8 +32,8 @@ def format_row(visit: Visit, row: PolicyRow) -> list[str]:
 def _format_conditions(visit: Visit, row: PolicyRow) -> Iterator[str]:
     for condition in row.words[1:]:
         name, _, words = condition.partition(":")
-        said = ", ".join(_format_word(visit, name, word) for word in words.split(", "))
-        yield visit.say("console-policy-when", name=name, words=said)
+        formatted = ", ".join(_format_word(visit, name, word) for word in words.split(", "))
+        yield visit.say("console-policy-when", name=name, words=formatted)
     if row.number is not None:
         yield visit.say("console-policy-when", name="above", words=_format_number(visit, row.number, row.currency))
 
@@ -60,11 +60,13 @@ def _format_number(visit: Visit, number: Decimal, currency: str) -> str:
 
 
 def format_reasons(visit: Visit, reasons: tuple[Notice, ...]) -> str:
-    """Return the reasons of a verdict as sentences, each once."""
-    said = [visit.say_notice(reason) if visit.tr.has_message(reason.code) else str(reason.args.get("recorded", "")) for reason in reasons]
-    return " ".join(dict.fromkeys(sentence if sentence.endswith((".", "!", "?")) else f"{sentence}." for sentence in said if sentence))
+    """Each once."""
+    sentences = [
+        visit.say_notice(reason) if visit.tr.has_message(reason.code) else str(reason.args.get("recorded", "")) for reason in reasons
+    ]
+    return " ".join(dict.fromkeys(sentence if sentence.endswith((".", "!", "?")) else f"{sentence}." for sentence in sentences if sentence))
 
 
 def name_call(visit: Visit, method: str) -> str:
-    """Return what a method does in words, and its name where there are none."""
+    """Its name where there are no words."""
     return visit.tr.describe_call(method, *split_method(method)) or method

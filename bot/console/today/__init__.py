@@ -1,1 +1,0 @@
-"""The first page: what waits for somebody."""

@@ -1,4 +1,4 @@
-"""The switch that stops all writing, for administrators: a button and a dialog for each direction. The switch itself checks the rights."""
+"""For administrators; the switch itself checks the rights."""
 
 from collections.abc import Awaitable, Callable
 
@@ -11,13 +11,11 @@ from state.journal.freeze_switch import LONGEST_REASON, FreezeState
 
 
 class FreezeDesk:
-    """Turns the switch for one page. It is made outside of the parts that are redrawn."""
+    """Made outside of the parts that are redrawn."""
 
     def __init__(self, visit: Visit) -> None:
-        """Draw the dialogs, which are closed."""
         self._visit = visit
         self.refresh: Callable[[], Awaitable[None]] | None = None
-        """Redraws the page."""
         self._standing: FreezeState | None = None
         with ui.dialog() as self._stop_dialog, ui.card().classes("dialog"):
             ui.label(visit.say("console-today-freeze-title")).classes("strong").props("role=heading aria-level=2")
@@ -35,7 +33,7 @@ class FreezeDesk:
             ui.button(words, on_click=act, color=None).props("unelevated no-caps").classes("act-bad")
 
     def show_button(self, standing: FreezeState | None) -> None:
-        """Show the button that opens the dialog: to release this freeze, or to stop writing."""
+        """To release this freeze, or to stop writing."""
         code = "console-today-freeze" if standing is None else "console-today-release"
         icon = "block" if standing is None else "play_arrow"
         button = ui.button(self._visit.tr.translate(code), icon=icon, on_click=lambda: self._open(standing), color=None)

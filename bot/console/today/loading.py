@@ -1,4 +1,4 @@
-"""Loads what a person should see first: what waits, what failed, what is unknown, how much of the limits is used, and what is wrong."""
+"""What a person should see first."""
 
 import math
 from collections import Counter
@@ -22,19 +22,18 @@ from state.clock import format_iso
 from state.journal.freeze_switch import FreezeState
 
 MOST: Final = 8
-"""Lines of one part of the page; the rest are counted."""
+"""Of one part; the rest are counted."""
 _OPEN: Final[tuple[Status, ...]] = ("running", "waiting", "paused")
 _MOST_COUNTED: Final = 100
 FAILED_DAYS: Final = 7
 _LATE: Final = timedelta(minutes=5)
-"""A message that waits longer for delivery is reported."""
 _STEP: Final = 10
 _WHOLE: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class ShownRun:
-    """One run with the title of its definition, and with why it failed if it did."""
+    """With why it failed if it did."""
 
     run: RunLine
     title: str
@@ -43,7 +42,7 @@ class ShownRun:
 
 @dataclass(frozen=True, kw_only=True)
 class CardPart:
-    """The first of some cards, and how many there are."""
+    """`count` is of all."""
 
     shown: tuple[ShownCard, ...]
     count: int
@@ -51,48 +50,41 @@ class CardPart:
 
 @dataclass(frozen=True, kw_only=True)
 class RunPart:
-    """The runs in some statuses: the first ones, and how many there are of each."""
+    """The first ones, and how many there are in each status."""
 
     shown: tuple[ShownRun, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)
     has_more: bool = False
-    """Whether there are more than were counted."""
 
     @property
     def count(self) -> int:
-        """How many there are together."""
         return sum(self.counts.values())
 
 
 @dataclass(frozen=True, kw_only=True)
 class Troubles:
-    """What is wrong with the installation; administrators alone see it."""
+    """Administrators alone see them."""
 
     unwell: tuple[PartyHealth, ...] = ()
     failed: int = 0
-    """Messages that were given up."""
     is_late: bool = False
-    """Whether a message has waited for minutes to be delivered."""
+    """A message has waited for minutes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PortalUse:
-    """How much of the portal's limits is used; administrators alone see it."""
+    """Administrators alone see it."""
 
     percent: int
-    """Of the limit that is nearest, in steps of ten: each request changes it, and the page is not drawn anew for each."""
+    """Of the nearest limit, in steps of ten: the page is not drawn anew for each request."""
     refused: tuple[str, ...] = ()
-    """The methods that the portal takes no calls of for now."""
+    """Methods of which the portal takes no calls for now."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TodayView:
-    """What the page shows."""
-
     mine: CardPart
-    """What the person may approve now."""
     others: CardPart
-    """What waits for somebody else."""
     has_more: bool
     unknown: tuple[UnknownCall, ...]
     open_runs: RunPart
@@ -105,14 +97,14 @@ class TodayView:
 
     @property
     def is_calm(self) -> bool:
-        """Whether nothing needs anybody's attention."""
+        """Nothing needs attention."""
         busy = self.mine.count or self.others.count or self.unknown or self.open_runs.count or self.failed_runs.count
         is_hindered = self.freeze is not None or (self.portal is not None and bool(self.portal.refused))
         return not busy and not is_hindered and self.troubles == Troubles()
 
 
 async def load_today(visit: Visit, glance: HealthGlance | None) -> TodayView:
-    """Return what the person should see first. Raises VisitOver and StoreError."""
+    """Raises VisitOver and StoreError."""
     services, viewer = visit.services, visit.viewer
     cards = await load_waiting(visit)
     is_admin = viewer.actor.role == "admin"
@@ -137,17 +129,17 @@ def _build_part(visit: Visit, cards: tuple[FoundCard, ...]) -> CardPart:
 
 
 async def _load_runs(visit: Visit, statuses: tuple[Status, ...], *, since: str = "") -> RunPart:
-    """Return the runs in these statuses that the person may see; with `since` only those whose status changed later."""
+    """With `since` only those whose status changed later."""
     services = visit.services
     pages = [await services.runs.list_runs(visit.caller, RunQuery(status=(status,), limit=_MOST_COUNTED)) for status in statuses]
     lines = sorted((line for page in pages for line in page.runs if line.updated_at >= since), key=lambda line: line.updated_at)[::-1]
-    shown = lines[:MOST]
-    titles = await find_run_titles(visit, ((line.engine, line.definition) for line in shown))
+    first_lines = lines[:MOST]
+    titles = await find_run_titles(visit, ((line.engine, line.definition) for line in first_lines))
     return RunPart(
         shown=tuple(
             [
                 ShownRun(run=one, title=titles[one.engine, one.definition], failure=(await services.runs.find_ending(one)).failure)
-                for one in shown
+                for one in first_lines
             ]
         ),
         counts=Counter(line.status for line in lines),

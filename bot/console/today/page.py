@@ -1,4 +1,4 @@
-"""Draws the first page: what waits for the person, and what else needs attention; each line leads to its page."""
+"""Each line leads to its page."""
 
 from typing import Final
 
@@ -18,7 +18,7 @@ from orchestrator.reports.unknown_calls import UnknownCall
 
 _SHORT: Final = 300
 _NEAR: Final = 80
-"""The percentage of a limit from which it is shown as nearly used up."""
+"""Percent from which a limit is nearly used up."""
 _FULL: Final = 100
 _RUNS: Final = {
     "running": ("live", "console-today-run-running"),
@@ -26,11 +26,10 @@ _RUNS: Final = {
     "paused": ("plain", "console-today-run-paused"),
     "failed": ("bad", "console-today-run-failed"),
 }
-"""The tone and the word of each status of a run."""
+"""By status: tone and word."""
 
 
 async def show_today(visit: Visit) -> None:
-    """Draw the page, and keep it current."""
     checks = visit.services.health
     glance = HealthGlance(checks) if checks is not None else None
     desk = FreezeDesk(visit) if visit.opened_as.role == "admin" else None
@@ -63,7 +62,7 @@ def _draw(visit: Visit, desk: FreezeDesk | None, view: TodayView) -> None:
 
 
 def _show_alerts(visit: Visit, desk: FreezeDesk | None, view: TodayView) -> None:
-    """Show what is wrong: writing that is stopped, parties that do not work, and messages that do not arrive."""
+    """Stopped writing, parties that do not work, messages that do not arrive."""
     if view.freeze is not None:
         with ui.element("div").classes("alert alert-bad").props("role=alert"):
             ui.label(cut_text(visit.say_notice(describe_freeze("frozen-now", view.freeze)), limit=_SHORT * 2)).classes("text").props(
@@ -90,7 +89,7 @@ def _show_alert(words: str, target: str, tone: str) -> None:
 
 
 def _show_tiles(visit: Visit, view: TodayView) -> None:
-    """Show the numbers at one glance, each a link to where they come from."""
+    """Each a link to where it comes from."""
     limits = view.limits
     with ui.element("div").classes("tiles"):
         more = "+" if view.has_more else ""
@@ -126,7 +125,7 @@ def _count(unknown_calls: tuple[UnknownCall, ...]) -> str:
 
 
 def _calculate_share(limits: LimitUse) -> int | None:
-    """Return how much of the daily limit is used, in percent; None without a limit."""
+    """Percent of the daily limit; None without a limit."""
     if limits.changes_limit is None:
         return None
     return limits.changes * _FULL // limits.changes_limit if limits.changes_limit else _FULL
@@ -139,7 +138,7 @@ def _find_tone(percent: int | None) -> str:
 
 
 def _describe_cost(visit: Visit, limits: LimitUse, *, everybody: bool) -> tuple[str, str, str]:
-    """Return a title, what the model cost, without prices its tokens, and how much of the own budget that is."""
+    """Title, cost (tokens without prices), and share of the own budget."""
     if limits.cost is None:
         code = "console-today-tokens-all" if everybody else "console-today-tokens"
         return visit.tr.translate(code), format_count(visit.tr, limits.tokens), ""
@@ -176,19 +175,19 @@ def _show_runs(visit: Visit, title: str, part: RunPart) -> None:
     if not part.count:
         return
     show_heading(title, count=part.count)
-    for one in part.shown:
-        _show_run(visit, one)
+    for shown_run in part.shown:
+        _show_run(visit, shown_run)
     if part.count > len(part.shown):
         ui.link(visit.say("console-today-all-runs", count=part.count), "/runs")
 
 
-def _show_run(visit: Visit, shown: ShownRun) -> None:
-    run = shown.run
+def _show_run(visit: Visit, shown_run: ShownRun) -> None:
+    run = shown_run.run
     tone, code = _RUNS[run.status]
     with ui.link(target=f"/runs/{run.id}").classes("line"):
-        ui.label(cut_text(shown.title, limit=_SHORT)).classes("strong text").props("dir=auto")
-        if shown.failure is not None:
-            show_text(cut_text(say_failure(visit, shown.failure), limit=_SHORT), classes="small day-why")
+        ui.label(cut_text(shown_run.title, limit=_SHORT)).classes("strong text").props("dir=auto")
+        if shown_run.failure is not None:
+            show_text(cut_text(say_failure(visit, shown_run.failure), limit=_SHORT), classes="small day-why")
         with ui.element("div").classes("badges"):
             show_badge(visit.tr.translate(code), tone=tone)
             ui.label(cut_text(run.owner.name or run.owner.id, limit=_SHORT)).classes("small muted")
