@@ -30,7 +30,7 @@ class AskFace:
     talk: Callable[[AskPorts], int]
     """Until the person leaves or the model fails; returns the exit code."""
     logger: str
-    """In which it says each of its steps."""
+    """Name of the log in which it says each of its steps."""
 
 
 ASK_FACE: Final = Slot("ask", AskFace)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 TEST: Final = ".test"
-"""In the name of a file of dialogues, before its ending."""
+"""Stands in the name of a file of dialogues, before its ending."""
 
 
 def read_text(path: Path) -> bytes:

@@ -67,7 +67,7 @@ def _show_status(*, as_json: bool) -> None:
 
 
 def _set_switch(store: "SqlStore", *, reason: str, off: bool) -> "SwitchResult":
-    """True if it was changed."""
+    """`off` allows writes again."""
     import asyncio  # noqa: PLC0415 - see _show_status
 
     from orchestrator.features.freezing.freeze_switch import LiveSwitch  # noqa: PLC0415 - see _show_status

@@ -15,7 +15,7 @@ _MOST_SHOWN: Final = 5
 
 
 def parse_arg(text: str, option: str = "--arg") -> tuple[str, object]:
-    """Of deal=481: JSON data, or else the text as it stands."""
+    """Name and value of deal=481: JSON data, or else the text as it stands."""
     import orjson  # noqa: PLC0415 - see the module docstring
 
     from state.canonical import to_storable  # noqa: PLC0415 - see the module docstring

@@ -95,7 +95,7 @@ class Console:
         await pages.serve_request(login, scope, receive, send)
 
     async def _answer(self, request: Request, path: str) -> Response | None:
-        """Of pages that need no NiceGUI; None if the request may have a page."""
+        """The answer of pages that need no NiceGUI; None if the request may have a page."""
         if path.startswith("/static/"):
             return _find_file(path.removeprefix("/static/"), request.query_params.get("v", ""))
         if request.method == "POST" and not is_same_origin(request.scope, self._origin):
@@ -227,7 +227,7 @@ def _find_file(name: str, version: str) -> Response:
 
 
 async def _read_form(request: Request) -> str:
-    """Of the login page; "" for any other body."""
+    """The link of the login page's form; "" for any other body."""
     async with request.form(max_fields=2, max_files=0, max_part_size=_LONGEST_FORM) as form:
         link = form.get("link", "")
     return link if isinstance(link, str) else ""

@@ -40,7 +40,7 @@ async def compare_texts(before: str, after: str) -> Sequence[DiffLine]:
 
 
 def list_diff(before: Sequence[str], after: Sequence[str]) -> Iterator[DiffLine]:
-    """With those around them."""
+    """Changed lines with those around them."""
     blocks = [block for block in _list_blocks(before, after) if block[0] != "equal"]
     shown_to = 0
     for number, (_, start, end, new_start, new_end) in enumerate(blocks):

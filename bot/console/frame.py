@@ -81,7 +81,7 @@ def _show_account(visit: Visit) -> None:
 
 
 def show_problem(visit: Visit, code: str) -> None:
-    """In place of a page."""
+    """Says why there is nothing to see, in place of a page."""
     with ui.element("div").classes("empty"):
         ui.icon("info").props("aria-hidden=true")
         ui.label(visit.say(code))

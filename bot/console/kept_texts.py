@@ -26,8 +26,6 @@ class KeptText:
 
 
 class KeptTexts:
-    """Of one editor."""
-
     def __init__(self, visit: Visit, *, name: str) -> None:
         """`name` says what they are texts of, such as a kind and a key."""
         self._visit, self._name = visit, name

@@ -58,7 +58,7 @@ class ChangeFeed:
                 self._leave(refresh)
 
     async def refresh_all(self) -> None:
-        """Returns when all have."""
+        """Returns when all pages have read again."""
         for refresh in tuple(self._followers):
             self._start(refresh)
         if running := [task for task in self._followers.values() if task is not None]:
@@ -72,7 +72,7 @@ class ChangeFeed:
             return
 
     def _start(self, refresh: Refresh) -> None:
-        """Or remembers that it is due again."""
+        """Starts it, or remembers that it is due again."""
         task = self._followers.get(refresh)
         if task is not None and not task.done():
             self._again.add(refresh)

@@ -131,7 +131,7 @@ class Pages:
         return self.visits.get(page_id) if self._is_open else None
 
     def make_room(self, person: str, path: str) -> bool:
-        """For one more page. Of too many the oldest without a browser goes."""
+        """Whether one more page may be opened; of too many the oldest without a browser goes."""
         own = [visit for visit in self.visits.values() if visit.login.person == person]
         if self.is_asset(path) or len(own) < MOST_PAGES:
             return True
@@ -156,7 +156,7 @@ class Pages:
         await self._app({**scope, _PAGES: self, _LOGIN: login}, receive, send)
 
     def close_ended(self) -> None:
-        """Of people without access, with other rights or logged out. Browsers load anew; a second later nothing is left."""
+        """For people without access, with other rights or logged out. Browsers load anew; a second later nothing is left."""
         self._told &= set(self.visits)
         for visit in tuple(self.visits.values()):
             if visit.is_over and visit.page.id in self._told:

@@ -22,7 +22,7 @@ class MayUse(Protocol):
 
 
 def guard_sockets(may_use: MayUse) -> None:
-    """Before all messages; what browsers want to write into the log is dropped."""
+    """Asked before all messages; what browsers want to write into the log is dropped."""
     takes = core.sio.handlers[_NAMESPACE]
     for name in (*_ACTS, _HANDSHAKE):
         takes[name] = _guard(takes[name], may_use, acts=name != _HANDSHAKE)

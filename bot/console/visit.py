@@ -89,7 +89,7 @@ class Visit:
         return self.tr.translate_notice(notice)
 
     def follow(self, refresh: Callable[[], Awaitable[None]]) -> None:
-        """After each change; while the browser is away, once when it is back. A left page is kept for a minute."""
+        """Calls `refresh` after each change; while the browser is away, once when it is back. A left page is kept for a minute."""
 
         async def refresh_if_here() -> None:
             if not self.is_away:
@@ -99,7 +99,7 @@ class Visit:
         self.page.on_delete(self.feed.follow(refresh_if_here))
 
     def begin_when_connected(self, begin: Callable[[], Awaitable[None]]) -> None:
-        """Once, when the browser is connected: for what may take longer than a page should."""
+        """Calls `begin` once, when the browser is connected: for what may take longer than a page should."""
         is_begun = False
 
         async def begin_once() -> None:

@@ -36,7 +36,7 @@ class CheckedFile:
     critical: tuple[str, ...] | None = ()
     """Methods that need two people; None if that cannot be told."""
     part_files: tuple[Path, ...] = ()
-    """Those that are files beside it."""
+    """Parts that are files beside it."""
     not_looked_up: tuple[str, ...] = ()
     """Parts that could not be looked up without a database."""
     parts: Mapping[str, object] = field(default_factory=dict)

@@ -43,7 +43,7 @@ class Publication:
 
 
 def publish_files(kind: str, path: Path, parts: Sequence[Path], *, note: str) -> Publication:
-    """Parts first. Nothing is stored if any file is wrong, nor the whole while a part waits. Raises SettingsError."""
+    """Parts first, without those of the same text. Nothing if any file is wrong, no whole while a part waits. Raises SettingsError."""
     family = find_family(kind)
     keys = [find_key(family.part_key_field, file, read_data(file)) for file in parts]
     for key in keys:

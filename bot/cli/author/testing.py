@@ -17,7 +17,7 @@ from orchestrator.domain.finding import has_errors
 
 
 def play_tests(kind: str, path: Path, *, as_json: bool) -> bool:
-    """Of one, or all in a folder; True if all is as expected. Raises SettingsError if there are none."""
+    """Tests of one definition, or of all in a folder; True if all is as expected. Raises SettingsError if there are none."""
     face = find_part_of_kind(CASE_FACE, kind)
     if face is None:
         raise refuse_missing(kind, "have no tests", CASE_FACE)

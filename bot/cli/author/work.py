@@ -21,7 +21,7 @@ def load_translator(language: Language) -> Translator:
 
 
 def exit_unless(is_done: bool) -> None:  # noqa: FBT001 - what the command has come to
-    """Exit code 1."""
+    """Exits with code 1."""
     if not is_done:
         raise typer.Exit(_NOT_DONE)
 

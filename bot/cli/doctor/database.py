@@ -1,4 +1,4 @@
-"""Opens, schema, writable, undamaged, and how much work waits. It only reads."""
+"""Whether the database opens, its schema, whether it is writable and undamaged, and how much work waits. It only reads."""
 
 import os
 import stat

@@ -67,7 +67,7 @@ class _Call:
                 await self._write_answer(api, path, answer)
 
     def _choose(self, operation: Operation) -> Operation:
-        """Where a part of its address may be left out."""
+        """The operation meant where a part of its address may be left out."""
         for name, other in self._command.without.items():
             is_left_out = self._values[f"path_{name}"] is None
             if is_left_out != (self._values["revision_revision"] is None):
@@ -166,7 +166,7 @@ class _Call:
             self._page.write_rows(mistakes, ("line", "column", "severity", "path", "message", "suggestion"))
 
     def _check(self, answer: httpx.Response) -> None:
-        """SettingsError (exit code 2) or typer.Exit."""
+        """Raises SettingsError (exit code 2) or typer.Exit for an error."""
         if answer.is_success:
             return
         error = answer.json()["error"]
@@ -188,7 +188,7 @@ def _find_columns(operation: Operation) -> Sequence[str]:
 
 
 async def _find_id(api: httpx.AsyncClient, noun: str, text: str) -> str:
-    """By its beginning or end. Raises SettingsError."""
+    """The whole id, by its beginning or end. Raises SettingsError."""
     text = text.strip()
     if text and (await api.get(f"/{noun}/{quote(text, safe='')}")).status_code != _NOT_FOUND:
         return text

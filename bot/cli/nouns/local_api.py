@@ -125,7 +125,7 @@ async def open_local_api(
 
 
 def _build_backing(settings: Settings, policy: Policy, catalogue: Catalogue, store: AsyncStore, access: Access) -> _LocalOrchestrator:
-    """No more than the routers ask."""
+    """What the routers ask of an orchestrator, and no more."""
     tokens, clock = Tokens(read_tokens(settings.http_api_tokens, settings.agent_mode), access.find_grant), SystemClock()
     nothing = PortalReader(_NoPortal(), catalogue, clock)
 

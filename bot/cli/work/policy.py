@@ -116,7 +116,7 @@ def _show_explained(line: ExplainedCall) -> None:
 
 @contextlib.contextmanager
 def _translate_store_errors() -> Iterator[None]:
-    """As SettingsError."""
+    """Errors of the database become SettingsError."""
     try:
         yield
     except (StoreError, UnknownEvent) as error:

@@ -130,7 +130,7 @@ def _show_dialog_buttons(visit: Visit, dialog: ui.dialog, words: str, act: Calla
 
 
 def show_buttons(desk: DecisionDesk, visit: Visit, shown_card: ShownCard) -> None:
-    """And why not."""
+    """With a reason for what the person may not do."""
     card = shown_card.card
     with ui.row().classes("approval-buttons"):
         if shown_card.is_cut:

@@ -11,7 +11,7 @@ from bot.http_api.approvals.decisions import build_not_found
 from orchestrator.reports.cards import FoundCard, list_plan_cards, load_cards_page, load_recent_cards
 
 DAYS: Final = 7
-"""Decided cards on the list; older ones stand in the audit."""
+"""Days of decided cards on the list; older ones stand in the audit."""
 MOST: Final = 20
 _MOST_READ: Final = 200
 WAITING: Final = "requested"

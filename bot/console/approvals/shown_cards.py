@@ -15,7 +15,7 @@ from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 
 MOST_COMMANDS: Final = 100
-"""Of a batch, until the person asks for all of them."""
+"""Commands of a batch until the person asks for all of them."""
 _OUTWARD: Final = "N"
 
 

@@ -30,7 +30,7 @@ TONES: Final[Mapping[str, str]] = {
     "unknown": "warn",
 }
 _FIELDS: Final = 4
-"""Changed fields, and records, of a line."""
+"""At most so many changed fields, and records, on a line."""
 _NAMED: Final = 5
 
 

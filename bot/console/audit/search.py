@@ -17,7 +17,7 @@ from orchestrator.reports.why.story import CallStory
 
 PAGE: Final = 30
 AT_ONCE: Final = 8
-"""With the page, more than a screen holds; the others follow."""
+"""So many come with the page, more than a screen holds; the others follow."""
 _QUOTES: Final = " \"'\u00ab\u00bb\u201c\u201d\u201e"
 _SHORTEST_TITLE: Final = 2
 _NEW: Final = "new "

@@ -65,7 +65,7 @@ class WhyView:
     decided_by: str
     attempts: Sequence[RefusedAttempt]
     shows_words: bool
-    """Of the conversation."""
+    """The person may read the conversation."""
     later: Sequence[LaterChange]
     run_id: str = ""
     """"" for a call of a conversation."""
@@ -165,7 +165,7 @@ def _describe_later(
 
 
 async def _load_portal_changes(visit: Visit, viewer: Viewer, story: CallStory, record: str, fields: Sequence[str]) -> list[LaterChange]:
-    """Those that the bot saw afterwards and no call of it made."""
+    """Changes that the bot saw afterwards and no call of it made."""
     probes = await visit.services.desk.index.list_probes(record)
     seen = FoundCalls(trails=[], seen=list(probes))
     portal_changes = list_portal_changes(seen, record, [story], viewer.deps.catalogue, locale=visit.tr.locale)

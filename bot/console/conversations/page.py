@@ -32,7 +32,7 @@ class NamedLine:
 
 @dataclass(frozen=True, kw_only=True)
 class ListView:
-    """`count` is of all."""
+    """`count` is of all, also of those not shown."""
 
     lines: Sequence[NamedLine]
     count: int

@@ -16,9 +16,9 @@ from state.journal.store import Store
 from state.journal.streams import to_lease_key, to_stream
 
 TURNS: Final = 30
-"""At first, and with each press of «Показать раньше»."""
+"""Turns at first, and with each press of «Показать раньше»."""
 AT_ONCE: Final = 3
-"""With the page, more than a screen holds; the others follow."""
+"""So many come with the page, more than a screen holds; the others follow."""
 TOGETHER: Final = 9
 MOST_SCANNED: Final = 5000
 """Records that are searched for the beginning of turns."""

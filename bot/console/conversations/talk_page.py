@@ -26,9 +26,9 @@ _BEGIN: Final = f"""setTimeout(() => {{
   {_TO_END}; window.talkAtEnd = true;
   window.addEventListener("scroll", () => {{ window.talkAtEnd = document.body.scrollHeight - window.innerHeight - window.scrollY < 120; }});
 }}, 50)"""
-"""Remembers from then on whether the reader is there."""
+"""Shows the end, and remembers from then on whether the reader is there."""
 _FOLLOW_END: Final = f"setTimeout(() => {{ if (window.talkAtEnd) {_TO_END}; }}, 50)"
-"""Only for somebody who was there."""
+"""Scrolls only for somebody who was at the end."""
 
 
 @dataclass(kw_only=True)

@@ -20,7 +20,7 @@ from state.model.shown_lists import PROPOSED
 from state.stored import JsonObject
 
 LONGEST: Final = 20_000
-"""Of a text or folded part; the page says that it was cut."""
+"""Characters of a text or folded part; the page says that it was cut."""
 _PORTAL: Final = "R"
 _OUTCOMES: Final[Mapping[str, Tone]] = {"executed": "good", "refused": "bad", "unknown": "warn"}
 _DECISIONS: Final[Mapping[str, Tone]] = {"approved": "good", "denied": "bad", "expired": "warn", "superseded": "warn", "requested": "live"}
@@ -60,7 +60,7 @@ class ItemReader:
         return Line(text=describe_call(self.eyes.tr, method, records), record=records[0] if len(records) == 1 else "")
 
     def erase(self, event: StoredEvent, text: str) -> str:
-        """A word that says so if it was erased."""
+        """The text, or a word that says that it was erased."""
         return text or (self.say("console-talk-erased") if event.erased else "")
 
 

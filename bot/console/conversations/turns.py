@@ -42,7 +42,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Or one thing that belongs to no message, such as a reminder."""
+    """What one message led to, or one thing that belongs to none, such as a reminder."""
 
     key: str
     items: Sequence[Item]

@@ -34,14 +34,14 @@ class EditedDocument:
         """With the revision that the person has seen."""
         self.format: DocumentFormat = "yaml"
         self.saved_text = text
-        """As it is stored."""
+        """The text as it is stored."""
         self.title = self.saved_title = base.title if base is not None else ""
         """For kinds whose texts do not say it; and as it is stored."""
         self._text, self._check = text, check
         self.checked = Checked(findings=())
         """Of a text that was changed since, until the next check."""
         self.is_checked = False
-        """About the present text."""
+        """`checked` is about the present text."""
         self.is_unknown = False
         """The last check was not possible."""
         self._on_text: list[Follow] = []
@@ -151,7 +151,7 @@ class EditedDocument:
         return True
 
     def find_line(self, path: Path) -> int:
-        """As it was checked; 0 if not known."""
+        """The line at the last check; 0 if not known."""
         return self.document.find_position(path)[0] if self.document is not None else 0
 
     def close(self) -> None:

@@ -48,7 +48,7 @@ _LOOK_EVERY: Final = 4.0
 
 
 async def show_editor(visit: Visit) -> None:
-    """Its draft, without one its last version."""
+    """The editor of its draft, without one of its last version."""
     kind, key = visit.params["kind"], visit.params["key"]
     with reading():
         _check_rights(visit, kind)
@@ -96,7 +96,7 @@ class _EditorPage:
         self._draw_head()
         self._newer = ui.element("div").props("aria-live=assertive")
         self._told_of: tuple[int, int] = (0, 0)
-        """Version and revision of somebody else."""
+        """Version and revision of somebody else that the person was told of."""
         with ui.element("div").classes("def-editor"):
             with ui.element("div").classes("def-left"):
                 self._editor = TextEditor(visit, document, save=self.save, kept_texts=self._kept)

@@ -90,7 +90,7 @@ class GraphView:
             self._view = draw_chart(self._visit, chart, on_click=self.show_step, name=name, marks=marks)
 
     def show_step(self, key: str) -> None:
-        """And goes to its lines in the text."""
+        """Shows the step, and goes to its lines in the text."""
         document, chart = self._document, self._chart
         if chart is None:
             return

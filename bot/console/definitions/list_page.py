@@ -13,7 +13,7 @@ from state.model.definitions import DefinitionKey
 
 _MOST: Final = 2_000
 _SHOWN: Final = 100
-"""Lines; a search finds the others."""
+"""Lines that are drawn at once; a search finds the others."""
 _PAGE: Final = 500
 _LINE: Final = """
 <a class="line def-line" :href="props.row.href">

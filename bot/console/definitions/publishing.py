@@ -150,7 +150,7 @@ def _draw_verdict(visit: Visit, verdict: Verdict) -> None:
 
 
 async def open_publishing(visit: Visit, kind: str, key: str, number: int, done: Done) -> None:
-    """Or says why it cannot be shown."""
+    """Opens the dialog, or says why it cannot be shown."""
     try:
         verdict = await load_verdict(visit, kind, key, number)
     except REFUSALS as error:

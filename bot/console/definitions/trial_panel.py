@@ -29,10 +29,9 @@ from state.canonical import dumps
 from state.stored import JsonObject
 
 _AT_ONCE: Final = asyncio.Semaphore(2)
-"""Of all pages; each needs a thread, and a workflow processes for its scripts."""
+"""Trials of all pages at the same time; each needs a thread, and a workflow processes for its scripts."""
 _LONGEST: Final = 4_000
 _SHOWN: Final = 50
-"""Of the last happenings."""
 _LISTS: Final = ("dialogues", "tests")
 """In a file of tests; the first is taken."""
 

@@ -27,7 +27,7 @@ from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEnt
 
 _MOST_ENTRIES: Final = 50
 _SHOWN: Final = 10
-"""Versions; the one in force always is."""
+"""Newest versions that are drawn at first; the one in force always is."""
 _TRIES: Final = 5
 _LONGEST_NUMBER: Final = 9
 

@@ -49,7 +49,7 @@ def build_editor(visit: Visit) -> Editor:
 
 @contextmanager
 def reading() -> Iterator[None]:
-    """Become the ApiError of the endpoints, which the frame shows."""
+    """Refusals become the ApiError of the endpoints, which the frame shows."""
     try:
         yield
     except REFUSALS as error:

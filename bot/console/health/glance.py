@@ -11,7 +11,7 @@ _PATIENCE: Final = 0.05
 
 
 class HealthGlance:
-    """As one open page knows them."""
+    """The results of the checks as one open page knows them."""
 
     def __init__(self, checks: HealthChecks) -> None:
         self._checks = checks

@@ -13,7 +13,7 @@ from bot.console.widgets import build_panel, cut_text, show_badge, show_empty, s
 
 _STATES: Final = {"closed": "good", "open": "bad", "half-open": "warn"}
 _OWNER: Final = 8
-"""Enough to tell processes apart."""
+"""Characters of a process's id, enough to tell processes apart."""
 _NEAR: Final = 0.8
 """The share of a limit from which on its bar warns."""
 

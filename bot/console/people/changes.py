@@ -22,7 +22,7 @@ _LONGEST_NAME: Final = 120
 
 
 async def ask_to_end(visit: Visit, place: ui.element, key: str, name: str) -> None:
-    """Without a name it is a link."""
+    """Without `name` the key is of a link."""
     number = key.partition(":")[2]
     question = visit.say("console-people-withdraw-sure")
     if name:
@@ -133,7 +133,7 @@ class InvitationForm:
         self._show_link(invitation, employee)
 
     def _show_link(self, invitation: MadeInvitation, employee: Employee) -> None:
-        """In place of the form, once."""
+        """Shown in place of the form, once."""
         visit = self.visit
         self.dialog.clear()
         with self.dialog, ui.element("div").classes("people-dialog"):

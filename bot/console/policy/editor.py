@@ -16,7 +16,7 @@ from orchestrator.reports.policy_check import CheckedPolicy
 _PAUSE: Final = 0.3
 """Seconds without typing."""
 _TAKEN_WITHIN: Final = 12
-"""Looks, half a second apart."""
+"""Looks, half a second apart, whether the saved policy is in force."""
 _MOST_MISTAKES: Final = 50
 
 

@@ -31,7 +31,7 @@ async def show_policy(visit: Visit) -> None:
 
 
 def _show_file(visit: Visit, file: PolicyText) -> None:
-    """Or why it cannot be edited here."""
+    """Says why it cannot be edited here."""
     if visit.actor.role != "admin":
         ui.label(visit.say("console-policy-reader")).classes("muted")
     elif file.why:

@@ -60,7 +60,7 @@ def _format_number(visit: Visit, number: Decimal, currency: str) -> str:
 
 
 def format_reasons(visit: Visit, reasons: tuple[Notice, ...]) -> str:
-    """Each once."""
+    """Each sentence once."""
     sentences = [
         visit.say_notice(reason) if visit.tr.has_message(reason.code) else str(reason.args.get("recorded", "")) for reason in reasons
     ]

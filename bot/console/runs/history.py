@@ -29,7 +29,7 @@ class NodeLine:
     kind: str = "memo"
     state: NodeState = "running"
     seq: int = 0
-    """Of the event that says what it gave, or why it failed."""
+    """Number of the event that says what it gave, or why it failed."""
     begun_at: str = ""
     ended_at: str = ""
     attempt: int = 1
@@ -50,7 +50,7 @@ class RunHistory:
 
     def __init__(self) -> None:
         self.seq = 0
-        """Of the last event that was added."""
+        """Number of the last event that was added."""
         self.started: RunStarted | None = None
         self.finished: RunFinished | None = None
         self.finished_seq = 0
@@ -70,7 +70,7 @@ class RunHistory:
         return self._nodes.get(node)
 
     def add(self, event: StoredEvent) -> None:
-        """In order."""
+        """Events come in order."""
         self.seq = event.seq
         match event.type:
             case RunStarted.__name__:

@@ -20,9 +20,9 @@ from state.events.runs import NodeFailed, RunWaits, RunWoken
 Act = Callable[[str], Awaitable[None]]
 
 MOST_NODES: Final = 100
-"""The last ones."""
+"""Nodes of a step that are listed, the last ones."""
 OPENED: Final = 3
-"""When the step is chosen."""
+"""Nodes that are open when a step is chosen."""
 LONGEST: Final = 6_000
 LARGE: Final = 60_000
 """Characters at first, and of a value that was asked for."""

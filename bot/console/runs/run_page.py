@@ -24,7 +24,7 @@ from orchestrator.charts.chart import Mark
 from state.journal.run_index import PREFIX
 
 _TOGETHER: Final = 0.2
-"""Seconds of pieces of an answer."""
+"""Seconds in which pieces of an answer are shown together."""
 _LONGEST_DRAFT: Final = 4_000
 _LONGEST_RESULT: Final = 20_000
 _LONGEST_TITLE: Final = 200
@@ -135,7 +135,7 @@ class _RunPage:
         await visit.keep_current(self._load_steps, self._draw_steps)
 
     def _follow_graph(self, drawn: ChartView) -> None:
-        """When steps stand otherwise."""
+        """Only when steps stand otherwise."""
         visit = self._visit
 
         async def refresh() -> None:

@@ -46,7 +46,7 @@ class Choice:
     summary: str
     parameters: tuple[LaunchParameter, ...] = ()
     asks_text: bool = False
-    """As by a command."""
+    """Started with a text, as by a command."""
     takes_parameters: bool = False
     """Otherwise it asks for them itself."""
     record: str = ""
@@ -54,7 +54,7 @@ class Choice:
 
 
 async def list_choices(visit: Visit) -> list[Choice]:
-    """By engine and title."""
+    """Sorted by engine and title."""
     engines, choices = visit.services.startable, list[Choice]()
     for engine, registered in engines.runs.items():
         for definition in await engines.definitions.list_all(engine):
@@ -149,7 +149,7 @@ class StartDialog:
         form.reads[parameter.name], form.fields[parameter.name] = read, drawn.classes("full")
 
     def _draw_input(self, parameter: LaunchParameter, label: str) -> tuple[ui.element, Read]:
-        """With what reads its value."""
+        """The field, and what reads its value."""
         if parameter.choices:
             options = {str(place): cut_text(str(choice), limit=_LONGEST_QUESTION) for place, choice in enumerate(parameter.choices)}
             first = next((str(place) for place, choice in enumerate(parameter.choices) if choice == parameter.default), None)

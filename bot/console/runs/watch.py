@@ -124,7 +124,7 @@ class RunWatch:
             )
 
     def _find_parts_seq(self) -> int:
-        """Of the event with the parts that the chart shows; 0 for none."""
+        """Number of the event with the parts that the chart shows; 0 for none."""
         node = self.history.find_node(self._face.parts_node)
         return node.seq if node is not None else 0
 

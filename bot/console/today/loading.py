@@ -22,7 +22,7 @@ from state.clock import format_iso
 from state.journal.freeze_switch import FreezeState
 
 MOST: Final = 8
-"""Of one part; the rest are counted."""
+"""Lines of one part; the rest are counted."""
 _OPEN: Final[tuple[Status, ...]] = ("running", "waiting", "paused")
 _MOST_COUNTED: Final = 100
 FAILED_DAYS: Final = 7
@@ -42,7 +42,7 @@ class ShownRun:
 
 @dataclass(frozen=True, kw_only=True)
 class CardPart:
-    """`count` is of all."""
+    """`count` is of all, also of those not shown."""
 
     shown: tuple[ShownCard, ...]
     count: int

@@ -170,7 +170,7 @@ def build_voice(desk: EndpointContext, client: Client) -> Narrator:
 
 
 async def load_run_names(calls: Sequence[AuditedCall], desk: EndpointContext) -> dict[str, RunName]:
-    """By session key, of the runs that proposed these calls."""
+    """Names by session key, of the runs that proposed these calls."""
     keys = {call.story.session for call in calls if call.story.session.startswith(RUN)}
     runs = [await desk.store.list_runs(RunFilter(run_id=key.removeprefix(RUN))) for key in sorted(keys)]
     return {f"{RUN}{row.run_id}": to_run_name(row.run_id, row) for rows in runs for row in rows}

@@ -95,13 +95,13 @@ class Mailbox:
             self._store.listeners.remove(self._look.set)
 
     async def check_closed(self, ticket: Ticket) -> None:
-        """If its row was closed before the ticket was opened. Raises StoreError."""
+        """Marks it as over if its row was closed before it was opened. Raises StoreError."""
         closed = await self._store.read(_select_closed, [ticket.row.source])
         if closed and not ticket.is_over:
             ticket.is_over, ticket.is_complete = True, False
 
     async def _check_all(self) -> None:
-        """Rows that another process has closed. Raises StoreError."""
+        """Finds rows that another process has closed. Raises StoreError."""
         sources = {tickets[0].row.source: row_id for row_id, tickets in self._tickets.items() if not tickets[0].is_over}
         if not sources:
             return
@@ -126,7 +126,7 @@ class Mailbox:
             ticket.news.set()
 
     async def report_trouble(self, session: str, _notice: Notice) -> None:
-        """Nothing can be stored."""
+        """Tells the session's waiting callers that nothing can be stored."""
         for tickets in self._tickets.values():
             for ticket in tickets:
                 if ticket.row.session == session:
@@ -161,7 +161,7 @@ class Mailbox:
 
 @contextlib.contextmanager
 def _register_ticket(tickets: dict[str, list[Ticket]], ticket: Ticket) -> Iterator[None]:
-    """During the block, under the id of its row."""
+    """Kept during the block, under the id of its row."""
     of_input = tickets.setdefault(ticket.row.id, [])
     of_input.append(ticket)
     try:

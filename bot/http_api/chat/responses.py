@@ -58,7 +58,7 @@ class ChatContext:
 
 
 async def store_request(row: InboxRow, chat: ChatContext) -> InboxRow:
-    """Or the earlier row with the same Idempotency-Key. Raises as `store_once`."""
+    """The stored row, or the earlier one with the same Idempotency-Key. Raises as `store_once`."""
     return await store_once(row, chat.intake.take, chat.orchestrator.tools.store)
 
 

@@ -121,7 +121,7 @@ class BodyReader:
 
 
 def parse_revision(header: str | None) -> int:
-    """Of If-Match. Raises ApiError 428 without it, 400 if it names none or several."""
+    """The revision of If-Match. Raises ApiError 428 without it, 400 if it names none or several."""
     if header is None:
         raise ApiError(428, "revision_needed", 'Send If-Match with the revision that you saw, such as If-Match: "3"; ETag has it.')
     match = _REVISION.fullmatch(header.strip())
@@ -180,7 +180,7 @@ def _parse_body(body: bytes, model: type[DocumentBody]) -> GivenDefinition:
 
 
 def _is_inside(finding: Finding, field: str, *, begun: bool) -> bool:
-    """About the definition; with `begun`, limits are the definition's."""
+    """Whether it is about the definition; with `begun`, limits are the definition's."""
     is_below = finding.path == field or finding.path.startswith((f"{field}.", f"{field}["))
     return is_below or (begun and finding.code in _LIMITS)
 

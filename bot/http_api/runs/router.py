@@ -167,7 +167,7 @@ class _Watched:
         self._number = 0
 
     def has_news(self) -> bool:
-        """Other than what was taken last."""
+        """The picture is other than what was taken last."""
         picture = self._progress.find(self._key)
         return picture is not None and picture.number != self._number
 

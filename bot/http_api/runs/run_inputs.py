@@ -54,7 +54,7 @@ class RunInputs:
         return RunAccepted(id=submitted.row.session.removeprefix(PREFIX), home=home)
 
     async def submit_order(self, client: Client, found_run: FoundRun, order: Order) -> tuple[Run, bool]:
-        """And whether the order was already worked."""
+        """As it is then, and whether the order was already worked."""
         if not may_control(client.actor, found_run.run):
             raise ApiError(
                 403, "not_your_run", f"Only the owner of a run, leads and administrators may {order} it; use a token of one of them."
@@ -69,7 +69,7 @@ class RunInputs:
         return await self._reader.describe_run(client, now), submitted.status == "done"
 
     async def submit_answer(self, client: Client, found_run: FoundRun, question: str, body: AnswerBody) -> tuple[Run, bool]:
-        """And whether the answer was already worked."""
+        """The run as it is then, and whether the answer was already worked."""
         if (body.option is None) == (body.text is None or not body.text.strip()):
             raise ApiError(400, "invalid_request", "option, text: give one of them and not both; text must not be blank.")
         waiting = ((node, wait) for node, wait in found_run.run.waits.items() if wait.on == "input" and wait.waits_for == question)

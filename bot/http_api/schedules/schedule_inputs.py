@@ -79,7 +79,7 @@ class ScheduleInputs:
         return terms
 
     async def submit_order(self, client: Client, schedule: str, order: ScheduleOrderName) -> tuple[Schedule, bool]:
-        """And whether the order was already worked."""
+        """As it is then, and whether the order was already worked."""
         found_schedule = await self._reader.find_schedule(client, schedule)
         submitted = await self._submit(client, found_schedule, order)
         now = await self._reader.find_schedule(client, schedule)
@@ -88,7 +88,7 @@ class ScheduleInputs:
         return self._reader.describe_schedule(client, now), submitted.status == "done"
 
     async def cancel_schedule(self, client: Client, schedule: str) -> tuple[ScheduleCancelled, bool]:
-        """And whether that was already carried out."""
+        """And True if it was already carried out, not only stored."""
         found_schedule = await self._reader.find_schedule(client, schedule)
         submitted = await self._submit(client, found_schedule, "cancel")
         if submitted.status == "refused":

@@ -104,7 +104,7 @@ def _find_network_site(address: str) -> str:
 
 
 def parse_networks(listing: str) -> list[Network]:
-    """Of HTTP_TRUSTED_PROXIES, which may be empty. Raises SettingsError naming an invalid entry."""
+    """Networks of HTTP_TRUSTED_PROXIES, which may be empty. Raises SettingsError naming an invalid entry."""
     networks: list[Network] = []
     for entry in (part.strip() for part in listing.split(",") if part.strip()):
         try:

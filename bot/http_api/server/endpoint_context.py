@@ -103,7 +103,7 @@ class EndpointContext:
         return replace(row, body={**row.body, "request": request}) if request else row
 
     async def take(self, row: InboxRow) -> bool:
-        """Whether it is new."""
+        """True if the row is new."""
         [is_new] = await self.orchestrator.receive([row])
         return is_new
 

@@ -47,7 +47,7 @@ async def _handle_http_error(request: Request, error: Exception) -> JSONResponse
 
 
 def _list_methods(request: Request) -> list[str]:
-    """Of all routes of the address; the framework lists only those of the first."""
+    """Methods of all routes of the address; the framework lists only those of the first."""
     routes: Sequence[APIRoute] = getattr(request.app.state, "known_routes", ())
     methods = (route.methods or () for route in routes if route.matches(request.scope)[0] is not Match.NONE)
     return sorted(set().union(*methods))

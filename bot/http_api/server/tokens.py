@@ -85,7 +85,7 @@ class Tokens:
         return self._apply_grant(client) if client is not None else None
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Of "http:<name>" with present rights; None if the token was removed. A lower mode of the actor stays."""
+        """The actor "http:<name>" with present rights; None if the token was removed. A lower mode of the actor stays."""
         client = self.find_by_name(actor.key.removeprefix(PREFIX)) if actor.key.startswith(PREFIX) else None
         if client is None:
             return None
@@ -114,7 +114,7 @@ def pick_lower_mode(first: Mode, other: Mode) -> Mode:
 
 
 def read_tokens(listing: SecretStr | None, mode: Mode) -> list[Client]:
-    """Of HTTP_API_TOKENS (S004-62); none if not set. `mode` by default. Raises SettingsError, by position."""
+    """Clients of HTTP_API_TOKENS (S004-62); none if not set. `mode` by default. Raises SettingsError, by position."""
     entries = [entry.strip() for entry in listing.get_secret_value().split(",")] if listing is not None else []
     clients = [_parse_client(entry, number, mode) for number, entry in enumerate(entries, start=1) if entry]
     if listing is not None and not clients:

@@ -56,7 +56,7 @@ class FieldView:
             self._input.props["hint"] = self._build_hint()
 
     def reset(self) -> None:
-        """In place of what was typed."""
+        """Shows the document's value in place of what was typed."""
         self._show_value(self.field.value, is_forced=True)
 
     def take(self, value: str, note: str = "") -> None:

@@ -85,7 +85,7 @@ class FieldRefused(ValueError):
 
 
 def walk_fields(nodes: Sequence[Node]) -> list[Field]:
-    """Also inside of groups and lists."""
+    """Fields inside of groups and lists, too."""
     fields: list[Field] = []
     for node in nodes:
         match node:

@@ -45,7 +45,7 @@ class _Change:
     make: Callable[[FormSource, object], object]
     view: FieldView | None = None
     deed: Deed | None = None
-    """On the list at `listed`, at `index`."""
+    """What is done with elements of the list at `listed`, at `index`."""
     listed: Path = ()
     index: int = 0
     removed: _Removed | None = None

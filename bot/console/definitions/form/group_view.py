@@ -34,7 +34,7 @@ class Hands:
     """They stay open when they are drawn anew."""
     refused: Refused = field(default_factory=dict)
     moved: Path | None = None
-    """Its elements are others now: drawn anew, whatever is typed into them."""
+    """The list whose elements are others now: drawn anew, whatever is typed into them."""
 
     def follow(self, opened: set[Path], moved: Path | None) -> None:
         self.opened, self.moved = set(opened), moved
@@ -88,7 +88,7 @@ def _matches(view: "FieldView | GroupView | ListView", node: Node) -> bool:
 
 
 class GroupView:
-    """With what opens it if it is folded."""
+    """Its title opens it if it is folded."""
 
     def __init__(self, visit: Visit, group: Group, hands: Hands, *, actions: Callable[[], None] | None = None, number: int = 0) -> None:
         """`actions` draws buttons beside its title, `number` is that of an element."""

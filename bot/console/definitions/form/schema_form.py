@@ -17,7 +17,7 @@ _CONDITION: Final = "condition"
 _BRANCHES: Final = "branches"
 _BRANCH_NAMES: Final = ("if", "else")
 _MORE: Final = "…"
-"""Of a group that is no part of the document."""
+"""Last part of the path of a group that is no part of the document."""
 _TARGETS: Final = frozenset({"next_step", "on_invalid", "on_timeout", "on_refused"})
 _TYPE_NAMES: Final = ("runeType", "type", "action_type")
 """The other fields depend on them."""
@@ -52,9 +52,9 @@ _RARE: Final = frozenset(
         ),
     }
 )
-"""Below the others, folded."""
+"""Fields that few definitions have: below the others, folded."""
 _MOST_RARE_SHOWN: Final = 1
-"""Then not folded: one line more is shorter than something to open."""
+"""So many are not folded: one line more is shorter than something to open."""
 _INLINE: Final = frozenset({"params", "metadata"})
 _TITLES: Final = ("name", "title")
 _OTHER_TITLES: Final = ("text", "prompt", "template", "method", "variable")
@@ -250,7 +250,7 @@ def _choose_kind(prop: Property, shape: Shape, value: object) -> Kind:
 
 
 def _holds_words(schema: Schema, value: object) -> bool:
-    """Of texts, or may be and is."""
+    """Whether a list is one of texts, or may be and is."""
     items = schema.items
     may_be = items is not None and (items.type == "string" or any(one.type == "string" for one in items.any_of))
     return may_be and (not isinstance(value, list) or all(isinstance(one, str) for one in value))
