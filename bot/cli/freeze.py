@@ -2,7 +2,7 @@
 
 import contextlib
 import getpass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -91,7 +91,7 @@ def _build_hand() -> "SwitchOperator":
     return SwitchOperator(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())
 
 
-def _to_json(standing: "FreezeState | None") -> dict[str, Any]:
+def _to_json(standing: "FreezeState | None") -> dict[str, object]:
     if standing is None:
         return {"frozen": False}
     return {"frozen": True, "at": standing.at, "by": standing.by, "name": standing.name, "reason": standing.reason}

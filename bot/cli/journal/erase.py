@@ -3,7 +3,7 @@
 import contextlib
 import getpass
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -183,7 +183,7 @@ def _write_erased(store: "SqlStore", *, as_json: bool) -> int:
 
 def _write_survey(survey: "PersonSurvey", *, as_json: bool) -> None:
     if as_json:
-        facts: dict[str, Any] = {"rows": dict(survey.rows), "log_records": survey.log_records, "in_clear": survey.in_clear}
+        facts: dict[str, object] = {"rows": dict(survey.rows), "log_records": survey.log_records, "in_clear": survey.in_clear}
         write_json_lines([{"kind": "found", "person": survey.person, "names": survey.names, **facts, "obstacles": survey.obstacles}])
         return
     aliases = f" ({', '.join(survey.names)})" if survey.names else ""

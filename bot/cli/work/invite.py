@@ -5,7 +5,6 @@ import getpass
 import sys
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
 
 import typer
 
@@ -104,7 +103,7 @@ def remove(key: str) -> None:
     _write_line(f"Noted: {key} loses access within a second if the bot runs, else at its next start.")
 
 
-def _build_people_rows(access: Access, registry: Registry) -> Iterator[dict[str, Any]]:
+def _build_people_rows(access: Access, registry: Registry) -> Iterator[dict[str, object]]:
     """Of the access file, and who joined by invitation."""
     present = {actor.key: actor for actor in access.list_people()}
     for key, person in access.map_listed().items():
@@ -114,7 +113,7 @@ def _build_people_rows(access: Access, registry: Registry) -> Iterator[dict[str,
         yield {"key": key, "name": person.name, "role": person.role, "employee": employee, "listed by": by, "access": state}
 
 
-def _build_invitation_rows(registry: Registry, now: datetime) -> Iterator[dict[str, Any]]:
+def _build_invitation_rows(registry: Registry, now: datetime) -> Iterator[dict[str, object]]:
 
     for mark, item in registry.invited.items():
         state = f"link open until {_format_moment(item.expires_at)}" if now < parse_iso(item.expires_at) else "link expired"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from json import dumps
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from nicegui import ui
 
@@ -18,7 +18,7 @@ _WORST: Final[tuple[Severity, ...]] = ("error", "warning", "info")
 
 
 class TextEditor:
-    def __init__(self, visit: Visit, document: EditedDocument, *, save: Callable[[], Any], kept_texts: KeptTexts) -> None:
+    def __init__(self, visit: Visit, document: EditedDocument, *, save: Callable[[], object], kept_texts: KeptTexts) -> None:
         """`save` is called at Ctrl+S; `kept_texts` is told of it."""
         self._visit, self._document = visit, document
         box = ui.element("div").classes("def-code")

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from nicegui import ui
 from pydantic import ValidationError
@@ -158,7 +158,7 @@ class TrialPanel:
         if not visit.page.is_deleted:
             self._show(tried)
 
-    async def _give(self, want: Wanted, answer: Any) -> None:
+    async def _give(self, want: Wanted, answer: object) -> None:
         async def give() -> None:
             self._inputs = self._inputs.add(want, answer)
             await self._play()

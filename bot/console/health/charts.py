@@ -1,7 +1,7 @@
 """Charts, each with a table for screen readers. Names are data: no tooltip makes HTML of them."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from nicegui import ui
 
@@ -91,8 +91,8 @@ def _draw_usage(visit: Visit, figures: Figures) -> None:
 
 _GROUPED: Final = "value => value.toLocaleString(document.documentElement.lang || 'ru')"
 """Writes numbers as the language of the page does."""
-_COUNTS: Final[dict[str, Any]] = {"type": "value", "minInterval": 1}
-_WRAPPED: Final[dict[str, Any]] = {"interval": 0, "width": 62, "overflow": "break"}
+_COUNTS: Final[dict[str, object]] = {"type": "value", "minInterval": 1}
+_WRAPPED: Final[dict[str, object]] = {"interval": 0, "width": 62, "overflow": "break"}
 
 
 def _build_chart(visit: Visit, chart: str) -> ui.element:
@@ -102,7 +102,7 @@ def _build_chart(visit: Visit, chart: str) -> ui.element:
     return panel
 
 
-def _draw_picture(options: dict[str, Any], *, rows: int = 0) -> None:
+def _draw_picture(options: dict[str, object], *, rows: int = 0) -> None:
     """Screen readers pass over it: what it says stands in the table."""
     grid = {"left": 8, "right": 36, "bottom": 8, "top": 40 if "legend" in options else 16, "containLabel": True}
     whole = {"animation": False, "grid": grid, "tooltip": {"trigger": "axis", "renderMode": "richText"}, **options}
