@@ -23,31 +23,26 @@ from state.journal.schedule_index import FoundSchedule, collect_schedules, name_
 from state.journal.store import InboxRow, OutboxRow
 
 LISTED: Final = 10
-"""How many schedules one message lists."""
 ID_SHOWN: Final = 6
-"""How many characters of its id tell a schedule from another one of the same definition."""
+"""Characters of its id that tell a schedule from its namesakes."""
 PAGE: Final = "page"
-"""The order of the button that lists further schedules: ("schedule", "page", how many were listed)."""
+"""The order of the button: ("schedule", "page", how many were listed)."""
 _DIGITS: Final = 5
 
 
 async def show_schedules(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Answer /schedules: list the schedules with their next moments, each with a button that cancels or resumes it. Raises StoreError.
-
-    A private chat lists the person's own schedules and, for a lead or administrator, below them those of people whose records they may see;
-    a group those that are shown in it.
-    """
+    """A private chat also lists, for leads and administrators, schedules of people whose records they see; a group its own."""
     actor = await admit_actor(row, session, tools)
     if actor is not None:
         await _show_page(row, session, tools, actor, 0)
 
 
 async def _show_page(row: InboxRow, session: Session, tools: Tools, actor: Actor, first: int) -> None:
-    found = await _collect(session, tools, actor)
-    shown = found[first : first + LISTED]
-    known = Counter(one.entry.name for one in found)
-    marks = {one.schedule: one.schedule[-ID_SHOWN:] if known[one.entry.name] > 1 else "" for one in shown}
-    heading = Notice(code="schedules-listed", args={"count": len(found)})
+    schedules = await _collect(session, tools, actor)
+    page = schedules[first : first + LISTED]
+    known = Counter(one.entry.name for one in schedules)
+    marks = {one.schedule: one.schedule[-ID_SHOWN:] if known[one.entry.name] > 1 else "" for one in page}
+    heading = Notice(code="schedules-listed", args={"count": len(schedules)})
     lines = [
         words.describe_schedule(
             one,
@@ -57,18 +52,18 @@ async def _show_page(row: InboxRow, session: Session, tools: Tools, actor: Actor
             who=_name_owner(one, actor, tools),
             mark=marks[one.schedule],
         )
-        for one in shown
+        for one in page
     ]
     actions = [
         build_button(one.schedule, one.entry, order, marks[one.schedule])
-        for one in shown
+        for one in page
         if may_control(actor, one.entry.owner)
         for order in (("resume", "cancel") if one.entry.status == "paused" else ("cancel",))
     ]
-    left = len(found) - first - len(shown)
+    left = len(schedules) - first - len(page)
     if left > 0:
         lines.append(Notice(code="schedules-more", args={"count": left}))
-        actions.append(Action(words=(BUTTON, PAGE, str(first + len(shown))), label=Notice(code="schedules-next-page")))
+        actions.append(Action(words=(BUTTON, PAGE, str(first + len(page))), label=Notice(code="schedules-next-page")))
     reply = Reply(notices=(heading, *lines) if not first else tuple(lines), actions=tuple(actions))
     outbox_rows = [outbox.build_reply_row(session.key, reply, session.now), *build_click_toasts(row, session, Notice(code="toast-doing"))]
     await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
@@ -80,12 +75,11 @@ async def _collect(session: Session, tools: Tools, actor: Actor) -> Sequence[Fou
     def fits(owner: str, home: str) -> bool:
         return home == session.key or (not is_group and (owner == actor.key or _may_see(actor, owner, tools)))
 
-    found = await tools.store.read(collect_schedules, fits)
-    return sorted(found, key=lambda one: one.entry.owner != actor.key)
+    schedules = await tools.store.read(collect_schedules, fits)
+    return sorted(schedules, key=lambda schedule: schedule.entry.owner != actor.key)
 
 
 def _may_see(actor: Actor, owner: str, tools: Tools) -> bool:
-    """Return whether a lead or administrator sees the schedules of this person or token: those of people whose records they may see."""
     acting = tools.gate.deps.approvers.apply_delegation(actor)
     if acting.role not in MAY_CONTROL:
         return False
@@ -94,16 +88,15 @@ def _may_see(actor: Actor, owner: str, tools: Tools) -> bool:
     return visible is None or (person is not None and person.bitrix_user_id in visible)
 
 
-def _name_owner(found: FoundSchedule, actor: Actor, tools: Tools) -> str:
+def _name_owner(schedule: FoundSchedule, actor: Actor, tools: Tools) -> str:
     """Return the owner's name for a list; "" if it is the reader."""
-    if found.entry.owner == actor.key:
+    if schedule.entry.owner == actor.key:
         return ""
-    owner = Actor.model_validate(found.entry.actor)
+    owner = Actor.model_validate(schedule.entry.actor)
     return (tools.refresh_actor(owner) or owner).name
 
 
 async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle a click on a button of a schedule; the session that shows the schedule carries the order out. Raises StoreError."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -127,5 +120,5 @@ async def _pass_order(row: InboxRow, session: Session, tools: Tools, actor: Acto
 
 
 def _answer_click(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """Return the toast that answers a click, or a message for a client that waits for the answer to each input."""
+    """A toast, or a message where the client has none."""
     return build_click_toasts(row, session, notice) or [outbox.build_reply_row(session.key, build_reply(notice), session.now)]

@@ -1,5 +1,3 @@
-"""Registers schedules with the runtime: their inputs, timers and buttons, and the command /schedules."""
-
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder, SchedulesRestored
 from orchestrator.runs.registry import Engines
@@ -11,10 +9,7 @@ from state.journal.schedule_index import TIMER
 
 
 def build_feature(engines: Engines, *, fires: bool = True) -> Feature:
-    """Return the part of the program that starts runs of these engines on schedule; with `fires=False` it only keeps the schedules.
-
-    A program without engines offers no command; its schedules wait until their engines are there again.
-    """
+    """With `fires=False` it only keeps the schedules. Without engines it offers no command; its schedules wait."""
     firer, orders = Firer(engines, fires=fires), Orders(engines)
     return Feature(
         inbox={

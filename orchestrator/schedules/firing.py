@@ -1,9 +1,4 @@
-"""Fires schedules: handles the timer of a schedule, whose moment has come.
-
-One commit holds the event, the input that starts the run, the next timer and what the chat is told. The id of the run follows from the
-schedule and its moment, so that the same moment can never start a second run. Whatever keeps a moment from starting a run is told once, and
-again after a day if it is still so.
-"""
+"""Fires schedules. One commit holds the event, the run's start, the next timer and the message."""
 
 import logging
 from collections.abc import Sequence
@@ -44,15 +39,12 @@ BUTTON: Final = "schedule"
 LATE: Final = timedelta(minutes=1)
 """A run that starts later than this says so: the bot did not work at its moment."""
 TELL_AGAIN: Final = timedelta(days=1)
-"""How long it takes until the chat is told again of what still keeps runs from starting."""
+"""The chat is told again of the same obstacle only after this time."""
 PUT_OFF: Final = timedelta(minutes=1)
-"""How long a moment waits in a program that may not fire it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Moment:
-    """A moment of a schedule that has come: what is planned for it, and for whom it is."""
-
     schedule: str
     entry: Schedule
     owner: Actor
@@ -67,15 +59,12 @@ class _Moment:
 
 
 class Firer:
-    """Handles the timers of schedules."""
-
     def __init__(self, engines: Engines, *, fires: bool = True) -> None:
-        """Start runs of these engines. A program that does not know people's present rights gets `fires=False`: it puts moments off."""
+        """A program that does not know people's present rights gets `fires=False`: it puts moments off."""
         self._engines = engines
         self._fires = fires
 
     async def fire_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Start the run of the moment that has come, or say why not. Raises StoreError."""
         due = ScheduleDue.model_validate(row.body)
         entry = list_schedules(session.state).get(due.schedule)
         if entry is None:  # cancelled, or its owner was erased
@@ -110,7 +99,6 @@ class Firer:
         await _start(moment, actor, row, session)
 
     async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Handle a moment whose input was quarantined, because each attempt to handle it failed. Raises StoreError."""
         due = ScheduleDue.model_validate(row.body)
         entry = list_schedules(session.state).get(due.schedule)
         if entry is None or entry.status == "paused" or due.due != entry.due:
@@ -131,7 +119,7 @@ _SKIPS: Final[dict[str, SkipReason]] = {
     DAMAGED: "failed",
     ENGINE_GONE: "engine_gone",
 }
-"""What keeps a moment from starting a run by the code of the refusal; the schedule goes on with its next moment."""
+"""By the code of the refusal; the schedule goes on with its next moment."""
 
 
 def _keep_body(row: InboxRow) -> dict[str, object]:
@@ -143,7 +131,7 @@ def _find_owner(entry: Schedule) -> Actor:
 
 
 def _plan_moment(schedule: str, entry: Schedule, present: datetime) -> _Moment:
-    """Return the moment that has come. A clock that was set back since its timer was due changes nothing: the moment had come."""
+    """A clock set back since the timer was due changes nothing."""
     due = parse_iso(entry.due)
     now = max(present, due)
     plan = plan_firing(CronLine(entry.cron), ZoneInfo(entry.zone), due, now) if entry.cron else None
@@ -157,7 +145,6 @@ def _plan_moment(schedule: str, entry: Schedule, present: datetime) -> _Moment:
 
 
 async def is_unfinished(key: str, store: AsyncStore) -> bool:
-    """Return whether the run is not over, or was ordered and has not begun. Raises StoreError."""
     runs = await store.list_runs(RunFilter(run_id=key.removeprefix(PREFIX)))
     if runs:
         return runs[0].status not in ENDED
@@ -166,7 +153,7 @@ async def is_unfinished(key: str, store: AsyncStore) -> bool:
 
 
 def build_run_key(schedule: str, due: str) -> str:
-    """Return the session key of the run that the schedule starts for its moment `due`; the same each time it is computed."""
+    """The same each time: one moment never starts two runs."""
     return build_child_key(f"{BUTTON}:{schedule}", due, 1)
 
 
@@ -192,7 +179,7 @@ async def _start(moment: _Moment, actor: Actor, row: InboxRow, session: Session)
 
 
 async def _skip(moment: _Moment, why: SkipReason, row: InboxRow | None, session: Session, tools: Tools) -> None:
-    """Store that the moment started nothing; a schedule without a next moment is paused, so that a person can still let it start."""
+    """A schedule without a next moment is paused, so that a person can still start it."""
     entry = moment.entry
     if not moment.following:
         await _pause(moment, why, row, session, tools)
@@ -214,7 +201,7 @@ async def _skip(moment: _Moment, why: SkipReason, row: InboxRow | None, session:
 
 
 async def _pause(moment: _Moment, why: PauseReason, row: InboxRow | None, session: Session, tools: Tools) -> None:
-    """Store that the schedule starts nothing until a person resumes it. Who remains hears of it: the chat, and leads of the owner."""
+    """Tells the chat, and the owner's leads if the owner left or lost the right."""
     log.warning("a schedule is paused", extra={"action": "schedule_paused", "schedule": moment.schedule, "why": why})
     rows = _tell_of_pause(moment, why, session, tools)
     await _commit(moment, [SchedulePaused(schedule=moment.schedule, why=why)], row, session, rows)
@@ -235,10 +222,6 @@ def _tell_of_pause(moment: _Moment, why: PauseReason, session: Session, tools: T
 
 
 def _build_row(chat: str, notice: Notice, moment: _Moment, session: Session) -> OutboxRow:
-    """Return the message about a moment; where nothing was started, it has the button that cancels the schedule.
-
-    Beside a run that begins, the button could be taken for that of the run.
-    """
     label = Notice(code="schedule-cancel-one", args={"definition": moment.entry.name[: words.LONGEST_NAME], "id": words.NONE})
     is_open = notice.code in {"schedule-skipped", "schedule-was-paused"}
     actions = (Action(words=(BUTTON, moment.schedule, "cancel"), label=label),) if is_open else ()
@@ -253,7 +236,6 @@ async def _commit(
     outbox_rows: Sequence[OutboxRow],
     inbox_new: Sequence[InboxRow] = (),
 ) -> None:
-    """Store the events with everything that follows from them."""
     timer = build_timer(moment.schedule, moment.entry, events, home=session.key, now=session.now, seq=session.seq)
     done = [row.id] if row is not None else []
     await session.commit(*events, actor="system", outbox=outbox_rows, timers=[timer], inbox_done=done, inbox_new=inbox_new)

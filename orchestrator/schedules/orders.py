@@ -1,5 +1,3 @@
-"""Makes, cancels, pauses and resumes schedules at the order of a person, in the session in whose chat the schedule is shown."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -31,14 +29,12 @@ FITTING: Final[Mapping[ScheduleOrderName, frozenset[str]]] = {
     "resume": frozenset({"paused"}),
     "cancel": frozenset({"waiting", "paused"}),
 }
-"""The statuses of a schedule in which each order can be carried out."""
+"""Statuses in which each order fits."""
 
 
 @dataclass(frozen=True)
 class _Change:
-    """What an order changes, and the message about it."""
-
-    given: ScheduleOrder
+    order: ScheduleOrder
     entry: Schedule
     """The schedule before the change."""
     event: Event
@@ -48,23 +44,19 @@ class _Change:
 
 
 class Orders:
-    """Handles the orders of people to schedules."""
-
     def __init__(self, engines: Engines) -> None:
-        """Make schedules for runs of these engines."""
         self._engines = engines
 
     async def take_addition(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Make the schedule that the input asks for, and show when it is due; or say why it cannot be made. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
-        asked = ScheduleAdd.model_validate(row.body)
-        if asked.schedule in list_schedules(session.state):
+        addition = ScheduleAdd.model_validate(row.body)
+        if addition.schedule in list_schedules(session.state):
             await session.commit(actor=actor.key, inbox_done=[row.id])
             return
-        terms = _read_terms(asked, row, actor.time_zone)
-        refusal = terms if isinstance(terms, Notice) else await self._find_refusal(asked, actor, tools)
+        terms = _read_terms(addition, row, actor.time_zone)
+        refusal = terms if isinstance(terms, Notice) else await self._find_refusal(addition, actor, tools)
         if refusal is not None or isinstance(terms, Notice):
             await _answer(row, session, actor, refusal or Notice(code="schedule-gone"))
             return
@@ -73,33 +65,32 @@ class Orders:
             await _answer(row, session, actor, words.NEVER)
             return
         event = ScheduleAdded(
-            schedule=asked.schedule,
-            engine=asked.engine,
-            definition=asked.definition,
+            schedule=addition.schedule,
+            engine=addition.engine,
+            definition=addition.definition,
             due=format_iso(first),
             cron=terms.cron,
             zone=terms.zone,
-            by=asked.by,
+            by=addition.by,
             actor=actor.model_dump(mode="json"),
-            args=dict(asked.args),
-            note=asked.note,
-            title=await find_published_title(asked.engine, asked.definition, self._engines),
+            args=dict(addition.args),
+            note=addition.note,
+            title=await find_published_title(addition.engine, addition.definition, self._engines),
         )
         entry = Schedule.create(
-            engine=asked.engine, definition=asked.definition, title=event.title, due=event.due, cron=event.cron, zone=event.zone
+            engine=addition.engine, definition=addition.definition, title=event.title, due=event.due, cron=event.cron, zone=event.zone
         )
         notice = words.build_added_notice(entry, actor, session.now)
-        message = _build_message(session.key, asked.schedule, entry, notice, "cancel", session)
-        timer = build_timer(asked.schedule, None, [event], home=session.key, now=session.now, seq=session.seq)
+        message = _build_message(session.key, addition.schedule, entry, notice, "cancel", session)
+        timer = build_timer(addition.schedule, None, [event], home=session.key, now=session.now, seq=session.seq)
         await session.commit(event, actor=actor.key, outbox=[message], timers=[timer], inbox_done=[row.id])
 
-    async def _find_refusal(self, asked: ScheduleAdd, actor: Actor, tools: Tools) -> Notice | None:
+    async def _find_refusal(self, addition: ScheduleAdd, actor: Actor, tools: Tools) -> Notice | None:
         if await tools.store.read(count_schedules, actor.key) >= MOST:
             return Notice(code="schedule-too-many", args={"most": MOST})
-        return await find_start_refusal(self._engines, asked.engine, asked.definition, actor)
+        return await find_start_refusal(self._engines, addition.engine, addition.definition, actor)
 
     async def take_order(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Pause, resume or cancel a schedule. Raises StoreError."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -123,7 +114,7 @@ class Orders:
             await _carry_out(row, session, actor, _Change(schedule_order, entry, ended, notice))
 
     async def _resume(self, row: InboxRow, session: Session, tools: Tools, actor: Actor, order: ScheduleOrder, entry: Schedule) -> None:
-        """Let a schedule go on if its owner may still start such runs. Moments of a cron line that have passed since are left out."""
+        """Needs that the owner may still start such runs. Passed moments of a cron line are left out."""
         owner = tools.refresh_actor(Actor.model_validate(entry.actor))
         refusal = (
             await find_start_refusal(self._engines, entry.engine, entry.definition, owner)
@@ -145,13 +136,9 @@ class Orders:
         await _carry_out(row, session, actor, _Change(order, entry, event, notice, button="cancel"))
 
 
-def _read_terms(asked: ScheduleAdd, row: InboxRow, zone: str) -> Terms | Notice:
-    """Return when the schedule is to be due, or the sentence that says what is wrong with it.
-
-    A single moment must lie ahead of the request, not of now: if the bot was down in between, the run starts late.
-    """
+def _read_terms(addition: ScheduleAdd, row: InboxRow, zone: str) -> Terms | Notice:
     try:
-        terms = parse_terms(asked.at, asked.cron, asked.zone or zone)
+        terms = parse_terms(addition.at, addition.cron, addition.zone or zone)
         check_moment(terms, row.received_at)
     except TermsError as error:
         return words.build_terms_notice(error)
@@ -159,7 +146,7 @@ def _read_terms(asked: ScheduleAdd, row: InboxRow, zone: str) -> Terms | Notice:
 
 
 def may_control(actor: Actor, owner: str) -> bool:
-    """Return whether the actor may pause, resume and cancel the schedules of `owner`: the owner, leads and administrators may."""
+    """The owner, leads and administrators may."""
     return actor.key == owner or actor.role in MAY_CONTROL
 
 
@@ -173,7 +160,6 @@ async def _answer(row: InboxRow, session: Session, actor: Actor, notice: Notice)
 
 
 async def _refuse(row: InboxRow, session: Session, actor: Actor, schedule_order: ScheduleOrder, notice: Notice) -> None:
-    """Say in the chat in which the order was given why it is not carried out; a click is answered with a toast."""
     outbox_rows: list[OutboxRow] = build_click_toasts(row, session, notice)
     if not outbox_rows:
         outbox_rows = [outbox.build_reply_row(chat, build_reply(notice), session.now) for chat in _list_chats(session, schedule_order)[-1:]]
@@ -181,45 +167,42 @@ async def _refuse(row: InboxRow, session: Session, actor: Actor, schedule_order:
 
 
 async def _carry_out(row: InboxRow, session: Session, actor: Actor, change: _Change) -> None:
-    """Store what the order changes, and tell it in the chat of the schedule and in that of the order."""
-    order, entry = change.given, change.entry
-    told = [_build_message(chat, order.schedule, entry, change.notice, change.button, session) for chat in _list_chats(session, order)]
+    order, entry = change.order, change.entry
+    messages = [_build_message(chat, order.schedule, entry, change.notice, change.button, session) for chat in _list_chats(session, order)]
     timer = build_timer(order.schedule, entry, [change.event], home=session.key, now=session.now, seq=session.seq)
     toasts = build_click_toasts(row, session, Notice(code="toast-doing"))
-    await session.commit(change.event, actor=actor.key, outbox=[*toasts, *told], timers=[timer], inbox_done=[row.id])
+    await session.commit(change.event, actor=actor.key, outbox=[*toasts, *messages], timers=[timer], inbox_done=[row.id])
 
 
 def _list_chats(session: Session, schedule_order: ScheduleOrder) -> list[str]:
-    """Return the chats that hear what becomes of an order: that of the schedule, and the messenger chat in which the order was given."""
+    """The schedule's chat and the messenger chat of the order."""
     elsewhere = schedule_order.chat not in {"", session.key} and Address.parse(schedule_order.chat).is_messenger
     return [session.key, schedule_order.chat] if elsewhere else [session.key]
 
 
 def _build_message(chat: str, schedule: str, entry: Schedule, notice: Notice, button: str, session: Session) -> OutboxRow:
-    """Return a message about a schedule with a button for the order `button`; "" for none."""
+    """`button` is its order, "" for none."""
     actions = (build_button(schedule, entry, button),) if button else ()
     return outbox.build_reply_row(chat, Reply(notices=(notice,), actions=actions), session.now)
 
 
 def build_button(schedule: str, entry: Schedule, order: str, mark: str = "") -> Action:
-    """Return the button with which a person cancels or resumes a schedule; `mark` tells it from its namesakes."""
     args = {"definition": entry.name[: words.LONGEST_NAME], "id": mark or words.NONE}
     label = Notice(code="schedule-resume-one", args=args) if order == "resume" else Notice(code="schedule-cancel-one", args=args)
     return Action(words=(BUTTON, schedule, order), label=label)
 
 
 async def tell_restored(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Tell the chat that a backup brought its schedules back, with buttons that let them go on or end them. Raises StoreError."""
     made_at = SchedulesRestored.model_validate(row.body).made_at
     known = list_schedules(session.state).items()
-    found = [FoundSchedule(schedule=key, home=session.key, entry=schedule) for key, schedule in known if schedule.why == "restored"]
+    restored = [FoundSchedule(schedule=key, home=session.key, entry=schedule) for key, schedule in known if schedule.why == "restored"]
     outbox_rows: list[OutboxRow] = []
-    if found:
-        owner = Actor.model_validate(found[0].entry.actor)
+    if restored:
+        owner = Actor.model_validate(restored[0].entry.actor)
         reader = tools.refresh_actor(owner) or owner
-        notes = [tools.guard.clean_partial(one.entry.note, locale=reader.locale) for one in found]
-        lines = [words.describe_schedule(one, reader, session.now, note=note) for one, note in zip(found, notes, strict=True)]
-        actions = [build_button(one.schedule, one.entry, order) for one in found for order in ("resume", "cancel")]
+        notes = [tools.guard.clean_partial(one.entry.note, locale=reader.locale) for one in restored]
+        lines = [words.describe_schedule(one, reader, session.now, note=note) for one, note in zip(restored, notes, strict=True)]
+        actions = [build_button(one.schedule, one.entry, order) for one in restored for order in ("resume", "cancel")]
         heading = Notice(code="schedules-restored", args={"at": made_at})
         outbox_rows = [outbox.build_reply_row(session.key, Reply(notices=(heading, *lines), actions=tuple(actions)), session.now)]
     await session.commit(actor="system", outbox=outbox_rows, inbox_done=[row.id])

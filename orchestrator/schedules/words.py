@@ -1,4 +1,4 @@
-"""Puts schedules in words for a person: when they are due, in the person's time zone, and why they wait. Pure."""
+"""Puts schedules in words for a person. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -18,10 +18,9 @@ from state.journal.schedule_index import FoundSchedule
 from state.model.schedule_state import Schedule
 
 NONE: Final = "none"
-"""The value of an argument of a sentence that is left out."""
 _LISTED: Final = 3
 LONGEST_NAME: Final = 60
-"""How many characters of a name or note a sentence shows."""
+"""Characters of a name or note."""
 _REASONS: Final[Mapping[str, str]] = {
     "unfinished": "schedule-why-unfinished",
     "definition_gone": "schedule-why-definition",
@@ -35,17 +34,15 @@ _REASONS: Final[Mapping[str, str]] = {
 
 
 NEVER: Final = Notice(code="schedule-bad-line", args={"fault": "never", "field": NONE, "written": "", "count": 0})
-"""The sentence about a line that is never due."""
 
 
 def format_moment(moment: str | datetime, actor: Actor, now: datetime) -> str:
-    """Return a moment as «пт, 25 декабря, 18:00» in the person's time zone and language."""
     at = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(ZoneInfo(actor.time_zone))
     return format_when(When(at.date(), at, has_time=True), now=now, locale=actor.locale)
 
 
 def describe_when(entry: Schedule, actor: Actor, now: datetime) -> Notice:
-    """Return when a schedule is due: the usual cron lines in words, of others the next three moments."""
+    """The usual cron lines in words, of others the next three moments."""
     if not entry.cron:
         return Notice(code="schedule-once", args={"moment": format_moment(entry.due, actor, now)})
     if (notice := describe_line(CronLine(entry.cron), entry.zone, reader_zone=actor.time_zone)) is not None:
@@ -55,19 +52,16 @@ def describe_when(entry: Schedule, actor: Actor, now: datetime) -> Notice:
 
 
 def list_moments(entry: Schedule, after: datetime, limit: int) -> list[datetime]:
-    """Return at most `limit` moments of a repeated schedule that follow `after`; none if its zone is gone from this machine."""
+    """At most `limit` moments after `after`; none if the zone is gone from this machine."""
     try:
         return parse_terms(None, entry.cron, entry.zone).list_moments(after, limit)
     except TermsError:
         return []
 
 
-def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, note: str, who: str = "", mark: str = "") -> Notice:
-    """Return the line about a schedule in a list. `who` names its owner if that is somebody else; `mark` tells it from its namesakes.
-
-    `note` is its note in a form that can be shown: what it says may come from outside.
-    """
-    entry = found.entry
+def describe_schedule(line: FoundSchedule, actor: Actor, now: datetime, *, note: str, who: str = "", mark: str = "") -> Notice:
+    """`note` is shown as it is: clean it first. `who` names an owner other than the reader; `mark` tells namesakes apart."""
+    entry = line.entry
     args = {
         "definition": entry.name[:LONGEST_NAME],
         "id": mark or NONE,
@@ -82,7 +76,6 @@ def describe_schedule(found: FoundSchedule, actor: Actor, now: datetime, *, note
 
 
 def _describe_state(entry: Schedule, actor: Actor, now: datetime) -> Notice:
-    """Return what a schedule waits for."""
     if entry.status == "paused":
         code = "schedule-paused-because" if entry.why in _REASONS else "schedule-paused"
         return Notice(code=code, args={"why": describe_reason(entry.why).model_dump()})
@@ -95,14 +88,13 @@ def _describe_state(entry: Schedule, actor: Actor, now: datetime) -> Notice:
 
 
 def build_added_notice(entry: Schedule, actor: Actor, now: datetime) -> Notice:
-    """Return the message that a schedule was made, with its next moment."""
     when = describe_when(entry, actor, now).model_dump()
     moment = format_moment(entry.due, actor, now) if entry.cron else NONE
     return Notice(code="schedule-added", args={"definition": entry.name[:LONGEST_NAME], "when": when, "moment": moment})
 
 
 def build_late_notice(entry: Schedule, missed: int, actor: Actor, now: datetime) -> Notice:
-    """Return the message that a run starts late, because the bot did not work at its moment; `missed` later moments are left out."""
+    """A run starts late because the bot did not work at its moment; `missed` later moments are left out."""
     if entry.resumed_at > entry.due:
         paused = {"definition": entry.name[:LONGEST_NAME], "moment": format_moment(entry.due, actor, now)}
         return Notice(code="schedule-late-resumed", args=paused)
@@ -116,7 +108,6 @@ def build_late_notice(entry: Schedule, missed: int, actor: Actor, now: datetime)
 
 
 def build_skip_notice(entry: Schedule, why: str, following: str, actor: Actor, now: datetime) -> Notice:
-    """Return the message that a moment came and nothing was started, and when it is tried next."""
     args = {
         "definition": entry.name[:LONGEST_NAME],
         "moment": format_moment(entry.due, actor, now),
@@ -127,19 +118,17 @@ def build_skip_notice(entry: Schedule, why: str, following: str, actor: Actor, n
 
 
 def build_pause_notice(entry: Schedule, why: str, who: str = "") -> Notice:
-    """Return the message that a schedule starts nothing until somebody resumes it; `who` names its owner to others."""
-    named = {"who": who[:LONGEST_NAME] or NONE, "person": entry.owner}
-    args = {"definition": entry.name[:LONGEST_NAME], "why": describe_reason(why).model_dump(), **named}
+    """`who` names the owner to others."""
+    owner_args = {"who": who[:LONGEST_NAME] or NONE, "person": entry.owner}
+    args = {"definition": entry.name[:LONGEST_NAME], "why": describe_reason(why).model_dump(), **owner_args}
     return Notice(code="schedule-was-paused", args=args)
 
 
 def describe_reason(why: str) -> Notice:
-    """Return why a schedule is paused, or a moment of it started nothing."""
     return Notice(code=_REASONS.get(why, "schedule-why-failed"))
 
 
 def build_terms_notice(error: TermsError) -> Notice:
-    """Return the sentence that says what is wrong with when a schedule is to be due."""
     if error.cron is not None:
         return _build_cron_notice(error.cron)
     return Notice(code="schedule-bad-terms", args={"fault": error.fault})
