@@ -1,8 +1,4 @@
-"""Lets the runs of an engine that this program does not have wait, and go on by themselves when it is back.
-
-Its engine was taken out, or cannot be loaded any more. Nothing of the run ends: its questions, cards and timers stay, and what comes for it
-meanwhile is stored.
-"""
+"""Lets runs of a missing engine wait, and go on by themselves when it is back."""
 
 import logging
 from collections import Counter
@@ -27,7 +23,7 @@ from state.journal.store import InboxRow
 from state.model.run_state import RunState
 
 BY: Final = "engine"
-"""Who has paused a run whose engine is not there, in the place of a person."""
+"""In the place of the person who has paused a run."""
 EVERY: Final = timedelta(hours=6)
 _PAGE: Final = 500
 _OPEN: Final = ("running", "waiting", "paused")
@@ -35,18 +31,18 @@ log = logging.getLogger(__name__)
 
 
 class EngineAbsent(LookupError):
-    """Raised for a run whose engine this program does not have."""
+    pass
 
 
 async def rest_without_engine(run: RunState, session: Session, done: Sequence[str]) -> None:
-    """Pause the run and tell its chat, with a button that ends it; `done` are the ids of the inputs that are finished with it."""
+    """`done` are the ids of the inputs finished with it."""
     log.warning("a run waits for its engine", extra={"action": "run_without_engine", "run": session.key, "engine": run.engine})
     name = NONE if find_owner(run).for_customers else run.name
     cancel = Action(words=(BUTTON, session.key.removeprefix(PREFIX), "cancel"), label=Notice(code="run-cancel-one", args=_name(name)))
     reply = Reply(notices=(Notice(code="run-engine-away", args=_name(name)),), actions=(cancel,) if name != NONE else ())
-    told = [outbox.build_reply_row(session.key, reply, session.now)]
+    messages = [outbox.build_reply_row(session.key, reply, session.now)]
     try:
-        await session.commit(RunWaits(node=WHOLE, on="pause", by=BY), actor=run.owner or "system", outbox=told, inbox_done=done)
+        await session.commit(RunWaits(node=WHOLE, on="pause", by=BY), actor=run.owner or "system", outbox=messages, inbox_done=done)
     except RunOver:  # it was ended at this very moment
         await session.commit(actor="system", inbox_done=done)
 
@@ -56,7 +52,7 @@ def _name(title: str) -> dict[str, object]:
 
 
 async def take_engine_back(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> None:
-    """Let the run go on if it is paused because its engine was not there. One that a person has paused stays so."""
+    """A run paused by a person stays paused."""
     async with session.settling:
         run = session.state.run
         if run is None or run.status != "paused" or run.engine not in engines.runs or not await _waits_for_engine(session, tools.store):
@@ -67,7 +63,7 @@ async def take_engine_back(row: InboxRow, session: Session, tools: Tools, *, eng
 
 
 async def _waits_for_engine(session: Session, store: AsyncStore) -> bool:
-    """Return whether the last pause is one of `rest_without_engine`."""
+    """Whether the last pause is one of `rest_without_engine`."""
     await session.flush()
     last, before = "", session.seq
     while not last and before > 0:
@@ -78,15 +74,13 @@ async def _waits_for_engine(session: Session, store: AsyncStore) -> bool:
 
 
 class EngineReturns:
-    """A periodic task that lets runs go on whose engines are back, and names the engines in the log that runs wait for."""
+    """A periodic task; logs the engines still missing."""
 
     def __init__(self, engines: Engines, store: AsyncStore) -> None:
-        """Look for runs of these engines, first at the start of the process."""
         self._engines, self._store = engines, store
         self._next: datetime | None = None
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Look through the runs that are not over, every few hours."""
         if self._next is not None and now < self._next:
             return
         self._next = now + EVERY

@@ -1,4 +1,4 @@
-"""What a run starts: another run, whose end it waits for, or a turn of an engine that holds conversations, which is played inside of it."""
+"""Starts another run or a turn as a child."""
 
 from collections.abc import Mapping
 
@@ -14,18 +14,15 @@ from state.events.runs import RunWaits, RunWoken
 from state.journal.run_index import PREFIX, RunFilter
 
 MAX_DEPTH = 12
-"""How many runs may wait for each other in a chain; a definition that starts itself ends here."""
+"""Deeper than this a definition probably starts itself."""
 
 
 class Children:
-    """Starts the children of one run and returns their results."""
-
     def __init__(self, context: RunPass) -> None:
-        """Keep the run whose children these are."""
         self._context = context
 
     async def run_child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
-        """Start a run as a child of this node, wait for its end and return its result. Raises RunSuspended until it has ended."""
+        """Raises RunSuspended until the child has ended."""
         ctx = self._context
         if (woken := ctx.known.woken.get(node)) is not None:
             return read_child_result(woken)
@@ -63,15 +60,11 @@ class Children:
         raise RunSuspended(node)
 
     async def _find_status(self, child: str) -> str:
-        """Return the status of the child, "" if it never began."""
         runs = await self._context.tools.store.list_runs(RunFilter(run_id=child.removeprefix(PREFIX)))
         return runs[0].status if runs else ""
 
     async def _go_on(self, node: str, child: str, status: str) -> RunResult:
-        """Let the failed child go on, which does nothing again that it has done, and wait for its end.
-
-        If somebody else had it retried, only wait for it or, if it is over, return what it gave.
-        """
+        """Nothing is done twice. What somebody else retried is waited for; if over, its result counts."""
         ctx = self._context
         is_orphan = node in ctx.known.orphaned
         if status == "done" or (status == "cancelled" and not is_orphan):
@@ -88,13 +81,12 @@ class Children:
 
 
 def build_child_key(parent: str, node: str, attempt: int) -> str:
-    """Return the session key of the run that the node of the run `parent` starts; the same each time it is computed."""
+    """The same each time it is computed."""
     digits = hash_text(f"{parent}/{node}/{attempt}")
     return f"run:{digits[:8]}-{digits[8:12]}-8{digits[13:16]}-a{digits[17:20]}-{digits[20:32]}"
 
 
 def read_child_result(woken: RunWoken) -> RunResult:
-    """Return the result of a child from the event that its end stored."""
     stored = woken.value if isinstance(woken.value, Mapping) else {}
     value = Value.from_stored(stored["value"]) if isinstance(stored.get("value"), Mapping) else Value(None, NOWHERE)
     return RunResult(

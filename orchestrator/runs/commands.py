@@ -1,5 +1,3 @@
-"""The typed commands of runs: /runs lists them, /cancel ends one, and the commands of the engines start one."""
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Final
@@ -26,18 +24,16 @@ from state.journal.store import InboxRow
 from state.model.run_state import RunWait
 
 COMMANDS: Final = ("runs", "cancel")
-"""Those that are no engine's."""
 LISTED: Final = 10
 MAX_TEXT: Final = 20_000
-"""How many characters of what is typed after the command of an engine are kept: as many as a message may have."""
+"""Characters kept after an engine's command: as many as a message may have."""
 OPEN: Final = ("running", "waiting", "paused")
 WAITS: Final = ("effect", "input", "timer", "run")
-"""What a run may wait for; of several the first here is named in the list of runs."""
+"""The first that applies is named in lists."""
 LONGEST_NAME: Final = 60
 
 
 async def list_runs(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> None:
-    """Show the runs of the chat that are not over, each with a button that cancels it, and those that failed last."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -49,14 +45,12 @@ async def list_runs(row: InboxRow, session: Session, tools: Tools, *, engines: E
 
 
 async def _list_named(heading: Notice, run_rows: Sequence[RunRow], names: Mapping[str, RunName], actor: Actor, tools: Tools) -> Reply:
-    """Return the list of these runs below the heading, with a button for each that the actor may cancel or retry."""
     lines = [await _describe_run(run_row, names[run_row.run_id], tools) for run_row in run_rows]
     actions = [_build_button(one, names[one.run_id]) for one in run_rows if one.owner == actor.key or actor.role in MAY_CONTROL]
     return Reply(notices=(heading, *lines), actions=tuple(actions))
 
 
 async def _describe_run(row: RunRow, name: RunName, tools: Tools) -> Notice:
-    """Return the line about a run: what it executes, what it does or waits for, and when it began."""
     what = await _describe_status(row, tools)
     return Notice(code="run-line", args={"definition": name.title, "id": name.mark, "what": what.model_dump(), "at": row.started_at})
 
@@ -89,20 +83,17 @@ def _build_button(row: RunRow, name: RunName) -> Action:
 
 
 async def cancel_run(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> None:
-    """Cancel the run that what was typed after the command names; without it, the only run of the chat.
-
-    A run is named by the key or title of its definition, or by the beginning or the end of its id.
-    """
+    """Named by key or title of its definition or an end of its id; without a name, the only run of the chat."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
-    wanted = Command.model_validate(row.body).args.strip()
+    query = Command.model_validate(row.body).args.strip()
     runs = await tools.store.list_runs(RunFilter(home=session.key, statuses=OPEN, limit=100))
     mine = [one for one in runs if one.owner == actor.key or actor.role in MAY_CONTROL]
     names = await name_runs(mine, engines, tools.store)
-    fits = [one for one in mine if _is_named(one, names[one.run_id], wanted)]
+    fits = [one for one in mine if _is_named(one, names[one.run_id], query)]
     if not fits:
-        none = Notice(code="run-cancel-none", args={"wanted": wanted[:LONGEST_NAME] or NONE})
+        none = Notice(code="run-cancel-none", args={"wanted": query[:LONGEST_NAME] or NONE})
         outbox_rows = [outbox.build_reply_row(session.key, build_reply(none), session.now)]
         await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
         return
@@ -116,8 +107,8 @@ async def cancel_run(row: InboxRow, session: Session, tools: Tools, *, engines: 
     await session.commit(actor=actor.key, outbox=receipt, inbox_done=[row.id], inbox_new=[order])
 
 
-def _is_named(row: RunRow, name: RunName, wanted: str) -> bool:
-    words = wanted.casefold()
+def _is_named(row: RunRow, name: RunName, query: str) -> bool:
+    words = query.casefold()
     return (
         not words
         or words in (row.definition.casefold(), name.title.casefold())
@@ -127,7 +118,7 @@ def _is_named(row: RunRow, name: RunName, wanted: str) -> bool:
 
 
 def build_commands(engines: Engines) -> dict[str, Handler]:
-    """Return the handlers of the commands of runs and of all engines, by the name after the slash."""
+    """By the name after the slash."""
     started: dict[str, Handler] = {
         name: partial(_start_run, engine=engine, command=command, name=name, engines=engines)
         for engine, registered in engines.runs.items()
@@ -137,10 +128,6 @@ def build_commands(engines: Engines) -> dict[str, Handler]:
 
 
 def build_command_specs(engines: Engines) -> dict[str, CommandSpec]:
-    """Return what the front ends need to know of these commands. What is typed after the command of an engine is kept whole.
-
-    Without an engine nothing of runs stands in the menus.
-    """
     started = {
         name: CommandSpec(lane=command.lane, longest=MAX_TEXT, menu=command.menu)
         for registered in engines.runs.values()
@@ -153,7 +140,6 @@ def build_command_specs(engines: Engines) -> dict[str, CommandSpec]:
 async def _start_run(
     row: InboxRow, session: Session, tools: Tools, *, engine: str, command: RunCommand, name: str, engines: Engines
 ) -> None:
-    """Start the run that the command names, with what was typed after it as its argument `text`; without a name list them all."""
     actor: Actor | None = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -167,11 +153,11 @@ async def _start_run(
         await session.commit(actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
         return
     start = build_start(engine, definition, {"text": _read_typed(text.strip())}, actor=actor, home=session.key, session=session)
-    called = definition if actor.for_customers else await look_up_title(engine, definition, engines)  # it may not exist for customers
-    receipt = build_receipt("run-started", start.session, session, definition=called)
+    title = definition if actor.for_customers else await look_up_title(engine, definition, engines)  # it may not exist for customers
+    receipt = build_receipt("run-started", start.session, session, definition=title)
     await session.commit(actor=actor.key, outbox=receipt, inbox_done=[row.id], inbox_new=[start])
 
 
 def _read_typed(text: str) -> Value:
-    """Return what was typed after a command. Text of somebody else in it makes the whole of it such, as in an answer to a question."""
+    """Somebody else's text in it makes the whole of it such."""
     return Value(text, frozenset({"person", "prose"}) if split_foreign_text(text).foreign else frozenset({"person"}))

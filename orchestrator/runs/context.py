@@ -1,6 +1,6 @@
-"""Defines `Context`, the object through which an engine works on a run. It gives access to the run's stream, the gate and the model.
+"""The object through which an engine works on a run.
 
-What a node gave is stored before anything external follows from it. When the run is played again, a finished node gives what is stored.
+What a node gave is stored before anything external follows from it; a replay gives what is stored.
 """
 
 import asyncio
@@ -51,37 +51,27 @@ from state.stored import JsonObject, convert
 
 
 class Context(RunPass, RunContext):
-    """One run as its engine sees it; see `RunContext` for its methods."""
-
     def find_state(self, node: str, *, is_message: bool = False) -> NodeState:
-        """Return what is known of a node, or of a message with this key, before it is played now."""
         if (f"say/{node}" if is_message else node) in self.known.done or f"{node}/closed" in self.known.done:
             return "finished"
         return "waited" if node in self.known.woken or self.is_waiting(node) else "new"
 
     def count_failures(self, node: str) -> int:
-        """Return how often the model gave no answer to this node."""
         return self.known.attempts.get(node, 0)
 
     def find_time(self, node: str) -> datetime:
-        """Return when what a finished node gave was stored; of one that is not finished, the present time."""
+        """When a finished node's output was stored; of others the present time."""
         stored = self.known.done_at.get(node)
         return parse_iso(stored) if stored else self.now
 
     def is_before_retry(self, node: str) -> bool:
-        """Return whether the node was played, or failed, before a person last had the run retried."""
         return node in self.known.before_retry or f"{node}/closed" in self.known.before_retry
 
     def limit(self, limits: RunLimits) -> None:
-        """Hold the models that the run asks from here on to these limits."""
         self.model_budget.limits = limits
 
     async def say(self, reply: Reply, *, key: str) -> None:
-        """Send a message to the run's chat, once for each `key`.
-
-        It leaves with what is stored next, at the latest a moment later: until then a crash loses the message and the node together, so
-        the next pass says it. Messages in a row share a transaction.
-        """
+        """Once for each `key`, with what is stored next; a crash before that loses message and node together."""
         self.names.add_message(key)
         node = f"say/{key}"
         if node in self.known.done:
@@ -94,7 +84,7 @@ class Context(RunPass, RunContext):
         self.records.append(PlayedNode(node=node, what="say"))
 
     async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
-        """Send a photo or document to the run's chat now, once for each `key`. Its content becomes a blob of the run."""
+        """Sends it now, once for each `key`. Its content becomes a blob of the run."""
         self.names.add_message(key)
         node = f"say/{key}"
         if node in self.known.done:
@@ -114,7 +104,7 @@ class Context(RunPass, RunContext):
 
     @plays_node("memo")
     async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
-        """Return {digest, size} of the content that `load` gives, or {problem, why, args}; it is called once for each node."""
+        """{digest, size}, or {problem, why, args} if there is none. `load` is called once for each node."""
         if (done := self.known.done.get(node)) is None:
             self.check_going_on(node)
             content, problem = await _load_content(load)
@@ -136,15 +126,13 @@ class Context(RunPass, RunContext):
         return await self._recall(done)
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
-        """Show a draft in the run's chat, and a picture or its change to clients that watch the run. Both may be dropped."""
-        for told in (update.snapshot, update.patch):
-            if told is not None:
-                check_value(node, told)
+        for picture in (update.snapshot, update.patch):
+            if picture is not None:
+                check_value(node, picture)
         await self.drafts.show(update)
 
     @plays_node("model")
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
-        """Return the answer of the language model, which is asked once for each node."""
         if (done := self.known.done.get(node)) is not None:
             return await self._recall(done)
         self.check_going_on(node)
@@ -156,13 +144,12 @@ class Context(RunPass, RunContext):
         return self._take_in(await load_output(done, self._tools.store))
 
     def _take_in(self, value: Value) -> Value:
-        """Return the value that a node gives, after remembering what strangers may have written in it."""
+        """Remembers what strangers may have written in it."""
         self.foreign.add(value)
         return value
 
     @plays_node("memo")
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = UNDECLARED) -> Value:
-        """Return what `make` gives, with these origins; it is called once for each node."""
         if (done := self.known.done.get(node)) is not None:
             return await self._recall(done)
         self.check_going_on(node)
@@ -176,21 +163,20 @@ class Context(RunPass, RunContext):
 
     @plays_node("effect")
     async def submit(self, node: str, effect: RunEffect) -> Outcome:
-        """Submit an effect to the gate and return its outcome, once it is known."""
         if (done := self.known.done.get(node)) is not None:
             return Outcome.model_validate((await self._recall(done)).data)
         self.check_going_on(node)
         attempt = self.known.count_attempt(node)
-        wanted = self._build_effect(node, effect, attempt)
-        check_value(node, wanted.params)
+        built = self._build_effect(node, effect, attempt)
+        check_value(node, built.params)
         await self._session.flush()
         with attach_models(self._build_paid_models(node)):
-            result = await run_to_end(self._submit(wanted))
+            result = await run_to_end(self._submit(built))
         if isinstance(result, Pending) or result.status == "unknown":
-            await self._wait_for_effect(node, wanted, result)
+            await self._wait_for_effect(node, built, result)
             raise RunSuspended(node)
         if not effect.is_trial or result.status == "refused":
-            self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(wanted, result)))
+            self.records.append(PlayedNode(node=node, what="effect", call=build_call_record(built, result)))
         is_told = result.status == "planned" and not effect.is_trial  # a plan is told at the end
         output = result.model_dump(mode="json", exclude=None if is_told else {"preview"})
         await self.store(
@@ -207,14 +193,13 @@ class Context(RunPass, RunContext):
         return result
 
     async def accept_refusal(self, node: str) -> None:
-        """Store that the run goes on after the refusal at this node."""
         accepted = f"{node}/{ACCEPTED}"
         if accepted not in self.known.done:
             self.check_going_on(accepted)
             await self.store(NodeDone(node=accepted), at_once=False)
 
     def _build_paid_models(self, node: str) -> PaidModels:
-        """Return the models that services in this process ask for this node, at the cost of the run's person."""
+        """At the cost of the run's person."""
 
         def tell(done: NodeDone) -> None:
             self.records.append(describe_model_node(done, ""))
@@ -251,7 +236,7 @@ class Context(RunPass, RunContext):
         )
 
     async def _submit(self, effect: Effect) -> Outcome | Pending:
-        """Submit the effect. If a newer card has replaced that of the effect, the result is that of the newer card."""
+        """A newer card that replaced the effect's decides."""
         gate, session = self._tools.gate, self._session
         effect_id = build_effect_id(effect.slot)
         while (row := await session.find_effect(effect_id)) is not None and row.status == "superseded":
@@ -261,7 +246,6 @@ class Context(RunPass, RunContext):
         return await gate.submit(effect, actor=self.actor, mode=self.mode, turn_id=session.key, ledger=session)
 
     async def _wait_for_effect(self, node: str, effect: Effect, result: Outcome | Pending) -> None:
-        """Store that the node waits, and show the card or say that the outcome is unknown."""
         wait = self._session.state.run.waits.get(node) if self._session.state.run else None
         if wait is None or wait.waits_for != result.effect_id:
             rows: list[OutboxRow] = []
@@ -275,7 +259,6 @@ class Context(RunPass, RunContext):
             await self.wait_for_effect(node, result.effect_id, outbox=rows)
 
     async def load_file(self, sent: Value) -> Value:
-        """Return the content of a photo or document that a person sent to this run."""
         digest = str(sent.data.get("digest", "")) if isinstance(sent.data, Mapping) else ""
         text = await self._tools.store.load_blob(digest)
         if text is None or not text.startswith(get_blob_prefix(self._session.key)):  # a digest of the engine's own making opens nothing
@@ -284,7 +267,6 @@ class Context(RunPass, RunContext):
 
     @plays_node("timer")
     async def sleep(self, node: str, until: datetime) -> None:
-        """Wait until this moment."""
         if until.tzinfo is None:
             raise EngineMistake(f"node {node!r} sleeps until {until}, a time without a zone")
         if node in self.known.woken:
@@ -297,7 +279,6 @@ class Context(RunPass, RunContext):
 
     @plays_node("run")
     async def child(self, node: str, engine: str, definition: str, args: Mapping[str, Value]) -> RunResult:
-        """Start another run or a turn, wait for its end and return its result."""
         args = {name: self.foreign.mark(arg) for name, arg in args.items()}
         check_value(node, format_args(args))
         result = await Children(self).run_child(node, engine, definition, args)
@@ -307,7 +288,7 @@ class Context(RunPass, RunContext):
 
 
 async def _load_content(load: Callable[[], Awaitable[bytes | None]]) -> tuple[bytes | None, JsonObject]:
-    """Return (content, {}) or, if there is none to be had, (None, why not)."""
+    """(content, {}), or (None, why not)."""
     try:
         return await load(), {}
     except FileUnavailable as error:
@@ -315,7 +296,7 @@ async def _load_content(load: Callable[[], Awaitable[bytes | None]]) -> tuple[by
 
 
 def _name_origins(result: Outcome) -> list[Origin]:
-    """Return the origins of an outcome: its titles are labels, and a read may bring text that anybody wrote."""
+    """Titles are labels; a read may bring text that anybody wrote."""
     if not (result.foreign_text or result.call_class == "R"):
         return ["label"]
     return [find_origin(result.method) or "prose"]

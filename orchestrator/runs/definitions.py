@@ -1,7 +1,4 @@
-"""Fixes which texts a run executes: its definition and those that it uses, all as they are when the run begins.
-
-The texts are kept as blobs, named by their digests, so that an author may change or remove a definition while runs of it go on.
-"""
+"""Fixes which texts a run executes, as blobs named by their digests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -21,15 +18,13 @@ from state.journal.async_store import AsyncStore
 from state.model.run_state import RunState
 
 MAX_USED: Final = 500
-"""How many definitions a run fixes; those that it uses beyond these are looked up when they are started."""
+"""Definitions beyond these are looked up when they are started."""
 
 
 async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore) -> list[Definition]:
-    """Return the definition that a new run is to execute, followed by those that it uses; nothing if there is none.
+    """The own one first, empty if there is none; texts that the parent fixed as they were then.
 
-    What a run that waits for the new one has fixed at its own start is taken as it was then; everything else as it is now. Raises RunFailed
-    if the text of a fixed definition is gone or damaged, if no run of the definition may begin now, and if the version in force is not the
-    ordered one.
+    Raises RunFailed if a fixed text is gone or damaged, no run may begin, or another version is in force.
     """
     await engines.definitions.check_start(order.engine, order.definition)
     own = order.engine, order.definition
@@ -49,20 +44,20 @@ async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore)
             raise RunFailed("run-definition-changed", detail, definition=name[1], version=order.version)
         return replace(definition, engine=name[0]) if definition is not None else None
 
-    named = [own]
-    found: dict[tuple[str, str], Definition] = {}
-    for name in named:  # it grows by what each one uses
-        if name in found or len(found) > MAX_USED:
+    names = [own]
+    definitions: dict[tuple[str, str], Definition] = {}
+    for name in names:  # it grows by what each one uses
+        if name in definitions or len(definitions) > MAX_USED:
             continue
         one = await find(name)
         if one is not None:  # what is used and not there yet is looked up when it is to be started, and missed then
-            found[name] = one
-            named.extend(_list_uses(one, engines))
-    return list(found.values())
+            definitions[name] = one
+            names.extend(_list_uses(one, engines))
+    return list(definitions.values())
 
 
 async def describe_run(key: str, run: RunState, started: RunStarted, started_at: str, tools: Tools) -> RunInfo:
-    """Return the run as its engine is told of it. Raises RunFailed if the text of its definition is gone or damaged."""
+    """Raises RunFailed if the text of its definition is gone or damaged."""
     then = Actor.model_validate(run.actor)
     return RunInfo(
         run_id=key.removeprefix("run:"),
@@ -82,7 +77,7 @@ async def describe_run(key: str, run: RunState, started: RunStarted, started_at:
 
 
 def build_pins(definitions: Sequence[Definition]) -> list[dict[str, Any]]:
-    """Return what says which texts these are, as {engine, definition, version, digest, edition} of each."""
+    """{engine, definition, version, digest, edition} of each."""
     return [
         {
             "engine": one.engine,
@@ -96,18 +91,17 @@ def build_pins(definitions: Sequence[Definition]) -> list[dict[str, Any]]:
 
 
 def list_pins(started: RunStarted) -> list[dict[str, Any]]:
-    """Return what says which texts a run executes: its own and those that it uses, which its children execute."""
+    """Its own text and those that its children execute."""
     return [_build_own_pin(started), *started.pinned]
 
 
 def build_blobs(definitions: Sequence[Definition]) -> dict[str, str]:
-    """Return the texts of the definitions, by digest."""
     texts = (dumps(definition.document) for definition in definitions)
     return {hash_text(text): text for text in texts}
 
 
 async def load_definition(started: RunStarted, tools: Tools) -> Definition:
-    """Return the definition that the run executes, as it was at its start. Raises RunFailed if its text is gone or damaged."""
+    """Raises RunFailed if its text is gone or damaged."""
     return await _load_text(_build_own_pin(started), started.engine, tools.store, started.title)
 
 
@@ -116,10 +110,7 @@ def _build_own_pin(started: RunStarted) -> dict[str, Any]:
 
 
 async def _load_text(pin: Mapping[str, Any], engine: str, store: AsyncStore, title: str = "") -> Definition:
-    """Return the definition that was fixed; `engine` is its engine if it was fixed by a version that did not say so.
-
-    `title` is what people call it, for the sentence that it is gone or damaged.
-    """
+    """`engine` stands in for old pins that name none; `title` is for the sentence of the failure."""
     key = str(pin["definition"])
     text = await store.load_blob(str(pin["digest"]))
     if text is None:
@@ -134,10 +125,6 @@ def _name_of(pin: Mapping[str, Any], engine: str) -> tuple[str, str]:
 
 
 def _list_uses(definition: Definition, engines: Engines) -> list[tuple[str, str]]:
-    """Return (engine, key) of the definitions that this one names.
-
-    If its engine is not there or cannot read it, these are none: the run ends with a sentence when it is played.
-    """
     registered = engines.runs.get(definition.engine)
     try:
         return [(str(engine), str(key)) for engine, key in registered.list_uses(definition.document)] if registered is not None else []

@@ -1,7 +1,6 @@
-"""Asks back whether a person's words are the answer to a run's question or a new request, and does what the person says.
+"""Asks whether a person's words answer a run's question or are a new request.
 
-The words stay in the journal of the chat until a button is pressed, and the question of the run stays open. As a request they are handled
-in a turn like every message of the person, and the question is shown once more behind it.
+Until a button is pressed, the words are in the journal and the question is open.
 """
 
 from typing import Final
@@ -23,15 +22,14 @@ from state.events.runs import AnswerDoubted, InputTaken, QuestionShown
 from state.journal.store import InboxRow
 
 DOUBT: Final = "doubt"
-"""The first word of the buttons: ("doubt", id of the input with the words, "answer" or "request")."""
+"""Buttons: ("doubt", id of the input with the words, "answer" or "request")."""
 _CHOICES: Final = ("answer", "request")
 _LOOK_BACK: Final = 2000
-"""How many events of the chat are searched for the words."""
+"""Events of the chat searched for the words."""
 _LONGEST_SHOWN: Final = 200
 
 
 async def ask_which(run: str, question_id: str, row: InboxRow, content: TextMessage, session: Session, actor: Actor) -> None:
-    """Keep the words, and ask the person what they are."""
     doubted = AnswerDoubted(cause=row.id, run=run, question_id=question_id, by=actor.key, body=content.to_json())
     actions = tuple(Action(words=(DOUBT, row.id, choice), label=Notice(code=f"run-doubt-{choice}")) for choice in _CHOICES)
     reply = Reply(notices=(_build_notice(content),), actions=actions)
@@ -45,7 +43,7 @@ def _build_notice(content: TextMessage) -> Notice:
 
 
 async def take_doubt(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle a press on one of the buttons: the words go to the run or into a turn, once; a second press changes nothing."""
+    """The words go on once; a second press changes nothing."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -79,12 +77,14 @@ async def take_doubt(row: InboxRow, session: Session, tools: Tools) -> None:
 async def _find_doubted(cause: str, session: Session, tools: Tools) -> AnswerDoubted | None:
     await session.flush()
     events = await tools.store.read_events(session.stream, max(0, session.seq - _LOOK_BACK), limit=_LOOK_BACK)
-    found = (AnswerDoubted.from_data(event.data) for event in reversed(events) if event.type == AnswerDoubted.__name__ and not event.erased)
-    return next((doubted for doubted in found if doubted.cause == cause), None)
+    doubts = (
+        AnswerDoubted.from_data(event.data) for event in reversed(events) if event.type == AnswerDoubted.__name__ and not event.erased
+    )
+    return next((doubted for doubted in doubts if doubted.cause == cause), None)
 
 
 async def _find_refusal(doubted: AnswerDoubted | None, choice: str, source: str, actor: Actor, tools: Tools) -> str:
-    """Return the code of the sentence why the press changes nothing, "" if it does."""
+    """ "" if the press is valid."""
     if doubted is None or choice not in _CHOICES:
         return "choice-outdated"
     if doubted.by != actor.key:
@@ -96,7 +96,7 @@ async def _find_refusal(doubted: AnswerDoubted | None, choice: str, source: str,
 
 
 def _build_request(doubted: AnswerDoubted, content: TextMessage, source: str, row: InboxRow, session: Session) -> list[InboxRow]:
-    """Return the inputs of the turn with the words, and of the question that is shown once more behind it."""
+    """The turn with the words, and the question again."""
     request = content.model_copy(update={"is_request": True, "pieces": content.pieces or 1})
     turn = request.to_row(
         session.key,
@@ -111,7 +111,7 @@ def _build_request(doubted: AnswerDoubted, content: TextMessage, source: str, ro
 
 
 async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Show the question of the run once more, with its buttons, which the message before loses; nothing if it is answered meanwhile."""
+    """The message before loses its buttons; nothing if it is answered meanwhile."""
     order, run = RunAskAgain.model_validate(row.body), session.state.run
     if not is_run(session.key):
         passed = order.to_row(order.run, source=f"{row.source}:run", actor=row.actor, now=session.now)
@@ -123,15 +123,18 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
     if run is None or question is None:
         await session.commit(actor="system", inbox_done=[row.id])
         return
-    asked, shown = question.asked, question.shown
-    before = build_stored_reply(asked, Notice(code="run-question-below"))
-    after = build_stored_reply(asked, actions=build_buttons(session.key, asked))
+    question_asked, shown = question.asked, question.shown
+    before = build_stored_reply(question_asked, Notice(code="run-question-below"))
+    after = build_stored_reply(question_asked, actions=build_buttons(session.key, question_asked))
     locale = Actor.model_validate(run.actor).locale if run.actor else "ru"
     outbox_rows = [
         outbox.build_reply_row(
-            session.key, tools.guard.clean_reply(reply, "", locale=locale), session.now, key=name_message(session.key, asked.node, number)
+            session.key,
+            tools.guard.clean_reply(reply, "", locale=locale),
+            session.now,
+            key=name_message(session.key, question_asked.node, number),
         )
         for number, reply in ((shown, before), (shown + 1, after))
     ]
-    event = QuestionShown(node=asked.node, number=shown + 1)
+    event = QuestionShown(node=question_asked.node, number=shown + 1)
     await session.commit(event, actor=run.owner or "system", outbox=outbox_rows, inbox_done=[row.id])

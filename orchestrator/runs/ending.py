@@ -1,4 +1,4 @@
-"""Ends a run: withdraws its open cards, closes its questions, tells its person and the run that started it."""
+"""Ends a run: withdraws its cards, closes its questions, tells its person and its parent."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -27,11 +27,11 @@ from state.model.run_state import RunState
 from state.model.session_state import SessionState
 
 MAX_WITHDRAWALS: Final = 5
-"""How often the open cards of a run are withdrawn at its end, because its nodes that still worked showed new ones meanwhile."""
+"""Rounds of withdrawing cards, because nodes that still worked may show new ones."""
 
 
 class _CardOpened(Exception):
-    """A card was shown while the end of its run was being stored, so it was not withdrawn yet."""
+    """A card was shown while the end was being stored, so it was not withdrawn yet."""
 
 
 async def finish_run(
@@ -44,10 +44,10 @@ async def finish_run(
     by: str = "",
     done: Sequence[str] = (),
 ) -> None:
-    """Store the end of a run with everything that follows from it, in one transaction; do nothing if it is over.
+    """One transaction; nothing if the run is over.
 
-    `notice` says why it failed, with texts from `origins`; `by` is the person who cancelled it, and `done` are the ids of the inputs that
-    are finished with it. The person of a run that another one started reads why it failed from that one, unless it has a reply of its own.
+    `notice` says why it failed, with texts from `origins`; `by` cancelled it; `done` are finished inputs. A child's parent tells the
+    person why, unless the child has its own reply.
     """
     run = session.state.run
     if run is None or run.is_over:
@@ -55,8 +55,10 @@ async def finish_run(
         return
     reasons = result.reasons if notice is None or result.reply else result.reasons.put_behind(notice, origins)
     reply = result.reply or (Reply() if notice is None else _build_end_reply(session.key, reasons.notices, run, result))
-    shown = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
-    outbox_rows = [outbox.build_reply_row(session.key, shown, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
+    cleaned = tools.guard.clean_reply(reply, "", locale=find_owner(run).locale)
+    outbox_rows = (
+        [outbox.build_reply_row(session.key, cleaned, session.now)] if reply != Reply() and (result.reply or not run.parent) else []
+    )
     if result.status == "cancelled":
         outbox_rows += await _close_messages(session, tools, run)
     event = RunFinished(
@@ -71,7 +73,7 @@ async def finish_run(
     )
 
     def end_waits(step: Commit, state: SessionState) -> Commit:
-        """Add what follows for each node that waits now; a node may have begun to wait after the end was decided."""
+        """A node may have begun to wait after the end was decided."""
         last = state.run or run
         if withdrawals < MAX_WITHDRAWALS and not last.is_over and list_open_confirmations(state):
             raise _CardOpened
@@ -95,7 +97,6 @@ async def finish_run(
 
 
 async def _close_messages(session: Session, tools: Tools, run: RunState) -> list[OutboxRow]:
-    """Return the messages of the open questions without their buttons, for people who could still press them."""
     if not is_for_people(run.home) or not any(wait.on == "input" for wait in run.waits.values()):
         return []
     await session.flush()
@@ -109,7 +110,7 @@ async def _close_messages(session: Session, tools: Tools, run: RunState) -> list
 
 
 def _build_end_reply(key: str, notices: Sequence[Notice], run: RunState, result: RunResult) -> Reply:
-    """Return the message that a run has failed or was cancelled, and why; a failed run can be retried with a button."""
+    """A failed run gets a button to retry it."""
     can_retry = result.status == "failed"
     if find_owner(run).for_customers:  # why it ended, and which step it was, is the company's business
         return Reply(notices=(Notice(code="run-ended-outside") if can_retry else notices[0],))
@@ -122,13 +123,12 @@ def _build_end_reply(key: str, notices: Sequence[Notice], run: RunState, result:
 
 
 def build_pause_reply(key: str, run: RunState) -> Reply:
-    """Return the message that the run `key` is paused, with a button that resumes it."""
+    """With a button that resumes it."""
     resume = Action(words=(BUTTON, key.removeprefix("run:"), "resume"), label=Notice(code="run-resume"))
     return Reply(notices=(Notice(code="run-is-paused", args={"definition": run.name}),), actions=(resume,))
 
 
 async def _withdraw_cards(session: Session, run: RunState) -> None:
-    """Deny the open cards of the run, so that nobody can approve a call of a run that is over."""
     actor = find_owner(run)
     for card in list_open_confirmations(session.state):
         decision = Decision(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=False, actor=actor, via="run")
@@ -142,7 +142,6 @@ async def _withdraw_cards(session: Session, run: RunState) -> None:
 
 
 def _list_timers(session: Session, run: RunState) -> list[Timer]:
-    """Return the changes that delete the timers of the waiting nodes."""
     waiting = [node for node, wait in run.waits.items() if wait.until]
     own = [Timer(id=f"{session.key}/{node}", due_at=session.now, session=session.key, kind="", delete=True) for node in waiting]
     return own + drop_reminders(session.key, run, session.now)
@@ -154,7 +153,6 @@ def _close_questions(session: Session, run: RunState) -> list[InboxRow]:
 
 
 def _stop_children(session: Session, run: RunState) -> list[InboxRow]:
-    """Return the orders that cancel the runs for whose end this one waits."""
     children = [wait.waits_for for wait in run.waits.values() if wait.on == "run"]
     if not run.actor:
         return [build_owner_gone_row(child, session.now) for child in children]
@@ -163,27 +161,25 @@ def _stop_children(session: Session, run: RunState) -> list[InboxRow]:
 
 
 def find_owner(run: RunState) -> Actor:
-    """Return the owner of the run as they were when it began; the program itself if the owner was erased."""
     return Actor.model_validate(run.actor or SYSTEM)
 
 
 def build_owner_gone_row(key: str, now: datetime) -> InboxRow:
-    """Return the input that ends the run `key`, because its owner was erased."""
     return RunOwnerGone().to_row(key, source=f"owner-gone:{key}", actor=SYSTEM, now=now)
 
 
 def build_restored_row(key: str, made_at: str, now: datetime) -> InboxRow:
-    """Return the input that tells the chat of the run `key` that a backup made `made_at` brought the run back, and that it is paused."""
+    """A backup made `made_at` brought the run back, paused."""
     return RunRestored(made_at=made_at).to_row(key, source=f"restored:{key}:{format_iso(now)}", actor=SYSTEM, now=now)
 
 
 def build_forget_row(key: str, now: datetime) -> InboxRow:
-    """Return the input that removes what is kept of the run `key`, which ended long ago; one such order an hour is enough."""
+    """At most once an hour."""
     return RunForget().to_row(key, source=f"forget:{key}:{format_iso(now)[:13]}", actor=SYSTEM, now=now)
 
 
 def build_engine_back_row(key: str, now: datetime) -> InboxRow:
-    """Return the input that lets the run `key` go on if it waits for its engine; one such order an hour is enough."""
+    """At most once an hour."""
     return RunEngineBack().to_row(key, source=f"engine-back:{key}:{format_iso(now)[:13]}", actor=SYSTEM, now=now)
 
 

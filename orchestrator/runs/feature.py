@@ -1,5 +1,3 @@
-"""Registers runs with the runtime: their inputs and timers, the buttons and commands of the chats in which they are shown."""
-
 from datetime import timedelta
 from functools import partial
 
@@ -38,11 +36,7 @@ from state.journal.async_store import AsyncStore
 
 
 def build_feature(engines: Engines, *, store: AsyncStore | None = None, keep: timedelta = KEPT, files: Files | None = None) -> Feature:
-    """Return the part of the program that starts, plays and ends runs of these engines.
-
-    With a `store` it also removes runs that ended longer ago than `keep`; a `keep` of zero keeps them for ever. `files` downloads what
-    people send as answers.
-    """
+    """With a `store` it also removes runs that ended longer ago than `keep` (zero: never). `files` downloads answers."""
     runner, taker = Runner(engines), FileTaker(files)
     return Feature(
         inbox={

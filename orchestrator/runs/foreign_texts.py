@@ -1,9 +1,7 @@
-"""Remembers what strangers may have written among the values that a run has got, and finds it again in what the run does.
+"""Finds foreign texts again in what a run does, as an engine may lose the origins of values.
 
-Values carry their origins (`orchestrator.domain.taint`), but an engine may take their data out, join it with other texts and forget where
-it came from. So everything that a run sends, asks a model and hands on is also compared with the foreign texts that it has got: what has
-three words in a row of them, or one of their numbers, or is one of their words or days, counts as theirs, unless the author of the
-definition or the person wrote it. This is the second net: a word that was changed by one letter goes through it, a `Value` does not.
+Three words in a row, a number, a day or a whole short text in common count, unless the author or person wrote it. A second net behind
+`orchestrator.domain.taint`: a changed letter passes through it.
 """
 
 import contextlib
@@ -14,21 +12,21 @@ from typing import Any, Final
 from orchestrator.domain.taint import FOREIGN, UNDECLARED, Origins, Value, split_values
 
 MAX_WORDS: Final = 200_000
-"""How many foreign words are remembered; after more than these, everything that nobody is known to have written counts as foreign."""
+"""Foreign words remembered; beyond them everything of unknown author counts as foreign."""
 MIN_LENGTH: Final = 3
-"""Words and numbers that are shorter are in every text, so they say nothing."""
+"""Shorter words and numbers are in every text."""
 _RUN: Final = 3
 _WORDS: Final = re.compile(r"\w+")
 _MOMENT: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII)
 _HOUR: Final = re.compile(r"(?<=\d)t(?=\d\d:)")
-"""The sign before the hour of a moment, at which its day ends."""
+"""Ends the day of a moment."""
 
 
 class ForeignTexts:
-    """The foreign texts that one run has got in this pass, and the texts of its author and person."""
+    """Of one pass, with the texts of its author and person."""
 
     def __init__(self, document: Any, args: Iterable[Value] = ()) -> None:
-        """Begin with the definition, whose texts are its author's, and the values with which the run was started."""
+        """The definition's texts are its author's."""
         self._own: set[str] = set()
         self._document = document
         self._words: set[str] = set()
@@ -38,7 +36,6 @@ class ForeignTexts:
             self.add(value)
 
     def add(self, value: Value) -> None:
-        """Take in a value that the run has got."""
         if value.is_foreign:
             for text in _list_texts(value.data):
                 words = _split(text)
@@ -50,15 +47,15 @@ class ForeignTexts:
             self._add_own(value.data)
 
     def mark(self, value: Value) -> Value:
-        """Return the value; if it holds foreign text that its origins do not tell of, they do now."""
+        """The value, marked as foreign if it holds foreign text."""
         return Value(value.data, self.find_origins(value.data, value.origins))
 
     def find_origins(self, data: Any, origins: Origins) -> Origins:
-        """Return the origins, with that of foreign text if the data holds some."""
+        """`origins`, with that of foreign text if the data holds some."""
         return origins if origins & FOREIGN or not self.holds(data) else origins | UNDECLARED
 
     def holds(self, data: Any) -> bool:
-        """Return whether any text or number in the data holds foreign text. `data` may have a `Value` at any place."""
+        """`data` may have a `Value` at any place."""
         if not self._count:
             return False
         if self._document is not None:  # a run that gets nothing foreign need not read its definition for this
@@ -98,14 +95,14 @@ def _list_runs(words: list[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_texts(data: Any) -> Iterator[str]:
-    """Yield the texts and numbers in JSON data, as texts, without the names of its objects; of bytes the text that they encode, if any."""
+    """Without names of fields; of bytes the text that they encode, if any."""
     match data:
         case Mapping():
-            for one in data.values():
-                yield from _list_texts(one)
+            for part in data.values():
+                yield from _list_texts(part)
         case list() | tuple():
-            for one in data:
-                yield from _list_texts(one)
+            for part in data:
+                yield from _list_texts(part)
         case bytes():
             with contextlib.suppress(UnicodeDecodeError):
                 yield data.decode()

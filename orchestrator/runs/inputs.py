@@ -1,7 +1,4 @@
-"""Handles what comes for a run while it waits or works: answers, due timers, the ends of its children, and orders of people.
-
-These inputs are in the express lane of the run. They store what has come and order the run to go on; only `runner` plays it.
-"""
+"""Stores what comes for a run, in its express lane, and orders it to go on."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -29,18 +26,17 @@ from state.model.run_state import RunState, RunWait
 from state.model.session_state import SessionState
 
 MAY_CONTROL: Final = frozenset({"lead", "admin"})
-"""The roles whose people may pause, resume, retry and cancel the runs of others."""
 
 
 async def take_answer(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Store a person's answer to a question of the run, and let the run go on. An answer that comes too late changes nothing."""
+    """A late answer changes nothing."""
     actor = await admit_actor(row, session, tools)
     if actor is not None:
         await settle_answer(RunAnswer.model_validate(row.body), row, session, actor)
 
 
 async def is_answer_open(run_answer: RunAnswer, row: InboxRow, session: Session, actor: Actor) -> bool:
-    """Return whether the run waits for this answer of this person; if it does not, say why not and finish the input."""
+    """If not, it says why and finishes the input."""
     run = session.state.run
     question = _find_question(run, run_answer.question_id)
     if run is None or question is None:
@@ -65,7 +61,7 @@ async def is_answer_open(run_answer: RunAnswer, row: InboxRow, session: Session,
 async def settle_answer(
     run_answer: RunAnswer, row: InboxRow, session: Session, actor: Actor, blobs: Mapping[str, str] = MappingProxyType({})
 ) -> None:
-    """Store the answer with the file that was sent, and let the run go on. An answer that comes too late changes nothing."""
+    """`blobs` holds the file that was sent. A late answer changes nothing."""
     async with session.settling:
         if await is_answer_open(run_answer, row, session, actor):
             await _store_answer(run_answer, row, session, actor, blobs)
@@ -95,7 +91,6 @@ def _find_question(run: RunState | None, question_id: str) -> tuple[str, RunWait
 
 
 def _build_refusal(row: InboxRow, session: Session, notice: Notice) -> list[OutboxRow]:
-    """Return the toast that answers a click, or a message for an answer that was typed."""
     if Click.model_validate(row.body).callback_id:
         return build_click_toasts(row, session, notice)
     return [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
@@ -111,7 +106,6 @@ def _build_play(session: Session) -> InboxRow:
 
 
 async def take_timer(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Let a node go on whose time has come: one that sleeps, or whose question nobody has answered."""
     async with session.settling:
         await _settle_timer(TimerDue.model_validate(row.body), row, session)
 
@@ -132,7 +126,6 @@ async def _settle_timer(due: TimerDue, row: InboxRow, session: Session) -> None:
 
 
 async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Store the result of a run that this one has started, and go on."""
     ended = RunChildEnd.model_validate(row.body)
     run = session.state.run
     wait = run.waits.get(ended.node) if run is not None else None
@@ -148,7 +141,7 @@ async def take_child_end(row: InboxRow, session: Session, _tools: Tools) -> None
 
 
 async def take_owner_gone(row: InboxRow, session: Session, tools: Tools) -> None:
-    """End the run, because its owner was erased, and say so in its chat."""
+    """Its owner was erased."""
     await finish_run(
         session, tools, result=RunResult(status="failed", code="run-owner-gone"), notice=Notice(code="run-owner-gone"), done=[row.id]
     )
@@ -157,7 +150,7 @@ async def take_owner_gone(row: InboxRow, session: Session, tools: Tools) -> None
 
 
 async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Tell the run's chat that a backup brought the run back, with buttons that let it go on or end it."""
+    """With buttons that let it go on or end it."""
     run = session.state.run
     outbox_rows: list[OutboxRow] = []
     if run is not None and run.status == "paused":
@@ -171,7 +164,6 @@ async def take_restore(row: InboxRow, session: Session, _tools: Tools) -> None:
 
 
 async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Pause, resume, retry or cancel the run at a person's order."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -202,7 +194,7 @@ async def take_order(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def take_leave(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Cancel the run because its person leaves it at an open question; the run around it is left in its place."""
+    """At an open question; of a child, the run around it is left."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return
@@ -237,14 +229,14 @@ async def _pause(row: InboxRow, session: Session, actor: Actor, run: RunState, o
 
 
 async def _refuse_late(row: InboxRow, session: Session, actor: Actor) -> None:
-    """Say that the order does not fit what the run does now."""
+    """The order does not fit the run's status."""
     status = session.state.run.status if session.state.run is not None else "done"
     refused = _build_refusal(row, session, Notice(code="run-order-late", args={"status": status}))
     await session.commit(actor=actor.key, outbox=refused, inbox_done=[row.id])
 
 
-async def _go_on(row: InboxRow, session: Session, tools: Tools, by: str, told: list[OutboxRow]) -> None:
-    """Let the run go on; if what it did last has ended it at this very moment, judge the order anew, for nothing may end twice."""
+async def _go_on(row: InboxRow, session: Session, tools: Tools, by: str, outbox_rows: list[OutboxRow]) -> None:
+    """If the run changed at this moment, the order is judged anew: nothing ends twice."""
     owner, status = (run.owner, run.status) if (run := session.state.run) is not None else ("system", None)
 
     def check(step: Commit, state: SessionState) -> Commit:
@@ -254,18 +246,20 @@ async def _go_on(row: InboxRow, session: Session, tools: Tools, by: str, told: l
 
     news = [_build_play(session)]
     try:
-        await session.commit(RunWoken(node=WHOLE, by=by), actor=owner, outbox=told, inbox_done=[row.id], inbox_new=news, complete=check)
+        await session.commit(
+            RunWoken(node=WHOLE, by=by), actor=owner, outbox=outbox_rows, inbox_done=[row.id], inbox_new=news, complete=check
+        )
     except RunOver:
         await take_order(row, session, tools)
 
 
 def may_control(actor: Actor, run: RunState) -> bool:
-    """Return whether the actor may pause, resume, retry and cancel the run: its owner, leads and administrators may."""
+    """The owner, leads and administrators may."""
     return actor.key == run.owner or actor.role in MAY_CONTROL
 
 
 async def pass_message(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Store a message of a run in the session of the client that fetches it."""
+    """The session is that of the client that fetches it."""
     passed = RunMessage.model_validate(row.body)
     outbox_row = outbox.build_row(session.key, passed.message, passed.body, session.now, passed.key)
     await session.commit(actor="system", outbox=[outbox_row], inbox_done=[row.id])

@@ -1,7 +1,4 @@
-"""Holds a run to the limits that its engine sets. What it used is counted from its stream, and each call is reserved before it is made.
-
-The person's monthly budget stands behind these limits and is asked only for calls that fit into them.
-"""
+"""Holds a run to its engine's limits, in front of the person's monthly budget."""
 
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
@@ -20,31 +17,30 @@ from state.events.conversation import ModelAsked
 from state.events.runs import WHOLE
 
 RETRY: Final = "retry"
-"""What a RunWoken event of the whole run says if a person has the failed nodes done again."""
+"""The `by` of a RunWoken event when a person retries the run."""
 _ENDS: Final = frozenset({"NodeDone", "NodeFailed", "ModelAnswered", "ModelFailed"})
 _PEOPLE: Final = frozenset({"input", "effect", "pause"})
-"""Waits that end when a person decides: a question, a card, a pause of the whole run."""
+"""Waits that end when a person decides."""
 
 
 class RunUsage:
-    """What a run has used since it began, or since a person last had it retried: tokens by model, and time.
+    """Tokens by model, and time, since the run's start or last retry.
 
-    A call whose answer is not stored counts with its estimate: it is under way, or a crash or a stop has ended it and it may be paid.
+    A call without a stored answer counts with its estimate: it may be paid.
     """
 
     def __init__(self) -> None:
-        """Start with nothing used."""
         self._calls: dict[str, tuple[str, Tokens]] = {}
-        """The model and the tokens of each call, by its reservation."""
+        """Model and tokens by reservation."""
         self._closed: set[str] = set()
         self._begun_at: datetime | None = None
         self._waiting: set[str] = set()
-        """The nodes that wait for people."""
+        """Nodes that wait for people."""
         self._waits_since: datetime | None = None
         self._waited = timedelta()
 
     def add_event(self, kind: str, data: Mapping[str, Any], ts: str) -> None:
-        """Take in one event of the run's stream, each once and in order. Calls that this process has counted already stay as they are."""
+        """Each event once and in order; calls counted already stay as they are."""
         if kind == "RunStarted" or (kind == "RunWoken" and data["node"] == WHOLE and data["by"] == RETRY):
             self._begin(parse_iso(ts))
         elif kind == "ModelAsked":
@@ -57,7 +53,6 @@ class RunUsage:
             self._end_wait(data["node"], parse_iso(ts))
 
     def _begin(self, at: datetime) -> None:
-        """Count everything from nothing."""
         self._calls, self._closed = {}, set()
         self._begun_at, self._waiting, self._waits_since, self._waited = at, set(), None, timedelta()
 
@@ -73,17 +68,16 @@ class RunUsage:
         if not self._waiting and self._waits_since is not None:
             self._waited += at - self._waits_since
 
-    def reserve(self, asked: ModelAsked) -> None:
-        """Count a call with its estimate, unless what it did cost is known."""
-        if asked.reservation not in self._closed:
-            self._calls[asked.reservation] = asked.model, (asked.prompt_tokens, asked.completion_tokens)
+    def reserve(self, call: ModelAsked) -> None:
+        """Counts the estimate, unless the true cost is known."""
+        if call.reservation not in self._closed:
+            self._calls[call.reservation] = call.model, (call.prompt_tokens, call.completion_tokens)
 
     def settle(self, reservation: str, answer: ModelAnswer) -> None:
-        """Count a call with what its answer did cost."""
+        """Counts what the answer did cost."""
         self._close(reservation, answer.model, (answer.prompt_tokens, answer.completion_tokens))
 
     def release(self, reservation: str) -> None:
-        """Count a call no more: no answer came, or it was not made."""
         self._close(reservation, "", (0, 0))
 
     def _close(self, reservation: str, model: str, tokens: Tokens) -> None:
@@ -93,71 +87,64 @@ class RunUsage:
             self._calls[reservation] = model, tokens
 
     def sum_by_model(self) -> dict[str, Tokens]:
-        """Return the tokens used: model → (read, written)."""
+        """Model → (read, written)."""
         total: dict[str, Tokens] = {}
-        for model, (read, written) in self._calls.values():
+        for model, (read, written_tokens) in self._calls.values():
             mine = total.get(model, (0, 0))
-            total[model] = mine[0] + read, mine[1] + written
+            total[model] = mine[0] + read, mine[1] + written_tokens
         return total
 
     def measure_time(self, now: datetime) -> timedelta:
-        """Return the time since the begin, or the last retry, in which the run did not wait for people."""
+        """Without waits for people."""
         return now - self._begun_at - self._waited if self._begun_at is not None else timedelta()
 
 
 class LimitedBudget:
-    """A `ModelBudget` that keeps a run within its limits, in front of the budget of its person."""
-
     def __init__(self, budget: ModelBudget, usage: RunUsage, find_prices: Callable[[], Budget]) -> None:
-        """Count in `usage`, and ask `budget` for each call that fits; without limits all do. `find_prices` returns the prices of now."""
         self._budget, self._usage, self._find_prices = budget, usage, find_prices
         self.limits = RunLimits()
 
-    async def reserve(self, actor: Actor, now: datetime, asked: ModelAsked) -> Reservation | Notice:
-        """Set aside what the call may cost, or return the message why it does not fit or the person may use no more. Raises StoreError."""
-        if (excess := self._find_excess(asked, now)) is not None:
+    async def reserve(self, actor: Actor, now: datetime, call: ModelAsked) -> Reservation | Notice:
+        """A Notice says why the call may not be made. Raises StoreError."""
+        if (excess := self._find_excess(call, now)) is not None:
             return excess
-        self._usage.reserve(asked)  # before the wait for the person's budget, so that a call beside this one sees it
+        self._usage.reserve(call)  # before the wait for the person's budget, so that a call beside this one sees it
         reserved: Reservation | Notice | None = None
         try:
-            reserved = await self._budget.reserve(actor, now, asked)
+            reserved = await self._budget.reserve(actor, now, call)
         finally:
             if not isinstance(reserved, Reservation):
-                self._usage.release(asked.reservation)
+                self._usage.release(call.reservation)
         return _RunReservation(reserved, self._usage) if isinstance(reserved, Reservation) else reserved
 
-    def _find_excess(self, asked: ModelAsked, now: datetime) -> Notice | None:
-        """Return the message which limit the call might exceed; None if it fits."""
+    def _find_excess(self, call: ModelAsked, now: datetime) -> Notice | None:
+        """None if it fits."""
         limits, used = self.limits, self._usage.sum_by_model()
-        wanted = {asked.model: (asked.prompt_tokens, asked.completion_tokens)}
+        call_tokens = {call.model: (call.prompt_tokens, call.completion_tokens)}
         if limits.time is not None and self._usage.measure_time(now) >= limits.time:
             return Notice(code="run-limit-time", args={"most": int(limits.time.total_seconds())})
         if limits.tokens is not None:
-            spent, needed = sum(map(sum, used.values())), sum(wanted[asked.model])
+            spent, needed = sum(map(sum, used.values())), sum(call_tokens[call.model])
             if spent + needed > limits.tokens:
                 return _build_excess("run-limit-tokens", Decimal(limits.tokens), Decimal(spent), Decimal(needed))
-        return None if limits.cost is None else self._find_excess_cost(limits.cost, used, wanted)
+        return None if limits.cost is None else self._find_excess_cost(limits.cost, used, call_tokens)
 
-    def _find_excess_cost(self, most: Decimal, used: Mapping[str, Tokens], wanted: Mapping[str, Tokens]) -> Notice | None:
+    def _find_excess_cost(self, most: Decimal, used: Mapping[str, Tokens], call_tokens: Mapping[str, Tokens]) -> Notice | None:
         prices = self._find_prices()
-        for model in (*wanted, *used):
+        for model in (*call_tokens, *used):
             if prices.find_price(model) is None:  # a limit that cannot be counted would never be reached
                 return Notice(code="run-limit-unpriced", args={"model": model})
-        spent, needed = prices.calculate_cost(used), prices.calculate_cost(wanted)
+        spent, needed = prices.calculate_cost(used), prices.calculate_cost(call_tokens)
         return _build_excess("run-limit-cost", most, spent, needed, currency=prices.currency) if spent + needed > most else None
 
     async def issue_warning(self, actor: Actor, now: datetime) -> tuple[Notice, Event] | None:
-        """Return the warning of the person's budget."""
         return await self._budget.issue_warning(actor, now)
 
     async def describe_usage(self, actor: Actor, now: datetime) -> Notice | None:
-        """Return what the person's budget says of its use."""
         return await self._budget.describe_usage(actor, now)
 
 
 class _RunReservation(Reservation):
-    """A reservation with the person's budget that is counted for the run, too."""
-
     def __init__(self, reserved: Reservation, usage: RunUsage) -> None:
         super().__init__(reserved.id)
         self._reserved, self._usage = reserved, usage
@@ -175,6 +162,6 @@ class _RunReservation(Reservation):
 
 
 def _build_excess(code: str, most: Decimal, spent: Decimal, needed: Decimal, **more: str) -> Notice:
-    """Return the message that a limit is reached; `small` says that the call would not fit into the whole of it either."""
-    told = {name: format(round(value, 4).normalize(), "f") for name, value in (("most", most), ("spent", spent), ("needed", needed))}
-    return Notice(code=code, args={**told, "small": "yes" if needed > most else "no", **more})
+    """`small`: the call would not fit into the whole limit either."""
+    amounts = {name: format(round(value, 4).normalize(), "f") for name, value in (("most", most), ("spent", spent), ("needed", needed))}
+    return Notice(code=code, args={**amounts, "small": "yes" if needed > most else "no", **more})

@@ -1,4 +1,4 @@
-"""The chat's side of runs: passes clicks and answers on to the run that they belong to, and starts runs at a person's word."""
+"""The chat's side of runs."""
 
 from typing import Final
 
@@ -27,11 +27,10 @@ from state.journal.store import InboxRow, Lane, OutboxRow
 
 ORDERS: Final = frozenset({"pause", "resume", "retry", "cancel"})
 CARD_BUTTONS: Final = frozenset({"details", "check", "undo"})
-"""The buttons of a run's card that do not decide it."""
+"""Buttons of a card that do not decide it."""
 
 
 async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
-    """Note in the chat that a run waits for an answer here, or that it does not any more."""
     question = RunQuestion.model_validate(row.body)
     if question.is_over:
         known = question.question_id in (session.state.listening or {})
@@ -43,9 +42,9 @@ async def note_question(row: InboxRow, session: Session, _tools: Tools) -> None:
 
 
 async def take_message(message: ParsedInput, session: Session, tools: Tools, *, engines: Engines) -> bool:
-    """Pass a message on to the run that waits for words of this person in this chat; return whether there is such a run.
+    """Whether a run takes the words: the one that asked last.
 
-    Of several, the run that asked last gets the message. Words that can hardly be an answer do what they say instead.
+    Words that can hardly be an answer do what they say instead.
     """
     row, content = message.row, message.content
     if not isinstance(content, TextMessage) or content.origin == "button" or content.is_request:
@@ -77,7 +76,7 @@ async def take_message(message: ParsedInput, session: Session, tools: Tools, *, 
 
 
 async def _tell_choice(session: Session, person: str, run: str, tools: Tools, engines: Engines) -> list[OutboxRow]:
-    """Return the message that says which run got the words, if others wait here for words of this person, too."""
+    """Only if other runs wait for words, too."""
     listening = (session.state.listening or {}).values()
     waiting = dict.fromkeys(listener.run for listener in listening if "text" in listener.takes and person in listener.answers)
     others = [key for key in waiting if key != run]
@@ -87,22 +86,21 @@ async def _tell_choice(session: Session, person: str, run: str, tools: Tools, en
     names = await name_runs([row for run_id in ids for row in await tools.store.list_runs(RunFilter(run_id=run_id))], engines, tools.store)
     if len(names) != len(ids):
         return []
-    taken, asked = (names[run_id].written for run_id in ids)
-    notice = Notice(code="run-chosen", args={"taken": taken, "waiting": asked, "count": len(others)})
+    chosen_name, waiting_name = (names[run_id].written for run_id in ids)
+    notice = Notice(code="run-chosen", args={"taken": chosen_name, "waiting": waiting_name, "count": len(others)})
     return [outbox.build_reply_row(session.key, build_reply(notice), session.now)]
 
 
 def find_listener(session: Session, person: str, takes: str) -> tuple[str, str] | None:
-    """Return (question id, run) of the newest question in this chat that this person may answer in this way, None if there is none."""
+    """(question id, run) of the newest question that this person may answer so."""
     listening = reversed((session.state.listening or {}).items())
     return next(((key, listener.run) for key, listener in listening if takes in listener.takes and person in listener.answers), None)
 
 
 async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Pass a click on a button of a run on to the run.
+    """Words: ("run", run id, question id, option number or "leave"), ("run", run id, order), ("run", run id, card button, confirmation id).
 
-    The words of the button are ("run", run id, question id, number of the option or "leave"), ("run", run id, order), or for the card of a
-    run ("run", run id, "details" or "check" or "undo", confirmation id). Only the chat of a run may ask for what is on its cards.
+    Cards open only in the run's own chat.
     """
     click = FeatureClick.model_validate(row.body)
     actor = await admit_actor(row, session, tools)
@@ -117,37 +115,34 @@ async def take_click(row: InboxRow, session: Session, tools: Tools) -> None:
     outbox_rows: list[OutboxRow] = []
     match click.words:
         case (_, run_id, ("details" | "check") as name, card):
-            given: Input = Command(name=name, confirmation_id=card)
+            run_input: Input = Command(name=name, confirmation_id=card)
             outbox_rows = build_click_toasts(row, session, Notice(code="lead-details-toast" if name == "details" else "toast-doing"))
         case (_, run_id, "undo", card):
-            given = FeatureClick(words=("undo", card), callback_id=click.callback_id)
+            run_input = FeatureClick(words=("undo", card), callback_id=click.callback_id)
         case (_, run_id, order) if order in ORDERS:
-            given = RunOrder(order=order, callback_id=click.callback_id)
+            run_input = RunOrder(order=order, callback_id=click.callback_id)
         case (_, run_id, question_id, order) if order == LEAVE:
-            given = RunLeave(question_id=question_id, callback_id=click.callback_id)
+            run_input = RunLeave(question_id=question_id, callback_id=click.callback_id)
         case (_, run_id, question_id, option) if is_answer_click(click.words):
-            given = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
+            run_input = RunAnswer(question_id=question_id, option=int(option), callback_id=click.callback_id)
         case _:
             outbox_rows = refuse_click(row, session, "choice-outdated")
             await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id])
             return
     outbox_rows = outbox_rows or build_receipt("run-passed", f"{PREFIX}{run_id}", session)
-    new = build_input(given, f"run:{run_id}", actor, session, source=f"run-click:{row.id}")
+    new = build_input(run_input, f"run:{run_id}", actor, session, source=f"run-click:{row.id}")
     await session.commit(actor=actor.key, outbox=outbox_rows, inbox_done=[row.id], inbox_new=[new])
 
 
 def refuse_click(row: InboxRow, session: Session, code: str) -> list[OutboxRow]:
-    """Return the answer to a click that changes nothing: a toast, or a message for a client that waits for the answer to each input."""
+    """A toast, or a message where each input is answered."""
     if Address.parse(session.key).is_pulled:
         return [outbox.build_reply_row(session.key, build_reply(Notice(code=code)), session.now)]
     return build_click_toasts(row, session, Notice(code=code))
 
 
 def build_receipt(code: str, run: str, session: Session, **more: str) -> list[OutboxRow]:
-    """Return the message that says which run got an input, for a client that waits for the answer to each input.
-
-    Elsewhere nothing is said: what the run itself says comes into the same chat.
-    """
+    """Only where each input is answered."""
     if not Address.parse(session.key).is_pulled:
         return []
     notice = Notice(code=code, args={"run": run.removeprefix(PREFIX), **more})
@@ -157,12 +152,12 @@ def build_receipt(code: str, run: str, session: Session, **more: str) -> list[Ou
 def build_start(
     engine: str, definition: str, args: dict[str, Value], *, actor: Actor, home: str, session: Session, run_id: str = ""
 ) -> InboxRow:
-    """Return the input that starts a new run for the actor, shown in the chat `home`. A second input with the same `run_id` is ignored."""
+    """A second input with the same `run_id` is ignored."""
     order = RunStart(engine=engine, definition=definition, home=home, args=format_args(args))
     key = f"run:{run_id or generate_id()}"
     return build_input(order, key, actor, session, source=f"start:{key}", lane="turn")
 
 
-def build_input(given: Input, run: str, actor: Actor, session: Session, *, source: str, lane: Lane = "express") -> InboxRow:
-    """Return an input for the session key `run` that comes from a person in another session."""
-    return given.to_row(run, source=source, actor=actor.model_dump(mode="json"), now=session.now, lane=lane)
+def build_input(new_input: Input, run: str, actor: Actor, session: Session, *, source: str, lane: Lane = "express") -> InboxRow:
+    """For the session `run`, from a person in another session."""
+    return new_input.to_row(run, source=source, actor=actor.model_dump(mode="json"), now=session.now, lane=lane)
