@@ -1,4 +1,4 @@
-"""Asks the language model for a node of a run, within the person's budget: noted before, stored after, so that no answer is paid twice."""
+"""Asks the model for a node: noted before, stored after, so that no answer is paid twice."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -21,21 +21,16 @@ _MODEL: Final[Origins] = frozenset({"model"})
 
 
 async def ask_model_once(ctx: RunPass, node: str, request: RunModelRequest, on_delta: OnDelta | None) -> Value:
-    """Return the model's answer with its origins, stored as what the node gives.
-
-    Raises RunFailed if the budget of the person or of the run is used up or no provider answers, RunSuspended if the run was paused or has
-    ended meanwhile.
-    """
     attempt = ctx.known.count_attempt(node)
-    asked = build_asked_event(request, ctx.tools.model.find_model_name(request), ctx.actor, ctx.now, node=node, attempt=attempt)
-    reserved = await ctx.model_budget.reserve(ctx.actor, ctx.now, asked)
+    asked_event = build_asked_event(request, ctx.tools.model.find_model_name(request), ctx.actor, ctx.now, node=node, attempt=attempt)
+    reserved = await ctx.model_budget.reserve(ctx.actor, ctx.now, asked_event)
     if isinstance(reserved, Notice):
         raise RunFailed(reserved.code, f"the budget is used up: {reserved.code}", **reserved.args)
     async with hold(reserved):
         ctx.check_going_on(node)  # it may have waited for the budget
         # The call does not wait until this is stored: that is done while the model thinks (ADR 30). It does not count as progress
         # of the run: a node whose call ends the process each time must be given up.
-        await ctx.session.buffer(asked, actor=ctx.run.owner)
+        await ctx.session.buffer(asked_event, actor=ctx.run.owner)
         answer, seconds = await _ask(ctx, node, request, reserved.id, on_delta)
         output = _build_output(request, answer)
         check_value(node, output)
@@ -63,7 +58,7 @@ async def ask_model_once(ctx: RunPass, node: str, request: RunModelRequest, on_d
 
 
 async def _ask(ctx: RunPass, node: str, request: RunModelRequest, reservation: str, on_delta: OnDelta | None) -> tuple[ModelAnswer, float]:
-    """Return the model's answer and how many seconds it took. Raises RunFailed, after the failure is stored."""
+    """(answer, seconds). Raises RunFailed, after the failure is stored."""
     started = time.monotonic()
     try:
         if on_delta is None and not request.is_shown:
@@ -84,7 +79,7 @@ async def _ask(ctx: RunPass, node: str, request: RunModelRequest, reservation: s
 
 
 def _build_output(request: RunModelRequest, answer: ModelAnswer) -> Any:
-    """Return what a model node gives: the text of the answer or, if tools were offered, the text with the calls."""
+    """With tools offered, the text with the calls."""
     if not request.tools:
         return answer.text
     return {"text": answer.text, "calls": to_stored_calls(answer.calls), "finish_reason": answer.finish_reason}

@@ -1,7 +1,4 @@
-"""Checks what an engine gives to its run: the names of its nodes, the values that they give, and its questions and messages.
-
-A mistake of the engine fails its run before anything is done under a wrong name, and nothing is stored that could not be read back.
-"""
+"""Checks what an engine gives to its run, before anything is stored under a wrong name."""
 
 import functools
 import re
@@ -16,42 +13,38 @@ from state.events.runs import NodeDone, RunWoken
 
 MAX_NAME: Final = 200
 MAX_VALUE: Final = 2_000_000
-"""How many characters of JSON one node may give at most."""
+"""Characters of JSON of one node."""
 MAX_SHOWN: Final = 40_000
-"""How many characters one message or question may have: about ten messages of Telegram."""
+"""Characters of one message or question: about ten messages of Telegram."""
 MAX_OPTIONS: Final = 100
-"""How many buttons a question may have: more do not fit under a message of Telegram."""
+"""More buttons do not fit under a message of Telegram."""
 MAX_ARG: Final = 200
-"""How many characters of one value are shown in the sentence that says why a run failed."""
 MAX_DETAIL: Final = 1000
 
 Kind = Literal["say", "memo", "model", "effect", "input", "timer", "run"]
 _NAME: Final = re.compile(r"[^\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
 _RESERVED: Final = frozenset({"accepted", "closed", "turn"})
-"""The last parts of the names under which the context keeps what belongs to a node of the engine: that a refusal was accepted, the end of a
-question, and a turn."""
+"""Last parts of names that the context keeps for itself."""
 _SAY: Final = "say/"
 _TAKES: Final = frozenset({"text", "contact", "photo", "document"})
 F = TypeVar("F", bound=Callable[..., Awaitable[Any]])
 
 
 class EngineMistake(ValueError):
-    """The program of an engine is wrong. Its person is told that something went wrong, operations staff find this text in the log."""
+    """An engine's program is wrong. The person learns only that something failed; the log has this text."""
 
 
 class NodeNames:
-    """The nodes that one pass of an engine has used so far, by name."""
-
     def __init__(self, done: Mapping[str, NodeDone], woken: Mapping[str, RunWoken]) -> None:
-        """Keep what earlier passes have stored: the finished nodes, and those whose wait is over."""
+        """`done` and `woken` are what earlier passes stored."""
         self._done, self._woken = done, woken
         self._kinds: dict[str, Kind] = {}
         self._busy: set[str] = set()
 
     def begin(self, node: str, kind: Kind) -> None:
-        """Let a node of this kind work under the name until `finish`.
+        """Holds the name until `finish`.
 
-        Raises EngineMistake if the name is none, belongs to a node of another kind, or is in use, and RunFailed after too many nodes.
+        Raises EngineMistake if the name is bad, of another kind or in use, RunFailed after too many nodes.
         """
         known = self._kinds.get(node) if isinstance(node, str) else None
         if known is None:
@@ -63,11 +56,9 @@ class NodeNames:
         self._busy.add(node)
 
     def finish(self, node: str) -> None:
-        """Note that the node does not work any more; a later one may use its name."""
         self._busy.discard(node)
 
     def add_message(self, key: str) -> None:
-        """Take in a message with this key. Its name does not meet those of other nodes."""
         _check_name(key)
         name = _SAY + key
         if name not in self._kinds:
@@ -96,14 +87,14 @@ class _HasNames(Protocol):
 
 
 def plays_node(kind: Kind) -> Callable[[F], F]:
-    """Return the decorator of a method whose first argument `node` names a node of this kind."""
+    """The method's first argument `node` must name the node."""
 
     def decorate(method: F) -> F:
         @functools.wraps(method)
-        async def play(self: _HasNames, node: str, *args: Any, **named: Any) -> Any:
+        async def play(self: _HasNames, node: str, *args: Any, **kwargs: Any) -> Any:
             self.names.begin(node, kind)
             try:
-                return await method(self, node, *args, **named)
+                return await method(self, node, *args, **kwargs)
             finally:
                 self.names.finish(node)
 
@@ -113,7 +104,7 @@ def plays_node(kind: Kind) -> Callable[[F], F]:
 
 
 def _check_name(name: object) -> None:
-    """Raise EngineMistake unless the name is printable text of parts that are divided by single slashes."""
+    """Raises EngineMistake unless it is printable parts divided by single slashes."""
     if not isinstance(name, str) or len(name) > MAX_NAME or not _NAME.fullmatch(name):
         raise EngineMistake(f"a node needs a name of 1 to {MAX_NAME} characters on one line, not {str(name)[:MAX_NAME]!r}")
     if not all(part.strip() for part in name.split("/")):
@@ -121,7 +112,7 @@ def _check_name(name: object) -> None:
 
 
 def check_value(node: str, data: object) -> None:
-    """Raise RunFailed if what the node gives, or is given, cannot be stored or is too large."""
+    """Raises RunFailed if the data cannot be stored or is too large."""
     try:
         length = len(dumps(data))
     except NotCanonical as error:
@@ -131,31 +122,30 @@ def check_value(node: str, data: object) -> None:
 
 
 def check_reply(node: str, reply: Reply) -> None:
-    """Raise RunFailed if the message cannot be stored or would fill the chat."""
-    shown = reply.model_dump(mode="json")
-    check_value(node, shown)
-    if (length := len(dumps(shown))) > MAX_SHOWN:
+    """Raises RunFailed if it cannot be stored or would fill the chat."""
+    stored = reply.model_dump(mode="json")
+    check_value(node, stored)
+    if (length := len(dumps(stored))) > MAX_SHOWN:
         raise RunFailed("run-large-value", f"message {node} has {length} characters", node=node, most=MAX_SHOWN)
 
 
 def check_ask(node: str, ask: Ask) -> None:
-    """Raise EngineMistake if nobody can answer the question, RunFailed if it cannot be shown."""
+    """Raises EngineMistake if nobody can answer it, RunFailed if it cannot be shown."""
     if not ask.options and not ask.controls and not ask.takes and ask.timeout is None:
         raise EngineMistake(f"the question of node {node!r} has no buttons, takes nothing, and never ends")
     if len(ask.options) + len(ask.controls) > MAX_OPTIONS or not ask.takes <= _TAKES:
         raise EngineMistake(f"the question of node {node!r} has {len(ask.options)} buttons and takes {sorted(map(str, ask.takes))}")
-    shown = [
+    texts = [
         ask.text,
         *(option.label for option in ask.options),
         *([dumps(ask.notice.model_dump(mode="json"))] if ask.notice is not None else []),
     ]
-    check_value(node, shown)
-    if (length := sum(map(len, shown))) > MAX_SHOWN:
+    check_value(node, texts)
+    if (length := sum(map(len, texts))) > MAX_SHOWN:
         raise RunFailed("run-large-value", f"the question of node {node} has {length} characters", node=node, most=MAX_SHOWN)
 
 
 def check_result(result: object) -> RunResult:
-    """Return what an engine gave at its end. Raises EngineMistake if it is no result, RunFailed if it cannot be stored or shown."""
     if not isinstance(result, RunResult) or not isinstance(result.value, Value):
         raise EngineMistake(f"the engine gave {type(result).__name__}, or a value without origins, at its end")
     if result.status not in {"done", "failed", "cancelled"} or not isinstance(result.reply, Reply | None):
@@ -167,6 +157,6 @@ def check_result(result: object) -> RunResult:
 
 
 def trim_args(args: Mapping[str, object]) -> dict[str, object]:
-    """Return the arguments of a sentence so that it can be stored and read: of long texts only the beginning."""
+    """Long texts are cut."""
     short = {name: str(arg)[:MAX_ARG] if len(str(arg)) > MAX_ARG else arg for name, arg in args.items()}
     return dict(to_storable(short))

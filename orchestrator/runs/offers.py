@@ -1,4 +1,4 @@
-"""Offers the definitions that a person may start: a list with buttons, of which each starts one run."""
+"""Offers definitions that a person may start."""
 
 import logging
 import time
@@ -26,117 +26,118 @@ from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 OFFER: Final = "begin"
-"""The first word of the buttons of offers: ("begin", name of the offer, id of the list)."""
+"""Buttons: ("begin", name of the offer, id of the list)."""
 NO_SUMMARY: Final = "none"
 LONGEST_SUMMARY: Final = 200
 MOST_TOLD: Final = 20
-"""How many definitions of one engine a model is told of."""
+"""Definitions of one engine that a model is told of."""
 LOOK_EVERY: Final = 1.0
-"""Seconds between two looks for definitions that other processes have changed."""
+"""Seconds between looks for changes by other processes."""
 _NAME_LENGTH: Final = 12
 _LIST_LENGTH: Final = 8
 
 
 async def list_offers(engine: str, command: str, actor: Actor, engines: Engines) -> Reply:
-    """Return the message that lists the definitions of an engine which the actor may start, each with its button."""
     choices = await _list_choices(actor, engine, engines)
     if not choices:
         return build_reply(Notice(code="run-offers-none", args={"command": command}))
     list_id = generate_id()[-_LIST_LENGTH:]
     lines, buttons = [], []
-    for one, title, summary in choices:
+    for definition, title, summary in choices:
         lines.append(Notice(code="run-offer-line", args={"title": title, "summary": summary or NO_SUMMARY}))
-        buttons.append(Action(words=(OFFER, _name_offer(engine, one), list_id), label=Notice(code="run-offer", args={"title": title})))
+        buttons.append(
+            Action(words=(OFFER, _name_offer(engine, definition), list_id), label=Notice(code="run-offer", args={"title": title}))
+        )
     return Reply(notices=(Notice(code="run-offers", args={"command": command}), *lines), actions=tuple(buttons))
 
 
 class StartableOffers:
-    """Keeps what models are told that people may start, until a definition is published or switched.
+    """Keeps what models are told that people may start, until definitions change.
 
-    This process's own changes of definitions are told by the store, and are seen at the next prompt. For those of other processes the store
-    is asked for the last event of definitions, which costs one short read, at most once every `LOOK_EVERY` seconds. Whether something may
-    be started is asked anew when a person starts it.
+    Own changes are seen at the next prompt, those of other processes within `LOOK_EVERY` seconds. A start checks anew.
     """
 
     def __init__(self, engines: Engines, store: AsyncStore, clock: Callable[[], float] = time.monotonic) -> None:
-        """Offer what `engines` have, with definitions of `store`. There is one for a program: the store keeps it as a listener."""
+        """One for a program: the store keeps it as a listener."""
         self._engines, self._store, self._clock = engines, store, clock
         self._kept: dict[Role, tuple[JsonObject, ...]] = {}
-        """By role, which alone decides what people may start: see `may_start`."""
+        """By role, which alone decides: see `may_start`."""
         self._head: tuple[int, str] | None = None
         """The last event of definitions for which `_kept` holds."""
         self._looked_at = 0.0
         self._told = 0
         self._seen = -1
-        """How many notices of the store there were, and how many when it was asked last."""
+        """Notices of the store, all and at the last look."""
         store.listeners.append(self._hear)
 
     async def list_startable(self, actor: Actor) -> Sequence[JsonObject]:
-        """Return what `list_startable` does; the same object while nothing has changed."""
+        """The same object while nothing has changed."""
         if actor.for_customers:
             return ()
         await self._drop_outdated()
-        found = self._kept.get(actor.role)
-        if found is None:
+        startable = self._kept.get(actor.role)
+        if startable is None:
             head = self._head
-            found = tuple(await list_startable(actor, self._engines))
+            startable = tuple(await list_startable(actor, self._engines))
             if head == self._head:
-                self._kept[actor.role] = found
-        return found
+                self._kept[actor.role] = startable
+        return startable
 
     def _hear(self) -> None:
-        """Note that this process, or perhaps another one, has stored something."""
+        """Some process has stored something."""
         self._told += 1
 
     async def _drop_outdated(self) -> None:
-        """Keep nothing of what was found before the last change of definitions."""
         now = self._clock()
         if self._seen == self._told and now - self._looked_at < LOOK_EVERY:
             return
-        told = self._told
+        notice_count = self._told
         head = await self._store.read_head(STREAM)
         if head != self._head:
             self._kept.clear()
-        self._head, self._seen, self._looked_at = head, told, now
+        self._head, self._seen, self._looked_at = head, notice_count, now
 
 
 async def list_startable(actor: Actor, engines: Engines) -> list[JsonObject]:
-    """Return {kind, name, title, does, words, is_offered} of the definitions that the actor may start by name, for a model.
+    """{kind, name, title, does, words, is_offered} of each, for a model; none for customers.
 
-    `kind` is their engine, of which at most `MOST_TOLD` are named, and `is_offered` whether the model may offer them. `words` are those of
-    the button that starts one, without the last, which makes the button different from others. For customers there are none.
+    `kind` is the engine, of which at most `MOST_TOLD` are named; `words` are those of the button but for the last.
     """
-    listed = [name for name, one in engines.runs.items() if any(not command.definition for command in one.commands.values())]
-    found: list[JsonObject] = []
-    for engine in listed if not actor.for_customers else ():
+    engine_names = [
+        name for name, registered in engines.runs.items() if any(not command.definition for command in registered.commands.values())
+    ]
+    startable: list[JsonObject] = []
+    for engine in engine_names if not actor.for_customers else ():
         registered = engines.runs[engine]
-        for one, title, does in (await _list_choices(actor, engine, engines))[:MOST_TOLD]:
-            words = [OFFER, _name_offer(engine, one)]
-            told = {"kind": engine, "name": one.key, "title": title, "does": does, "words": words}
-            found.append({**told, "is_offered": registered.is_offered})
-    return found
+        for definition, title, does in (await _list_choices(actor, engine, engines))[:MOST_TOLD]:
+            words = [OFFER, _name_offer(engine, definition)]
+            offer = {"kind": engine, "name": definition.key, "title": title, "does": does, "words": words}
+            startable.append({**offer, "is_offered": registered.is_offered})
+    return startable
 
 
 async def _list_choices(actor: Actor, engine: str, engines: Engines) -> list[tuple[Definition, str, str]]:
-    """Return the definitions of an engine that the actor may start, each with its title and summary."""
     registered, choices = engines.runs[engine], list[tuple[Definition, str, str]]()
-    for one in await engines.definitions.list_all(engine):
+    for definition in await engines.definitions.list_all(engine):
         try:
-            if may_choose(actor, registered, one.document):
-                title, summary = find_title(one.document, registered) or one.key[:LONGEST_TITLE], registered.describe(one.document)[1]
-                choices.append((one, title, " ".join(summary.split())[:LONGEST_SUMMARY]))
+            if may_choose(actor, registered, definition.document):
+                title, summary = (
+                    find_title(definition.document, registered) or definition.key[:LONGEST_TITLE],
+                    registered.describe(definition.document)[1],
+                )
+                choices.append((definition, title, " ".join(summary.split())[:LONGEST_SUMMARY]))
         except Exception:  # an engine that cannot read its own definition hides no other, and stops no turn
-            log.exception("a definition cannot be offered", extra={"action": "choice_failed", "definition": one.key})
+            log.exception("a definition cannot be offered", extra={"action": "choice_failed", "definition": definition.key})
     return choices
 
 
 def _name_offer(engine: str, definition: Definition) -> str:
-    """Return a short name of a definition: a button of Telegram carries 64 bytes, and a key alone may have as many."""
+    """Short, as a button of Telegram carries 64 bytes."""
     return hash_text(f"{engine}/{definition.key}")[:_NAME_LENGTH]
 
 
 async def take_offer(row: InboxRow, session: Session, tools: Tools, *, engines: Engines) -> None:
-    """Start a run of the definition that the pressed button offers; a second press on the same button starts no other."""
+    """A second press on the same button starts no other run."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

@@ -1,4 +1,4 @@
-"""What a person may order a run to do, in which states of the run, and how its stream shows that an order was carried out."""
+"""What a person may order a run to do."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -14,11 +14,11 @@ FITTING: Final[Mapping[Order, frozenset[str]]] = {
     "retry": frozenset({"failed"}),
     "cancel": frozenset({"running", "waiting", "paused"}),
 }
-"""The statuses of a run in which each order can be carried out."""
+"""Statuses in which each order fits."""
 
 
 def is_carried_out(event: StoredEvent, order: Order) -> bool:
-    """Return whether the event, one that came after the order, says that the order was carried out."""
+    """`event` must come after the order."""
     match order, event.type:
         case "pause", "RunWaits":
             return RunWaits.from_data(event.data).node == WHOLE
@@ -32,6 +32,5 @@ def is_carried_out(event: StoredEvent, order: Order) -> bool:
 
 
 def describe_late_order(order: Order, status: str) -> str:
-    """Return an English sentence that says why a run with this status cannot carry out the order."""
-    wanted = " or ".join(sorted(FITTING[order]))
-    return f"The run is {status}; {order} is for a run that is {wanted}."
+    statuses = " or ".join(sorted(FITTING[order]))
+    return f"The run is {status}; {order} is for a run that is {statuses}."

@@ -1,8 +1,4 @@
-"""Does what a person means who types something else than an answer while a run of the chat waits for one.
-
-They leave the run, go a question back, or ask for something else, about which they are asked (`doubts.py`). What the author has given a
-meaning to comes first: the buttons, the choices, and the answers that lead to steps of their own.
-"""
+"""What a person means who types something else than an answer; the author's words come first."""
 
 from typing import Final
 
@@ -28,18 +24,18 @@ _MOST_RUNS: Final = 100
 async def take_other_words(
     meant: RunWords, listener: tuple[str, str] | None, row: InboxRow, content: TextMessage, session: Session, tools: Tools
 ) -> bool:
-    """Do what the words mean, and return whether they are no answer.
+    """Whether they are no answer.
 
-    `listener` is the (id, run) of the question that takes words. A person may also leave or go back at one that takes none.
+    `listener` is the (id, run) of the question that takes words; leaving and going back need none.
     """
     question = listener if meant == "request" else await _find_newest(session.key, row.actor_key, tools.store)
-    asked = await find_asked(*question, tools.store) if question is not None else None
-    if asked is None or question is None:
+    open_question = await find_asked(*question, tools.store) if question is not None else None
+    if open_question is None or question is None:
         return False
     question_id, run = question
-    said = normalize_words(content.text)
-    option = next((number for number, label in enumerate(asked.options) if normalize_words(label) == said), None)
-    if "text" in asked.takes and read_other_words(content.text, (*asked.options, *asked.words)) is None:
+    words = normalize_words(content.text)
+    option = next((number for number, label in enumerate(open_question.options) if normalize_words(label) == words), None)
+    if "text" in open_question.takes and read_other_words(content.text, (*open_question.options, *open_question.words)) is None:
         return False
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -47,30 +43,29 @@ async def take_other_words(
     if meant == "request":
         await ask_which(run, question_id, row, content, session, actor)
         return True
-    if meant == "back" and option is None and not asked.back:
+    if meant == "back" and option is None and not open_question.back:
         reply_row = outbox.build_reply_row(session.key, build_reply(Notice(code="run-no-way-back")), session.now)
         await session.commit(actor=actor.key, outbox=[reply_row], inbox_done=[row.id])
         return True
     if option is not None:  # the question takes no words, but these are those of a button
-        given: RunAnswer | RunLeave = RunAnswer(question_id=question_id, option=option)
+        run_input: RunAnswer | RunLeave = RunAnswer(question_id=question_id, option=option)
     elif meant == "back":
-        given = RunAnswer(question_id=question_id, answer_kind="back")
+        run_input = RunAnswer(question_id=question_id, answer_kind="back")
     else:
-        given = RunLeave(question_id=question_id)
-    new = given.to_row(run, source=f"run-words:{row.id}", actor=row.actor, now=session.now)
-    is_answered = isinstance(given, RunAnswer) and question_id in (session.state.listening or {})
+        run_input = RunLeave(question_id=question_id)
+    new = run_input.to_row(run, source=f"run-words:{row.id}", actor=row.actor, now=session.now)
+    is_answered = isinstance(run_input, RunAnswer) and question_id in (session.state.listening or {})
     events = [InputTaken(question_id=question_id)] if is_answered else []  # whoever may not leave the run can still answer
     await session.commit(*events, actor=actor.key, inbox_done=[row.id], inbox_new=[new])
     return True
 
 
 async def _find_newest(home: str, person: str, store: AsyncStore) -> tuple[str, str] | None:
-    """Return (id, run) of the question that the person was asked last in this chat and may answer; None if there is none."""
     runs = await store.list_runs(RunFilter(home=home, statuses=("waiting",), limit=_MOST_RUNS))
-    found: list[tuple[str, str, str]] = []
+    questions: list[tuple[str, str, str]] = []
     for row in runs:
         run = f"{PREFIX}{row.run_id}"
         state, _ = await store.read(load_state, run)
         waits = state.run.waits.values() if state.run is not None else ()
-        found += [(wait.since, wait.waits_for, run) for wait in waits if wait.on == "input" and person in wait.answers]
-    return max(found)[1:] if found else None
+        questions += [(wait.since, wait.waits_for, run) for wait in waits if wait.on == "input" and person in wait.answers]
+    return max(questions)[1:] if questions else None

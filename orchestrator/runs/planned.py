@@ -1,4 +1,4 @@
-"""Collects what a run in shadow mode would have done, for the message at its end: the calls of its own nodes and of its children."""
+"""What a run in shadow mode only planned."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -10,16 +10,13 @@ from orchestrator.runs.memo import CHILD, Memo, load_output
 from state.journal.async_store import AsyncStore
 
 MAX_SHOWN: Final = 40
-"""How many planned calls the message shows; of the others it says how many there are."""
+"""Beyond it only the number is told."""
 MAX_CHILDREN: Final = 200
-"""How many runs below the run are looked at."""
+"""Runs below the run that are looked at."""
 
 
 async def build_plan_notices(key: str, memo: Memo, store: AsyncStore) -> list[Notice]:
-    """Return the sentences that say what the run `key` and the runs below it only planned; none if they planned nothing.
-
-    A turn that was played inside of a run has told its plan itself.
-    """
+    """Also of the runs below; a turn inside has told its own plan."""
     items = await _list_planned(memo, store)
     below = _list_children(key, memo)
     for number, child in enumerate(below):  # it grows by the children of each
@@ -37,8 +34,8 @@ async def build_plan_notices(key: str, memo: Memo, store: AsyncStore) -> list[No
 
 
 async def _list_planned(memo: Memo, store: AsyncStore) -> list[dict[str, Any]]:
-    """Return {method, preview} of each call that the run planned, in the order of its nodes."""
-    found: list[dict[str, Any]] = []
+    """{method, preview} of each call, in the order of nodes."""
+    calls: list[dict[str, Any]] = []
     for done in memo.done.values():
         if done.kind != "effect":
             continue
@@ -47,8 +44,8 @@ async def _list_planned(memo: Memo, store: AsyncStore) -> list[dict[str, Any]]:
         except RunFailed:  # removed meanwhile, or damaged: the rest of the plan is worth telling
             continue
         if isinstance(outcome, Mapping) and outcome.get("status") == "planned":
-            found.append({"method": outcome["method"], "preview": outcome.get("preview") or {}})
-    return found
+            calls.append({"method": outcome["method"], "preview": outcome.get("preview") or {}})
+    return calls
 
 
 def _list_children(key: str, memo: Memo) -> list[str]:

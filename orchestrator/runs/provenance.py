@@ -1,5 +1,3 @@
-"""Tells the gate where the values of a run's effect (proposed call) come from."""
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -9,17 +7,15 @@ from orchestrator.runs.foreign_texts import ForeignTexts
 from state.stored import JsonObject
 
 _OWN: Final[Origins] = frozenset({"definition", "person"})
-"""Origins whose words are a wish: the author of the definition, and the person who answered the run's questions."""
+"""Origins whose words are a wish."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 def build_provenance(params: Mapping[str, Any], foreign: ForeignTexts) -> tuple[JsonObject, Provenance]:
-    """Return (the params without origins, what the gate must know of the origins). `foreign` are the foreign texts that the run has got.
+    """(the params without origins, what the gate must know of them).
 
-    Every value inside of `params` that does not come from the program itself is a `Value`. A call with any value that strangers may have
-    written counts as caused by their text, so that a person is asked; so does one that holds their text without saying so. The words of the
-    author and of the person are their wish: they name records. Short texts of the CRM and answers of the model are neither: what they name
-    was named by nobody.
+    Whatever is not the program's own must be a `Value`. Foreign text makes a person be asked; words of author and person name records,
+    labels and model answers name nothing.
     """
     data, values = split_values(params)
     own = [one for one in values if one.origins and one.origins <= _OWN]
@@ -35,43 +31,38 @@ def build_provenance(params: Mapping[str, Any], foreign: ForeignTexts) -> tuple[
 
 
 def list_arg_origins(args: object, foreign: ForeignTexts) -> dict[str, list[str]]:
-    """Return where each of the values comes from with which another run is to begin later, by its name.
-
-    The gate shows a person these values as they are; the later run must still know which of them strangers may have written.
-    """
+    """Of the arguments of a later run, which must still know what strangers may have written."""
     whole = args.origins if isinstance(args, Value) else NOWHERE
-    given = args.data if isinstance(args, Value) else args
-    if not isinstance(given, Mapping):
+    plain_args = args.data if isinstance(args, Value) else args
+    if not isinstance(plain_args, Mapping):
         return {}
-    found: dict[str, list[str]] = {}
-    for name, one in given.items():
-        data, values = split_values(one)
-        found[str(name)] = [str(origin) for origin in sorted(foreign.find_origins(data, whole | join_origins(values)))]
-    return found
+    origins_by_name: dict[str, list[str]] = {}
+    for name, arg in plain_args.items():
+        data, values = split_values(arg)
+        origins_by_name[str(name)] = [str(origin) for origin in sorted(foreign.find_origins(data, whole | join_origins(values)))]
+    return origins_by_name
 
 
 def _list_texts(value: Value) -> list[str]:
-    """Return the texts and numbers in a value, as texts."""
-    found: list[str] = []
-    _collect(value.data, found)
-    return found
+    texts: list[str] = []
+    _collect(value.data, texts)
+    return texts
 
 
 def _list_keys(data: object) -> Iterator[str]:
-    """Yield the names of fields in JSON data, at any depth."""
     if isinstance(data, Mapping):
         yield from map(str, data)
     if isinstance(data, Mapping | list | tuple):
-        for one in data.values() if isinstance(data, Mapping) else data:
-            yield from _list_keys(one)
+        for part in data.values() if isinstance(data, Mapping) else data:
+            yield from _list_keys(part)
 
 
-def _collect(data: object, found: list[str]) -> None:
+def _collect(data: object, texts: list[str]) -> None:
     if isinstance(data, Mapping):
-        for one in data.values():
-            _collect(one, found)
+        for part in data.values():
+            _collect(part, texts)
     elif isinstance(data, list | tuple):
-        for one in data:
-            _collect(one, found)
+        for part in data:
+            _collect(part, texts)
     elif isinstance(data, str | int | float) and not isinstance(data, bool):
-        found.append(str(data))
+        texts.append(str(data))

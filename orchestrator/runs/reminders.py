@@ -1,7 +1,6 @@
 """Reminds a person once of a run that has waited for them for more than a day.
 
-Each node that begins to wait for a person sets a timer in the transaction that stores the wait. When it comes, one message names everything
-for which the run waits then, and the timers of all that go. While the run is paused, the timer is set again.
+One message names all waits and drops their timers; a paused run sets its timer again.
 """
 
 from collections.abc import Mapping
@@ -22,24 +21,21 @@ from state.model.card import Card
 from state.model.run_state import RunState
 
 REMIND: Final = "run_remind"
-"""The kind of the timer."""
 REMIND_AFTER: Final = timedelta(hours=24, minutes=5)
-"""How long a run waits until it reminds: more than a day, in which most cards run out by themselves."""
+"""More than a day, in which most cards run out by themselves."""
 MAX_NAMED: Final = 20
-"""How many questions and cards one reminder names."""
+"""Questions and cards in one reminder."""
 MAX_TIMERS: Final = 100_000
-"""Of so many due timers the one of this reminder is looked for; after a long standstill many are due at once."""
+"""After a standstill many timers are due."""
 
 
 def build_reminder_timer(key: str, node: str, waits_for: str, now: datetime) -> Timer:
-    """Return the timer that reminds the person for whose answer or decision `waits_for` the node of the run `key` begins to wait."""
     return Timer(
         id=_name_timer(key, node), due_at=now + REMIND_AFTER, session=key, kind=REMIND, body={"node": node, "waits_for": waits_for}
     )
 
 
 def drop_reminders(key: str, run: RunState, now: datetime) -> list[Timer]:
-    """Return the changes that delete the timers of all nodes that wait for a person."""
     nodes = [node for node, wait in run.waits.items() if wait.on in {"input", "effect"}]
     return [Timer(id=_name_timer(key, node), due_at=now, session=key, kind=REMIND, delete=True) for node in nodes]
 
@@ -49,7 +45,7 @@ def _name_timer(key: str, node: str) -> str:
 
 
 async def remind_person(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Remind the person of everything for which the run waits, unless it does not wait at this node for this any more."""
+    """Nothing if the node does not wait for this any more."""
     due = TimerDue.model_validate(row.body)
     node, waits_for = str(row.body.get("node", "")), str(row.body.get("waits_for", ""))
     run, key = session.state.run, session.key
@@ -66,19 +62,21 @@ async def remind_person(row: InboxRow, session: Session, tools: Tools) -> None:
         await session.commit(actor="system", timers=[again], inbox_done=[row.id])
         return
     await session.flush()
-    asked = [question.asked for question in await read_questions(key, run, tools.store)]
+    run_waits = [question.asked for question in await read_questions(key, run, tools.store)]
     waiting = [cards[run_wait.waits_for] for run_wait in run.waits.values() if run_wait.on == "effect" and run_wait.waits_for in cards]
-    reply = tools.guard.clean_reply(_build_reminder(key, run, asked, waiting), "", locale=Actor.model_validate(run.actor or SYSTEM).locale)
+    reply = tools.guard.clean_reply(
+        _build_reminder(key, run, run_waits, waiting), "", locale=Actor.model_validate(run.actor or SYSTEM).locale
+    )
     reply_row = outbox.build_reply_row(key, reply, session.now, key=f"{key}:reminds:{node}:{waits_for}")
     await session.commit(actor="system", outbox=[reply_row], timers=[gone, *drop_reminders(key, run, session.now)], inbox_done=[row.id])
 
 
 def _build_reminder(key: str, run: RunState, run_waits: list[RunWaits], cards: list[Card]) -> Reply:
-    """Return the reminder. If it names one question only, it has the question's buttons."""
+    """If it names one question only, it has its buttons."""
     questions: list[Mapping[str, Any]] = [{"text": run_wait.question, "notice": run_wait.notice} for run_wait in run_waits]
     calls = [{"method": card.method, "preview": dict(card.preview)} for card in cards]
-    named = questions[:MAX_NAMED], calls[: max(0, MAX_NAMED - len(questions))]
-    notice = Notice(code="run-reminder", args={"definition": run.name, "questions": named[0], "calls": named[1]})
+    mentions = questions[:MAX_NAMED], calls[: max(0, MAX_NAMED - len(questions))]
+    notice = Notice(code="run-reminder", args={"definition": run.name, "questions": mentions[0], "calls": mentions[1]})
     actions: tuple[Action, ...] = ()
     if len(run_waits) == 1 and not cards:
         actions = build_buttons(key, run_waits[0])

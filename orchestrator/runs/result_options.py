@@ -1,7 +1,6 @@
-"""The options in the message of a finished workflow: a press hands the text of one into the chat, as text that its person did not write.
+"""Options in a finished workflow's message: a press hands their text into the chat.
 
-What an option says was written by the workflow, and perhaps by a model from texts of strangers. So the person's own words are those of the
-program, which say that they have chosen, and the option is quoted beside them: a change that follows from it always asks.
+Strangers may have written it, so it is quoted: a change that follows always asks.
 """
 
 from collections.abc import Mapping
@@ -24,14 +23,13 @@ from state.journal.store import InboxRow
 
 _CHOSEN: Final = load_lexicon("runs").read_titles("chosen")
 _LAST: Final = 50
-"""How many of the last events of a run are searched for its end: after it there may be a retry that was refused."""
+"""Last events searched for a run's end; a refused retry may follow it."""
 
 
 async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Handle a press on an option: its person's next request is about it, once however often it is pressed.
+    """One request, however often it is pressed. Raises StoreError.
 
-    The words of the button are (`OPTION`, run id, number of the option). Only the chat of the run and the person for whom it ran may
-    press it. Raises StoreError.
+    Words: (`OPTION`, run id, number). Only the run's chat and owner may press.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:
@@ -54,7 +52,7 @@ async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _find_option(run: RunRow, number: str, store: AsyncStore) -> str:
-    """Return the text of an option of the run's last result, "" if there is none."""
+    """Of the run's last result; "" if there is none."""
     key = f"{PREFIX}{run.run_id}"
     head, _ = await store.read_head(key)
     events = await store.read_events(key, after=max(0, head - _LAST), limit=_LAST)

@@ -1,9 +1,3 @@
-"""Removes what is kept of runs that ended long ago: their entries in the index, their snapshots, and their large values.
-
-The records of their streams stay, because the hash chain, its heads and the anchors outside name every one of them. What they hold in
-themselves remains readable until the owner of the run is erased.
-"""
-
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -20,22 +14,23 @@ from state.journal.store import InboxRow
 from state.model.run_state import ENDED
 
 KEPT: Final = timedelta(days=90)
-"""How long a finished run is kept if nobody says otherwise."""
+"""The default time to keep a finished run."""
 EVERY: Final = timedelta(hours=6)
 AT_ONCE: Final = 200
-"""How many runs are ordered to be removed in one round; with more, the next round of the worker goes on."""
+"""Runs removed in one round."""
 
 
 class RunRetention:
-    """A periodic task that looks for runs which ended long ago, and orders that what is kept of them be removed."""
+    """Orders the removal of runs that ended long ago.
+
+    Their records stay for the hash chain, readable until the owner is erased.
+    """
 
     def __init__(self, store: AsyncStore, keep: timedelta) -> None:
-        """Look for runs whose last change is more than `keep` ago."""
         self._store, self._keep = store, keep
         self._next: datetime | None = None
 
     async def run(self, receive: Receive, now: datetime) -> None:
-        """Look for such runs every few hours, and send each of them the order."""
         if self._next is not None and now < self._next:
             return
         gone = RunFilter(statuses=tuple(sorted(ENDED)), before=format_iso(now - self._keep), limit=AT_ONCE)
@@ -46,10 +41,7 @@ class RunRetention:
 
 
 async def forget_run(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Note that the time of the run is over, then remove what is kept of it beside its records.
-
-    If the process dies in between, the entry in the index is still there, so the order comes again.
-    """
+    """If the process dies in between, the order comes again."""
     run = session.state.run
     if run is not None and not run.is_over:  # retried at this very moment
         await session.commit(actor="system", inbox_done=[row.id])
@@ -62,10 +54,10 @@ async def forget_run(row: InboxRow, session: Session, tools: Tools) -> None:
 
 
 async def _list_digests(session: Session, store: AsyncStore) -> list[str]:
-    """Return the digests of the run's large values; texts of definitions are not among them, because other runs may share them."""
-    found: dict[str, None] = {}
+    """Without texts of definitions, which other runs may share."""
+    digests: dict[str, None] = {}
     await session.flush()
     async for event in iterate_later(store, session.stream):
         if event.type != "RunStarted":
-            found |= dict.fromkeys(list_digests(event.type, event.data))
-    return list(found)
+            digests |= dict.fromkeys(list_digests(event.type, event.data))
+    return list(digests)

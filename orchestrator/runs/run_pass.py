@@ -1,5 +1,3 @@
-"""Defines `RunPass`, one pass through a run: it stores what the nodes give, and lets them wait. What plays a node is built on it."""
-
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,60 +26,52 @@ from state.events.runs import NodeDone, RunWaits, RunWoken
 from state.journal.store import InboxRow, OutboxRow, Timer
 
 MAX_UNWRITTEN: Final = 4_000_000
-"""How many characters of large values may wait in memory until they are stored."""
+"""Characters of large values that may wait in memory."""
 SLEEP: Final = "run_sleep"
 TIMEOUT: Final = "run_timeout"
-"""The kinds of the timers of a sleeping node, and of a question that nobody has answered in time."""
+"""Timers of a sleeping node, and of a question not answered in time."""
 
 
 class RunPass:
     """One pass through a run: its stream, its services, and what is known of its nodes."""
 
     def __init__(self, session: Session, row: InboxRow, tools: Tools, *, run: RunInfo, actor: Actor, mode: Mode, memo: Memo) -> None:
-        """Set up the run. `row` is the input whose handling plays it, and `memo` holds what its nodes gave before."""
+        """`row` is the input that plays the run; `memo` holds what its nodes gave before."""
         self.run, self.actor, self.mode = run, actor, mode
         self.known = memo
         self.names = NodeNames(memo.done, memo.woken)
         self.records: list[PlayedNode] = []
-        """What the nodes did in this process and is not in the audit log yet."""
+        """Not in the audit log yet."""
         self._unwritten = 0
-        """How many characters of large values were stored since the audit log was last written, for which the model's answers wait."""
+        """Characters stored since the audit log was last written."""
         self._session, self._row, self._tools = session, row, tools
         self._is_counted = True
-        """Whether this attempt at the input still counts, because nothing new was stored in it."""
+        """Nothing new was stored in this attempt yet, so it counts."""
         self._flushing: asyncio.Task[None] | None = None
         self.foreign = ForeignTexts(run.definition.document, run.args.values())
         self.model_budget = LimitedBudget(tools.model_budget, memo.usage, lambda: tools.gate.policy.budget)
-        """The budget of the run in front of that of its person."""
+        """In front of the person's budget."""
         self.drafts = Drafts(session.key, run.home, tools, locale=actor.locale)
 
     @property
     def session(self) -> Session:
-        """The session of the run, through which its stream is written."""
         return self._session
 
     @property
     def tools(self) -> Tools:
-        """The services of the program."""
         return self._tools
 
     @property
     def now(self) -> datetime:
-        """The present time."""
         return self._session.now
 
     def is_waiting(self, node: str) -> bool:
-        """Return whether the node waits already.
-
-        What it waited for when the memo was read may have come since. It must not wait for that again: the memo does not hold what has
-        come, but the run is played once more because of it.
-        """
+        """Also if what it waited for has come since the memo was read: it must not wait again."""
         run = self._session.state.run
         return node in self.known.waited or (run is not None and node in run.waits)
 
     @plays_node("input")
     async def wait_input(self, node: str, ask: Ask) -> Heard:
-        """Ask a person in the run's chat and return the answer, once it is given."""
         check_ask(node, ask)
         woken = self.known.woken.get(node)
         if woken is not None:
@@ -109,17 +99,13 @@ class RunPass:
         return name_message(self._session.key, node, self.known.shown.get(node, 0))
 
     def build_timers(self, node: str, kind: str, until: datetime | None) -> list[Timer]:
-        """Return the timer of a node that waits until then; none for one that waits for ever."""
         if until is None:
             return []
         key = self._session.key
         return [Timer(id=f"{key}/{node}", due_at=until, session=key, kind=kind, body={"node": node})]
 
     async def wait_for_effect(self, node: str, effect_id: str, *, outbox: Sequence[OutboxRow] = ()) -> None:
-        """Store that the node waits until the effect (proposed call) is settled.
-
-        An effect that somebody has settled since it was looked at wakes the node at once: whoever settled it saw nothing waiting for it.
-        """
+        """An effect settled meanwhile wakes the node at once: whoever settled it saw nothing waiting."""
         session = self._session
         remind = build_reminder_timer(session.key, node, effect_id, self.now)
         await self.store(RunWaits(node=node, on="effect", waits_for=effect_id), outbox=outbox, timers=[remind])
@@ -138,11 +124,10 @@ class RunPass:
         inbox_new: Sequence[InboxRow] = (),
         blobs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Store an event of the run, with the blobs that it speaks of, and remember what it says.
+        """With `at_once` durable on return, otherwise with the next event, before too many wait.
 
-        With `at_once` it is durable when this returns; other events are stored with the next ones, before too many wait in memory. Events
-        that several nodes store at the same time share a transaction. The first event that is stored shows that this attempt at the input
-        makes progress, so the attempt is not counted any more. Raises RunSuspended if the run has ended meanwhile.
+        Concurrent events share a transaction. The first one shows progress: the attempt counts no more. Raises RunSuspended if the run is
+        over.
         """
         session = self._session
         blobs = dict(blobs)
@@ -170,15 +155,14 @@ class RunPass:
             await self.record_audit()
 
     async def record_audit(self) -> None:
-        """Write to the audit log what the nodes did since the last call."""
         run, nodes = self._session.state.run, self.records
         if run is not None and nodes:
             self.records = []
-            told = {"run": self._session.key, "engine": run.engine, "definition": run.definition, "home": run.home}
-            await self._tools.audit.record_nodes(nodes, actor=self.actor, mode=self.mode, **told)
+            run_args = {"run": self._session.key, "engine": run.engine, "definition": run.definition, "home": run.home}
+            await self._tools.audit.record_nodes(nodes, actor=self.actor, mode=self.mode, **run_args)
 
     async def _flush_together(self) -> None:
-        """Make durable what was buffered so far. Nodes that ask for it at the same time share one transaction."""
+        """Concurrent callers share one transaction."""
         if self._flushing is None:
             self._flushing = asyncio.ensure_future(self._flush_soon())
         await asyncio.shield(self._flushing)
@@ -189,7 +173,7 @@ class RunPass:
         await self._session.flush()
 
     def check_going_on(self, node: str) -> None:
-        """Raise RunSuspended if a person has paused or cancelled the run, RunFailed if its owner has lost access while it was played."""
+        """Raises RunSuspended if the run is paused or over, RunFailed if its owner has lost access."""
         run = self._session.state.run
         if run is not None and (run.is_over or run.status == "paused"):
             raise RunSuspended(node)

@@ -1,8 +1,6 @@
-"""Starts runs and plays them. Start reading the code of runs here.
+"""Starts runs and plays them: begin reading runs here.
 
-A run is played in the turn lane of its own session "run:<id>", from its beginning each time something that it waits for has come. Its
-engine goes through the finished nodes without doing anything, does what is free, and stops where it waits for a person, a moment or another
-run.
+A run is played from its beginning each time something has come; finished nodes do nothing, and the pass ends where it must wait.
 """
 
 import asyncio
@@ -50,15 +48,15 @@ from state.model.run_state import RunState
 log = logging.getLogger(__name__)
 
 MAX_PLAYING: Final = 256
-"""How many runs are played at once in this process; runs that wait are not counted."""
+"""Runs played at once in this process, without waiting ones."""
 _FAULT: Final = "failed"
-"""The code of a run that the program itself, or an engine's own mistake, has ended."""
+"""A fault of the program or engine."""
 KEPT_MEMOS: Final = 64
 
 
 @dataclass
 class _PlayingRun:
-    """A run whose engine works now; /stop and a cancellation end it."""
+    """/stop and a cancellation end it."""
 
     actor: Actor
     task: asyncio.Task[RunResult]
@@ -66,32 +64,27 @@ class _PlayingRun:
     stopped: bool = False
 
     def stop(self) -> None:
-        """End the work. A write that was already sent is awaited first; reads are given up."""
         self.stopped = True
         self.asker.leave()
         self.task.cancel()
 
 
 class Runner:
-    """Starts and plays the runs of this process."""
-
     def __init__(self, engines: Engines) -> None:
-        """Use these engines."""
         self._engines = engines
         self._places = asyncio.Semaphore(MAX_PLAYING)
         self._restored = RestoreTime()
         self._memos: dict[str, tuple[Session, Memo]] = {}
-        """What is known of the runs that were played last, so that a run with many nodes is not read anew each time it goes on."""
+        """The last played, so that long runs are not read anew each time."""
 
     async def start(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Start the run that the input orders, and play it."""
         order = RunStart.model_validate(row.body)
         if session.state.run is None and not await self._store_start(order, row, session, tools):
             return
         await self.play(row, session, tools)
 
     async def _store_start(self, order: RunStart, row: InboxRow, session: Session, tools: Tools) -> bool:
-        """Store that the run begins, and return whether it may; otherwise its person and its parent are told why not."""
+        """If not, person and parent are told why."""
         actor = tools.refresh_actor(Actor.model_validate(row.actor))
         registered = self._engines.runs.get(order.engine)
         try:
@@ -127,7 +120,6 @@ class Runner:
         return True
 
     async def play(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Play the run as far as it can go now."""
         async with self._places:
             queued = await _list_queued(row, session, tools)
             await session.catch_up()  # what is queued may have been stored with an event that wakes the run, such as a retry
@@ -146,10 +138,7 @@ class Runner:
             await self._play(registered, context, queued)
 
     async def _prepare(self, run: RunState, row: InboxRow, session: Session, tools: Tools) -> tuple[Context, RegisteredEngine]:
-        """Return what is needed to play the run.
-
-        Raises EngineAbsent, and RunFailed if its definition or person is gone, or its engine plays it no more.
-        """
+        """Raises EngineAbsent, and RunFailed if the definition or person is gone or the engine plays it no more."""
         registered = self._engines.runs.get(run.engine)
         if registered is None:
             raise EngineAbsent(run.engine)
@@ -215,7 +204,7 @@ class Runner:
             await context.record_audit()
 
     async def _end_with(self, cause: BaseException, context: Context, queued: Sequence[str]) -> None:
-        """Store what the error of the engine means: the run waits, or it has failed. Raises the errors of the store."""
+        """Raises the errors of the store."""
         session, tools = context.session, context.tools
         match cause:
             case RunSuspended() | RunOver():
@@ -233,7 +222,7 @@ class Runner:
                 await _fail(RunFailed(_FAULT, str(cause)[:MAX_DETAIL], id=session.key[-8:]), session, tools, queued)
 
     async def _rest(self, context: Context, queued: Sequence[str]) -> None:
-        """Store that the run waits. A run that waits for nothing would never go on, so it fails."""
+        """Without anything to wait for, the run fails."""
         session, tools = context.session, context.tools
         run = session.state.run
         if run is not None and run.status == "running" and not run.waits:
@@ -245,7 +234,7 @@ class Runner:
         await session.commit(actor="system", inbox_done=queued)
 
     async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """End the run whose input was quarantined, because each attempt to play it ended the process without any progress."""
+        """Each attempt ended the process without progress."""
         if session.state.run is None and row.kind == RunStart.KIND:
             came_back = row.attempts > SET_ASIDE  # restored from a backup: the run may have begun since
             notice = Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]})
@@ -255,10 +244,7 @@ class Runner:
 
 
 async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
-    """Return the result of the engine. Its draft ends before anything that follows is shown.
-
-    What would end the whole process is a mistake of the engine here.
-    """
+    """What would end the process is the engine's mistake here."""
     try:
         return check_result(await engine.run(context))
     except (SystemExit, GeneratorExit) as error:
@@ -268,7 +254,7 @@ async def _run_engine(engine: RunEngine, context: Context) -> RunResult:
 
 
 async def _add_plan(result: RunResult, context: Context) -> RunResult:
-    """Return the result with what the run and its children only planned, if it is the run that a person started."""
+    """Only of the run that a person started."""
     if context.mode == "full" or context.run.parent:
         return result
     plan_notices = await build_plan_notices(context.session.key, context.known, context.tools.store)
@@ -276,18 +262,17 @@ async def _add_plan(result: RunResult, context: Context) -> RunResult:
     return replace(result, reply=reply.model_copy(update={"notices": (*plan_notices, *reply.notices)})) if plan_notices else result
 
 
-def _choose_home(asked: str, actor: Actor, mode: Mode) -> str:
-    """Return the chat in which the run is shown; in shadow no chat of another person, who would read of things that do not happen."""
-    is_own = asked == actor.key or asked.startswith(f"{actor.key}:") or Address.parse(asked).is_group
+def _choose_home(home: str, actor: Actor, mode: Mode) -> str:
+    """In shadow never another person's chat."""
+    is_own = home == actor.key or home.startswith(f"{actor.key}:") or Address.parse(home).is_group
     if is_own or mode != "shadow":
-        return asked
+        return home
     return actor.key if Address.parse(actor.key).is_messenger else f"{actor.key}:runs"
 
 
 def _find_refusal(
     order: RunStart, actor: Actor | None, registered: RegisteredEngine | None, definitions: Sequence[Definition]
 ) -> Notice | None:
-    """Return why the run may not begin, None if it may."""
     if actor is None:
         return Notice(code="run-owner-gone")
     if registered is None:
@@ -296,8 +281,8 @@ def _find_refusal(
         title = find_title(definitions[0].document, registered) if definitions and not actor.for_customers else ""
         return Notice(code="run-not-allowed", args=trim_args({"definition": title or order.definition}))
     if not definitions or not may_start(actor, registered, definitions[0].document):  # what is not for customers does not exist for them
-        listed = next((name for name, run_command in registered.commands.items() if not run_command.definition), NONE)
-        command = NONE if actor.for_customers else listed
+        list_command = next((name for name, run_command in registered.commands.items() if not run_command.definition), NONE)
+        command = NONE if actor.for_customers else list_command
         return Notice(code="run-definition-gone", args=trim_args({"definition": order.definition, "command": command}))
     return None
 
@@ -323,40 +308,38 @@ def _build_parent_row(notice: Notice, order: RunStart, row: InboxRow, session: S
 
 
 async def _fail(error: RunFailed, session: Session, tools: Tools, done: Sequence[str], foreign: ForeignTexts | None = None) -> None:
-    """Store that the run has failed, and tell its person why. `foreign` are the texts of strangers that it has got, None if none."""
+    """`foreign` are the texts of strangers that it has got."""
     log.warning("a run failed: %s", error, extra={"action": "run_failed", "run": session.key, "code": error.code})
     notice = Notice(code=error.code, args=trim_args(error.args_of_notice))
     detail = error.detail if error.code != _FAULT else ""  # of a fault of the program it is for the log alone
-    value, told = error.value.map(to_storable), to_storable_text(detail)
-    result = RunResult(status="failed", code=error.code, value=value, detail=told, reasons=error.reasons)
+    value, detail_text = error.value.map(to_storable), to_storable_text(detail)
+    result = RunResult(status="failed", code=error.code, value=value, detail=detail_text, reasons=error.reasons)
     origins = error.origins if foreign is None else foreign.find_origins(notice.args, error.origins)
     await finish_run(session, tools, result=result, notice=notice, origins=origins, done=done)
 
 
 async def _list_queued(row: InboxRow, session: Session, tools: Tools) -> list[str]:
-    """Return the id of the input, and of the waiting inputs that also only say that the run goes on: one pass serves them all."""
+    """The input and the waiting ones that also only say "go on": one pass serves all."""
     waiting = await tools.store.list_waiting_inbox(session.key, "turn")
     return [row.id, *(inbox_row.id for inbox_row in waiting if inbox_row.kind == RunPlay.KIND and inbox_row.id != row.id)]
 
 
 def _choose_mode(begun: str, present: Mode) -> Mode:
-    """Return the safer of the mode in which the run began and the present one."""
+    """The safer of the two."""
     return next((mode for mode in MODES if mode in {begun, present}), "shadow")
 
 
 class RestoreTime:
-    """When the database was last restored. That is read once, since no restore begins while a program works on the database."""
+    """Read once: no restore begins while a program works."""
 
     def __init__(self) -> None:
-        """Nothing is known yet."""
         self._known = False
         self._at: datetime | None = None
 
     async def has_come_back(self, since: str, store: AsyncStore) -> bool:
-        """Return whether a run that may have worked since this ISO time may have done so before the restore. Raises StoreError.
+        """Whether the run may have worked since before the restore. Raises StoreError.
 
-        A child that begins after the restore, and the run of a schedule whose moment was before it, may have begun in the lost database,
-        too, with the same key.
+        A child or scheduled run begun later may have begun in the lost database, too, with the same key.
         """
         if not self._known:
             text = await store.get_value(RESTORED)

@@ -1,8 +1,4 @@
-"""Passes contacts, photos and documents that people send into a chat on to the run that waits for one there, and downloads files.
-
-A file is downloaded in the session of the run, so that the chat goes on meanwhile. The chat goes on listening until the file is stored: if
-it cannot be had, the person sends another one.
-"""
+"""Passes contacts, photos and documents on to a waiting run, which downloads them."""
 
 import asyncio
 import logging
@@ -30,17 +26,14 @@ log = logging.getLogger(__name__)
 
 MEGABYTE: Final = 1024 * 1024
 LARGEST_FILE: Final = 20 * MEGABYTE
-"""The largest file that is taken, in bytes: Telegram gives no larger one to a bot."""
+"""Bytes; Telegram gives a bot no larger one."""
 DOWNLOAD_SECONDS: Final = 120.0
 AT_ONCE: Final = 2
-"""How many files are downloaded at once in this process; the largest one takes about 130 MB of memory until it is stored."""
+"""Concurrent downloads; the largest file takes about 130 MB of memory."""
 
 
 async def pass_item(row: InboxRow, session: Session, tools: Tools) -> None:
-    """Pass a contact, photo or document on to the run that waits for one of this person in this chat.
-
-    If there is none, the message is handled as everywhere else. Of an album only the first item is an answer.
-    """
+    """Without a waiting run it is handled as usual. Of an album only the first item is an answer."""
     item = RunSentItem.model_validate(row.body)
     listener = find_listener(session, row.actor_key, item.answer_kind)
     if item.album and await tools.store.find_inbox(_name_album(session, item)) is not None:
@@ -60,7 +53,7 @@ def _name_album(session: Session, item: RunSentItem) -> str:
 
 
 def _restate(row: InboxRow, item: RunSentItem) -> InboxRow:
-    """Return the input that the message is if no run takes it. It is the same one each time, so that a crash does not double it."""
+    """The same each time, so that a crash does not double it."""
     fresh = uuid5(UUID_NAMESPACE, f"{row.id}/instead").hex
     return replace(
         row, id=fresh, source=f"{row.source}:instead", lane=item.instead_lane, kind=item.instead_kind, body=dict(item.instead), attempts=0
@@ -83,15 +76,12 @@ async def _pass_on(item: RunSentItem, question_id: str, run: str, row: InboxRow,
 
 
 class FileTaker:
-    """Downloads the files with which people answer questions of runs."""
-
     def __init__(self, files: Files | None) -> None:
-        """Download with `files`; without it no file can be had."""
+        """Without `files` no file can be had."""
         self._files = files
         self._places = asyncio.Semaphore(AT_ONCE)
 
     async def take_file(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        """Download the file and store it together with the answer, in one transaction; if that fails, say so: the run goes on waiting."""
         actor = await admit_actor(row, session, tools)
         if actor is None:
             return
@@ -120,7 +110,7 @@ class FileTaker:
         return await self._files.read(file.file_id, LARGEST_FILE, within=DOWNLOAD_SECONDS)
 
     async def give_up(self, row: InboxRow, session: Session, _tools: Tools) -> None:
-        """Tell the person that the file was not taken, because each attempt to take it ended the process."""
+        """Each attempt ended the process."""
         actor = Actor.model_validate(row.actor)
         await _refuse(FileUnavailable("each attempt ended the process"), row, session, actor, done=[])
 

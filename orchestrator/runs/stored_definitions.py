@@ -1,5 +1,3 @@
-"""Finds the definitions that runs execute in the store of definitions, and those that come with the program where it has none."""
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -18,18 +16,14 @@ DAMAGED: Final = "run-definition-damaged"
 
 
 class StoredDefinitions:
-    """The definitions that were published, which stand before those of the program with the same key."""
+    """Published definitions, which stand before the program's own."""
 
     def __init__(self, store: AsyncStore, engines: Engines) -> None:
-        """Look in `store` for the definitions of engines that have a kind of them, and then in those that `engines` came with."""
         self._store, self._static = store, engines.definitions
         self._kinds = {name: engine.kind.name for name, engine in engines.runs.items() if engine.kind is not None}
 
     async def find(self, engine: str, key: str, /) -> Definition | None:
-        """Return the definition that is in force; None if there is none.
-
-        Raises RunFailed if its key is switched off, if it was never published, or if its text is damaged.
-        """
+        """In force; None if there is none. Raises RunFailed if it is off, unpublished or damaged."""
         head = await self._find_key(engine, key)
         if head is not None:
             _check_enabled(head)
@@ -41,7 +35,7 @@ class StoredDefinitions:
         return static
 
     async def check_start(self, engine: str, key: str, /) -> None:
-        """Raise RunFailed if the key is switched off: no run of it begins then, also none of a text that was fixed before."""
+        """Raises RunFailed if the key is switched off, also for a text fixed before."""
         head = await self._find_key(engine, key)
         if head is not None:
             _check_enabled(head)
@@ -49,17 +43,17 @@ class StoredDefinitions:
             await self._static.check_start(engine, key)
 
     async def list_all(self, engine: str, /) -> Sequence[Definition]:
-        """Return the definitions of which a run may begin now: those in force, and those of the program that none of them hides."""
+        """Those of the program follow, where none in force hides them."""
         kind = self._kinds.get(engine)
         heads = await self._store.read(definitions.list_keys, kind, "", MOST_LISTED) if kind is not None else []
-        found = {definition.key: definition for definition in await self._static.list_all(engine)}
+        by_key = {definition.key: definition for definition in await self._static.list_all(engine)}
         for head in heads:
             if not head.enabled:
-                found.pop(head.key, None)
+                by_key.pop(head.key, None)
             elif head.active_version:
                 with suppress(RunFailed):  # damaged, or switched off since the moment before: it cannot be started
-                    found[head.key] = await self._load_active(head)
-        return [found[key] for key in sorted(found)][:MOST_LISTED]
+                    by_key[head.key] = await self._load_active(head)
+        return [by_key[key] for key in sorted(by_key)][:MOST_LISTED]
 
     async def _find_key(self, engine: str, key: str) -> DefinitionKey | None:
         kind = self._kinds.get(engine)
@@ -92,18 +86,15 @@ def _build_off(head: DefinitionKey) -> RunFailed:
 
 
 def add_stored_definitions(engines: Engines, store: AsyncStore) -> Engines:
-    """Return the engines with the definitions of the store before those that they came with."""
+    """The store's stand before their own."""
     if isinstance(engines.definitions, StoredDefinitions):
         return engines
-    found: Definitions = StoredDefinitions(store, engines)
-    return replace(engines, definitions=found)
+    stored: Definitions = StoredDefinitions(store, engines)
+    return replace(engines, definitions=stored)
 
 
 async def find_part(store: AsyncStore, kind: str, version_id: str) -> object:
-    """Return the document of a part of definitions, such as an agent of flows: of a version that is published and not switched off.
-
-    None if there is none.
-    """
+    """The document of a published part that is not switched off, such as an agent of flows."""
     definition_version = await store.read(definitions.find_by_id, version_id)
     if definition_version is None or definition_version.kind != kind or definition_version.status != "published":
         return None

@@ -1,4 +1,4 @@
-"""What people call the runs of a chat: the title of what each executes, and where two have one title, a part of its id."""
+"""What people call the runs of a chat."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,29 +13,27 @@ from state.journal.journal import load_state
 from state.journal.run_index import PREFIX, RunRow
 
 ID_SHOWN: Final = 6
-"""How many characters of its id tell a run from another one of the same title."""
+"""Characters of its id that tell namesakes apart."""
 LONGEST_TITLE: Final = 60
 NONE: Final = "none"
-"""The value of an argument of a sentence that is left out."""
+"""Stands for an argument that is left out."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunName:
-    """The name of a run among others."""
+    """The title, with a mark if another run has it."""
 
     title: str
-    """The title of its definition when it began, of older runs as it is published now; its key if there is none."""
     mark: str = NONE
-    """The end of its id if another one has this title, otherwise `NONE`."""
+    """The end of its id if another run has this title."""
 
     @property
     def written(self) -> str:
-        """The name in one text."""
         return self.title if self.mark == NONE else f"{self.title} · {self.mark}"
 
 
 async def name_runs(rows: Sequence[RunRow], engines: Engines, store: AsyncStore) -> Mapping[str, RunName]:
-    """Return the names of these runs by id, each different from the others."""
+    """By id, each different from the others."""
     titles: dict[str, str] = {}
     for row in rows:
         state, _ = await store.read(load_state, f"{PREFIX}{row.run_id}")
@@ -46,7 +44,7 @@ async def name_runs(rows: Sequence[RunRow], engines: Engines, store: AsyncStore)
 
 
 def find_title(document: object, registered: RegisteredEngine) -> str:
-    """Return what people call runs of this document; "" if it has no title, or is none that its engine can read."""
+    """ "" if it has no title or its engine cannot read it."""
     try:
         title = registered.describe(document)[0]
     except Exception:  # noqa: BLE001 - an author's mistake may raise anything, and must not keep a run from beginning
@@ -55,12 +53,12 @@ def find_title(document: object, registered: RegisteredEngine) -> str:
 
 
 async def look_up_title(engine: str, key: str, engines: Engines) -> str:
-    """Return the title of a definition as it is published now; its key if it has none, or can be started no more."""
+    """As it is published now; its key if there is none."""
     return await find_published_title(engine, key, engines) or key
 
 
 async def find_published_title(engine: str, key: str, engines: Engines) -> str:
-    """Return the title of a definition as it is published now; "" if it has none, or can be started no more."""
+    """As it is published now; "" if there is none."""
     registered = engines.runs.get(engine)
     if registered is None:
         return ""

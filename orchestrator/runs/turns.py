@@ -1,8 +1,6 @@
-"""Plays a turn of an engine that holds conversations inside of a run: its events are in the run's stream, its cards in the run's chat.
+"""Plays a turn of a conversation inside of a run.
 
-The turn ends as it would in a chat, but it does not go on after its cards: the run does, as its definition says. If it asks which record
-was meant, the run asks its person and a further turn goes on with the answer. The node of the run waits until every card of the turn is
-decided.
+Events and cards are the run's; the node waits until every card is decided.
 """
 
 from collections.abc import Mapping
@@ -24,42 +22,41 @@ from state.journal.store import StoredEvent
 from state.model.session_state import Question
 
 ORIGINS: Origins = frozenset({"model", "prose"})
-"""Where the text of a turn comes from: the model may have read anything of the CRM."""
+"""The model may have read anything of the CRM."""
 MAX_QUESTIONS = 5
-"""How often the turn may ask which record was meant."""
+"""How often a turn may ask which record was meant."""
 
 
 async def play_turn(ctx: RunPass, node: str, engine: Engine, args: Mapping[str, Value]) -> RunResult:
-    """Play a turn with the text `args["text"]` and return its reply; waits (RunSuspended) until its cards are decided.
-
-    The text of anybody but the person and the definition's author is given to the engine as text of others.
-    """
-    turn, told = _build_turn(ctx, node, args.get("text", Value(""))), {}
+    """`args["text"]` is its text, quoted if strangers may have written it. Raises RunSuspended until its cards are decided."""
+    turn, turn_output = _build_turn(ctx, node, args.get("text", Value(""))), {}
     for number in range(1, MAX_QUESTIONS + 2):
         ended = f"{node}/turn" if number == 1 else f"{node}/{number}/turn"
         if ended not in ctx.known.done:
             ctx.check_going_on(node)
             await _play(ctx, turn, ended, engine)
-        told = (await load_output(ctx.known.done[ended], ctx.tools.store)).data
-        if told["reason"] != "asked":
+        turn_output = (await load_output(ctx.known.done[ended], ctx.tools.store)).data
+        if turn_output["reason"] != "asked":
             break
-        turn = await _ask(ctx, f"{ended}/question", f"{ctx.session.key}/{node}/{number + 1}", Question.from_stored(told["question"]))
+        turn = await _ask(ctx, f"{ended}/question", f"{ctx.session.key}/{node}/{number + 1}", Question.from_stored(turn_output["question"]))
     else:
         raise RunFailed("run-turn-asked", "the turn asked again and again which record was meant", text=turn.text)
-    fates = {card: await _find_fate(ctx, node, card, effect_id) for card, effect_id in told["cards"].items()}
+    fates = {card: await _find_fate(ctx, node, card, effect_id) for card, effect_id in turn_output["cards"].items()}
     if any(fate is None for fate in fates.values()):
         raise RunSuspended(node)
-    value = Value({"text": told["text"], "reason": told["reason"], "cards": fates}, ORIGINS)
-    return RunResult(value=value, status="done" if told["reason"] in {"answered", "waiting", "planned"} else "failed", code=told["reason"])
+    value = Value({"text": turn_output["text"], "reason": turn_output["reason"], "cards": fates}, ORIGINS)
+    return RunResult(
+        value=value, status="done" if turn_output["reason"] in {"answered", "waiting", "planned"} else "failed", code=turn_output["reason"]
+    )
 
 
-def _build_turn(ctx: RunPass, node: str, said: Value) -> TurnInput:
-    text = str(said.data)
-    return TurnInput(turn_id=f"{ctx.session.key}/{node}", text="" if said.is_foreign else text, quoted=text if said.is_foreign else "")
+def _build_turn(ctx: RunPass, node: str, words: Value) -> TurnInput:
+    text = str(words.data)
+    return TurnInput(turn_id=f"{ctx.session.key}/{node}", text="" if words.is_foreign else text, quoted=text if words.is_foreign else "")
 
 
 async def _ask(ctx: RunPass, node: str, turn_id: str, question: Question) -> TurnInput:
-    """Ask the person which record was meant, and return the turn that goes on with the answer; waits (RunSuspended) until it has come."""
+    """Raises RunSuspended until it is answered."""
     options = tuple(Option(label=option["label"], value=number) for number, option in enumerate(question.options))
     heard = await ctx.wait_input(node, Ask(notice=Notice.model_validate(question.ask), options=options))
     chosen = question.options[int(heard.value.data)]
@@ -69,7 +66,6 @@ async def _ask(ctx: RunPass, node: str, turn_id: str, question: Question) -> Tur
 
 
 async def _play(ctx: RunPass, turn: TurnInput, ended: str, engine: Engine) -> None:
-    """Play the turn to its end, and store its reply together with its cards, or the question that it asks."""
     turn_id = turn.turn_id
     tools = ctx.tools
     services = TurnServices(
@@ -84,8 +80,8 @@ async def _play(ctx: RunPass, turn: TurnInput, ended: str, engine: Engine) -> No
     end = await engine.run(context)
     for entry in context.iterations:
         state = ctx.session.state.agent
-        told = {"session": ctx.session.key, "turn_id": turn_id, "text": turn.text, "home": ctx.run.home}
-        await tools.audit.record_iteration(entry, actor=ctx.actor, mode=ctx.mode, state=state, **told)
+        turn_args = {"session": ctx.session.key, "turn_id": turn_id, "text": turn.text, "home": ctx.run.home}
+        await tools.audit.record_iteration(entry, actor=ctx.actor, mode=ctx.mode, state=state, **turn_args)
     if end.reason == "asked":
         question = (await _find_question(ctx, turn_id)).to_stored()
         await ctx.store(NodeDone(node=ended, kind="turn", output={"reason": end.reason, "question": question}, origins=sorted(ORIGINS)))
@@ -100,7 +96,7 @@ async def _play(ctx: RunPass, turn: TurnInput, ended: str, engine: Engine) -> No
 
 
 async def _find_fate(ctx: RunPass, node: str, card: str, effect_id: str) -> str | None:
-    """Return the status in which the effect (proposed call) of a card has ended; None while it has not, and then the run waits for it."""
+    """None while the run waits for the card's effect."""
     row = await ctx.session.find_effect(effect_id)
     if row is None or row.status not in {"requested", "approved", "started", "unknown"}:
         return row.status if row is not None else "refused"
@@ -112,17 +108,15 @@ async def _find_fate(ctx: RunPass, node: str, card: str, effect_id: str) -> str 
 
 
 async def _find_question(ctx: RunPass, turn_id: str) -> Question:
-    """Return the question with which the turn has ended; another turn of the run may have asked one meanwhile."""
-    asked = [event for event in await _list_events(ctx, turn_id) if event.type == "NameAsked"][-1]
-    return Question.from_stored({**asked.data, "ts": asked.ts})
+    """Another turn of the run may have asked one meanwhile."""
+    asked_event = [event for event in await _list_events(ctx, turn_id) if event.type == "NameAsked"][-1]
+    return Question.from_stored({**asked_event.data, "ts": asked_event.ts})
 
 
 async def _read_recorded(ctx: RunPass, turn_id: str) -> RecordedTurn:
-    """Return what an earlier process recorded of the turn."""
     return RecordedTurn.from_events(await _list_events(ctx, turn_id))
 
 
 async def _list_events(ctx: RunPass, turn_id: str) -> list[StoredEvent]:
-    """Return the events of the turn in the run's stream."""
     await ctx.session.flush()
     return [event async for event in iterate_later(ctx.tools.store, ctx.session.stream) if is_event_of(event, turn_id)]
