@@ -49,10 +49,10 @@ async def find_definitions(order: RunStart, engines: Engines, store: AsyncStore)
     for name in names:  # it grows by what each one uses
         if name in definitions or len(definitions) > MAX_USED:
             continue
-        one = await find(name)
-        if one is not None:  # what is used and not there yet is looked up when it is to be started, and missed then
-            definitions[name] = one
-            names.extend(_list_uses(one, engines))
+        used_definition = await find(name)
+        if used_definition is not None:  # what is used and not there yet is looked up when it is to be started, and missed then
+            definitions[name] = used_definition
+            names.extend(_list_uses(used_definition, engines))
     return list(definitions.values())
 
 
@@ -96,6 +96,7 @@ def list_pins(started: RunStarted) -> list[dict[str, Any]]:
 
 
 def build_blobs(definitions: Sequence[Definition]) -> dict[str, str]:
+    """Their texts by digest."""
     texts = (dumps(definition.document) for definition in definitions)
     return {hash_text(text): text for text in texts}
 

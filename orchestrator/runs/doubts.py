@@ -84,7 +84,7 @@ async def _find_doubted(cause: str, session: Session, tools: Tools) -> AnswerDou
 
 
 async def _find_refusal(doubted: AnswerDoubted | None, choice: str, source: str, actor: Actor, tools: Tools) -> str:
-    """ "" if the press is valid."""
+    """Empty if the press is valid."""
     if doubted is None or choice not in _CHOICES:
         return "choice-outdated"
     if doubted.by != actor.key:
@@ -123,7 +123,7 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
     if run is None or question is None:
         await session.commit(actor="system", inbox_done=[row.id])
         return
-    question_asked, shown = question.asked, question.shown
+    question_asked, times = question.asked, question.shown
     before = build_stored_reply(question_asked, Notice(code="run-question-below"))
     after = build_stored_reply(question_asked, actions=build_buttons(session.key, question_asked))
     locale = Actor.model_validate(run.actor).locale if run.actor else "ru"
@@ -134,7 +134,7 @@ async def ask_again(row: InboxRow, session: Session, tools: Tools) -> None:
             session.now,
             key=name_message(session.key, question_asked.node, number),
         )
-        for number, reply in ((shown, before), (shown + 1, after))
+        for number, reply in ((times, before), (times + 1, after))
     ]
-    event = QuestionShown(node=question_asked.node, number=shown + 1)
+    event = QuestionShown(node=question_asked.node, number=times + 1)
     await session.commit(event, actor=run.owner or "system", outbox=outbox_rows, inbox_done=[row.id])

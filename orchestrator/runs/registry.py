@@ -19,7 +19,7 @@ ALL_ROLES: frozenset[Role] = frozenset({"manager", "lead", "admin"})
 @dataclass(frozen=True, kw_only=True)
 class RunCommand:
     definition: str
-    """"" if the first word after the command names it; without a word they are listed."""
+    """Empty if the first word after the command names it; without a word they are listed."""
     lane: Lane = "express"
     """A run is no turn, so its command waits for none by default."""
     menu: Notice | None = None

@@ -44,7 +44,7 @@ async def name_runs(rows: Sequence[RunRow], engines: Engines, store: AsyncStore)
 
 
 def find_title(document: object, registered: RegisteredEngine) -> str:
-    """ "" if it has no title or its engine cannot read it."""
+    """Empty if it has no title or its engine cannot read it."""
     try:
         title = registered.describe(document)[0]
     except Exception:  # noqa: BLE001 - an author's mistake may raise anything, and must not keep a run from beginning

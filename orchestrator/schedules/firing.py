@@ -41,6 +41,7 @@ LATE: Final = timedelta(minutes=1)
 TELL_AGAIN: Final = timedelta(days=1)
 """The chat is told again of the same obstacle only after this time."""
 PUT_OFF: Final = timedelta(minutes=1)
+"""In a program that may not fire schedules."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +100,7 @@ class Firer:
         await _start(moment, actor, row, session)
 
     async def give_up(self, row: InboxRow, session: Session, tools: Tools) -> None:
+        """Each attempt to handle the moment failed. Raises StoreError."""
         due = ScheduleDue.model_validate(row.body)
         entry = list_schedules(session.state).get(due.schedule)
         if entry is None or entry.status == "paused" or due.due != entry.due:

@@ -18,6 +18,7 @@ from state.journal.schedule_index import FoundSchedule
 from state.model.schedule_state import Schedule
 
 NONE: Final = "none"
+"""For an argument of a sentence that is left out."""
 _LISTED: Final = 3
 LONGEST_NAME: Final = 60
 """Characters of a name or note."""
