@@ -1,7 +1,6 @@
-"""Erases the stored data of one person, then searches the database and the files for what identifies them. This report changes data.
+"""Erases a person, then searches for what identifies them.
 
-The person's encryption keys, rows and audit log are deleted. Records of the journal stay unchanged, so its hash chain stays valid; without
-the keys the personal data in them is unreadable (docs/erasure.md).
+The journal's chain stays valid, its personal data unreadable (docs/erasure.md).
 """
 
 from collections import Counter
@@ -44,15 +43,15 @@ OPEN: Mapping[str, str] = {
 _LEASE = timedelta(seconds=60)
 NOTHING_KNOWN = "the audit log was deleted, but this journal held nothing of the person (check STATE_DIR and LOG_DIR)"
 SHORTEST_NAME = 3
-"""A shorter name would be found everywhere, and is not searched for."""
+"""A shorter name is found everywhere, so it is not searched for."""
 _UNREADABLE = (DamagedCiphertext, StoreUnwritable)
-"""The errors of reading a record that was damaged, or one whose key the database itself cannot decode."""
+"""A damaged record, or a key that the database cannot decode."""
 _THE_KEY = "(the key itself)"
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureFiles:
-    """The files to erase and to search: the folder of the audit logs, and the database's own files (empty if it is not SQLite)."""
+    """`logs` is the folder of the audit logs; `files` are SQLite's own."""
 
     logs: Path
     files: tuple[Path, ...] = ()
@@ -60,56 +59,51 @@ class ErasureFiles:
 
 @dataclass(frozen=True, kw_only=True)
 class PersonSurvey:
-    """Everything that is stored of a person before the erasure. `obstacles` are reasons not to erase now, such as an open card."""
+    """`obstacles` are reasons not to erase now, such as an open card."""
 
     person: str
     names: tuple[str, ...]
     rows: Mapping[str, int]
     log_records: int
     in_clear: int
-    """The number of the person's records from before encryption was introduced, which cannot be made unreadable."""
+    """Records older than encryption, which cannot be made unreadable."""
     obstacles: tuple[str, ...]
     secrets: tuple[str, ...] = field(repr=False)
     answers: frozenset[str] = field(repr=False)
-    """SHA-256 digests of the large values that only this person got."""
+    """SHA-256 of large values that only this person got."""
     gaps: tuple[str, ...]
-    """One sentence for each damage because of which data of the person may be left."""
+    """A sentence for each damage that may leave data behind."""
 
     @property
     def empty(self) -> bool:
-        """Whether nothing at all is stored of the person."""
         return not (self.rows or self.log_records or self.in_clear)
 
     @property
     def unknown(self) -> bool:
-        """Whether the person has an audit log but no record in the journal, which may then be another one."""
         return bool(self.log_records) and not (self.rows.get("events") or self.in_clear)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErasureResult:
-    """What an erasure removed, and where what identifies the person was still found afterwards."""
+    """What was removed, and where the person is still found."""
 
     person: str
     removed: Mapping[str, int]
     rewritten: Mapping[str, int]
     searched: tuple[str, ...]
-    """The person's key and names, which were searched for; so were the secrets of their encryption keys."""
+    """Key and names; the secrets of their keys were searched for, too."""
     kept: Mapping[str, int]
-    """By table and "audit logs", how many rows or files still hold the person's key, as the one who acted."""
+    """Rows by table, and "audit logs", that still name the person as the one who acted."""
     remains: tuple[Trace, ...]
-    """Places where names or secrets of the person were found although they should have been removed, and stray files with their key."""
+    """Names, secrets or stray files that should be gone."""
     held_by_others: tuple[Trace, ...]
-    """Records of other people that contain the same names; they belong to those people and are left unchanged."""
+    """Other people's records with the same names, left unchanged."""
     unproven_reasons: tuple[str, ...]
-    """The reasons why the search is no proof that everything was removed; empty if it is one."""
+    """Why the search proves nothing; empty if it does."""
 
 
 def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], str]) -> dict[str, set[str]]:
-    """Return all known names of every person of whom something is or was stored, by the person's key ("tg:7").
-
-    `name_of` returns the name that the access file has for a key.
-    """
+    """All known names by key ("tg:7"); `name_of` returns the access file's."""
     erasure = store.open_erasure()
     known = {row.person: set[str]() for row in erasure.list_keys()}
     owners = {find_log_owner(user) for user in list_users(place.logs) if ":" in user}
@@ -120,10 +114,7 @@ def list_people(store: SqlStore, place: ErasureFiles, name_of: Callable[[str], s
 
 
 def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str]:
-    """Return the keys of the people that `who` may mean: a key ("tg:7"), a Telegram id or a full name.
-
-    Names are compared without regard to case, and ё counts as е.
-    """
+    """Keys of a key ("tg:7"), Telegram id or full name; case and ё do not matter."""
     for possible_key in list_possible_keys(who):
         if possible_key in people:
             return [possible_key]
@@ -131,9 +122,9 @@ def find_candidates(people: Mapping[str, Collection[str]], who: str) -> list[str
 
 
 def find_similar(people: Mapping[str, Collection[str]], who: str) -> list[str]:
-    """Return the keys of people with a name that contains `who`."""
-    wanted = _fold_name(who)
-    return sorted(key for key, names in people.items() if wanted and any(wanted in _fold_name(name) for name in names))
+    """Keys of people with a name that contains `who`."""
+    folded = _fold_name(who)
+    return sorted(key for key, names in people.items() if folded and any(folded in _fold_name(name) for name in names))
 
 
 def _fold_name(name: str) -> str:
@@ -141,7 +132,7 @@ def _fold_name(name: str) -> str:
 
 
 def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
-    """Return the names found in cards and decisions of the journal, by the person's key; {} if the journal is too damaged to read."""
+    """By key; {} if the journal is too damaged to read."""
     try:
         return {key: {name} for key, name in collect_names(store).items() if ":" in key}
     except _UNREADABLE:
@@ -149,10 +140,7 @@ def _collect_journal_names(store: SqlStore) -> dict[str, set[str]]:
 
 
 def inspect_person(store: SqlStore, person: str, place: ErasureFiles, *, name: str = "") -> PersonSurvey:
-    """Return a survey of everything that is stored of a person. Changes nothing.
-
-    `name` is a further name of the person to search for, known to the caller ("" for none).
-    """
+    """Changes nothing. `name` is one more to search for, "" for none."""
     erasure = store.open_erasure()
     names = {name, *erasure.list_actors().get(person, ()), *find_log_names(place.logs, person)}
     digests, in_clear, unread = set[str](), 0, 0
@@ -191,10 +179,7 @@ def _count_log_records(folder: Path, person: str) -> int:
 
 
 def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
-    """Yield one sentence for each damaged key or record because of which data of the person may be left.
-
-    `unread` is how many records of the person cannot be read.
-    """
+    """What may leave data behind; `unread` records of the person cannot be read."""
     erasure = store.open_erasure()
     for row in erasure.list_keys():
         if row.damage and row.person == person:
@@ -208,10 +193,7 @@ def _find_gaps(store: SqlStore, person: str, unread: int) -> Iterator[str]:
 
 
 def erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFiles, *, now: datetime, by: str) -> ErasureResult:
-    """Erase the person even if `person_survey` lists obstacles, search for leftovers, and record the erasure in the stream `session:ops`.
-
-    `place` tells where the files to erase and to search are, `by` is who ordered the erasure. Raises StoreError.
-    """
+    """Even with obstacles. `by` ordered it; the stream `session:ops` records it. Raises StoreError."""
     erasure, person, names = store.open_erasure(), person_survey.person, person_survey.names
     dropped = erasure.drop_damaged(person, now)
     _close_open(store, person, now)
@@ -224,15 +206,15 @@ def erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFil
     removed.update({"person_keys": dropped, "log records": sum(erase_user(place.logs, user) for user in sorted(own_logs))})
     rewritten, troubles = _rewrite_logs(store, place.logs, person, names)
     erasure.purge_disk()
-    kept, remains, held = _search_leftovers(store, person_survey, place)
+    kept_counts, remains, others = _search_leftovers(store, person_survey, place)
     done = ErasureResult(
         person=person,
         removed={name: count for name, count in removed.items() if count},
         rewritten=rewritten,
         searched=(person, *names),
-        kept=kept,
+        kept=kept_counts,
         remains=tuple(remains),
-        held_by_others=tuple(held),
+        held_by_others=tuple(others),
         unproven_reasons=tuple(filter(None, (*person_survey.gaps, NOTHING_KNOWN if person_survey.unknown else "", *troubles))),
     )
     _record_erasure(store, done, now=now, by=by)
@@ -240,7 +222,7 @@ def erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFil
 
 
 def _rewrite_logs(store: SqlStore, folder: Path, person: str, names: Sequence[str]) -> tuple[dict[str, int], list[str]]:
-    """Take the person out of the logs of others; return the number of changed records by user, and why that failed where it did."""
+    """(changed records by user, failures)."""
     if not folder.is_dir():
         return {}, []
     try:
@@ -252,52 +234,50 @@ def _rewrite_logs(store: SqlStore, folder: Path, person: str, names: Sequence[st
 def _search_leftovers(
     store: SqlStore, person_survey: PersonSurvey, place: ErasureFiles
 ) -> tuple[Mapping[str, int], list[Trace], list[Trace]]:
-    """Search the database and the files after the erasure.
+    """(rows with the person's key by table, what should be gone, other people's).
 
-    Return by table how many rows hold the person's key, the matches that should be gone, and the matches in what is other people's. The raw
-    bytes of the database's files are searched, too, but only for what was found in no row and no log.
+    Raw bytes are searched only for what no row and log had.
     """
     person, secrets = person_survey.person, person_survey.secrets
     texts = [*person_survey.names, *secrets]
-    kept = Counter[str]()
+    kept_counts = Counter[str]()
     traces: list[Trace] = []
     for trace in search_texts(store.open_erasure().iterate_texts(), [person, *texts]):
         if trace.text == person:
-            kept[trace.place.partition(" ")[0]] += 1
+            kept_counts[trace.place.partition(" ")[0]] += 1
         else:
             traces.append(trace)
     for trace in search_logs(place.logs, [person, *texts]):
         if trace.text == person and trace.owner not in {"", person}:
-            kept["audit logs"] += 1
+            kept_counts["audit logs"] += 1
         else:
             traces.append(trace)
     # A large answer that only the person got was deleted.
     theirs = [trace for trace in traces if trace.owner not in {"", person} or trace.place.startswith("blobs ")]
-    held = [trace for trace in theirs if trace.text not in secrets]
-    remains = [trace for trace in traces if trace not in held]
-    explained = {trace.text for trace in (*remains, *held)}
+    others = [trace for trace in theirs if trace.text not in secrets]
+    remains = [trace for trace in traces if trace not in others]
+    explained = {trace.text for trace in (*remains, *others)}
     for path in place.files:
         left = [text for text in search_file(path, texts) if text not in explained]
         remains += [Trace(place=f"free space of {path.name}", owner="", text=text) for text in left]
     hidden = [replace(trace, text=_THE_KEY) if trace.text in secrets else trace for trace in remains]
-    return kept, hidden, held
+    return kept_counts, hidden, others
 
 
 def _is_in_clear(event: StoredEvent) -> bool:
-    """Return whether personal fields of the event are stored unencrypted."""
+    """Has personal fields that are not encrypted."""
     blanks = type_names[event.type].blanks
     return SEALED not in event.raw and any(event.data.get(name) != blank for name, blank in blanks.items())
 
 
 def _find_names(event: StoredEvent, person: str) -> Iterator[str]:
-    """Yield the names that the event gives for the person."""
     for name in type_names[event.type].blanks:
         if name.endswith("by_name") and event.data.get(name.removesuffix("_name")) == person:
             yield str(event.data.get(name) or "")
 
 
 def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
-    """Return one record; None if it is missing or damaged, since damage must not prevent an erasure."""
+    """None if it is missing or damaged, which must not prevent an erasure."""
     try:
         events = store.read_events(stream, after=seq - 1, limit=1)
     except _UNREADABLE:
@@ -306,18 +286,14 @@ def _read_event(store: SqlStore, stream: str, seq: int) -> StoredEvent | None:
 
 
 def _find_answers(event: StoredEvent) -> set[str]:
-    """Return the digests (SHA-256) of the large values of the event: an answer of the portal, or what a node of a run gave.
-
-    The text of the definition that a run executes is not among them: it is the company's and stays. What the run's owner alone names, the
-    definitions that it uses, is found only as long as the owner's key exists, so it goes with them unless somebody else uses it.
-    """
+    """SHA-256 of large values, without the run's own definition, which is the company's."""
     return set(list_digests(event.type, {**event.data, "digest": ""}))
 
 
 def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: set[str]) -> set[str]:
-    """Return the digests among `digests` to which records of other people refer, too, so that these stored answers must stay.
+    """Others refer to them, so they stay; unreadable records of others are ignored.
 
-    `mine` names the person's own records as (stream, sequence number). A record of somebody else that cannot be read is ignored.
+    `mine` are (stream, number).
     """
     shared, after = set[str](), ""
     try:
@@ -330,13 +306,13 @@ def _find_shared_answers(store: SqlStore, mine: set[tuple[str, int]], digests: s
 
 
 def _find_theirs(stored_events: Sequence[StoredEvent], mine: set[tuple[str, int]]) -> set[str]:
-    """Return the digests of which records of others speak. The definition that a run executes counts for everybody: its name is clear."""
+    """A run's definition counts for everybody: its name is clear."""
     theirs = {digest for event in stored_events if (event.stream, event.seq) not in mine for digest in list_digests(event.type, event.data)}
     return theirs | {str(event.data["digest"]) for event in stored_events if event.type == RunStarted.__name__}
 
 
 def _read_one_by_one(store: SqlStore) -> Iterator[StoredEvent]:
-    """Yield the events of all streams that speak of blobs, reading record by record so that damaged records can be skipped."""
+    """One by one, so that damaged records can be skipped."""
     for stream in store.list_streams():
         after = 0
         while page := store.read_records(stream, after):
@@ -350,11 +326,7 @@ def _list_open_effects(store: SqlStore, person: str) -> list[tuple[str, str, str
 
 
 def _close_open(store: SqlStore, person: str, now: datetime) -> None:
-    """Close the cards and calls of the person that have not ended yet.
-
-    Cards whose call was not started are withdrawn. Calls that were started get the status "unknown", and nobody will look up in the portal
-    whether they ran.
-    """
+    """Cards are withdrawn; started calls become "unknown", and nobody looks them up in the portal."""
     for effect_id, stream, status in _list_open_effects(store, person):
         row = store.find_effect(effect_id)
         if row is None or status == "unknown":

@@ -1,5 +1,3 @@
-"""Removes the name of one person from data that is somebody else's."""
-
 from collections.abc import Collection, Mapping
 
 from state.stored import JsonObject
@@ -9,10 +7,7 @@ _BY = "_by"
 
 
 def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
-    """Return a copy of `value`, at all levels, with "" in every field that holds the person's name.
-
-    Such fields are those with the name of somebody who requested or decided something. `person` is the person's key, `names` their names.
-    """
+    """A copy, at all levels with "" for the name of who requested or decided."""
     return {key: "" if _is_their_name(key, value, person, names) else _erase_inside(item, person, names) for key, item in value.items()}
 
 

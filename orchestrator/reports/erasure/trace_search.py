@@ -1,7 +1,6 @@
-"""Searches every row of the database and every byte of the files for what identifies a person, after an erasure. Changes nothing.
+"""Searches rows and files for a person's key, names and secrets. Changes nothing.
 
-That is the person's key ("tg:7"), with which the addresses of their sessions begin, their names, and the secrets of their encryption keys.
-What they said is not searched for: it was stored under those secrets only, or in rows that were deleted.
+What they said was stored under those secrets only, or in deleted rows.
 """
 
 import gzip
@@ -17,13 +16,13 @@ from state.audit_log.records import build_log_path, find_log_owner
 from state.sql.person_rows import StoredText
 
 OPS = "ops"
-"""The session whose journal records who was erased, when and by whom."""
+"""Its journal records who was erased, when and by whom."""
 _CHUNK = 1 << 22
 
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """One match: the place (a row or a file) where `text` was found; `owner` is the person to whom the place belongs, "" for nobody."""
+    """`place` is a row or file; `owner` is "" for nobody's."""
 
     place: str
     owner: str
@@ -31,7 +30,7 @@ class Trace:
 
 
 def search_texts(rows: Iterable[StoredText], texts: Sequence[str]) -> Iterator[Trace]:
-    """Yield one match for each database row and each text that the row contains."""
+    """One match for each row and text."""
     patterns = _compile(texts)
     for row in rows:
         content = row.text.encode(errors="replace")
@@ -41,7 +40,6 @@ def search_texts(rows: Iterable[StoredText], texts: Sequence[str]) -> Iterator[T
 
 
 def search_logs(folder: Path, texts: Sequence[str]) -> Iterator[Trace]:
-    """Yield one match for each log file, archives included, and each text it contains; its owner is the person whose log it is."""
     owners = {build_log_path(folder, user).name: find_log_owner(user) for user in list_users(folder)}
     for path in sorted(folder.rglob("*")):
         owner = next((user for name, user in owners.items() if path.name.lstrip(".").startswith(name)), "")
@@ -50,7 +48,7 @@ def search_logs(folder: Path, texts: Sequence[str]) -> Iterator[Trace]:
 
 
 def search_file(path: Path, texts: Sequence[str]) -> list[str]:
-    """Return the texts that occur in the bytes of a file. A .gz file is unpacked; a damaged one is read as far as possible."""
+    """Unpacks .gz; a damaged one is read as far as possible."""
     if not path.is_file():
         return []
     left = _compile(texts)
@@ -72,12 +70,11 @@ def search_file(path: Path, texts: Sequence[str]) -> list[str]:
 
 
 def _compile(texts: Sequence[str]) -> dict[str, re.Pattern[bytes]]:
-    """Return for each text the pattern that finds it as a whole word: tg:7 is not in tg:71."""
+    """Whole words: tg:7 is not in tg:71."""
     return {text: re.compile(rb"(?<![0-9A-Za-z_])%b(?![0-9A-Za-z_])" % re.escape(text.encode())) for text in texts}
 
 
 def collect_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names that the records of a person's own audit logs give for this person."""
     names = set()
     for user in list_logs_of(folder, person):
         for record in read_records(folder, user):
@@ -88,7 +85,7 @@ def collect_log_names(folder: Path, person: str) -> set[str]:
 
 
 def find_log_names(folder: Path, person: str) -> set[str]:
-    """Return the names under which a person appears in their own audit log; an empty set if an archive of the log is damaged."""
+    """Empty if an archive of the log is damaged."""
     try:
         return collect_log_names(folder, person)
     except DamagedArchive:

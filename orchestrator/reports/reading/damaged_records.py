@@ -1,7 +1,4 @@
-"""Reads the journal although some records are damaged. A record that cannot be decrypted is returned blank and marked. Reads only.
-
-To find and report damage is the task of `sdelka journal verify`. Here a damaged record must only not hide the intact ones.
-"""
+"""Reads the journal past damaged records, which come back blank and marked."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -16,32 +13,30 @@ from state.journal.store import Store, StoredEvent
 UNREADABLE_TEXT: Final = "(cannot be read: run `sdelka journal verify`)"
 PAGE: Final = 1000
 Record = tuple[str, str, str, str]
-"""The id, the type, the text and the hash of a stored record."""
+"""(id, type, text, hash) of a stored record."""
 
 
 class UnreadableEvent(StoredEvent):
-    """An event whose encrypted part, the personal fields, cannot be read. For readers these fields are blank, and `erased` is set, too."""
+    """Its encrypted fields are blank, and `erased` is set, too."""
 
 
 class DamageTolerantStore:
-    """A store that reads past damaged records and lists them in `damaged_records` as (stream, sequence number).
+    """`damaged_records` lists what it read past, as (stream, sequence number).
 
-    Methods that do not read events are passed on to the wrapped store.
+    Other methods are the wrapped store's.
     """
 
     def __init__(self, store: Store) -> None:
-        """Keep the store to read from; nothing is read yet."""
         self._store = store
         self._order: list[Record] = []
-        """All stored records by id; filled at the first damage, since the store cannot list ids past a damaged record."""
+        """Filled at the first damage, since the store cannot list ids past it."""
         self.damaged_records: set[tuple[str, int]] = set()
 
     def __getattr__(self, name: str) -> Any:
-        """Return the attribute of the wrapped store, for every method that does not read events."""
         return getattr(self._store, name)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return the events of a stream as the wrapped store does, but return a damaged one blank instead of raising an error."""
+        """A damaged event comes blank instead of as an error."""
         try:
             return self._store.read_events(stream, after, limit)
         except DamagedCiphertext:
@@ -51,25 +46,25 @@ class DamageTolerantStore:
             )
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Return the events of all streams as the wrapped store does, but return a damaged one blank instead of raising an error."""
+        """A damaged event comes blank instead of as an error."""
         try:
             return self._store.scan(types, after, limit)
         except DamagedCiphertext:
-            wanted = [record for record in self._list_all() if record[0] > after and (not types or record[1] in types)]
-            return self._read_halved(wanted[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
+            records = [record for record in self._list_all() if record[0] > after and (not types or record[1] in types)]
+            return self._read_halved(records[:limit], lambda first, count: self._store.scan(types, first[:-1], count))
 
     def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Return events of all streams, the newest first, as the wrapped store does, but return a damaged one blank."""
+        """The newest first; a damaged event comes blank."""
         try:
             return self._store.scan_back(types, before, limit)
         except DamagedCiphertext:
-            wanted = [record for record in self._list_all() if (not before or record[0] < before) and (not types or record[1] in types)]
-            return self._read_halved(wanted[-limit:], lambda first, count: self._store.scan(types, first[:-1], count))[::-1]
+            records = [record for record in self._list_all() if (not before or record[0] < before) and (not types or record[1] in types)]
+            return self._read_halved(records[-limit:], lambda first, count: self._store.scan(types, first[:-1], count))[::-1]
 
     def _build_stream_read(self, stream: str) -> Callable[[str, int], list[StoredEvent]]:
-        """Return a function (id, count) that reads `count` events of the stream, beginning with the event that has this id.
+        """(id, count) → events from this id on.
 
-        If `count` is 1, it reads the event by its id. Reading a page of the stream may decrypt one event more, and that one may be damaged.
+        A single one is read by id, as a page may decrypt a damaged neighbour.
         """
 
         def read(first: str, count: int) -> list[StoredEvent]:
@@ -81,11 +76,7 @@ class DamageTolerantStore:
         return read
 
     def _read_halved(self, records: Sequence[Record], read: Callable[[str, int], list[StoredEvent]]) -> list[StoredEvent]:
-        """Return the events of these records, the damaged ones blank.
-
-        If reading them together fails because of damage, each half is read on its own, and so on, until the damaged record is alone. `read`
-        takes the id of the first record and the number of records.
-        """
+        """Halves them until the damaged one is alone. `read` takes the first id and the count."""
         if not records:
             return []
         try:
@@ -115,5 +106,5 @@ class DamageTolerantStore:
 
 
 def _parse_clear(raw: str, hash_: str) -> UnreadableEvent:
-    """Return a stored record as an event without decrypting it; its personal fields, still encrypted, have to be blanked by the caller."""
+    """Does not decrypt: the caller blanks the personal fields."""
     return UnreadableEvent(**orjson.loads(raw), raw=raw, prev="", hash=hash_, erased=True)

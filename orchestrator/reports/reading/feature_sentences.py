@@ -1,4 +1,4 @@
-"""Describes events as sentences for operators: people, daily messages, freezing and budgets, leads, edits of cards, definitions."""
+"""Sentences for operators about people, daily messages, freezing, budgets, leads, cards and definitions."""
 
 from datetime import UTC, date, datetime
 from typing import Final
@@ -19,8 +19,8 @@ def _describe_invitation_refusal(voice: Narrator, invitation_refused: people.Inv
     return f"{voice.format_person(invitation_refused.person)} brought a link that is of no use: {invitation_refused.why}"
 
 
-def _describe_access_request(voice: Narrator, said: people.AccessAsked, event: StoredEvent) -> str:
-    return f"{voice.format_person(said.person, said.name, gone=event.erased)} asked for access"
+def _describe_access_request(voice: Narrator, access_asked: people.AccessAsked, event: StoredEvent) -> str:
+    return f"{voice.format_person(access_asked.person, access_asked.name, gone=event.erased)} asked for access"
 
 
 def _describe_joining(voice: Narrator, person_joined: people.PersonJoined, event: StoredEvent) -> str:
@@ -29,9 +29,9 @@ def _describe_joining(voice: Narrator, person_joined: people.PersonJoined, event
     return f"{who} joined as {person_joined.role}, employee {person_joined.bitrix_user_id}, {how} {voice.format_person(person_joined.by)}"
 
 
-def _describe_dismissal(voice: Narrator, said: people.PersonDismissed, _event: StoredEvent) -> str:
-    why = "the portal lists them as dismissed" if said.why == "portal" else f"removed by {voice.format_person(said.by)}"
-    return f"{voice.format_person(said.person)} lost access: {why}"
+def _describe_dismissal(voice: Narrator, dismissal: people.PersonDismissed, _event: StoredEvent) -> str:
+    why = "the portal lists them as dismissed" if dismissal.why == "portal" else f"removed by {voice.format_person(dismissal.by)}"
+    return f"{voice.format_person(dismissal.person)} lost access: {why}"
 
 
 def _describe_return(voice: Narrator, person_returned: people.PersonReturned, _event: StoredEvent) -> str:
@@ -46,8 +46,8 @@ def _describe_policy(voice: Narrator, policy_saved: console.PolicySaved, event: 
     return f"{voice.format_person(policy_saved.person, policy_saved.name, gone=event.erased)} saved the policy file in the console"
 
 
-def _describe_preference(voice: Narrator, said: people.PreferenceSet, event: StoredEvent) -> str:
-    return f"{voice.format_person(said.person)} set {said.preference} to {format_words(event, said.value, limit=40)}"
+def _describe_preference(voice: Narrator, preference: people.PreferenceSet, event: StoredEvent) -> str:
+    return f"{voice.format_person(preference.person)} set {preference.preference} to {format_words(event, preference.value, limit=40)}"
 
 
 PEOPLE_DESCRIPTIONS: Final = {
@@ -63,9 +63,9 @@ PEOPLE_DESCRIPTIONS: Final = {
 }
 
 
-def _describe_reminder_set(voice: Narrator, said: daily.ReminderSet, event: StoredEvent) -> str:
-    words = format_words(event, said.text, limit=80)
-    return f"{voice.format_person(event.actor)} is to be reminded at {_format_due(said.due_ts)}: {words}"
+def _describe_reminder_set(voice: Narrator, reminder_set: daily.ReminderSet, event: StoredEvent) -> str:
+    words = format_words(event, reminder_set.text, limit=80)
+    return f"{voice.format_person(event.actor)} is to be reminded at {_format_due(reminder_set.due_ts)}: {words}"
 
 
 def _describe_reminder_moved(_voice: Narrator, reminder_moved: daily.ReminderMoved, _event: StoredEvent) -> str:
@@ -99,13 +99,13 @@ DAILY_DESCRIPTIONS: Final = {
 }
 
 
-def _describe_freeze(voice: Narrator, said: freezing.WritesFrozen, event: StoredEvent) -> str:
-    why = f": {format_words(event, said.reason)}" if said.reason else ""
-    return f"{voice.format_person(said.by, said.by_name)} froze all writing to the portal {_format_channel(said.via)}{why}"
+def _describe_freeze(voice: Narrator, freeze: freezing.WritesFrozen, event: StoredEvent) -> str:
+    why = f": {format_words(event, freeze.reason)}" if freeze.reason else ""
+    return f"{voice.format_person(freeze.by, freeze.by_name)} froze all writing to the portal {_format_channel(freeze.via)}{why}"
 
 
-def _describe_release(voice: Narrator, said: freezing.WritesReleased, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.by, said.by_name)} let writing to the portal start again {_format_channel(said.via)}"
+def _describe_release(voice: Narrator, release: freezing.WritesReleased, _event: StoredEvent) -> str:
+    return f"{voice.format_person(release.by, release.by_name)} let writing to the portal start again {_format_channel(release.via)}"
 
 
 def _format_channel(via: object) -> str:
@@ -122,8 +122,8 @@ def _describe_budget_warning(voice: Narrator, budget_warned: budgets.BudgetWarne
     return f"{voice.format_person(event.actor)} was told that {budget_warned.percent} % of the budget of {month} is used"
 
 
-def _describe_document(voice: Narrator, said: documents.DocumentChanged, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.by, said.by_name)} {said.what} the document {to_one_line(said.path)}"
+def _describe_document(voice: Narrator, change: documents.DocumentChanged, _event: StoredEvent) -> str:
+    return f"{voice.format_person(change.by, change.by_name)} {change.what} the document {to_one_line(change.path)}"
 
 
 FREEZING_DESCRIPTIONS: Final = {
@@ -135,17 +135,17 @@ FREEZING_DESCRIPTIONS: Final = {
 }
 
 
-def _describe_reason_question(voice: Narrator, said: leads.DenialReasonAsked, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.by)} wants to deny card {said.confirmation_id} of {said.home} with a reason"
+def _describe_reason_question(voice: Narrator, reason_asked: leads.DenialReasonAsked, _event: StoredEvent) -> str:
+    return f"{voice.format_person(reason_asked.by)} wants to deny card {reason_asked.confirmation_id} of {reason_asked.home} with a reason"
 
 
-def _describe_reason(voice: Narrator, said: leads.DenialReasonGiven, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.by)} wrote why card {said.confirmation_id} is denied"
+def _describe_reason(voice: Narrator, reason_given: leads.DenialReasonGiven, _event: StoredEvent) -> str:
+    return f"{voice.format_person(reason_given.by)} wrote why card {reason_given.confirmation_id} is denied"
 
 
-def _describe_other_leads(voice: Narrator, said: leads.LeadsAsked, _event: StoredEvent) -> str:
-    who = ", ".join(voice.format_person(key) for key in said.told) or "nobody, since none may decide"
-    return f"card {said.confirmation_id} is shown to {who} from now on"
+def _describe_other_leads(voice: Narrator, leads_asked: leads.LeadsAsked, _event: StoredEvent) -> str:
+    who = ", ".join(voice.format_person(key) for key in leads_asked.told) or "nobody, since none may decide"
+    return f"card {leads_asked.confirmation_id} is shown to {who} from now on"
 
 
 LEADS_DESCRIPTIONS: Final = {
@@ -158,9 +158,9 @@ LEADS_DESCRIPTIONS: Final = {
 _EDIT_ENDS = {"replaced": "a new card took its place", "cancelled": "all stays as it was", "late": "somebody had decided meanwhile"}
 
 
-def _describe_edit_question(voice: Narrator, said: cards.EditAsked, _event: StoredEvent) -> str:
-    what = f"a new value of {said.code}" if said.code else "which value to change"
-    return f"{voice.format_person(said.by)} was asked for {what} on card {said.confirmation_id}"
+def _describe_edit_question(voice: Narrator, edit_asked: cards.EditAsked, _event: StoredEvent) -> str:
+    what = f"a new value of {edit_asked.code}" if edit_asked.code else "which value to change"
+    return f"{voice.format_person(edit_asked.by)} was asked for {what} on card {edit_asked.confirmation_id}"
 
 
 def _describe_edit_end(_voice: Narrator, edit_closed: cards.EditClosed, _event: StoredEvent) -> str:
@@ -193,9 +193,9 @@ def _describe_published_definition(voice: Narrator, definition_published: defini
     return f"{_format_author(voice, definition_published, event)} {what} {_format_ending(definition_published, event)}"
 
 
-def _describe_switched_definition(voice: Narrator, said: definitions.DefinitionSwitched, event: StoredEvent) -> str:
-    what = f"switched {_format_definition(said)} {'on again' if said.enabled else 'off, so that nothing begins with it,'}"
-    return f"{_format_author(voice, said, event)} {what} {_format_ending(said, event)}"
+def _describe_switched_definition(voice: Narrator, switch: definitions.DefinitionSwitched, event: StoredEvent) -> str:
+    what = f"switched {_format_definition(switch)} {'on again' if switch.enabled else 'off, so that nothing begins with it,'}"
+    return f"{_format_author(voice, switch, event)} {what} {_format_ending(switch, event)}"
 
 
 def _format_author(voice: Narrator, definition_event: _AnyDefinition, event: StoredEvent) -> str:
@@ -212,21 +212,23 @@ def _format_ending(definition_event: _AnyDefinition, event: StoredEvent) -> str:
     return f"{_format_channel(definition_event.via)}{digest}{note}"
 
 
-def _describe_written_memory(_voice: Narrator, said: memory.MemoryWritten, event: StoredEvent) -> str:
-    count = "entries of its memory" if event.erased else f"{len(said.entries)} entries of its memory"
-    channels = ", ".join(dict.fromkeys(to_one_line(str(one.get("channel", ""))) for one in said.entries))
+def _describe_written_memory(_voice: Narrator, memory_written: memory.MemoryWritten, event: StoredEvent) -> str:
+    count = "entries of its memory" if event.erased else f"{len(memory_written.entries)} entries of its memory"
+    channels = ", ".join(dict.fromkeys(to_one_line(str(one.get("channel", ""))) for one in memory_written.entries))
     where = f" in {channels}" if channels else ""
-    return f"the flow {to_one_line(said.definition)} kept {count}{where}, run {to_one_line(said.run)}"
+    return f"the flow {to_one_line(memory_written.definition)} kept {count}{where}, run {to_one_line(memory_written.run)}"
 
 
 def _describe_cleared_memory(_voice: Narrator, memory_cleared: memory.MemoryCleared, _event: StoredEvent) -> str:
     return f"{to_one_line(memory_cleared.by)} made the flow {to_one_line(memory_cleared.definition)} forget this person"
 
 
-def _describe_opened_block(voice: Narrator, said: blocks.BlockOpened, event: StoredEvent) -> str:
-    title = f" ({format_words(event, said.title)})" if said.title or event.erased else ""
-    workflow = f"{to_one_line(said.definition)} version {said.version}"
-    return f"{voice.format_person(said.by)} began the workflow {workflow} on this record{title}, run {to_one_line(said.run)}"
+def _describe_opened_block(voice: Narrator, block_opened: blocks.BlockOpened, event: StoredEvent) -> str:
+    title = f" ({format_words(event, block_opened.title)})" if block_opened.title or event.erased else ""
+    workflow = f"{to_one_line(block_opened.definition)} version {block_opened.version}"
+    return (
+        f"{voice.format_person(block_opened.by)} began the workflow {workflow} on this record{title}, run {to_one_line(block_opened.run)}"
+    )
 
 
 def _describe_resumed_block(_voice: Narrator, block_resumed: blocks.BlockResumed, _event: StoredEvent) -> str:
@@ -239,13 +241,15 @@ def _describe_conflict(_voice: Narrator, block_conflicted: blocks.BlockConflicte
 
 
 def _describe_choices(voice: Narrator, block_resolved: blocks.BlockResolved, _event: StoredEvent) -> str:
-    told = ", ".join(f"{to_one_line(key)}: {to_one_line(choice)}" for key, choice in block_resolved.choices.items())
-    return f"{voice.format_person(block_resolved.by)} chose whose values stay{f' ({told})' if told else ''}"
+    choices = ", ".join(f"{to_one_line(key)}: {to_one_line(choice)}" for key, choice in block_resolved.choices.items())
+    return f"{voice.format_person(block_resolved.by)} chose whose values stay{f' ({choices})' if choices else ''}"
 
 
-def _describe_finished_block(_voice: Narrator, said: blocks.BlockFinished, event: StoredEvent) -> str:
-    what = "" if event.erased else f" with {len(said.operations)} operations and a text of {len(said.raw_text)} characters"
-    return f"run {to_one_line(said.run)} finished{what}"
+def _describe_finished_block(_voice: Narrator, block_finished: blocks.BlockFinished, event: StoredEvent) -> str:
+    what = (
+        "" if event.erased else f" with {len(block_finished.operations)} operations and a text of {len(block_finished.raw_text)} characters"
+    )
+    return f"run {to_one_line(block_finished.run)} finished{what}"
 
 
 def _describe_failed_block(_voice: Narrator, block_failed: blocks.BlockFailed, _event: StoredEvent) -> str:

@@ -1,8 +1,3 @@
-"""Reads the journal page by page for the reports, finds the stream that a person means, and parses the times that operators write.
-
-It changes nothing, and it refuses a text that is not clearly a time.
-"""
-
 import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,120 +22,110 @@ R = TypeVar("R")
 PAGE = 1000
 ERASED = "(erased)"
 MILLISECOND = 13
-"""The length of the beginning of an id that encodes the time of its creation, precise to the millisecond."""
+"""Length of the part of an id that encodes its creation, to the millisecond."""
 
 _PLAIN = re.compile(f"[ -~{RUSSIAN_LETTERS}«»“”—–…№₽→·]*")
-"""Text of these characters needs no escaping. Nearly all text does not: checking each character would take most of a report's time."""
+"""Such text needs no escaping; checking each character would take most of a report's time."""
 
 
 class NotFound(LookupError):
-    """No stream or call has this name; `close` holds similar names."""
+    """`close` holds similar names."""
 
     def __init__(self, what: str, close: Sequence[str] = ()) -> None:
-        """Build the message from `what`, a sentence about the missing name, and from the similar names."""
+        """`what` is a sentence about the missing name."""
         self.close = tuple(close)
         hint = f"; did you mean {', '.join(self.close)}?" if self.close else ""
         super().__init__(f"{what}{hint}")
 
 
 class AmbiguousName(LookupError):
-    """The text fits several names; `candidates` are all of them."""
+    """`candidates` are all names that fit."""
 
     def __init__(self, text: str, candidates: Sequence[str]) -> None:
-        """Build the message from the candidates."""
         self.candidates = tuple(candidates)
         super().__init__(f"{text!r} fits {len(candidates)}: {', '.join(candidates[:10])}{' …' if len(candidates) > 10 else ''}")  # noqa: PLR2004 - a line's worth
 
 
 def read_stream(store: Store, stream: str, *, after: int = 0) -> Iterator[StoredEvent]:
-    """Yield the events of a stream after the sequence number `after`, in order, reading a page at a time."""
+    """In order, a page at a time."""
     while page := store.read_events(stream, after=after, limit=PAGE):
         yield from page
         after = page[-1].seq
 
 
 def scan_events(store: Store, types: Sequence[str] = ()) -> Iterator[StoredEvent]:
-    """Yield the events of all streams that have one of `types` (empty: every type), nearly in order of time.
-
-    Events of the same millisecond come stream by stream, each stream in its own order.
-    """
+    """All types if empty. Nearly in order of time; within a millisecond stream by stream."""
     made_together = groupby(iterate_scan(store.scan, types), key=lambda event: event.id[:MILLISECOND])
     for _, events in made_together:
         yield from sorted(events, key=lambda event: (event.stream, event.seq))
 
 
 def parse_event(event: StoredEvent) -> Event:
-    """Return the stored record as an object of its event class; for a damaged record some fields are missing (see `Event.from_data`)."""
+    """Of a damaged record some fields are missing (see `Event.from_data`)."""
     return type_names[event.type].from_data(event.data)
 
 
 def bind_reader(kind: type[E], read: Callable[[C, E, StoredEvent], R]) -> dict[str, Callable[[C, StoredEvent], R]]:
-    """Return {name of an event class: function}, one entry of a table that tells which function reads events of which class.
-
-    `kind` is the event class. The returned function takes a context and a stored event. It turns the stored event into an object of `kind`,
-    and returns the result of `read`, which it calls with the context, that object and the stored event.
-    """
+    """{event class's name: reader}. `read` gets the context, the typed and the stored event."""
     return {kind.__name__: lambda context, event: read(context, kind.from_data(event.data), event)}
 
 
 def to_session_name(stream: str) -> str:
-    """Return the name that reports show for a stream: "tg:7" for the stream "session:tg:7"."""
+    """Such as "tg:7" for "session:tg:7"."""
     return stream.removeprefix("session:")
 
 
 def find_stream(store: Store, text: str) -> str:
-    """Return the stream that a person means by `text`: its full name, a session's key, or a part of the name that no other stream has.
-
-    Raises NotFound with similar names, or AmbiguousName with all streams that fit.
-    """
+    """By full name, session key or a unique part. Raises NotFound or AmbiguousName."""
     streams = store.list_streams()
-    wanted = text.strip()
-    for exact in (wanted, f"session:{wanted}"):
+    query = text.strip()
+    for exact in (query, f"session:{query}"):
         if exact in streams:
             return exact
-    parts = [stream for stream in streams if wanted and wanted.casefold() in stream.casefold()]
+    parts = [stream for stream in streams if query and query.casefold() in stream.casefold()]
     if len(parts) == 1:
         return parts[0]
     if parts:
         raise AmbiguousName(text, [to_session_name(stream) for stream in parts])
     names = [to_session_name(stream) for stream in streams]
-    raise NotFound(f"no session {text!r} in the journal", difflib.get_close_matches(wanted, names, n=3, cutoff=0.5))
+    raise NotFound(f"no session {text!r} in the journal", difflib.get_close_matches(query, names, n=3, cutoff=0.5))
 
 
 def format_words(event: StoredEvent, value: object, *, limit: int = 200) -> str:
-    """Return `value`, taken from a personal field of `event`, as one line that is safe to show; "(erased)" if it was erased."""
+    """One line that is safe to show; "(erased)" if it was."""
     if not value and event.erased:
         return describe_gap(event)
     return to_one_line(value, limit=limit)
 
 
 def format_text(event: StoredEvent, name: str, *, limit: int = 200) -> str:
-    """Return the text field called `name` of an event as one line that is safe to show; "(erased)" if it was erased."""
+    """One line that is safe to show; "(erased)" if it was erased."""
     return format_words(event, event.data.get(name), limit=limit)
 
 
 def describe_gap(event: StoredEvent) -> str:
-    """Return "(erased)" or "(cannot be read …)" to show in place of a blank field; "" if the event is complete."""
+    """Such as "(erased)" or "(cannot be read …)"; "" if the event is complete."""
     return UNREADABLE_TEXT if isinstance(event, UnreadableEvent) else ERASED if event.erased else ""
 
 
 def describe_fallback(provider: str, failed_before: Sequence[str]) -> str:
-    """Return which provider answered in place of which others, "" if the first that was asked has answered."""
+    """Empty if the first provider that was asked has answered."""
     if not failed_before:
         return ""
     return f" of {to_one_line(provider)} in place of {', '.join(map(to_one_line, failed_before))}"
 
 
-def describe_failed_cost(said: ModelFailed | NodeFailed) -> str:
-    """Return what an answer cost that could not be used, "" if there was none."""
-    return f" ({to_one_line(said.model, limit=60)}, {said.prompt_tokens}+{said.completion_tokens} tokens paid)" if said.model else ""
+def describe_failed_cost(failure: ModelFailed | NodeFailed) -> str:
+    """Of an answer that could not be used, "" if there was none."""
+    return (
+        f" ({to_one_line(failure.model, limit=60)}, {failure.prompt_tokens}+{failure.completion_tokens} tokens paid)"
+        if failure.model
+        else ""
+    )
 
 
 def to_one_line(value: object, *, limit: int = 200) -> str:
-    """Return any value as one line of at most `limit` characters, with secrets hidden.
-
-    Line breaks, control characters and direction marks are shown as visible characters.
-    """
+    """At most `limit` characters, with secrets hidden and control characters visible."""
     text = mask(value if isinstance(value, str) else "" if value is None else str(mask_value(value)))
     if len(text) <= limit and _PLAIN.fullmatch(text):
         return text.strip()
@@ -152,7 +137,7 @@ def hide_secrets(value: JsonObject) -> dict[str, object]: ...
 @overload
 def hide_secrets(value: object) -> object: ...
 def hide_secrets(value: object) -> object:
-    """Return JSON-like data with secrets hidden. The one-time code (nonce) of a button is secret, too: it is enough to decide a card."""
+    """A button's nonce is a secret, too: it is enough to decide a card."""
     return _hide_nonces(mask_value(value))
 
 
@@ -165,10 +150,7 @@ def _hide_nonces(value: object) -> object:
 
 
 def as_record(event: StoredEvent) -> dict[str, object]:
-    """Return one event with all its data as a JSON object for programs, with secrets hidden.
-
-    The field `hash` is the hash of the stored record, so if a secret was hidden, it is not the hash of the data shown.
-    """
+    """With secrets hidden; `hash` is that of the stored record."""
     fields = {name: getattr(event, name) for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "hash")}
     blank = {"unreadable": True} if isinstance(event, UnreadableEvent) else {"erased": True} if event.erased else {}
     return {**fields, "data": hide_secrets(dict(event.data)), **blank}
@@ -185,31 +167,28 @@ _NUMBER = re.compile(r"[0-9]{1,12}", re.ASCII)
 
 
 class InvalidMoment(ValueError):
-    """The text is neither a record number nor a time."""
+    """Neither a record number nor a time."""
 
 
 def parse_moment(text: str, now: datetime) -> Moment:
-    """Return the record number or the time that `text` gives. Raises InvalidMoment, whose message lists the accepted forms."""
+    """Raises InvalidMoment, whose message lists the accepted forms."""
     if _NUMBER.fullmatch(text.strip()):
         return int(text)
     return parse_time(text, now)
 
 
 def parse_time(text: str, now: datetime) -> datetime:
-    """Return the time that `text` gives; a time without a zone is taken as UTC, and a day alone means its beginning.
-
-    Raises InvalidMoment, whose message lists the accepted forms.
-    """
-    asked = text.strip()
-    ago = _AGO.fullmatch(asked)
+    """UTC by default; a day means its beginning. Raises InvalidMoment, which lists the accepted forms."""
+    words = text.strip()
+    ago = _AGO.fullmatch(words)
     try:
         if ago:
             return now - timedelta(**{_UNITS[ago[2][0].lower()]: int(ago[1])})
-        if _CLOCK.fullmatch(asked):
-            return datetime.combine(now.astimezone(UTC).date(), time.fromisoformat(asked.zfill(len(asked) + asked.index(":") % 2)), UTC)
-        if len(asked) == len("2026-11-21"):
-            return datetime.combine(date.fromisoformat(asked), time(), UTC)
-        moment = datetime.fromisoformat(asked)
+        if _CLOCK.fullmatch(words):
+            return datetime.combine(now.astimezone(UTC).date(), time.fromisoformat(words.zfill(len(words) + words.index(":") % 2)), UTC)
+        if len(words) == len("2026-11-21"):
+            return datetime.combine(date.fromisoformat(words), time(), UTC)
+        moment = datetime.fromisoformat(words)
     except (ValueError, OverflowError):
         raise InvalidMoment(f"{text!r} is no moment: give {MOMENT_HELP}") from None
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

@@ -1,7 +1,4 @@
-"""Describes the events of runs, and of the schedules that start them, as sentences for operators.
-
-A run is one execution of a scenario, flow or workflow.
-"""
+"""Sentences for operators about runs and schedules."""
 
 from typing import Final
 
@@ -36,18 +33,18 @@ _PAUSES: Final = {
 def _describe_start(voice: Narrator, run_started: runs.RunStarted, event: StoredEvent) -> str:
     version = f" version {run_started.version}" if run_started.version else ""
     parent = f", started by {run_started.parent}" if run_started.parent else ""
-    called = f" “{to_one_line(run_started.title)}”" if run_started.title else ""
-    what = f"{to_one_line(run_started.definition)}{called}{version} ({to_one_line(run_started.engine)}, mode {run_started.mode})"
+    title = f" “{to_one_line(run_started.title)}”" if run_started.title else ""
+    what = f"{to_one_line(run_started.definition)}{title}{version} ({to_one_line(run_started.engine)}, mode {run_started.mode})"
     return f"the run of {what} began for {voice.format_person(event.actor)}, shown in {to_one_line(run_started.home)}{parent}"
 
 
 def _describe_done(_voice: Narrator, node_done: runs.NodeDone, event: StoredEvent) -> str:
     tokens = node_done.prompt_tokens + node_done.completion_tokens
     who = to_one_line(node_done.model) + describe_fallback(node_done.provider, node_done.failed_before)
-    asked = f", {who} answered with {tokens} tokens in {node_done.seconds:.1f} s" if node_done.model else ""
+    answer = f", {who} answered with {tokens} tokens in {node_done.seconds:.1f} s" if node_done.model else ""
     gave = "a large value" if node_done.output_blob and node_done.output is None else format_words(event, node_done.output, limit=_WORDS)
     again = f" (attempt {node_done.attempt})" if node_done.attempt > 1 else ""
-    return f"node {to_one_line(node_done.node)} is done{again}{asked}" + (f": {gave}" if gave else "")
+    return f"node {to_one_line(node_done.node)} is done{again}{answer}" + (f": {gave}" if gave else "")
 
 
 def _describe_failure(_voice: Narrator, node_failed: runs.NodeFailed, event: StoredEvent) -> str:
@@ -60,9 +57,9 @@ def _describe_wait(voice: Narrator, run_waits: runs.RunWaits, event: StoredEvent
         return f"{voice.format_person(run_waits.by)} paused the run"
     until = f" until {to_one_line(run_waits.until)}" if run_waits.until else ""
     words = format_words(event, run_waits.question, limit=_WORDS)
-    asked = f": {words}" if run_waits.on == "input" and words else ""
+    question = f": {words}" if run_waits.on == "input" and words else ""
     what = f"{_WAITS.get(run_waits.on, '')} {to_one_line(run_waits.waits_for)}".strip()
-    return f"node {to_one_line(run_waits.node)} waits{f' for {what}' if what else ''}{until}{asked}"
+    return f"node {to_one_line(run_waits.node)} waits{f' for {what}' if what else ''}{until}{question}"
 
 
 def _describe_wake(voice: Narrator, run_woken: runs.RunWoken, event: StoredEvent) -> str:
@@ -78,8 +75,10 @@ def _describe_end(voice: Narrator, run_finished: runs.RunFinished, _event: Store
     return f"the run ended: {run_finished.status}{by}" + (f" ({to_one_line(run_finished.code)})" if run_finished.code else "")
 
 
-def _describe_forgetting(_voice: Narrator, said: runs.RunForgotten, _event: StoredEvent) -> str:
-    return f"the time for which the run is kept is over: it is in no list any more, and its large values ({said.blobs}) are removed"
+def _describe_forgetting(_voice: Narrator, run_forgotten: runs.RunForgotten, _event: StoredEvent) -> str:
+    return (
+        f"the time for which the run is kept is over: it is in no list any more, and its large values ({run_forgotten.blobs}) are removed"
+    )
 
 
 def _describe_listening(_voice: Narrator, input_awaited: runs.InputAwaited, _event: StoredEvent) -> str:
@@ -87,41 +86,45 @@ def _describe_listening(_voice: Narrator, input_awaited: runs.InputAwaited, _eve
     return f"{to_one_line(input_awaited.run)} waits here for {takes} (question {to_one_line(input_awaited.question_id)})"
 
 
-def _describe_showing(_voice: Narrator, said: runs.QuestionShown, _event: StoredEvent) -> str:
-    return f"the question of node {to_one_line(said.node)} is shown once more ({said.number})"
+def _describe_showing(_voice: Narrator, question_shown: runs.QuestionShown, _event: StoredEvent) -> str:
+    return f"the question of node {to_one_line(question_shown.node)} is shown once more ({question_shown.number})"
 
 
-def _describe_doubt(_voice: Narrator, said: runs.AnswerDoubted, _event: StoredEvent) -> str:
-    return f"words for question {to_one_line(said.question_id)} of {to_one_line(said.run)} may be a request: the person is asked which"
+def _describe_doubt(_voice: Narrator, doubt: runs.AnswerDoubted, _event: StoredEvent) -> str:
+    return f"words for question {to_one_line(doubt.question_id)} of {to_one_line(doubt.run)} may be a request: the person is asked which"
 
 
-def _describe_taking(_voice: Narrator, said: runs.InputTaken, _event: StoredEvent) -> str:
-    return f"question {to_one_line(said.question_id)} of a run is not open here any more"
+def _describe_taking(_voice: Narrator, input_taken: runs.InputTaken, _event: StoredEvent) -> str:
+    return f"question {to_one_line(input_taken.question_id)} of a run is not open here any more"
 
 
-def _describe_adding(voice: Narrator, said: schedules.ScheduleAdded, event: StoredEvent) -> str:
-    when = f"at each moment of {to_one_line(said.cron)} ({to_one_line(said.zone)}), first at" if said.cron else "at"
-    by = f", made by {voice.format_person(said.by)}" if said.by else ""
-    what = f"{to_one_line(said.definition)} ({to_one_line(said.engine)})"
+def _describe_adding(voice: Narrator, addition: schedules.ScheduleAdded, event: StoredEvent) -> str:
+    when = f"at each moment of {to_one_line(addition.cron)} ({to_one_line(addition.zone)}), first at" if addition.cron else "at"
+    by = f", made by {voice.format_person(addition.by)}" if addition.by else ""
+    what = f"{to_one_line(addition.definition)} ({to_one_line(addition.engine)})"
     who = voice.format_person(event.actor)
-    return f"the schedule {to_one_line(said.schedule)} is to start {what} for {who} {when} {to_one_line(said.due)}{by}"
+    return f"the schedule {to_one_line(addition.schedule)} is to start {what} for {who} {when} {to_one_line(addition.due)}{by}"
 
 
-def _describe_firing(_voice: Narrator, said: schedules.ScheduleFired, _event: StoredEvent) -> str:
-    late = f", {said.late} seconds late" if said.late else ""
-    more = f"; {said.missed} later moments passed meanwhile" if said.missed else ""
-    began = f"started {to_one_line(said.run)}" if said.run else f"started nothing: {_SKIPS.get(said.skipped, to_one_line(said.skipped))}"
-    return f"the schedule {to_one_line(said.schedule)}, due at {to_one_line(said.due)}, {began}{late}{more}"
+def _describe_firing(_voice: Narrator, firing: schedules.ScheduleFired, _event: StoredEvent) -> str:
+    late = f", {firing.late} seconds late" if firing.late else ""
+    more = f"; {firing.missed} later moments passed meanwhile" if firing.missed else ""
+    began = (
+        f"started {to_one_line(firing.run)}"
+        if firing.run
+        else f"started nothing: {_SKIPS.get(firing.skipped, to_one_line(firing.skipped))}"
+    )
+    return f"the schedule {to_one_line(firing.schedule)}, due at {to_one_line(firing.due)}, {began}{late}{more}"
 
 
-def _describe_schedule_pause(voice: Narrator, said: schedules.SchedulePaused, _event: StoredEvent) -> str:
-    if said.why == "person":
-        return f"{voice.format_person(said.by)} paused the schedule {to_one_line(said.schedule)}"
-    return f"the schedule {to_one_line(said.schedule)} is paused: {_PAUSES.get(said.why, to_one_line(said.why))}"
+def _describe_schedule_pause(voice: Narrator, pause: schedules.SchedulePaused, _event: StoredEvent) -> str:
+    if pause.why == "person":
+        return f"{voice.format_person(pause.by)} paused the schedule {to_one_line(pause.schedule)}"
+    return f"the schedule {to_one_line(pause.schedule)} is paused: {_PAUSES.get(pause.why, to_one_line(pause.why))}"
 
 
-def _describe_resumption(voice: Narrator, said: schedules.ScheduleResumed, _event: StoredEvent) -> str:
-    return f"{voice.format_person(said.by)} resumed the schedule {to_one_line(said.schedule)}, due at {to_one_line(said.due)}"
+def _describe_resumption(voice: Narrator, resumed: schedules.ScheduleResumed, _event: StoredEvent) -> str:
+    return f"{voice.format_person(resumed.by)} resumed the schedule {to_one_line(resumed.schedule)}, due at {to_one_line(resumed.due)}"
 
 
 def _describe_schedule_end(voice: Narrator, schedule_ended: schedules.ScheduleEnded, _event: StoredEvent) -> str:

@@ -1,5 +1,3 @@
-"""Describes every event as one sentence for operators; text that people wrote is escaped, secrets are hidden."""
-
 from collections.abc import Mapping
 from typing import Final
 
@@ -46,14 +44,14 @@ _TURN_ENDS: Final = {
     "budget": "ended without the model, the person's budget of the month is used up",
 }
 _STARTUP_PROBE: Final = "START"
-"""The name that `portal_events.catch_up` uses; it is not imported here, since that module can reach the portal."""
+"""As in `portal_events.catch_up`, which is not imported because it can reach the portal."""
 _ACTIONS: Final = {"add": "added", "update": "changed", "delete": "deleted"}
 _KINDS: Final = {"activity": "an activity", "item": "an element of a smart process"}
 _VERDICTS: Final = {"done": "it was done", "not_done": "it was not done", "unclear": "it is still unclear"}
 
 
 def describe_event(event: StoredEvent, voice: Narrator) -> str:
-    """Return a sentence about the event; only the name of its type if there is no sentence for that type."""
+    """The type's name if it has no sentence."""
     if isinstance(event, UnreadableEvent):
         return f"{event.type} {UNREADABLE_TEXT}"
     words = _DESCRIPTIONS.get(event.type)
@@ -61,22 +59,21 @@ def describe_event(event: StoredEvent, voice: Narrator) -> str:
 
 
 def to_short_id(identity: object) -> str:
-    """Return the first characters of an id, enough to search for it."""
     return to_one_line(identity)[:_SHORT]
 
 
 def describe_call(method: object, params: object, *, limit: int = 160) -> str:
-    """Return a call as text, such as "crm.deal.update id=481 OPPORTUNITY=150000"; for a batch, the list of its commands."""
-    given = params if isinstance(params, Mapping) else {}
-    commands = _parse_commands(given.get("cmd"))
+    """Such as "crm.deal.update id=481 OPPORTUNITY=150000"; for a batch its commands."""
+    call_params = params if isinstance(params, Mapping) else {}
+    commands = _parse_commands(call_params.get("cmd"))
     if commands:
         return to_one_line(f"{method} of {len(commands)}: " + "; ".join(describe_call(*command) for command in commands), limit=limit)
-    parts = [f"{key}={to_one_line(value, limit=_VALUE)}" for key, value in _flatten_params(given)]
+    parts = [f"{key}={to_one_line(value, limit=_VALUE)}" for key, value in _flatten_params(call_params)]
     return to_one_line(f"{method} {' '.join(parts)}".strip(), limit=limit)
 
 
 def _parse_commands(cmd: object) -> list[tuple[str, JsonObject]]:
-    """Return (method, parameters) of each command of a batch; an empty list if `cmd` is not a batch or cannot be parsed."""
+    """(method, parameters); empty if it cannot be parsed."""
     try:
         return [(command.method, command.params) for command in parse_commands(cmd)] if cmd else []
     except (BatchError, ValueError):
@@ -90,18 +87,18 @@ def _flatten_params(params: JsonObject) -> list[tuple[str, object]]:
 
 
 def describe_changes(preview: Preview) -> str:
-    """Return the changes proposed by a card as text, such as "Sum: 120 000 → 150 000; Stage: …"; for a batch, record by record."""
-    told = []
+    """Such as "Sum: 120 000 → 150 000; Stage: …"; for a batch record by record."""
+    parts = []
     for item in preview.items or (preview,):
         lines = [f"{line.name}: {line.before or '—'} → {line.after}" for line in item.lines]
         title = f"«{item.title}» " if item.title else ""
         if lines:
-            told.append(title + "; ".join(lines))
-    return to_one_line(" | ".join(told), limit=300)
+            parts.append(title + "; ".join(lines))
+    return to_one_line(" | ".join(parts), limit=300)
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration as text, such as "0.4 s", "3 min 5 s", "2 h 10 min" or "3 d 4 h"."""
+    """Such as "0.4 s", "3 min 5 s", "2 h 10 min" or "3 d 4 h"."""
     if 0 <= seconds < 0.05:  # noqa: PLR2004 - what would be shown as nothing
         return "under 0.1 s"
     if seconds < 60:  # noqa: PLR2004 - a minute
@@ -127,15 +124,17 @@ def _describe_message(voice: Narrator, message_received: conversation.MessageRec
             return f"{who} chose an answer{answered}{quoted}"
 
 
-def _describe_answer(_voice: Narrator, said: conversation.ModelAnswered, _event: StoredEvent) -> str:
-    model = (to_one_line(said.model, limit=60) or "the model") + describe_fallback(said.provider, said.failed_before)
-    tokens = f"{said.prompt_tokens}+{said.completion_tokens} tokens"
-    return f"the model answered ({model}, iteration {said.iteration}, {tokens}, {said.seconds:.1f} s)"
+def _describe_answer(_voice: Narrator, model_answered: conversation.ModelAnswered, _event: StoredEvent) -> str:
+    model = (to_one_line(model_answered.model, limit=60) or "the model") + describe_fallback(
+        model_answered.provider, model_answered.failed_before
+    )
+    tokens = f"{model_answered.prompt_tokens}+{model_answered.completion_tokens} tokens"
+    return f"the model answered ({model}, iteration {model_answered.iteration}, {tokens}, {model_answered.seconds:.1f} s)"
 
 
-def _describe_question_to_model(_voice: Narrator, said: conversation.ModelAsked, _event: StoredEvent) -> str:
-    where = f"at node {to_one_line(said.node)}" if said.node else f"iteration {said.iteration}"
-    return f"the model is asked ({where}, about {said.prompt_tokens + said.completion_tokens} tokens reserved)"
+def _describe_question_to_model(_voice: Narrator, model_asked: conversation.ModelAsked, _event: StoredEvent) -> str:
+    where = f"at node {to_one_line(model_asked.node)}" if model_asked.node else f"iteration {model_asked.iteration}"
+    return f"the model is asked ({where}, about {model_asked.prompt_tokens + model_asked.completion_tokens} tokens reserved)"
 
 
 def _describe_model_failure(_voice: Narrator, model_failed: conversation.ModelFailed, event: StoredEvent) -> str:
@@ -146,15 +145,15 @@ def _describe_plan(_voice: Narrator, plan_recorded: conversation.PlanRecorded, e
     if event.erased:
         return f"the model proposed {describe_gap(event)} (mode {plan_recorded.mode})"
     steps = [PlanStep.from_stored(step) for step in plan_recorded.steps]
-    listed = "; ".join(describe_call(step.method or "?", step.params) for step in steps)
+    step_texts = "; ".join(describe_call(step.method or "?", step.params) for step in steps)
     only = "" if plan_recorded.executed else ", only recorded"
     many = f"{len(steps)} step{'' if len(steps) == 1 else 's'}"
-    return f"the model proposed {many} (mode {plan_recorded.mode}{only}): {listed or 'nothing'}"
+    return f"the model proposed {many} (mode {plan_recorded.mode}{only}): {step_texts or 'nothing'}"
 
 
-def _describe_name_question(_voice: Narrator, said: conversation.NameAsked, event: StoredEvent) -> str:
-    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in said.options)
-    return f"the person was asked which one “{format_words(event, said.reference)}” is: {options}"
+def _describe_name_question(_voice: Narrator, name_asked: conversation.NameAsked, event: StoredEvent) -> str:
+    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in name_asked.options)
+    return f"the person was asked which one “{format_words(event, name_asked.reference)}” is: {options}"
 
 
 def _describe_name_choice(voice: Narrator, name_chosen: conversation.NameChosen, event: StoredEvent) -> str:
@@ -167,41 +166,43 @@ def _describe_step_refusal(voice: Narrator, step_refused: conversation.StepRefus
     return f"refused before sending, {_describe_sent(step_refused.method, step_refused.params, event)}: {why} [{step_refused.code}]"
 
 
-def _describe_decision_refusal(voice: Narrator, said: confirmations.DecisionRefused, _event: StoredEvent) -> str:
-    what = "approval" if said.approve else "denial"
-    who, why = voice.format_person(said.by), voice.describe_code(said.code)
-    return f"the {what} of card {said.confirmation_id} by {who} {WAYS.get(said.via, said.via)} did not count: {why}"
+def _describe_decision_refusal(voice: Narrator, refusal: confirmations.DecisionRefused, _event: StoredEvent) -> str:
+    what = "approval" if refusal.approve else "denial"
+    who, why = voice.format_person(refusal.by), voice.describe_code(refusal.code)
+    return f"the {what} of card {refusal.confirmation_id} by {who} {WAYS.get(refusal.via, refusal.via)} did not count: {why}"
 
 
-def _describe_request(voice: Narrator, said: confirmations.ConfirmationRequested, event: StoredEvent) -> str:
-    why = "; ".join(voice.describe_reasons(said.reasons)) or describe_gap(event)
-    what = describe_gap(event) or describe_changes(Preview.model_validate(said.preview)) or describe_call(said.method, said.params)
-    again = f", instead of card {to_short_id(said.replaces)}" if said.replaces else ""
-    hands = ", a second person must approve" if said.four_eyes else ", two taps" if said.taps > 1 else ""
-    return f"card {to_short_id(said.confirmation_id)}{again}: {said.method}: {what}; asked because: {why or 'the rules say so'}{hands}"
+def _describe_request(voice: Narrator, request: confirmations.ConfirmationRequested, event: StoredEvent) -> str:
+    why = "; ".join(voice.describe_reasons(request.reasons)) or describe_gap(event)
+    what = describe_gap(event) or describe_changes(Preview.model_validate(request.preview)) or describe_call(request.method, request.params)
+    again = f", instead of card {to_short_id(request.replaces)}" if request.replaces else ""
+    hands = ", a second person must approve" if request.four_eyes else ", two taps" if request.taps > 1 else ""
+    return (
+        f"card {to_short_id(request.confirmation_id)}{again}: {request.method}: {what}; asked because: {why or 'the rules say so'}{hands}"
+    )
 
 
 def _describe_opening(voice: Narrator, card_opened: confirmations.CardOpened, _event: StoredEvent) -> str:
     return f"the rest of the long card {to_short_id(card_opened.confirmation_id)} opened by {voice.format_person(card_opened.by)}"
 
 
-def _describe_approval(voice: Narrator, said: confirmations.ConfirmationApproved, _event: StoredEvent) -> str:
-    who = voice.format_person(said.approved_by, said.approved_by_name)
-    return f"card {to_short_id(said.confirmation_id)} approved by {who} {WAYS.get(said.via, to_one_line(said.via))}"
+def _describe_approval(voice: Narrator, approval: confirmations.ConfirmationApproved, _event: StoredEvent) -> str:
+    who = voice.format_person(approval.approved_by, approval.approved_by_name)
+    return f"card {to_short_id(approval.confirmation_id)} approved by {who} {WAYS.get(approval.via, to_one_line(approval.via))}"
 
 
-def _describe_denial(voice: Narrator, said: confirmations.ConfirmationDenied, event: StoredEvent) -> str:
-    who = voice.format_person(said.denied_by, said.denied_by_name)
-    why = f": {format_words(event, said.reason)}" if said.reason else ""
-    return f"card {to_short_id(said.confirmation_id)} denied by {who} {WAYS.get(said.via, to_one_line(said.via))}{why}"
+def _describe_denial(voice: Narrator, denial: confirmations.ConfirmationDenied, event: StoredEvent) -> str:
+    who = voice.format_person(denial.denied_by, denial.denied_by_name)
+    why = f": {format_words(event, denial.reason)}" if denial.reason else ""
+    return f"card {to_short_id(denial.confirmation_id)} denied by {who} {WAYS.get(denial.via, to_one_line(denial.via))}{why}"
 
 
 def _describe_expiry(_voice: Narrator, confirmation_expired: confirmations.ConfirmationExpired, _event: StoredEvent) -> str:
     return f"card {to_short_id(confirmation_expired.confirmation_id)} expired: nobody decided in time"
 
 
-def _describe_superseding(voice: Narrator, said: confirmations.ConfirmationSuperseded, _event: StoredEvent) -> str:
-    return f"card {to_short_id(said.confirmation_id)} closed, it no longer fits: {voice.render_sentence(said.why)}"
+def _describe_superseding(voice: Narrator, superseding: confirmations.ConfirmationSuperseded, _event: StoredEvent) -> str:
+    return f"card {to_short_id(superseding.confirmation_id)} closed, it no longer fits: {voice.render_sentence(superseding.why)}"
 
 
 def _describe_start(voice: Narrator, call_started: calls.CallStarted, event: StoredEvent) -> str:
@@ -230,14 +231,14 @@ def _describe_refused_call(voice: Narrator, call_refused: calls.CallRefused, _ev
 
 
 def describe_refusal(call_refused: calls.CallRefused, voice: Narrator) -> str:
-    """Return why a call was refused, in the portal's words or in those of the bot, with the code in brackets."""
+    """In the portal's words or the bot's, with the code in brackets."""
     code = call_refused.code
     words = to_one_line(call_refused.detail) or (voice.render_sentence(code, call_refused.args) if code else "")
     return f"{words} [{to_one_line(code)}]" if code and words != code else words or "no reason given"
 
 
-def _describe_unknown(_voice: Narrator, said: calls.CallOutcomeUnknown, event: StoredEvent) -> str:
-    return f"call {to_short_id(said.effect_id)} ended without an answer, its outcome is unknown: {format_words(event, said.detail)}"
+def _describe_unknown(_voice: Narrator, call: calls.CallOutcomeUnknown, event: StoredEvent) -> str:
+    return f"call {to_short_id(call.effect_id)} ended without an answer, its outcome is unknown: {format_words(event, call.detail)}"
 
 
 def _describe_reconciliation(_voice: Narrator, outcome_reconciled: calls.OutcomeReconciled, event: StoredEvent) -> str:
@@ -264,10 +265,7 @@ def _describe_posted_event(_voice: Narrator, event_received: portal.PortalEventR
 
 
 def describe_portal_event(event_received: portal.PortalEventReceived) -> str:
-    """Return a sentence about an event of the portal, such as "the portal posted: a deal was changed (deal:481)".
-
-    At its start the bot itself records such an event for each record that has changed while it was stopped. The sentence then says so.
-    """
+    """Such as "the portal posted: a deal was changed (deal:481)"."""
     target = to_one_line(event_received.target)
     kind, did = RECORDS.get(event_received.event, ("", None))
     if event_received.event == _STARTUP_PROBE:
@@ -278,17 +276,17 @@ def describe_portal_event(event_received: portal.PortalEventReceived) -> str:
     return f"the portal posted: {thing} was {_ACTIONS[did]}{f' ({target})' if target else ''}"
 
 
-def _describe_look_failure(_voice: Narrator, said: portal.PortalLookFailed, event: StoredEvent) -> str:
-    return f"the portal could not be read: {format_words(event, said.reason)} (try {said.tries})"
+def _describe_look_failure(_voice: Narrator, look_failed: portal.PortalLookFailed, event: StoredEvent) -> str:
+    return f"the portal could not be read: {format_words(event, look_failed.reason)} (try {look_failed.tries})"
 
 
 def _describe_sighting(voice: Narrator, records_seen: portal.RecordsSeen, _event: StoredEvent) -> str:
-    told = [voice.format_person(chat) for chat in records_seen.told]
+    readers = [voice.format_person(chat) for chat in records_seen.told]
     parts = [f"looked at {', '.join(to_one_line(target) for target in sorted(records_seen.records)) or 'nothing'}"]
     if records_seen.gone:
         parts.append(f"gone: {', '.join(to_one_line(target) for target in records_seen.gone)}")
-    if told:
-        parts.append(f"told: {', '.join(told)}")
+    if readers:
+        parts.append(f"told: {', '.join(readers)}")
     return to_one_line("; ".join(parts), limit=300)
 
 
@@ -298,13 +296,13 @@ def _describe_erasure(voice: Narrator, person_erased: people.PersonErased, _even
     return f"{voice.format_person(person_erased.person)} was erased by {voice.format_person(person_erased.by)}: {what}{left}"
 
 
-def _describe_restore(voice: Narrator, said: transfer.BackupRestored, _event: StoredEvent) -> str:
-    left = f"{said.cards} open cards, {said.unknown} calls of unknown outcome, {said.set_aside} inputs set aside"
-    return f"the backup of {to_one_line(said.made_at)} was restored by {voice.format_person(said.by)}: {left}"
+def _describe_restore(voice: Narrator, restore: transfer.BackupRestored, _event: StoredEvent) -> str:
+    left = f"{restore.cards} open cards, {restore.unknown} calls of unknown outcome, {restore.set_aside} inputs set aside"
+    return f"the backup of {to_one_line(restore.made_at)} was restored by {voice.format_person(restore.by)}: {left}"
 
 
-def _describe_given_answer(_voice: Narrator, said: talking.AnswerGiven, _event: StoredEvent) -> str:
-    return f"an answer was given: {to_one_line(said.kind)}"
+def _describe_given_answer(_voice: Narrator, answer_given: talking.AnswerGiven, _event: StoredEvent) -> str:
+    return f"an answer was given: {to_one_line(answer_given.kind)}"
 
 
 _DESCRIPTIONS: Final = {
