@@ -1,8 +1,4 @@
-"""Compares a record of an audit log with what the journal tells of the same thing.
-
-A record is compared in the fields that it has. The journal does not hold all of what a process knew when it wrote the record, and older
-versions wrote fewer fields.
-"""
+"""Compares a log's record with the journal, in the fields that the record has."""
 
 from collections.abc import Iterator, Mapping
 from datetime import timedelta
@@ -13,28 +9,23 @@ from state.clock import parse_iso
 from state.stored import JsonObject
 
 _LOG_ONLY: Final = frozenset({CHAIN, "rebuilt", "trace_id", "v", "mode", "timestamp"})
-"""Fields that are not compared as they are. The mode of a turn without a plan is in no event, nor is one that changed during the turn."""
+"""Not compared: the journal lacks them, such as the mode of a turn without a plan."""
 _ADDED_LATER: Final = frozenset({"provider", "failed_before", "service_answers", "run"})
-"""Fields that the records of older versions do not have."""
 _PARTS: Final = frozenset({"outcome", "requested_by", "decided_by", "confirmation", "tokens"})
-"""Fields whose own fields are compared one by one, where both have them."""
+"""Their own fields are compared, where both have them."""
 _AS_JUDGED: Final = frozenset({"proposed"})
-"""Fields of a call that the journal has only as the call was judged."""
+"""In the journal only as the call was judged."""
 _KNOWN_ONCE: Final = frozenset({"proposed", "class", "detail", "reason", "code", "answer", "params", "commands"})
-"""Fields of a call that a turn does not know again if it went on after a stop of the program; its calls then have no class."""
+"""Unknown to a turn that went on after a stop; its calls have no class."""
 _UNKNOWN_AGAIN: Final[JsonObject] = {"answer": None, "reasons": []}
-"""What fields of a call are in a record where the call was submitted a second time."""
+"""In a record of a call submitted a second time."""
 _NO_EVENT: Final = frozenset({"waiting", "planned"})
-"""How a call stands that may be in no event: a card that waited already, a plan of an engine that stores none."""
+"""Perhaps in no event: a card that waited already, a plan that is not stored."""
 _TIME_APART: Final = timedelta(hours=1)
-"""A record is written after its event: those of a run when it waits or ends."""
+"""A run's records are written when it waits or ends."""
 
 
 def is_without_event(record: JsonObject) -> bool:
-    """Return whether the record tells of something that no event is about.
-
-    That is a press that did not count, an answer that never came, or a note of the program.
-    """
     outcome = record.get("outcome")
     match record.get("type"):
         case "decision":
@@ -46,13 +37,13 @@ def is_without_event(record: JsonObject) -> bool:
 
 
 def is_cut_off(projected: JsonObject) -> bool:
-    """Return whether a stop of the program cut off the call of this decision, which is then perhaps in no log."""
+    """A stop cut off the call, so the decision may be in no log."""
     outcome = projected.get("outcome")
     return isinstance(outcome, Mapping) and "status" in outcome and "call_class" not in outcome
 
 
 def find_difference(record: JsonObject, projected: JsonObject) -> str:
-    """Return the name of the first field of a record that is not as the journal has it; "" if there is none."""
+    """The first field that differs; "" if none."""
     return next(_find_differences(record, projected), "")
 
 
@@ -63,48 +54,48 @@ def _find_differences(record: JsonObject, projected: JsonObject) -> Iterator[str
     if abs(parse_iso(str(record.get("timestamp"))) - parse_iso(str(projected["timestamp"]))) > _TIME_APART:
         yield "timestamp"
     for name in sorted((projected.keys() | record.keys()) - _LOG_ONLY):
-        value, wanted = record.get(name), projected.get(name)
+        value, expected = record.get(name), projected.get(name)
         if name not in record:
-            is_different = name not in _ADDED_LATER and bool(wanted)
+            is_different = name not in _ADDED_LATER and bool(expected)
         elif name == "executed_actions" and record["type"] != "decision":
-            yield from _compare_calls(_list_calls(value), _list_calls(wanted))
+            yield from _compare_calls(_list_calls(value), _list_calls(expected))
             continue
         elif name == "targets":
             is_different = value != sorted({str(call.get("method")) for call in _list_calls(record.get("executed_actions"))})
-        elif name in _PARTS and isinstance(value, Mapping) and isinstance(wanted, Mapping):
-            common = sorted(value.keys() & wanted.keys())
-            yield from (f"{name}.{part}" for part in common if not _is_same_part(part, value[part], wanted[part]))
+        elif name in _PARTS and isinstance(value, Mapping) and isinstance(expected, Mapping):
+            common = sorted(value.keys() & expected.keys())
+            yield from (f"{name}.{part}" for part in common if not _is_same_part(part, value[part], expected[part]))
             continue
         elif name == "state":
-            is_different = not _is_covered(value, wanted)
+            is_different = not _is_covered(value, expected)
         else:
-            is_different = value != wanted and not (name == "seconds" and not value)  # see _KNOWN_ONCE
+            is_different = value != expected and not (name == "seconds" and not value)  # see _KNOWN_ONCE
         if is_different:
             yield name
 
 
 def _is_settled_later(record: JsonObject, projected: JsonObject) -> bool:
-    """Return whether a stop of the program cut the call off: the record has what became of the card, the journal what a look found."""
+    """The record has the card's fate, the journal what a later look found."""
     outcome = record.get("outcome")
     return is_cut_off(projected) and isinstance(outcome, Mapping) and "call_class" in outcome
 
 
-def _is_same_part(name: str, value: object, wanted: object) -> bool:
+def _is_same_part(name: str, value: object, expected: object) -> bool:
     is_erased = value == "" and name.endswith("name")
-    return value == wanted or is_erased or (name == "call" and not value)  # of what was not sent the journal has what was to be
+    return value == expected or is_erased or (name == "call" and not value)  # of what was not sent the journal has what was to be
 
 
-def _is_covered(value: object, wanted: object) -> bool:
-    """Return whether all that a state has is in the state of the journal, which may have fields that were added later."""
-    if isinstance(value, Mapping) and isinstance(wanted, Mapping):
-        return all(name in wanted and (_is_covered(value[name], wanted[name]) or _is_same_part(name, value[name], 0)) for name in value)
-    if isinstance(value, list) and isinstance(wanted, list) and len(value) == len(wanted):
-        return all(_is_covered(one, other) for one, other in zip(value, wanted, strict=True))
-    return value == wanted
+def _is_covered(value: object, expected: object) -> bool:
+    """The journal's state may have fields that were added later."""
+    if isinstance(value, Mapping) and isinstance(expected, Mapping):
+        return all(name in expected and (_is_covered(value[name], expected[name]) or _is_same_part(name, value[name], 0)) for name in value)
+    if isinstance(value, list) and isinstance(expected, list) and len(value) == len(expected):
+        return all(_is_covered(one, other) for one, other in zip(value, expected, strict=True))
+    return value == expected
 
 
 def _compare_calls(calls: list[JsonObject], events: list[JsonObject]) -> Iterator[str]:
-    """Yield what differs between the calls of two records."""
+    """The names of fields that differ."""
     known = {call.get("call_id"): call for call in events}
     for number, call in enumerate(calls):
         event = known.pop(call.get("call_id"), None)

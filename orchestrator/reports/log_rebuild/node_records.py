@@ -1,7 +1,4 @@
-"""Builds the audit records of a run's nodes from the run's stream. A run is one execution of a scenario, flow or workflow.
-
-A node is a named piece of a run's work. Changes nothing.
-"""
+"""Builds the audit records of a run's nodes from its stream. Changes nothing."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,17 +23,17 @@ from state.model.session_state import AgentState, Question
 from state.stored import JsonObject
 
 _TURN = "/turn"
-"""The end of the name of a node that holds the end of a turn."""
+"""Ends the name of a node that holds the end of a turn."""
 _CLOSED = "/closed"
-"""The end of the name of a node that closes a question, after its answer has come."""
+"""Ends the name of a node that closes an answered question."""
 
 _ACCEPTED = f"/{ACCEPTED}"
-"""The end of the name of a node that says that the run goes on after a refusal."""
+"""Ends the name of an accepted refusal."""
 
 
 @dataclass
 class RunTrail:
-    """What the events of a run have told so far: how it began, and the calls that its nodes proposed, by effect id."""
+    """What a run's events told so far, with proposed calls by effect id."""
 
     run: str
     started: RunStarted | None = None
@@ -44,49 +41,46 @@ class RunTrail:
     begun: dict[str, CallStarted] = field(default_factory=dict)
     unknown: dict[str, CallOutcomeUnknown] = field(default_factory=dict)
     answers: dict[str, str] = field(default_factory=dict)
-    """The kind of the answer to each question that was answered, by node."""
     turns: dict[str, Turn] = field(default_factory=dict)
-    """The turns of engines that hold conversations, which the run played as nodes, by turn id ("run:<id>/<node>")."""
+    """Turns that the run played as nodes, by turn id ("run:<id>/<node>")."""
     questions: dict[str, Question] = field(default_factory=dict)
-    """The questions with which such turns ended, by id: another turn goes on with the answer."""
+    """Questions that ended such turns, by id."""
 
-    def take(self, said: Event) -> None:
-        """Add what the event says."""
-        turn_id = str(getattr(said, "turn_id", ""))
+    def take(self, event: Event) -> None:
+        turn_id = str(getattr(event, "turn_id", ""))
         if turn_id.startswith(f"{self.run}/"):
             begun = MessageReceived(turn_id=turn_id, text="")
             played = self.turns.setdefault(turn_id, Turn(begun, "", ""))
-            if isinstance(said, NameChosen) and not played.iterations and (question := self.questions.get(said.question_id)):
+            if isinstance(event, NameChosen) and not played.iterations and (question := self.questions.get(event.question_id)):
                 played.resume(question.answer)
-            played.take(said)
-        if isinstance(said, NodeDone) and (turn := self.find_turn_of(said.node)) is not None:
-            turn.take(said)
-        match said:
+            played.take(event)
+        if isinstance(event, NodeDone) and (turn := self.find_turn_of(event.node)) is not None:
+            turn.take(event)
+        match event:
             case RunStarted():
-                self.started = said
+                self.started = event
             case ConfirmationRequested():
-                self.requested[said.effect_id] = said
+                self.requested[event.effect_id] = event
             case CallStarted():
-                self.begun[said.effect_id] = said
+                self.begun[event.effect_id] = event
             case CallOutcomeUnknown():
-                self.unknown[said.effect_id] = said
+                self.unknown[event.effect_id] = event
             case _:
                 pass
 
     def find_turn_of(self, node: str) -> Turn | None:
-        """Return the turn that keeps something under this name, which makes it no node of the run; None for the run's own nodes."""
+        """None for the run's own nodes."""
         return next((turn for turn_id, turn in self.turns.items() if is_node_of(node, turn_id)), None)
 
     def note_answer(self, node: str, value: object) -> None:
-        """Remember the kind of the answer with which a node was woken; a wake without an answer has none."""
         if isinstance(value, Mapping) and "kind" in value:
             self.answers[node] = str(value["kind"])
 
 
 def build_node_records(event: Event, trail: RunTrail, state: AgentState, store: Store) -> Iterator[tuple[str, Record]]:
-    """Yield (key of the run's owner, audit record) for what the event `event` tells of a node; nothing for other events.
+    """(key of the owner, record); a turn played as a node has one for each model answer.
 
-    A turn that the run played as a node has one record for each answer of the model; `state` is the agent state after it.
+    `state` is the agent's after it.
     """
     node = _find_node(event, trail, store)
     started = trail.started
@@ -129,7 +123,7 @@ def _find_node(event: Event, trail: RunTrail, store: Store) -> PlayedNode | None
 
 
 def _build_done(node_done: NodeDone, trail: RunTrail, store: Store) -> PlayedNode | None:
-    """Return the finished node; None for a trial (`RunEffect.is_trial`) that nothing refused, with which nothing was asked or sent."""
+    """None for a trial (`RunEffect.is_trial`) that nothing refused."""
     output = _load_output(node_done, store)
     if node_done.kind == "model":
         words = output if isinstance(output, str) else str(output.get("text", "")) if isinstance(output, Mapping) else ""
@@ -144,16 +138,13 @@ def _build_done(node_done: NodeDone, trail: RunTrail, store: Store) -> PlayedNod
 
 
 def _load_output(node_done: NodeDone, store: Store) -> object:
-    """Return what a node gave, from its event or its blob; None if the blob is gone."""
+    """None if the blob is gone."""
     text = store.load_blob(node_done.output_blob) if node_done.output_blob and node_done.output is None else None
     return parse_blob(text) if text is not None else node_done.output
 
 
 def _build_waiting_call(effect_id: str, trail: RunTrail) -> JsonObject | None:
-    """Return the call for whose card, or for whose unknown outcome, a node waits.
-
-    None if the journal does not tell of it, or if a turn made the call that the run played: then it stands in the turn's own records.
-    """
+    """None if the journal lacks it, or it is in a turn's own records."""
     lost = trail.unknown.get(effect_id)
     if lost is not None:
         if lost.turn_id != trail.run:

@@ -1,7 +1,6 @@
-"""Says what the audit logs must tell, from the journal, and writes them anew. Each rebuilt record is marked as such. Sends nothing.
+"""Writes the audit logs anew from the journal, marked as rebuilt.
 
-Three things cannot be rebuilt, because the journal does not hold them: button clicks without effect, the note that a restart found a call
-unfinished, and the bot's mode in a turn in which the model made no plan.
+Lost are clicks without effect, the note of an unfinished call, and the mode of a turn without a plan.
 """
 
 from collections import deque
@@ -39,16 +38,12 @@ Identity = tuple[str, ...]
 Index = dict[Identity, deque[tuple[int, JsonObject]]]
 _PERSON_FIELDS = ("requested_by", "approved_by", "denied_by")
 _WITHDRAWN_VIA = frozenset({"model", "run"})
-"""How a card is denied that no person has decided about: the model took it back, or its run ended."""
+"""Denials without a person: by the model, or at the run's end."""
 _NAMING_EVENTS = ("ConfirmationRequested", "ConfirmationApproved", "ConfirmationDenied")
 
 
 def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iterator[tuple[str, Record]]:
-    """Yield (user of the log, audit record) for every iteration, decision and node of a stream, in the order in which they were logged.
-
-    An iteration is one answer of the model with the calls it led to, a node a named piece of the work of a run. `names` gives the names of
-    people by their key.
-    """
+    """(user of the log, record), in the order of logging. `names` are by person's key."""
     session, state = to_session_name(stream), fold.create_state()
     for person, record in _rebuild_session(store, stream, session, state, names):
         yield find_log_user(person, state.run.home if state.run else session), record
@@ -57,62 +52,59 @@ def rebuild_records(store: Store, stream: str, names: Mapping[str, str]) -> Iter
 def _rebuild_session(
     store: Store, stream: str, session: str, state: SessionState, names: Mapping[str, str]
 ) -> Iterator[tuple[str, Record]]:
-    """Yield (key of the person, audit record) as `rebuild_records` does, and fold the events of the stream into `state`."""
+    """(key of the person, record); folds the events into `state`."""
     turn: Turn | None = None
     paused: dict[str, Turn] = {}
     decided: dict[str, StoredEvent] = {}
-    held: tuple[StoredEvent, StoredEvent] | None = None
+    pending: tuple[StoredEvent, StoredEvent] | None = None
     trail = RunTrail(run=session)
     for event in read_stream(store, stream):
-        said = parse_event(event)
+        typed_event = parse_event(event)
         if (
-            held is not None
-            and isinstance(said, OutcomeReconciled)
-            and said.effect_id == CallOutcomeUnknown.from_data(held[1].data).effect_id
+            pending is not None
+            and isinstance(typed_event, OutcomeReconciled)
+            and typed_event.effect_id == CallOutcomeUnknown.from_data(pending[1].data).effect_id
         ):
-            decided[said.effect_id] = held[0]
-        elif held is not None:
-            yield _build_decision(*held, state, store, names, session)
-        held = None
-        turn = paused.pop(said.turn_id, None) if isinstance(said, TurnResumed) else turn
-        turn = _update_turn(event, said, turn, state)
+            decided[typed_event.effect_id] = pending[0]
+        elif pending is not None:
+            yield _build_decision(*pending, state, store, names, session)
+        pending = None
+        turn = paused.pop(typed_event.turn_id, None) if isinstance(typed_event, TurnResumed) else turn
+        turn = _update_turn(event, typed_event, turn, state)
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
         common = {"v": SCHEMA, "timestamp": event.ts, "rebuilt": True, "session": session}
-        if isinstance(said, TurnFinished) and turn is not None and turn.turn_id == said.turn_id:
-            for record in _build_turn_records(turn, said, state, store, names):
+        if isinstance(typed_event, TurnFinished) and turn is not None and turn.turn_id == typed_event.turn_id:
+            for record in _build_turn_records(turn, typed_event, state, store, names):
                 yield turn.actor, common | record
-            paused |= turn.pause() if said.goes_on else {}
+            paused |= turn.pause() if typed_event.goes_on else {}
             turn = None
-        for owner, told in _build_node_records(said, trail, state, store):
-            yield owner, common | told
-        decision = _find_decision(event, said, decided)
-        if decision is not None and _is_left_by_stop(event, said):
-            held = decision, event  # the next event holds the result of the look at the portal, if there is one
+        for owner, node_record in _build_node_records(typed_event, trail, state, store):
+            yield owner, common | node_record
+        decision = _find_decision(event, typed_event, decided)
+        if decision is not None and _is_left_by_stop(event, typed_event):
+            pending = decision, event  # the next event holds the result of the look at the portal, if there is one
         elif decision is not None:
             yield _build_decision(decision, event, state, store, names, session)
-    if held is not None:
-        yield _build_decision(*held, state, store, names, session)
+    if pending is not None:
+        yield _build_decision(*pending, state, store, names, session)
 
 
 def _build_node_records(event: Event, trail: RunTrail, state: SessionState, store: Store) -> Iterator[tuple[str, Record]]:
-    """Yield (key of the owner, audit record) for what an event tells of a node of a run; nothing in other streams."""
+    """Nothing in streams other than runs'."""
     if isinstance(event, RunWoken):
         trail.note_answer(event.node, event.value)
     trail.take(event)
     yield from build_node_records(event, trail, state.agent, store)
 
 
-def _update_turn(event: StoredEvent, said: Event, turn: Turn | None, state: SessionState) -> Turn | None:
-    """Return the turn that is open after `event`; None if none is open.
-
-    A received message begins a new turn. Any other event is added to the open turn. `said` is `event` as an object of its class.
-    """
-    if not isinstance(said, MessageReceived):
+def _update_turn(event: StoredEvent, typed_event: Event, turn: Turn | None, state: SessionState) -> Turn | None:
+    """None if no turn is open. A received message begins one."""
+    if not isinstance(typed_event, MessageReceived):
         if turn is not None:
-            turn.take(said)
+            turn.take(typed_event)
         return turn
-    question = state.question if said.answers else None
-    begun = Turn(said, event.actor, question.text if question else said.text)
+    question = state.question if typed_event.answers else None
+    begun = Turn(typed_event, event.actor, question.text if question else typed_event.text)
     if question:  # the text that led to the question counts
         begun.resume(question.answer)
     return begun
@@ -133,35 +125,34 @@ def _build_decision(
 
 
 def collect_names(store: Store) -> dict[str, str]:
-    """Return the names of people by their key, as cards and decisions in the journal give them; the newest name of a person wins."""
-    found: dict[str, str] = {}
+    """By key, from cards and decisions; the newest wins."""
+    names: dict[str, str] = {}
     after = ""
     while page := store.scan(_NAMING_EVENTS, after=after):
         for event in page:
             for key in _PERSON_FIELDS:
                 if event.data.get(key) and event.data.get(f"{key}_name"):
-                    found[event.data[key]] = event.data[f"{key}_name"]
+                    names[event.data[key]] = event.data[f"{key}_name"]
         after = page[-1].id
-    return found
+    return names
 
 
 @dataclass(kw_only=True)
 class ProjectedLog:
-    """The records that the journal tells of one user, in a temporary file, since a journal may not fit into memory."""
+    """In a temporary file, since a journal may not fit into memory."""
 
     path: Path
     places: list[tuple[str, int]] = field(default_factory=list)
-    """The timestamp and the byte in the file of each record, in no order."""
+    """(timestamp, byte in the file), in no order."""
 
     def iterate(self) -> Iterator[tuple[str, bytes]]:
-        """Yield (timestamp, encoded record) in order of time."""
         with self.path.open("rb") as file:
             for timestamp, place in sorted(self.places):
                 file.seek(place)
                 yield timestamp, file.readline().rstrip(b"\n")
 
     def index(self) -> "Index":
-        """Return the records by what identifies them, each with its number in order of time."""
+        """By identity, each with its number in order of time."""
         index: Index = {}
         for number, (_, line) in enumerate(self.iterate()):
             record = orjson.loads(line)
@@ -170,7 +161,7 @@ class ProjectedLog:
 
 
 def identify(record: JsonObject) -> Identity:
-    """Return what tells a record of a log from others; a few have it in common, such as those of a turn that went on after a card."""
+    """Not unique: a turn that went on after a card repeats it."""
     card, outcome = record.get("confirmation"), record.get("outcome")
     return (
         *(str(record.get(name, "")) for name in ("type", "session", "turn_id", "iteration", "node", "what")),
@@ -180,17 +171,14 @@ def identify(record: JsonObject) -> Identity:
 
 
 def project_logs(
-    store: Store, folder: Path, wanted: Callable[[str], bool] = lambda _: True, *, names: Mapping[str, str] | None = None
+    store: Store, folder: Path, is_wanted: Callable[[str], bool] = lambda _: True, *, names: Mapping[str, str] | None = None
 ) -> dict[str, ProjectedLog]:
-    """Write the records of each wanted user to a temporary file in `folder`, and return the files by user.
-
-    `names` gives names by person's key for people whom the journal does not name. Raises StoreError and UnknownEvent.
-    """
+    """Into `folder`, by user; `names` helps where the journal names nobody. Raises StoreError and UnknownEvent."""
     logs: dict[str, ProjectedLog] = {}
     known = {**(names or {}), **collect_names(store)}
     for stream in store.list_streams():
         for person, record in rebuild_records(store, stream, known):
-            if not wanted(person):
+            if not is_wanted(person):
                 continue
             log = logs.setdefault(person, ProjectedLog(path=build_log_path(folder, person).with_suffix(".spool")))
             with open(log.path, "ab", opener=open_private) as file:
@@ -200,17 +188,16 @@ def project_logs(
 
 
 def is_meant(meant: str, user: str) -> bool:
-    """Return whether the log of `user` is meant by the key of a user, or of a token of the HTTP API with all its users; "" means all."""
+    """`meant`: a user, a token, or "" for all."""
     return meant in {"", user, find_log_owner(user)}
 
 
 def rebuild_logs(
     store: Store, folder: Path, *, user: str = "", names: Mapping[str, str] | None = None, limit: int = LIMIT
 ) -> dict[str, int]:
-    """Write the audit logs of all people, or only of `user`, into `folder`; return the number of records by person.
+    """Into an empty or new `folder`, else FileExistsError; returns records by person.
 
-    `folder` must be empty or not exist, else FileExistsError is raised. If there is nothing to write, no new folder is left behind. A log
-    file begins a new archive after `limit` bytes; all archives are kept, while the running bot keeps only ten.
+    Keeps all archives of `limit` bytes, the running bot only ten. Without records no folder is left.
     """
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
@@ -232,10 +219,9 @@ def rebuild_logs(
 def rewrite_logs(
     store: Store, folder: Path, texts: Sequence[str], change: Callable[[JsonObject], JsonObject]
 ) -> tuple[dict[str, int], list[str]]:
-    """Replace each record that contains one of `texts` by what the journal tells of it now, passed through `change`.
+    """Replaces records with one of `texts` by the journal's, changed by `change`; those unknown to it go.
 
-    Return the number of replaced records by user, and the errors of logs that cannot be read, which stay as they are. A record of which the
-    journal tells nothing is dropped. Raises StoreError and UnknownEvent.
+    Returns replaced records by user, and errors of unreadable logs, which stay. Raises StoreError and UnknownEvent.
     """
     needles = [orjson.dumps(text)[1:-1] for text in texts]
     counts: dict[str, int] = {}
@@ -266,12 +252,11 @@ def rewrite_logs(
 
 
 class _RecordClock(SystemClock):
-    """A clock that returns the time of the record being written. The logger names archives by it, so they get their original names."""
+    """Archives get their original names by the time of records."""
 
     at: datetime
 
     def now(self) -> datetime:
-        """Return the time of the current record."""
         return self.at
 
 
@@ -279,29 +264,25 @@ def _build_person(key: str, names: Mapping[str, str]) -> dict[str, str]:
     return {"key": key} | ({"name": names[key]} if key in names else {})
 
 
-def _find_decision(event: StoredEvent, said: Event, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
-    """Return the event of a person's decision whose result becomes known with `event`; None if no result becomes known with it.
+def _find_decision(event: StoredEvent, typed_event: Event, open_ones: dict[str, StoredEvent]) -> StoredEvent | None:
+    """None if `event` tells no result: a denial's comes at once, an approval's when card or call ends.
 
-    The result of a denial is known at once, that of an approval when its card is closed or its call has ended. `open_ones` holds the
-    approvals without a result by effect id, and the function updates it. `said` is `event` as an object of its class.
+    Updates `open_ones`, approvals without a result by effect id.
     """
-    match said:
+    match typed_event:
         case ConfirmationApproved():
-            open_ones[said.effect_id] = event
+            open_ones[typed_event.effect_id] = event
             return None
         case ConfirmationDenied():
-            return event if said.via not in _WITHDRAWN_VIA else None
+            return event if typed_event.via not in _WITHDRAWN_VIA else None
         case (
             ConfirmationSuperseded() | ConfirmationReopened() | CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled()
         ):
-            return open_ones.pop(said.effect_id, None)
+            return open_ones.pop(typed_event.effect_id, None)
         case _:
             return None
 
 
-def _is_left_by_stop(event: StoredEvent, said: Event) -> bool:
-    """Return whether `event` says that the bot found an unfinished call at its start, because it had been stopped during the call.
-
-    The running bot logs the decision about such a call only after it has looked in the portal whether the call ran.
-    """
-    return isinstance(said, CallOutcomeUnknown) and event.actor == "system" and (event.erased or said.detail == DETAIL)
+def _is_left_by_stop(event: StoredEvent, typed_event: Event) -> bool:
+    """A call found unfinished at the start; its decision is logged only after a look in the portal."""
+    return isinstance(typed_event, CallOutcomeUnknown) and event.actor == "system" and (event.erased or typed_event.detail == DETAIL)

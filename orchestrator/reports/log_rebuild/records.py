@@ -1,4 +1,4 @@
-"""Collects the journal events of one turn or decision and builds audit records from them. Changes nothing."""
+"""Builds audit records from the events of a turn or decision. Changes nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -30,9 +30,9 @@ StepEnd = StepRefused | CallSucceeded | CallRefused | CallOutcomeUnknown
 
 @dataclass
 class Iteration:
-    """One iteration of a turn: an answer of the model and the plan made from it.
+    """A model answer and its plan.
 
-    If the person answered a question of the bot, the first iteration uses again the model's answer that led to the question.
+    A turn that answers a question begins with the earlier model answer.
     """
 
     number: int
@@ -44,34 +44,33 @@ class Iteration:
     failed_before: Sequence[str] = ()
     plan: PlanRecorded | None = None
     service_answers: list[JsonObject] = field(default_factory=list)
-    """The answers of models to services that the turn asked after this answer of its own."""
+    """Answers of models to services that the turn then asked."""
     unplanned: list[StepEnd | ConfirmationRequested] = field(default_factory=list)
-    """The results of calls of an engine that records no plans: those that came after this answer of the model."""
+    """Results of calls of an engine that records no plans."""
 
 
 class Turn:
-    """Collects the events of one turn; decisions of people made during the turn are not collected, since each gets a record of its own."""
+    """Without people's decisions, each of which has its own record."""
 
     def __init__(self, begun: MessageReceived, actor: str, text: str) -> None:
-        """Start with `begun`, the turn's first event; `actor` is the person's key, and `text` their request."""
         self.turn_id = begun.turn_id
         self.actor = actor
         self.text = text
         self.iterations: list[Iteration] = []
         self.results: dict[str, StepEnd | ConfirmationRequested] = {}
-        """The first result of each step, by slot ("turn/iteration/number"); a card stays the result even if its call ran in this turn."""
+        """The first result of each slot ("turn/iteration/number"); a card stays it even if its call ran."""
         self.started: dict[str, CallStarted] = {}
         self.taken_back: set[str] = set()
-        """The cards that the model withdrew; a turn that went on withdraws them again."""
+        """A turn that went on withdraws its cards again."""
         self.withdrawn: list[ConfirmationDenied] = []
         """Cards that the model withdrew, in the order of its steps."""
         self.logged = 0
-        """How many of the iterations were logged before the turn waited for its cards; of these, only what ran afterwards is logged."""
+        """Iterations logged before the turn waited; of them only what ran later is logged."""
         self.told: frozenset[str] = frozenset()
-        """The slots whose results were logged with them."""
+        """Slots whose results are logged."""
 
     def pause(self) -> dict[str, "Turn"]:
-        """Let the turn wait for its cards, and return it by its id: what was logged of it is not logged again when it goes on."""
+        """By its id; nothing is logged again when it goes on."""
         self.logged, self.told = len(self.iterations), self.told | self.results.keys()
         self.results = {}
         self.withdrawn = []
@@ -79,51 +78,48 @@ class Turn:
             entry.tokens, entry.seconds, entry.service_answers, entry.unplanned = {}, 0.0, [], []
         return {self.turn_id: self}
 
-    def take(self, said: Event) -> None:
-        """Add what the event says to the turn. An event that belongs to another turn is ignored."""
-        match said:
+    def take(self, event: Event) -> None:
+        """Events of other turns are ignored."""
+        match event:
             case ModelAnswered(turn_id=self.turn_id):
-                tokens = {"prompt": said.prompt_tokens, "completion": said.completion_tokens}
+                tokens = {"prompt": event.prompt_tokens, "completion": event.completion_tokens}
                 self.iterations.append(
                     Iteration(
-                        number=said.iteration,
-                        raw=said.text,
-                        model=said.model,
+                        number=event.iteration,
+                        raw=event.text,
+                        model=event.model,
                         tokens=tokens,
-                        seconds=said.seconds,
-                        provider=said.provider,
-                        failed_before=said.failed_before,
+                        seconds=event.seconds,
+                        provider=event.provider,
+                        failed_before=event.failed_before,
                     )
                 )
             case ModelFailed(turn_id=self.turn_id):
-                self.iterations.append(Iteration(number=said.iteration))
+                self.iterations.append(Iteration(number=event.iteration))
             case PlanRecorded(turn_id=self.turn_id) if self.iterations:
-                self.iterations[-1].plan = said
+                self.iterations[-1].plan = event
             case NodeDone(node=node, model=model) if model and self.iterations and is_node_of(node, self.turn_id):
-                self.iterations[-1].service_answers.append(describe_service_answer(said))
+                self.iterations[-1].service_answers.append(describe_service_answer(event))
             case CallStarted(turn_id=self.turn_id):
-                self.started.setdefault(said.slot, said)
-            case ConfirmationDenied(turn_id=self.turn_id, via="model") if said.confirmation_id not in self.taken_back:
-                self.taken_back.add(said.confirmation_id)
-                self.withdrawn.append(said)
+                self.started.setdefault(event.slot, event)
+            case ConfirmationDenied(turn_id=self.turn_id, via="model") if event.confirmation_id not in self.taken_back:
+                self.taken_back.add(event.confirmation_id)
+                self.withdrawn.append(event)
             case StepRefused() | ConfirmationRequested() | CallSucceeded() | CallRefused() | CallOutcomeUnknown():
-                if said.turn_id == self.turn_id and said.slot not in self.told | self.results.keys():
-                    self.results[said.slot] = said
+                if event.turn_id == self.turn_id and event.slot not in self.told | self.results.keys():
+                    self.results[event.slot] = event
                     if self.iterations and self.iterations[-1].plan is None:
-                        self.iterations[-1].unplanned.append(said)
+                        self.iterations[-1].unplanned.append(event)
             case _:
                 pass
 
     def resume(self, answer: str) -> None:
-        """Add an iteration that uses an earlier answer of the model again.
-
-        This earlier answer led to a question to the person, who has now chosen an option.
-        """
+        """The earlier answer led to a question, which the person has now answered."""
         self.iterations.append(Iteration(number=0, raw=answer))
 
     @property
     def mode(self) -> str:
-        """The bot's mode (such as "shadow") when the turn's first plan was evaluated; "" if the turn had no plan."""
+        """When the first plan was evaluated; "" without a plan."""
         return next((entry.plan.mode for entry in self.iterations if entry.plan), "")
 
 
@@ -131,9 +127,9 @@ Record = dict[str, object]
 
 
 def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str]) -> Iterator[Record]:
-    """Yield one audit record for each iteration of the turn. The caller has to add the field `state` (the session's state).
+    """One for each iteration; the caller adds `state`.
 
-    `person` is the person who made the request, as {"key": …, "name": …}.
+    `person` is {"key": …, "name": …}.
     """
     withdrawn = iter(turn.withdrawn)
     for number, entry in enumerate(turn.iterations):
@@ -161,29 +157,27 @@ def build_iteration_records(turn: Turn, store: Store, person: Mapping[str, str])
 
 
 def build_trouble_record(turn: Turn) -> Record:
-    """Build the record of a turn that ended in an internal error."""
     return {"type": "trouble", "turn_id": turn.turn_id, "errors": ["turn failed, see the log"]}
 
 
 def build_decision_record(
     decision: StoredEvent, end: Event, state: SessionState, store: Store, names: Mapping[str, str]
 ) -> tuple[str, Record]:
-    """Return (key of the person who decided, audit record of the decision and its outcome).
-
-    `end` is the event with the outcome: the one that closed the approved card or ended its call. For a denial it is the denial itself.
-    """
+    """(who decided, record). `end` closed the card or ended its call; of a denial it is the denial."""
     kind = ConfirmationApproved if decision.type == "ConfirmationApproved" else ConfirmationDenied
-    said = kind.from_data(decision.data)
+    verdict = kind.from_data(decision.data)
     by, name = (
-        (said.approved_by, said.approved_by_name) if isinstance(said, ConfirmationApproved) else (said.denied_by, said.denied_by_name)
+        (verdict.approved_by, verdict.approved_by_name)
+        if isinstance(verdict, ConfirmationApproved)
+        else (verdict.denied_by, verdict.denied_by_name)
     )
     who = by or decision.actor
-    entry = state.cards.get(said.confirmation_id) or NO_CARD
+    entry = state.cards.get(verdict.confirmation_id) or NO_CARD
     notice, status, outcome = _build_outcome(end, store)
     return who, {
         "type": "decision",
         "decided_by": {"key": who, "name": name or names.get(who, "")},
-        "via": said.via,
+        "via": verdict.via,
         "user_message": notice or status,
         "executed_actions": [{"method": entry.method, "status": status or entry.status}],
         "confirmation": show_written_keys(entry.select(CONFIRMATION_KEYS)),
@@ -192,11 +186,7 @@ def build_decision_record(
 
 
 def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
-    """Return (notice code, status of the call, audit record) for the outcome of a decision.
-
-    The notice code names the message that the person got, "" for none. The status is "" if no call was made. `end` is the event with the
-    outcome.
-    """
+    """(notice code or "", the call's status or "" without a call, record)."""
     match end:
         case ConfirmationSuperseded():
             return end.why, "", {"notice": end.why}
@@ -204,15 +194,15 @@ def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
             return freeze_check.CARD, "", {"notice": freeze_check.CARD}
         case CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled():
             row, status = store.find_effect(end.effect_id), _find_status(end)
-            kept = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
+            outcome_fields = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}
             sent = (
                 EffectRecord.model_validate(row.call if row else {}).call or StoredCall()
             )  # of an erased person only an outline of the call is left
             method = "" if isinstance(end, OutcomeReconciled) else end.method
             base = {"status": status, "effect_id": end.effect_id, "method": method or sent.method}
             params = to_written_params(method or sent.method, sent.params)
-            told = {"status": status, "call": params, "result": _load_answer(end, store), "notice": ""}
-            return "", status, base | kept | told
+            call_record = {"status": status, "call": params, "result": _load_answer(end, store), "notice": ""}
+            return "", status, base | outcome_fields | call_record
         case _:
             return "card-denied", "", {"notice": "card-denied"}
 
@@ -236,11 +226,7 @@ def _build_response(entry: Iteration) -> Record:
 def _build_calls(
     entry: Iteration, steps: tuple[Step, ...], turn: Turn, store: Store, withdrawn: Iterator[ConfirmationDenied]
 ) -> Iterator[Record]:
-    """Yield the audit record of each step of the iteration's plan.
-
-    Two kinds of steps left no event and are skipped: those that were not started, and those for whose call a card was already waiting. A
-    step that withdraws a card takes the next one from `withdrawn`, the cards that the model withdrew in this turn.
-    """
+    """Without steps that left no event: not begun, or with a card waiting already."""
     plan = entry.plan
     if plan is None:
         return
@@ -257,41 +243,36 @@ def _build_calls(
             yield base | {"status": "planned", "reason": "", "detail": "shadow mode: recorded as a plan, not run"}
 
 
-def _build_unplanned(said: StepEnd | ConfirmationRequested, turn: Turn, store: Store) -> Record:
-    """Return the audit record of a call that no plan names; what was proposed is told as it was judged."""
-    told = _build_result(said, turn.started.get(said.slot), store)
-    return {"call_id": build_effect_id(said.slot), "proposed": told.get("params", {}), **told}
+def _build_unplanned(event: StepEnd | ConfirmationRequested, turn: Turn, store: Store) -> Record:
+    """What was proposed is told as it was judged."""
+    call_record = _build_result(event, turn.started.get(event.slot), store)
+    return {"call_id": build_effect_id(event.slot), "proposed": call_record.get("params", {}), **call_record}
 
 
-def _build_result(said: StepEnd | ConfirmationRequested, started: CallStarted | None, store: Store) -> Record:
-    if isinstance(said, ConfirmationRequested):
-        codes = [Notice.model_validate(reason).code for reason in said.reasons]
-        return {"method": said.method, "status": "waiting", "confirmation_id": said.confirmation_id, "reasons": codes}
-    params = started.params if started else {} if isinstance(said, CallOutcomeUnknown) else said.params
-    call_class = "" if isinstance(said, StepRefused) else said.call_class
-    row = None if isinstance(said, StepRefused) else store.find_effect(said.effect_id)
+def _build_result(event: StepEnd | ConfirmationRequested, started: CallStarted | None, store: Store) -> Record:
+    if isinstance(event, ConfirmationRequested):
+        codes = [Notice.model_validate(reason).code for reason in event.reasons]
+        return {"method": event.method, "status": "waiting", "confirmation_id": event.confirmation_id, "reasons": codes}
+    params = started.params if started else {} if isinstance(event, CallOutcomeUnknown) else event.params
+    call_class = "" if isinstance(event, StepRefused) else event.call_class
+    row = None if isinstance(event, StepRefused) else store.find_effect(event.effect_id)
     outcome = EffectOutcome.model_validate((row.outcome if row else None) or {})
-    commands = (said.commands if isinstance(said, CallSucceeded | CallRefused) else ()) or outcome.commands
+    commands = (event.commands if isinstance(event, CallSucceeded | CallRefused) else ()) or outcome.commands
     base: Record = {
-        "method": said.method,
-        "status": _find_status(said),
-        "params": to_written_params(said.method, params),
+        "method": event.method,
+        "status": _find_status(event),
+        "params": to_written_params(event.method, params),
         "class": call_class,
     }
     base |= {"commands": commands} if commands else {}
-    if isinstance(said, CallSucceeded):
-        return base | {"answer": _load_answer(said, store)}
-    return base | _find_reason(said, outcome.reason) | {"detail": said.detail}
+    if isinstance(event, CallSucceeded):
+        return base | {"answer": _load_answer(event, store)}
+    return base | _find_reason(event, outcome.reason) | {"detail": event.detail}
 
 
-def _find_reason(said: StepRefused | CallRefused | CallOutcomeUnknown, notice: Notice | None) -> Record:
-    """Return {"reason": code} for a step that did not succeed, as the event `said` records.
-
-    `notice` is the notice about the step that the person got, if any. The code is that of the notice; if there is no notice, it is that of
-    the event. A refusal by the portal without a notice (a refused read) gives {"code": the portal's error code} instead.
-    """
-    code = "" if isinstance(said, CallOutcomeUnknown) else said.code
-    if notice is None and isinstance(said, CallRefused):
+def _find_reason(event: StepRefused | CallRefused | CallOutcomeUnknown, notice: Notice | None) -> Record:
+    code = "" if isinstance(event, CallOutcomeUnknown) else event.code
+    if notice is None and isinstance(event, CallRefused):
         return {"code": code}
     return {"reason": (notice.code if notice else "") or code}
 

@@ -1,4 +1,4 @@
-"""Compares the audit logs with what the journal tells now, record by record. Changes nothing."""
+"""Compares the audit logs with the journal, record by record. Changes nothing."""
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sized
@@ -28,20 +28,20 @@ from state.journal.store import Store
 from state.stored import JsonObject
 
 _WRITTEN_WITHIN: Final = timedelta(minutes=1)
-"""A record is written just after its event; a slow disk may take longer."""
+"""A record is written after its event; a slow disk takes longer."""
 _MENDED: Final = "`sdelka logs rebuild` writes it anew"
 
 
 def find_erasures(store: Store) -> dict[str, str]:
-    """Return the time of the last erasure of each erased person, by key."""
+    """The last one of each person, by key."""
     erasures = (event for event in read_stream(store, f"session:{OPS}") if event.type == PersonErased.__name__)
     return {PersonErased.from_data(event.data).person: event.ts for event in erasures}
 
 
 def verify_logs(store: Store, folder: Path, user: str = "", *, now: datetime) -> Iterator[Finding]:
-    """Yield what is wrong with the logs of `user` ("" for all; a token of the HTTP API means those of its users, too), and notes.
+    """Of all users if `user` is ""; a token means all its users.
 
-    What was committed in the last minute is not missed. Raises StoreError and UnknownEvent if the journal cannot be read.
+    The last minute is not missed yet. Raises StoreError and UnknownEvent.
     """
     erased = find_erasures(store)
     since = format_iso(now - _WRITTEN_WITHIN)
@@ -58,11 +58,7 @@ def verify_logs(store: Store, folder: Path, user: str = "", *, now: datetime) ->
 
 @dataclass
 class _LogComparison:
-    """Walks one log from its oldest line to its newest.
-
-    `projected` holds what the journal tells and no log told yet, by user: of the log's own and of the other users of the same token of the
-    HTTP API, whose records are in the token's own log if they are from before each of them had one.
-    """
+    """`projected` has what no log told yet, also of the token's other users, whose older records are in its log."""
 
     user: str
     projected: Mapping[str, Index]
@@ -74,13 +70,13 @@ class _LogComparison:
     """Whether the oldest record says of itself, as those of older versions do, that others were before it."""
     torn: list[Line] = field(default_factory=list)
     extra: list[tuple[Line, JsonObject]] = field(default_factory=list)
-    """Records of which the journal tells nothing."""
+    """Records unknown to the journal."""
     differing: list[tuple[Line, str]] = field(default_factory=list)
     places: list[tuple[int, str, int]] = field(default_factory=list)
-    """For each record that the journal tells of: its number, the file and the line."""
+    """(number, file, line) of each record known to the journal."""
 
     def compare(self, folder: Path) -> Iterator[Finding]:
-        """Yield the findings: of each kind the first one, and how many more there are."""
+        """Of each kind the first, and how many more."""
         path = build_log_path(folder, self.user)
         damage = ""
         try:
