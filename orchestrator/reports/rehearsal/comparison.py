@@ -1,7 +1,6 @@
-"""Compares two sets of rules over the recorded plans: which steps would be decided otherwise. Sends and writes nothing.
+"""Compares two sets of rules over the recorded plans. Sends and writes nothing.
 
-The journal is read one stream after the other, the one with the latest event first, so that others can read between, and bounded in
-steps and time: an answer that is cut off says so.
+Stream by stream, the latest first, so that others can read between.
 """
 
 from collections import Counter
@@ -19,15 +18,13 @@ from state.journal.store import Store
 MOST_STEPS: Final = 5_000
 MOST_SECONDS: Final = 60.0
 MOST_CHANGES: Final = 200
-"""Differences that are kept one by one; all are counted."""
+"""Kept one by one; all are counted."""
 _TOGETHER: Final = 200
-"""Streams whose last events are looked up in one read."""
+"""Looked up in one read."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChangedStep:
-    """One recorded step that the new rules decide otherwise than the old ones."""
-
     at: str
     session: str
     call: str
@@ -36,13 +33,11 @@ class ChangedStep:
     before: RehearsedVerdict
     after: RehearsedVerdict
     reasons: tuple[Notice, ...]
-    """Why the new rules decide so."""
+    """Of the new rules."""
 
 
 @dataclass(kw_only=True)
 class Comparison:
-    """The differences found so far."""
-
     streams: int = 0
     read: int = 0
     plans: int = 0
@@ -50,18 +45,15 @@ class Comparison:
     changed: int = 0
     changes: list[ChangedStep] = field(default_factory=list)
     verdicts: Counter[tuple[RehearsedVerdict, RehearsedVerdict]] = field(default_factory=Counter)
-    """Old and new verdict of every step → how many steps."""
+    """(old, new) → steps."""
     is_cut: bool = False
-    """Whether older plans were left out, because there were too many or the time was over."""
+    """Older plans were left out: too many, or out of time."""
 
 
 async def compare_rules(
     store: AsyncStore, old: Rules, new: Rules, *, since: str, show: Callable[[Comparison], None] = lambda _: None
 ) -> Comparison:
-    """Return how the plans made at or after `since` (ISO 8601) are decided by both rules. Raises StoreError and UnknownEvent.
-
-    `show` is called after each stream with what is known so far.
-    """
+    """From `since` on (ISO 8601). `show` is called after each stream. Raises StoreError and UnknownEvent."""
     comparison, until = Comparison(), read_boottime() + MOST_SECONDS
     streams = await _list_recent_streams(store, since)
     comparison.streams = len(streams)
@@ -86,8 +78,8 @@ async def _list_recent_streams(store: AsyncStore, since: str) -> Sequence[str]:
 
 
 def _read_last_times(store: Store, heads: Sequence[tuple[str, int]]) -> list[tuple[str, str]]:
-    found = ((stream, store.read_events(stream, seq - 1, 1)) for stream, seq in heads)
-    return [(events[-1].ts, stream) for stream, events in found if events]
+    last_events = ((stream, store.read_events(stream, seq - 1, 1)) for stream, seq in heads)
+    return [(events[-1].ts, stream) for stream, events in last_events if events]
 
 
 def _evaluate_stream(store: Store, stream: str, old: Rules, new: Rules, since: str) -> list[tuple[RehearsedPlan, RehearsedPlan]]:
@@ -107,7 +99,6 @@ def _add(comparison: Comparison, before: RehearsedPlan, after: RehearsedPlan) ->
 
 
 def _describe(step: RehearsedStep) -> tuple[object, ...]:
-    """Return what a person would notice: the verdict, the taps, and the reasons in any order."""
     return step.now, step.taps, frozenset(reason.model_dump_json() for reason in step.reasons)
 
 

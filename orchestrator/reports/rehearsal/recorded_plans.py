@@ -1,9 +1,3 @@
-"""Reads the model's recorded plans from the journal. Each step comes with its values, its taint and what became of it. Reads only.
-
-A step is tainted if the model had read text of other people before it. `rehearse` computes how the steps would be decided today. What a
-node of a run (an execution of a scenario, flow or workflow) proposed is a plan of one step, whose slot names run and node.
-"""
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
@@ -41,7 +35,7 @@ _ANSWERS: Final = {"CallSucceeded": "done", "CallOutcomeUnknown": "outcome unkno
 
 @dataclass(kw_only=True)
 class RecordedStep:
-    """One step of a plan, with everything that the journal says about it. `fate` tells what became of the step."""
+    """`fate` is what became of it."""
 
     slot: str
     number: int
@@ -51,32 +45,30 @@ class RecordedStep:
     requires_confirmation: bool = False
     confirmation_decision: str | None = None
     name_problem: str = ""
-    """Why a name in the step ("@deal:Ромашка") could not be resolved, so that the step never reached the gate; "" if all could."""
+    """Why a name ("@deal:Ромашка") was not resolved and the gate never saw the step."""
     fate: Fate = "no record"
     fate_note: str = ""
-    """The code of the refusal, or what became of the card; "" for other fates."""
+    """The code of the refusal, or the card's fate; "" for other fates."""
     detail: str = ""
     """The sentence of a refusal; "" for other fates."""
     before: JsonObject | None = None
-    """The record's values before the change, as stored with the card or the call; None if neither stored them."""
+    """As stored with the card or call; None if neither did."""
     provenance: Provenance | None = None
-    """Which text the model had read before it proposed the step, as stored with a card; None if there was no card."""
+    """What the model had read, as stored with a card; None without one."""
 
     @property
     def call(self) -> str:
-        """The id of the step's call, as the journal, the audit log and `journal why` show it."""
+        """As the journal, the audit log and `journal why` show it."""
         return build_effect_id(self.slot)
 
     @property
     def fate_with_note(self) -> str:
-        """What became of the step, with a note if there is one, such as "refused: gate-delete"."""
+        """Such as "refused: gate-delete"."""
         return f"{self.fate}: {self.fate_note}" if self.fate_note else self.fate
 
 
 @dataclass(kw_only=True)
 class RecordedPlan:
-    """The steps of one iteration of one turn, and the session's state before them."""
-
     session: str
     turn_id: str
     iteration: int
@@ -86,22 +78,22 @@ class RecordedPlan:
     text: str
     targets: frozenset[str]
     message: MessageFacts | None
-    """What the person's message orders; None for a step of a run, which no message has to order."""
+    """None for a step of a run, which no message has to order."""
     prose: bool
     labels: tuple[str, ...]
     read_before: bool
-    """Whether earlier iterations of the turn ran reads; which labels (names and titles) those returned is not recorded."""
+    """The labels that those reads returned are not recorded."""
     state: SessionState
     denied: frozenset[str]
-    """The essences of the calls that were denied in the turn before."""
+    """Essences of calls denied in the turn before."""
     steps: list[RecordedStep] = field(default_factory=list)
     left_out: Literal["", "erased", "unreadable"] = ""
-    """Why the plan's steps are not known; "" if they are."""
+    """Why the steps are not known; "" if they are."""
 
 
 @dataclass(kw_only=True)
 class _Turn:
-    """What the events read so far tell about one turn: who asked for what, and what the model had read and answered."""
+    """What is known of a turn so far."""
 
     person: str
     text: str
@@ -111,18 +103,18 @@ class _Turn:
     answer: str = ""
     plans: int = 0
     joined: frozenset[str] = frozenset()
-    """The places of the steps of other turns for whose cards it waited."""
+    """Places of steps of other turns for whose cards it waited."""
 
 
 def _read_message(plan_recorded: PlanRecorded, turn: _Turn) -> MessageFacts:
-    """Return what the message orders, as it was recorded; plans of earlier versions did not record it."""
+    """Plans of earlier versions did not record it."""
     if plan_recorded.message:
         return MessageFacts.model_validate(plan_recorded.message)
     return MessageFacts(orders=count_orders(turn.text), is_plain=turn.is_plain and is_plain(turn.text), changes=0)
 
 
 def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
-    """Yield every plan made at or after `since` (ISO time in UTC with "Z"; "": all), session by session, each in order of time.
+    """From `since` on (ISO time with "Z"; "": all), session by session, in order of time.
 
     Raises the errors of the store (S004-35).
     """
@@ -132,12 +124,12 @@ def read_plans(store: Store, *, since: str = "") -> Iterator[RecordedPlan]:
 
 
 def may_hold_plans(stream: str) -> bool:
-    """Return whether the stream is one in which plans are recorded: that of a session or of a run."""
+    """Streams of sessions and runs."""
     return stream.startswith("session:") or is_run(stream)
 
 
 def read_stream_plans(store: Store, stream: str, *, since: str = "") -> list[RecordedPlan]:
-    """Return the plans of one stream that were made at or after `since`, in order of time. Raises the errors of the store."""
+    """From `since` on, in order of time. Raises the errors of the store."""
     reader = _Reader(stream.removeprefix("session:"), store)
     for event in read_stream(store, stream):
         reader.take(event)
@@ -145,8 +137,6 @@ def read_stream_plans(store: Store, stream: str, *, since: str = "") -> list[Rec
 
 
 class _Reader:
-    """Reads the journal of one session event by event, and collects the plans in it."""
-
     def __init__(self, session: str, store: Store) -> None:
         self.plans: list[RecordedPlan] = []
         self._session, self._store = session, store
@@ -157,18 +147,14 @@ class _Reader:
         self._cards: dict[str, RecordedStep] = {}
 
     def take(self, event: StoredEvent) -> None:
-        """Record what the event says, then apply it to the session's state."""
+        """Before the event changes the session's state."""
         note = _RECORDERS.get(event.type)
         if note is not None:
             note(self, event)
         fold.fold_events(self._state, ((event.type, dict(event.data), event.ts),))
 
     def record_message(self, message_received: MessageReceived, event: StoredEvent) -> None:
-        """Start a turn with the person's message.
-
-        If the message answers a question of the bot, the new turn continues the turn that led to the question. The new turn then takes over
-        the text and the model's answer of the old one, and counts as having read what the model had read in it.
-        """
+        """An answer keeps text and taint of the turn that asked."""
         question = self._state.question if message_received.answers else None
         turn = _Turn(person=event.actor, text=message_received.text, prose=bool(message_received.quoted))
         turn.is_plain = not message_received.quoted and not message_received.answers_others
@@ -177,18 +163,18 @@ class _Reader:
             turn.prose, turn.labels = turn.prose or question.prose, tuple(question.labels)
         self._turns[message_received.turn_id] = turn
 
-    def record_answer(self, said: ModelAnswered, event: StoredEvent) -> None:
-        """Record the model's answer, and whether the model had read prose (free text of other people) before it."""
-        turn = self._get_turn(said.turn_id, event)
-        turn.answer, turn.prose = said.text, turn.prose or said.prose
+    def record_answer(self, answered: ModelAnswered, event: StoredEvent) -> None:
+        """With whether the model had read prose before it."""
+        turn = self._get_turn(answered.turn_id, event)
+        turn.answer, turn.prose = answered.text, turn.prose or answered.prose
 
     def record_pause(self, turn_finished: TurnFinished, event: StoredEvent) -> None:
-        """Record for which cards of other turns the turn waits."""
+        """The cards of other turns for which it waits."""
         turn = self._get_turn(turn_finished.turn_id, event)
         turn.joined |= frozenset(turn_finished.joined_slots.values())
 
     def record_plan(self, plan_recorded: PlanRecorded, event: StoredEvent) -> None:
-        """Record the plan, with a copy of the session's state at that time. Later events tell what became of its steps."""
+        """With a copy of the state; later events tell the fate of its steps."""
         turn = self._get_turn(plan_recorded.turn_id, event)
         turn.plans += 1
         entries = [PlanStep.from_stored(entry) for entry in plan_recorded.steps]
@@ -219,16 +205,12 @@ class _Reader:
         self.plans.append(recorded_plan)
 
     def record_refusal(self, step_refused: StepRefused, _event: StoredEvent) -> None:
-        """Record that the gate refused the step."""
         step = self._set_fate(step_refused.slot, "refused", step_refused.code)
         if step is not None:
             step.detail = step_refused.detail
 
     def record_request(self, confirmation_requested: ConfirmationRequested, event: StoredEvent) -> None:
-        """Record that a card asked a person about the step.
-
-        The earlier values of the portal's record and the provenance (what the model had read) are taken from the card.
-        """
+        """Old values and provenance come from the card."""
         self._record_node(confirmation_requested.slot, event, confirmation_requested.method, confirmation_requested.params)
         step = self._set_fate(confirmation_requested.slot, "asked", "waits")
         if step is None:
@@ -238,22 +220,18 @@ class _Reader:
             step.before, step.provenance = confirmation_requested.before, Provenance.model_validate(confirmation_requested.provenance)
 
     def record_decision(
-        self, said: ConfirmationApproved | ConfirmationDenied | ConfirmationExpired | ConfirmationSuperseded, event: StoredEvent
+        self, decision: ConfirmationApproved | ConfirmationDenied | ConfirmationExpired | ConfirmationSuperseded, event: StoredEvent
     ) -> None:
-        """Record what became of a card: approved, denied, expired or superseded.
-
-        A decision about an unknown card means that the model tried to withdraw a card that did not exist. The step then counts as refused.
-        """
-        step = self._cards.get(said.confirmation_id)
+        """Without a known card the model tried to withdraw one that did not exist: a refusal."""
+        step = self._cards.get(decision.confirmation_id)
         if step is not None:
             step.fate_note = event.type.removeprefix("Confirmation").lower()
             return
-        step = self._calls.get(said.effect_id)
+        step = self._calls.get(decision.effect_id)
         if step is not None:
             step.fate, step.fate_note = "refused", "gate-withdrawn"
 
     def record_start(self, call_started: CallStarted, event: StoredEvent) -> None:
-        """Record that the call of the step was started."""
         self._record_node(call_started.slot, event, call_started.method, call_started.params)
         step = self._steps.get(call_started.slot)
         if step is not None:
@@ -262,18 +240,18 @@ class _Reader:
                 step.fate = "ran"
 
     def record_end(self, ended: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> None:
-        """Record how the call of the step ended: done, not done with the code of the refusal, or outcome unknown."""
+        """Done, not done with the code, or of unknown outcome."""
         step = self._steps.get(ended.slot)
         if step is None:
             return
-        said = f"not done ({ended.code})" if isinstance(ended, CallRefused) else _ANSWERS[event.type]
+        ending = f"not done ({ended.code})" if isinstance(ended, CallRefused) else _ANSWERS[event.type]
         if ended.confirmation_id:
-            step.fate_note = f"{step.fate_note}, {said}"
+            step.fate_note = f"{step.fate_note}, {ending}"
         else:
-            step.fate, step.fate_note = "ran", said
+            step.fate, step.fate_note = "ran", ending
 
     def record_node(self, done: NodeDone, event: StoredEvent) -> None:
-        """Record what a node of a run proposed without a card or a call: it was only planned, or refused."""
+        """Without a card or call: it was only planned, or refused."""
         if done.kind != "effect":
             return
         output = done.output
@@ -289,7 +267,7 @@ class _Reader:
                 step.fate_note = str(reason.get("code", "")) if isinstance(reason, Mapping) else ""
 
     def _record_node(self, slot: str, event: StoredEvent, method: str, params: JsonObject) -> None:
-        """Record a plan of one step for what a node of a run proposed, unless the step is known."""
+        """As a plan of one step, unless it is known."""
         run = self._state.run
         if run is None or slot in self._steps or not slot.startswith(f"{self._session}/"):
             return
@@ -334,21 +312,18 @@ def _build_step(entry: PlanStep, number: int) -> RecordedStep:
 
 
 def _set_flags(steps: list[RecordedStep], answer: str) -> None:
-    """Set the steps' flags (such as `requires_confirmation`) from the model's answer, since the recorded plan does not hold them."""
+    """From the answer, since plans do not hold them."""
     try:
-        written = parse(answer).steps
+        answer_steps = parse(answer).steps
     except ModelClientError:
         return
-    if [step.method.strip() for step in steps] == [step.method for step in written]:
-        for step, said in zip(steps, written, strict=True):
-            step.requires_confirmation, step.confirmation_decision = said.requires_confirmation, said.confirmation_decision
+    if [step.method.strip() for step in steps] == [step.method for step in answer_steps]:
+        for step, answer_step in zip(steps, answer_steps, strict=True):
+            step.requires_confirmation, step.confirmation_decision = answer_step.requires_confirmation, answer_step.confirmation_decision
 
 
 def _copy_state(state: SessionState, turn_id: str) -> SessionState:
-    """Return a copy of the parts of the state that the gate needs. `state` itself changes with the next events.
-
-    If no turn is open in `state`, the copy has one with the id `turn_id`.
-    """
+    """The parts that the gate needs, with `turn_id` open if no turn is."""
     waiting = {entry.confirmation_id: entry for entry in list_open_confirmations(state)}
     return SessionState(
         agent=AgentState(confirmations=waiting, in_progress=list(state.agent.in_progress)),

@@ -1,7 +1,6 @@
-"""Evaluates recorded plans again under other rules: which steps would be allowed, asked about or refused. Sends and writes nothing.
+"""Evaluates recorded plans under other rules, with the gate's own functions. Sends and writes nothing.
 
-The decisions come from the functions of the gate, which decides whether a call may run. Values and owners of records that are not in the
-journal are assumed. A verdict that depends on such an assumption is marked.
+What the journal lacks is assumed; verdicts that depend on it are marked.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -62,33 +61,29 @@ _PORTAL_REFUSALS = frozenset(
         "gate-value-choice",
     }
 )
-"""The codes of refusals caused by the portal's records and fields; they stay the same under every policy and mode."""
+"""Caused by the portal's data, so the same under every policy and mode."""
 _VALUE_REASONS = frozenset({"gate-critical", "gate-add-stage", "gate-replaces"})
 _PROVENANCE_REASONS = CONSENT_REASONS | {BESIDE}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rules:
-    """The rules under which a rehearsal evaluates the model's recorded plans again.
-
-    `person` returns the present rights of the person with a given key (None: no access).
-    """
+    """`person` returns present rights by key, None: no access."""
 
     catalogue: Catalogue
     policy: Policy
     mode: Mode
     person: Callable[[str], Actor | None]
     portal: str = ""
-    """The portal's name as it stands in calls, needed to recognise an earlier denial or a waiting card of the same call."""
+    """As in calls, to recognise earlier denials and waiting cards."""
     by_webhook: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedStep:
-    """One step with what became of it then (`step.fate`) and its new verdict (`now`).
+    """`step.fate` was then, `now` is the new verdict.
 
-    `missing_facts` says which facts the new verdict depends on although they were not recorded: "records", "values" or "taint", "" for
-    none.
+    `missing_facts` it depends on: "records", "values", "taint" or "".
     """
 
     step: RecordedStep
@@ -101,8 +96,6 @@ class RehearsedStep:
 
 @dataclass(frozen=True, kw_only=True)
 class RehearsedPlan:
-    """A recorded plan with a new verdict for every step."""
-
     plan: RecordedPlan
     actor: Actor | None
     steps: tuple[RehearsedStep, ...]
@@ -110,7 +103,7 @@ class RehearsedPlan:
 
 @dataclass(frozen=True, kw_only=True)
 class _Case:
-    """One step with everything that the gate's functions need for its verdict."""
+    """A step with what the gate needs for it."""
 
     plan: RecordedPlan
     step: RecordedStep
@@ -120,15 +113,15 @@ class _Case:
     effect: Effect
     taint_known: bool
     reads: bool
-    """Whether steps before this one in the same plan ran reads."""
+    """Earlier steps of the plan ran reads."""
     unread: frozenset[Target] = field(default_factory=frozenset)
-    """The records that the verdict depends on although the journal does not hold their values."""
+    """The verdict depends on them, but the journal lacks their values."""
     was_visible: bool = False
-    """Whether the gate evaluated the step then without a refusal because of its records, so they existed and the person could see them."""
+    """The gate did not refuse it for its records, so the person could see them."""
 
 
 def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[RehearsedPlan]:
-    """Yield each plan with the verdicts that its steps would get under `rules`. No plan that the journal holds raises an error."""
+    """No plan of the journal raises an error."""
     for plan in plans:
         actor = rules.person(plan.person)
         steps = tuple(_evaluate_steps(plan, actor, rules))
@@ -138,7 +131,7 @@ def evaluate_plans(plans: Iterable[RecordedPlan], rules: Rules) -> Iterator[Rehe
 
 
 def _find_beside(plan: RecordedPlan, steps: Sequence[RehearsedStep], catalogue: Catalogue) -> MessageFacts | None:
-    """Return the facts of the message if one of several changes needs the person's consent, so that all go on the card; else None."""
+    """The message's facts if all changes go on the card because one needs consent; else None."""
     message, changes = plan.message, _count_changes(plan, catalogue)
     if message is None or changes <= 1 or not message.is_plain or message.changes + changes > message.orders:
         return None
@@ -151,7 +144,7 @@ def _count_changes(plan: RecordedPlan, catalogue: Catalogue) -> int:
 
 
 def format_reason(notice: Notice) -> str:
-    """Return the reason for a verdict as an English sentence for operators."""
+    """In English, for operators."""
     if notice.args.keys() == {"recorded"}:
         return str(notice.args["recorded"])
     if notice.code in SENTENCES:
@@ -160,7 +153,7 @@ def format_reason(notice: Notice) -> str:
 
 
 def find_reason_code(notice: Notice) -> str:
-    """Return the code of the reason for a verdict. If the reason is about one command of a batch, return the code for this command."""
+    """Of a batch, that of the command in question."""
     return str(notice.args.get("reason") or notice.code)
 
 
@@ -206,7 +199,7 @@ def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: 
 
 
 def _build_provenance(plan: RecordedPlan, step: RecordedStep, catalogue: Catalogue) -> Provenance:
-    """Return what the model had read before the step: from the step's card if there was one, else computed from the recorded plan."""
+    """As stored with the card, else computed from the plan."""
     if step.provenance is not None:
         return step.provenance
     changes = _count_changes(plan, catalogue)
@@ -221,10 +214,7 @@ def _was_visible(step: RecordedStep, call: Call) -> bool:
 
 
 def _build_facts(case: _Case) -> Facts:
-    """Return the facts that the gate needs for the step: its records as the journal holds them, and whether this call was denied before.
-
-    A record that the journal does not hold is assumed to exist and to belong to the person.
-    """
+    """Unknown records are assumed to exist and to belong to the person."""
     call, before = case.call, case.step.before or {}
     records: dict[Target, JsonObject | None] = {}
     for leaf in call.leaves:
@@ -246,22 +236,14 @@ def _build_facts(case: _Case) -> Facts:
 
 
 def _build_own_record(call: Call, target: Target, actor: Actor) -> JsonObject:
-    """Return the record to assume for `target`, which the journal does not hold: one that belongs to the actor.
-
-    Its owner field holds a list: the employees whose records the actor may see, and None. With None in it, the list differs from every
-    owner that a call may set, so the call counts as a change and not as one that sets the present value again.
-    """
+    """None in the owners makes every owner that a call sets a change."""
     entity = call.entities.get(target[0])
     users = find_visible_users(actor) or frozenset({actor.bitrix_user_id or 0})
     return {entity.owner_field: [*sorted(users), None]} if entity is not None and entity.owner_field else {}
 
 
 def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
-    """Return the gate's verdict about the step, computed as in `Gate.submit`.
-
-    If the journal lacks values of the records, the checks that compare the call with these values are left out, such as those of phone
-    numbers, of currencies and of values that the record already has.
-    """
+    """As in `Gate.submit`, without checks against unknown values."""
     rules, call = case.rules, case.call
     if case.unread:
         verdict = decide.decide(call, mode=rules.mode, policy=rules.policy, actor=case.actor, facts=facts, effect=effect)
@@ -271,10 +253,6 @@ def _evaluate_case(case: _Case, facts: Facts, effect: Effect) -> Verdict:
 
 
 def _build_rehearsed(case: _Case, verdict: Verdict) -> RehearsedStep:
-    """Return the step with the new verdict, and with the unrecorded facts that this verdict depends on.
-
-    A recorded refusal that was caused by the portal stays a refusal.
-    """
     step = case.step
     if (
         not isinstance(verdict, Refuse)
@@ -309,21 +287,15 @@ def _find_missing_facts(case: _Case, verdict: Ask) -> str:
 
 
 def _is_open_to_values(case: _Case, codes: set[str]) -> bool:
-    """Return whether the step's card (question to a person) may be due only to what the journal did not record.
-
-    `codes` are the reasons for the card. At least one must depend on values of the records that were not recorded; each of the others must
-    depend on such values too, or on the text of other people that the model read, if that was not recorded.
-    """
+    """Every reason may come from what was not recorded, at least one from values."""
     by_value = (bool(codes & {"gate-critical", "gate-replaces"}) and bool(case.unread)) or "gate-add-stage" in codes
     return by_value and (codes <= _VALUE_REASONS or not case.taint_known)
 
 
 def _check_allowed(case: _Case) -> RehearsedStep:
-    """Return the result for a step that the gate allows.
+    """Unknown reads stay allowed, marked; unknown writes count as asked.
 
-    A read whose record is not known stays allowed and is marked with `missing_facts`. A write whose record is not known counts as asked.
-    Any other write is decided once more with the worst values that unrecorded facts could have; if the gate would then ask, it counts as
-    asked.
+    Others are judged again with the worst values of unrecorded facts.
     """
     known = not case.unread or case.was_visible
     if case.call.reads_only:
@@ -338,7 +310,7 @@ def _check_allowed(case: _Case) -> RehearsedStep:
 
 
 def _build_worst_facts(case: _Case) -> Facts:
-    """Return the facts of the case, with a sum above every limit of the policy in each record whose sum is not recorded."""
+    """Sums that are not recorded are above every limit."""
     policy = case.rules.policy
     limits = (policy.ask_above, policy.four_eyes_above, *(rule.above for rule in policy.rules))
     above = max((limit for limit in limits if limit is not None), default=Decimal(0)) + 1
@@ -351,10 +323,7 @@ def _build_worst_facts(case: _Case) -> Facts:
 
 
 def _build_worst_effect(case: _Case) -> Effect:
-    """Return the step as if all values that it writes came from text of other people, unless it is recorded what the model had read.
-
-    It is not recorded what earlier steps of the same plan read, so the worst is assumed.
-    """
+    """As if strangers had written all values, unless the taint is recorded."""
     if case.taint_known:
         return case.effect
     provenance = case.effect.provenance

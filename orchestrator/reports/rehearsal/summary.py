@@ -1,4 +1,4 @@
-"""Summarises a rehearsal (recorded plans evaluated under other rules): counts by person, method and reason, with examples to look up."""
+"""Counts a rehearsal by person, method and reason, with examples."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -13,24 +13,20 @@ _VERDICTS: tuple[RehearsedVerdict, ...] = ("allowed", "asked", "refused", "plann
 
 @dataclass(kw_only=True)
 class ReasonCount:
-    """The number of steps that got the verdict `now` for one reason, with a few of them as examples."""
+    """Steps with the verdict `now` for one reason."""
 
     now: RehearsedVerdict
     reason: str
     text: str
     steps: int = 0
     examples: list[dict[str, str]] = field(default_factory=list)
-    """What an operator needs to look up each example: for `journal why CALL` if the step led to a call or card, else for `journal show
-
-        SESSION`, with the time.
-    """
+    """For `journal why CALL`, or without a call for `journal show SESSION`."""
 
 
 class Summary:
-    """The counts of a rehearsal. Only counts are kept, so the memory needed does not grow with the journal."""
+    """Only counts, so memory does not grow with the journal."""
 
     def __init__(self) -> None:
-        """Start with no counts."""
         self.plans = 0
         self.left_out: Counter[str] = Counter()
         self.steps = 0
@@ -43,7 +39,7 @@ class Summary:
         self._reasons: dict[tuple[str, str], ReasonCount] = {}
 
     def add(self, rehearsed: RehearsedPlan) -> None:
-        """Add one plan to the counts. If its steps are not known (erased or unreadable), it is only counted as left out."""
+        """With unknown steps it is only counted as left out."""
         plan = rehearsed.plan
         if plan.left_out:
             self.left_out[plan.left_out] += 1
@@ -76,11 +72,11 @@ class Summary:
                 entry.examples.append({"call": step.call, "slot": step.slot, **place, "method": step.method})
 
     def list_reasons(self) -> list[ReasonCount]:
-        """Return the counts by reason, largest first."""
+        """Largest first."""
         return sorted(self._reasons.values(), key=lambda entry: (-entry.steps, entry.reason))
 
     def as_data(self) -> dict[str, object]:
-        """Return all counts as JSON data. Lists of people, methods and reasons begin with the largest count."""
+        """Lists begin with the largest count."""
         return {
             "kind": "summary",
             "plans": self.plans,
@@ -97,12 +93,12 @@ class Summary:
         }
 
     def render_sentences(self, mode: str) -> Iterable[str]:
-        """Yield the counts as English sentences for operators. `mode` names the bot's mode in the rehearsal."""
+        """In English, for operators."""
         yield from self._render_counts(mode)
         for name, words in _LEFT_OUT.items():
             if self.left_out[name]:
-                one = self.left_out[name] == 1
-                yield words.format(number=self.left_out[name], plans="plan" if one else "plans", are="is" if one else "are")
+                is_single = self.left_out[name] == 1
+                yield words.format(number=self.left_out[name], plans="plan" if is_single else "plans", are="is" if is_single else "are")
 
     def _render_counts(self, mode: str) -> Iterable[str]:
         if not self.plans:
@@ -136,12 +132,12 @@ _ALWAYS: Final = frozenset({"refused", "asked", "allowed"})
 
 
 def format_moment(ts: str) -> str:
-    """Format a stored time as "2026-11-21 12:00:05Z"."""
+    """Such as "2026-11-21 12:00:05Z"."""
     return f"{ts[:19].replace('T', ' ')}Z"
 
 
 def rank_counts(counted: Mapping[str, Counter[str]]) -> list[tuple[str, Counter[str]]]:
-    """Return (name, number of steps by verdict) for each name, largest number of steps first."""
+    """(name, steps by verdict), largest first."""
     return sorted(counted.items(), key=lambda item: (-item[1].total(), item[0]))
 
 

@@ -1,7 +1,6 @@
-"""Finds all events in the journal about one call, card or portal record, with the turns they belong to. Reads only.
+"""Finds all events about a call, card or record, with their turns. Reads only.
 
-First all streams are searched for matching calls, reading only the few event types that name records. Then the streams with matches are
-read once more for the related events. Only what matches is kept in memory.
+Few types name records; only streams with matches are read whole, and only matches stay in memory.
 """
 
 import re
@@ -37,52 +36,48 @@ _SHORTEST: Final = 4
 _SHORTEST_TURN: Final = 8
 _FIRST_PAGE: Final = 3
 _MAX_SINGLE_READS: Final = 5000
-"""Above this number, reading records one by one is slower than reading all of them page by page."""
+"""Above it, reading page by page is faster than one by one."""
 _WHOLE: Final = range(1, sys.maxsize)
-"""The numbers of all events of a stream."""
+"""All numbers of a stream."""
 _BEFORE: Final = 1_000
 _AFTER: Final = 5_000
-"""How many events before and after the first one of a call are searched for its turn and its end: within a day no session has more."""
+"""Events searched around a call's first one: no session has more in a day."""
 _ADD_SUFFIX: Final = ".add"
-"""The ending of methods that create a record, whose id is only in the answer."""
+"""Ends methods that create a record, whose id is only in the answer."""
 _ID_PATTERN: Final = re.compile(r'"(?:effect|turn)_id":"([^"]+)"')
-"""The ids in a record's stored text. An id nested deeper in the text matches, too: a record may be found needlessly, but none is missed."""
+"""A deeper id matches, too: records may be found needlessly, none is missed."""
 SearchedEffects = dict[str, dict[str, set[str]]]
-"""By stream, the ids of the wanted effects, each with the ids of the turns that mention it."""
+"""Stream → effect id → ids of turns that mention it."""
 
 
 @dataclass(kw_only=True)
 class CallTrail:
-    """All events about one effect (a proposed or executed call), and the events of the turn in which it was proposed, in order."""
-
     stream: str
     effect_id: str
     events: list[StoredEvent] = field(default_factory=list)
     turn: list[StoredEvent] = field(default_factory=list)
     question: str = ""
-    """If the turn began with the person's answer to a question, the text that had led to the question; else ""."""
+    """The text that led to a question which the turn answers; else ""."""
     slot: str = ""
 
     def find_first(self, *types: str) -> StoredEvent | None:
-        """Return the first event about the effect that has one of these types; None if there is none."""
         return next((event for event in self.events if event.type in types), None)
 
 
 @dataclass(kw_only=True)
 class FoundCalls:
-    """The result of a search: the matching calls (`trails`), and the events in which the bot saw the record in the portal (`seen`)."""
+    """`seen`: events in which the bot saw the record in the portal."""
 
     trails: list[CallTrail]
     seen: list[StoredEvent] = field(default_factory=list)
     unassigned: list[StoredEvent] = field(default_factory=list)
-    """Sent calls whose content was erased or cannot be read, so that each may have been about any record."""
+    """Sent calls, erased or unreadable, that may have been about any record."""
 
 
 def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_name: str = "", sift: Search | None = None) -> FoundCalls:
-    """Return every call that changed `record` ("deal:481") or was meant to, and every event in which the bot saw the record in the portal.
+    """Calls meant to change `record` ("deal:481"), and sightings of it.
 
-    With `field_name`, only calls that write this field are returned. `sift` is a search that finds the relevant events quickly; without it
-    all events are read.
+    `field_name` keeps calls that write it. Without `sift`, which finds events quickly, all are read.
     """
     effects: SearchedEffects = {}
     seen: list[StoredEvent] = []
@@ -105,49 +100,49 @@ def find_by_record(store: Store, record: str, catalogue: Catalogue, *, field_nam
 
 
 def find_by_id(store: Store, text: str) -> FoundCalls:
-    """Return the call whose effect id or card id begins or ends with `text`; if there is none, all calls of the turn whose id ends with it.
+    """By either end of an effect or card id, or by the end of a turn's (trace) id.
 
-    The id of a turn is also called its trace id. Raises NotFound if nothing matches, AmbiguousName with all matches if there are several.
+    Raises NotFound, AmbiguousName.
     """
-    wanted = text.strip().lower().rstrip("…")
-    if len(wanted) < _SHORTEST:
+    query = text.strip().lower().rstrip("…")
+    if len(query) < _SHORTEST:
         raise NotFound(f"{text!r} is too short for an id: give at least {_SHORTEST} characters")
     hits: dict[str, SearchedEffects] = {}
     turns: dict[str, SearchedEffects] = {}
     for event in scan_events(store, _IDENTIFIED):
         turn = _find_turn_id(event)
         for effect_id, card in _find_ids(event):
-            if len(wanted) >= _SHORTEST_TURN and turn.endswith(wanted):
+            if len(query) >= _SHORTEST_TURN and turn.endswith(query):
                 _add_effect(turns.setdefault(turn, {}), event, effect_id)
-            if any(name.startswith(wanted) or name.endswith(wanted) for name in (effect_id, card) if name):
+            if any(name.startswith(query) or name.endswith(query) for name in (effect_id, card) if name):
                 _add_effect(hits.setdefault(effect_id, {}), event, effect_id)
     hits = hits or turns
-    if len(hits) > 1 and wanted not in hits:
+    if len(hits) > 1 and query not in hits:
         raise AmbiguousName(text, sorted(hits))
-    return FoundCalls(trails=_build_trails(store, hits.get(wanted) or next(iter(hits.values()), {})))
+    return FoundCalls(trails=_build_trails(store, hits.get(query) or next(iter(hits.values()), {})))
 
 
 def find_by_effect(store: Store, stream: str, effect_id: str, *, near: int = 0) -> CallTrail | None:
-    """Return the call with this effect id in the stream; None if the stream does not speak of it.
+    """None if the stream does not speak of it.
 
-    `near` is the number of the first event of the call: with it only the events around it are read, however long the stream is.
+    `near`, its first number, limits the reading.
     """
     span = range(max(1, near - _BEFORE), near + _AFTER) if near else _WHOLE
     return next(_build_stream_trails(store, stream, {effect_id: set(_find_refused_turns(store, stream, effect_id, span))}, span), None)
 
 
 def find_beginning(store: Store, effect_id: str) -> StoredEvent | None:
-    """Return the first event of the call with this effect id, by the index; None for a call that is not in it, or was erased."""
+    """By the index; None for a call that is not in it, or was erased."""
     return next((event for one in store.list_index_entries(effect_id, "began", "", 1) if (event := find_event(store, one.event_id))), None)
 
 
 def find_event(store: Store, event_id: str) -> StoredEvent | None:
-    """Return the event with this id, None if there is none; the store can only scan forward from an id."""
+    """The store can only scan forward from an id."""
     return next((event for event in store.scan((), event_id[:-1], 1) if event.id == event_id), None)
 
 
 def _find_refused_turns(store: Store, stream: str, effect_id: str, span: range) -> Iterator[str]:
-    """Yield the id of the turn in which this call was refused at once: the record of that names its step, not the call."""
+    """Refused at once: such a record names its step, not the call."""
     for _, kind, text in _read_unopened(store, stream, span):
         if kind == StepRefused.__name__:
             refused = orjson.loads(text)
@@ -161,10 +156,7 @@ def _add_effect(effects: SearchedEffects, event: StoredEvent, effect_id: str) ->
 
 
 def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[StoredEvent]:
-    """Yield the events that may be about the record with the id `number`, or about its creation.
-
-    `sift` is a search that finds them quickly; without it (None), all events of the types that name records are yielded.
-    """
+    """Events that may be about the record or its creation; all without `sift`."""
     types = (*_CALLS, *_PORTAL)
     if sift is None:
         yield from scan_events(store, types)
@@ -181,18 +173,15 @@ def _scan_relevant(store: Store, number: str, sift: Search | None) -> Iterator[S
 
 
 def _build_number_filter(number: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a text contains `number` as a whole number and not inside a longer one.
-
-    A number after a percent-encoded character, as in a batch command, is found, too. A quick check for the digits comes first.
-    """
+    """Alone, not inside a longer one; also after a percent-encoded character, as in batches."""
     alone = re.compile(rf"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{{2}}))0*{int(number)}(?!\d)")
     return lambda text: number in text and alone.search(text) is not None
 
 
 def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iterator[tuple[str, list[TouchedRecord]]]:
-    """Yield (effect id, records that the call touches) for each call in the event that may touch or create the record with the id `number`.
+    """(effect id, touched records) of calls that may touch or create the record `number`.
 
-    Calls whose parameters do not contain the number as text are skipped, because this check is much faster than parsing a call.
+    Skips texts without the number, much faster than parsing.
     """
     if event.type == "PlanRecorded":
         for step in _read_planned(event):
@@ -206,20 +195,16 @@ def _find_touched(event: StoredEvent, catalogue: Catalogue, number: str) -> Iter
 
 
 def read_steps(event: StoredEvent) -> list[PlanStep]:
-    """Return the steps of the plan in a PlanRecorded event."""
     return [PlanStep.from_stored(step) for step in PlanRecorded.from_data(event.data).steps]
 
 
 def _read_planned(event: StoredEvent) -> list[PlanStep]:
-    """Return the steps of a plan that was only recorded (in shadow mode).
-
-    For any other plan the list is empty, because its calls have events of their own.
-    """
+    """In shadow mode; calls of other plans have their own events."""
     return [] if PlanRecorded.from_data(event.data).executed else read_steps(event)
 
 
 def _has_created(started: StoredEvent, effect_id: str, adding: Sequence[TouchedRecord], record: str, store: Store) -> bool:
-    """Return whether a call created `record`. `started` is the call's CallStarted event, `adding` its commands that create a record."""
+    """`adding` are the commands that create a record."""
     for event in _read_after(started, store):
         if effect_id not in (named for named, _ in _find_ids(event)):
             continue
@@ -236,7 +221,7 @@ def _has_created(started: StoredEvent, effect_id: str, adding: Sequence[TouchedR
 
 
 def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
-    """Yield the events that follow `event` in its stream. The first page read is small, because most calls end soon after their start."""
+    """The first page is small: most calls end soon."""
     after, limit = event.seq, _FIRST_PAGE
     while page := store.read_events(event.stream, after=after, limit=limit):
         yield from page
@@ -244,7 +229,6 @@ def _read_after(event: StoredEvent, store: Store) -> Iterator[StoredEvent]:
 
 
 def load_answer(event: StoredEvent, store: Store) -> object:
-    """Return the portal's answer of a CallSucceeded event. A large answer is loaded from the blob table, where it is stored apart."""
     answered = CallSucceeded.from_data(event.data)
     if not answered.result_blob:
         return answered.result
@@ -260,7 +244,7 @@ def _is_seen(event: StoredEvent, record: str) -> bool:
 
 
 def _find_ids(event: StoredEvent) -> Iterator[tuple[str, str]]:
-    """Yield (effect id, card id) for each effect that the event is about; the card id is "" if there is no card."""
+    """(effect id, card id or "")."""
     data = event.data
     if event.type == "PlanRecorded":
         yield from ((build_effect_id(step.slot), "") for step in _read_planned(event))
@@ -274,14 +258,14 @@ def _build_trails(store: Store, effects: SearchedEffects) -> list[CallTrail]:
     return [trail for stream, effect in effects.items() for trail in _build_stream_trails(store, stream, effect)]
 
 
-def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]], span: range) -> Iterator[StoredEvent]:
-    """Yield the events of a stream that name the effects in `wanted` or their turns, and all NameAsked events (questions to the person).
+def _read_around(store: Store, stream: str, turns_by_effect: Mapping[str, set[str]], span: range) -> Iterator[StoredEvent]:
+    """Also all NameAsked.
 
-    `wanted` gives the ids of turns by effect id. Ids are stored unencrypted, so records without a wanted id need not be decrypted.
+    Ids are not encrypted, so other records are not decrypted.
     """
-    named = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream, span)]
-    near = set(wanted).union(*wanted.values(), *(ids for _, _, ids in named if not ids.isdisjoint(wanted)))
-    seqs = [seq for seq, kind, ids in named if kind == "NameAsked" or not ids.isdisjoint(near)]
+    mentions = [(seq, kind, set(_ID_PATTERN.findall(data))) for seq, kind, data in _read_unopened(store, stream, span)]
+    near = set(turns_by_effect).union(*turns_by_effect.values(), *(ids for _, _, ids in mentions if not ids.isdisjoint(turns_by_effect)))
+    seqs = [seq for seq, kind, ids in mentions if kind == "NameAsked" or not ids.isdisjoint(near)]
     start = 0
     for index, seq in enumerate(seqs):
         if index + 1 == len(seqs) or seqs[index + 1] != seq + 1 or index - start + 1 == PAGE:
@@ -290,33 +274,30 @@ def _read_around(store: Store, stream: str, wanted: Mapping[str, set[str]], span
 
 
 def _read_unopened(store: Store, stream: str, span: range) -> Iterator[tuple[int, str, str]]:
-    """Yield number, type and text of the stream's events whose numbers are in `span`, without reading what is encrypted in them."""
+    """(number, type, text), with what is encrypted unread."""
     after = span.start - 1
     while after + 1 < span.stop and (page := store.read_encrypted(stream, after, min(PAGE, span.stop - after - 1))):
         yield from page
         after = page[-1][0]
 
 
-def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str]], span: range = _WHOLE) -> Iterator[CallTrail]:
-    """Yield the trail (`CallTrail`) of each effect in `wanted` from this stream. `wanted` gives the ids of turns by effect id.
-
-    A turn begins before its effects, so the events of a turn are kept until it is known whether it led to a wanted effect.
-    """
+def _build_stream_trails(store: Store, stream: str, turns_by_effect: Mapping[str, set[str]], span: range = _WHOLE) -> Iterator[CallTrail]:
+    """A turn begins before its effects, so its events are kept until its outcome is known."""
     trails: dict[str, CallTrail] = {}
     turns: dict[str, list[StoredEvent]] = {}
     questions: dict[str, str] = {}
     turn_id = ""
-    for event in _read_around(store, stream, wanted, span):
+    for event in _read_around(store, stream, turns_by_effect, span):
         if event.type == "NameAsked":
-            asked = NameAsked.from_data(event.data)
-            questions[asked.question_id] = asked.text
+            question = NameAsked.from_data(event.data)
+            questions[question.question_id] = question.text
         if event.type in _OF_TURNS:
             if event.type == "MessageReceived":
                 _drop_turn(turns, trails, turn_id)
                 turn_id = _find_turn_id(event)
             turns.setdefault(_find_turn_id(event), []).append(event)
         for effect_id, _ in _find_ids(event):
-            if effect_id in wanted:
+            if effect_id in turns_by_effect:
                 trail = trails.setdefault(effect_id, CallTrail(stream=stream, effect_id=effect_id))
                 trail.events.append(event)
                 trail.slot = trail.slot or _find_slot(event, effect_id)
@@ -328,7 +309,7 @@ def _build_stream_trails(store: Store, stream: str, wanted: Mapping[str, set[str
 
 
 def _drop_turn(turns: dict[str, list[StoredEvent]], trails: Mapping[str, CallTrail], turn_id: str) -> None:
-    """Remove the finished turn from `turns`, unless its events belong to one of `trails`."""
+    """Unless one of `trails` holds its events."""
     turn = turns.get(turn_id)
     if turn is not None and not any(trail.turn is turn for trail in trails.values()):
         del turns[turn_id]

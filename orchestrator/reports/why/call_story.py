@@ -1,5 +1,3 @@
-"""Builds the story of one call: who asked, what the model proposed, what the gate said, who decided, what Bitrix24 answered."""
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -70,17 +68,14 @@ _SHOWN: Final = (
     "taps",
     "four_eyes",
 )
-"""The fields of a card that a story shows."""
+"""Fields of a card that a story shows."""
 _CLOSING: Final = ("ConfirmationApproved", "ConfirmationDenied", "ConfirmationExpired", "ConfirmationSuperseded")
 
 
 def build_story(
     trail: CallTrail, store: Store, *, voice: Narrator, catalogue: Catalogue, record: str = "", locale: Locale = "en"
 ) -> CallStory:
-    """Return everything that the journal says about one call, with fields named in the language `locale`.
-
-    If `record` is given, only the commands of a batch about it are included.
-    """
+    """Fields are named in `locale`. With `record`, only a batch's commands about it."""
     for event in (*trail.turn, *trail.events):
         voice.remember_names(event)
     method, params = _find_call(trail)
@@ -109,15 +104,12 @@ def build_story(
 
 
 def _is_about(touch: TouchedRecord, record: str) -> bool:
-    """Return whether `touch` (a call, or a command of a batch) is about the record.
-
-    The call that creates a record does not contain its number. So a call that creates a record counts if that record is of the same kind.
-    """
+    """A creating call does not contain the record's number, so the kind decides."""
     return touch.target == record if touch.target else touch.created_kind == record.rpartition(":")[0] != ""
 
 
 def _find_call(trail: CallTrail) -> tuple[str, JsonObject]:
-    """Return (method, parameters) of the call: as it was sent, or if it was not sent, as the card showed it or the model proposed it."""
+    """As sent; otherwise as the card showed it or the model proposed it."""
     for kind in (CallStarted, ConfirmationRequested, StepRefused, ConfirmationDenied, CallSucceeded, CallRefused):
         event = trail.find_first(kind.__name__)
         call = kind.from_data(event.data) if event is not None else None
@@ -132,11 +124,11 @@ def _find_first_value(trail: CallTrail, name: str) -> str:
 
 
 def _find_outcome(events: Sequence[StoredEvent]) -> str:
-    found = "planned"
+    outcome = "planned"
     for event in events:
         settled = _SETTLED.get(OutcomeReconciled.from_data(event.data).verdict) if event.type == "OutcomeReconciled" else ""
-        found = settled or _OUTCOMES.get(event.type, found)
-    return found
+        outcome = settled or _OUTCOMES.get(event.type, outcome)
+    return outcome
 
 
 def _build_request(trail: CallTrail, store: Store, voice: Narrator) -> Request | None:
@@ -157,24 +149,24 @@ def _build_request(trail: CallTrail, store: Store, voice: Narrator) -> Request |
 
 
 def _describe_run(trail: CallTrail, store: Store) -> str:
-    """Return what the run of the call executes, and the node that proposed the call; "" for a call of a turn in a chat."""
+    """With the proposing node; "" for a call of a chat's turn."""
     begun = next(iter(store.read_events(trail.stream, limit=1)), None) if trail.stream.startswith(PREFIX) else None
     if begun is None or begun.type != RunStarted.__name__:
         return ""
-    said = RunStarted.from_data(begun.data)
+    start = RunStarted.from_data(begun.data)
     node = to_one_line(trail.slot.removeprefix(f"{trail.stream}/"), limit=80)
-    called = f" “{to_one_line(said.title, limit=80)}”" if said.title else ""
-    return f"{to_one_line(said.definition, limit=80)}{called} version {said.version} ({to_one_line(said.engine, limit=40)}), node {node}"
+    title = f" “{to_one_line(start.title, limit=80)}”" if start.title else ""
+    return f"{to_one_line(start.definition, limit=80)}{title} version {start.version} ({to_one_line(start.engine, limit=40)}), node {node}"
 
 
 def _find_step(trail: CallTrail) -> PlanStep:
-    """Return the step of the recorded plan that proposed this call; an empty step if there is none."""
+    """Of the recorded plan; empty if there is none."""
     plans = [event for event in (*trail.turn, *trail.events) if event.type == "PlanRecorded"]
     return next((step for plan in plans for step in read_steps(plan) if trail.slot and step.slot == trail.slot), PlanStep())
 
 
 def _build_proposal(trail: CallTrail) -> Proposal | None:
-    """Return the step that the model proposed, with the thought in its answer; None if neither is recorded."""
+    """With the thought in the answer; None if neither is recorded."""
     place = trail.slot.split("/")
     iteration = int(place[1]) if len(place) > 1 and place[1].isdecimal() else 0
     answers = [(event, ModelAnswered.from_data(event.data)) for event in trail.turn if event.type == "ModelAnswered"]
@@ -193,13 +185,12 @@ def _build_proposal(trail: CallTrail) -> Proposal | None:
 
 
 def find_thought(answer: str) -> str:
-    """Return what the model wrote about its thoughts in an answer of the agreed form; "" if it wrote nothing."""
-    found = _THOUGHT.search(answer)
-    return found[1] if found else ""
+    """Of an answer in the agreed form; "" without a thought."""
+    match = _THOUGHT.search(answer)
+    return match[1] if match else ""
 
 
 def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVerdict:
-    """Return what the gate decided, in which mode, and why."""
     plans = [event for event in (*trail.events, *trail.turn) if event.type == "PlanRecorded"]
     plan = next((plan for plan in plans if trail.slot and any(step.slot == trail.slot for step in read_steps(plan))), None)
     mode = PlanRecorded.from_data(plan.data).mode if plan is not None else ""
@@ -209,9 +200,11 @@ def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVer
         why = _explain_refusal(refusal, step_refused, voice, locale)
         return GateVerdict(decision="refused", mode=mode, at=refusal.ts, codes=[step_refused.code], reasons=[why])
     if card is not None:
-        asked = ConfirmationRequested.from_data(card.data).reasons
-        reasons = voice.describe_reasons(asked) or ([describe_gap(card)] if card.erased else [])
-        return GateVerdict(decision="asked", mode=mode, at=card.ts, codes=[str(one.get("code", "")) for one in asked], reasons=reasons)
+        stored_reasons = ConfirmationRequested.from_data(card.data).reasons
+        reasons = voice.describe_reasons(stored_reasons) or ([describe_gap(card)] if card.erased else [])
+        return GateVerdict(
+            decision="asked", mode=mode, at=card.ts, codes=[str(one.get("code", "")) for one in stored_reasons], reasons=reasons
+        )
     if trail.find_first("CallStarted", "CallSucceeded", "CallRefused") is not None:
         return GateVerdict(
             decision="allowed", mode=mode, at=first.ts, codes=[], reasons=_list_answers(trail) or ["no rule asks for a person"]
@@ -222,39 +215,39 @@ def _build_verdict(trail: CallTrail, voice: Narrator, locale: Locale) -> GateVer
 
 
 def _list_answers(trail: CallTrail) -> list[str]:
-    """Return what the gate found of a change that a message ordered, question by question; empty if no message had to order it."""
+    """Empty if no message had to order it."""
     judged = any(event.type == "TurnFinished" and event.data.get("rules") for event in trail.turn)
-    said = next((event for event in trail.turn if event.type == "MessageReceived"), None)
-    if not judged or said is None or not _find_step(trail).slot:
+    message = next((event for event in trail.turn if event.type == "MessageReceived"), None)
+    if not judged or message is None or not _find_step(trail).slot:
         return []
-    orders = count_orders(trail.question or MessageReceived.from_data(said.data).text)
-    found = f"; the message gives {orders} order{'s' * (orders != 1)}" if orders else "; it answers a question about an order"
-    return [f"{question}: yes{found if question == ORDERED else ''}" for question in dict.fromkeys(QUESTIONS.values())]
+    orders = count_orders(trail.question or MessageReceived.from_data(message.data).text)
+    orders_note = f"; the message gives {orders} order{'s' * (orders != 1)}" if orders else "; it answers a question about an order"
+    return [f"{question}: yes{orders_note if question == ORDERED else ''}" for question in dict.fromkeys(QUESTIONS.values())]
 
 
 def _explain_refusal(event: StoredEvent, step_refused: StepRefused, voice: Narrator, locale: Locale) -> str:
-    """Return why the gate refused a step: its details, which are English; for readers of another language the sentence of the code."""
+    """Details are English; other readers get the sentence of the code."""
     detail, sentence = format_text(event, "detail", limit=300), voice.render_sentence(step_refused.code, step_refused.args)
     return detail if detail and (locale == "en" or sentence == step_refused.code) else sentence
 
 
 def _build_card(trail: CallTrail, voice: Narrator) -> StoryCard | None:
-    """Return the card as people saw it, with the decision about it; None if there was no card."""
-    asked = trail.find_first("ConfirmationRequested")
-    if asked is None:
+    """As people saw it; None if there was no card."""
+    request = trail.find_first("ConfirmationRequested")
+    if request is None:
         return None
     return StoryCard(
-        card=Card.from_stored(hide_secrets({name: asked.data[name] for name in _SHOWN if name in asked.data})),
-        replaces=ConfirmationRequested.from_data(asked.data).replaces,
-        erased=asked.erased,
-        decided=_build_decision(asked, trail, voice),
+        card=Card.from_stored(hide_secrets({name: request.data[name] for name in _SHOWN if name in request.data})),
+        replaces=ConfirmationRequested.from_data(request.data).replaces,
+        erased=request.erased,
+        decided=_build_decision(request, trail, voice),
     )
 
 
 def _build_decision(stored_event: StoredEvent, trail: CallTrail, voice: Narrator) -> Decision | None:
-    """Return how the card was closed; None if it still waits. `stored_event` is the event that requested the card.
+    """None while it waits.
 
-    A card may be opened again after an approval; such an approval does not count.
+    An approval before a reopening does not count.
     """
     last = max((place for place, event in enumerate(trail.events) if event.type == "ConfirmationReopened"), default=-1)
     closings = [event for event in trail.events[last + 1 :] if event.type in _CLOSING]
@@ -282,7 +275,7 @@ def _build_decision(stored_event: StoredEvent, trail: CallTrail, voice: Narrator
 
 
 def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Run | None:
-    """Return when the call was started and what Bitrix24 answered; None if the call was not started."""
+    """None if the call was not started."""
     began, ended = trail.find_first("CallStarted"), trail.find_first("CallSucceeded", "CallRefused", "CallOutcomeUnknown")
     started_at, sent = began.ts if began else "", began is not None
     if ended is None:
@@ -318,7 +311,7 @@ def _build_run(trail: CallTrail, store: Store, voice: Narrator) -> Run | None:
 
 
 def _build_doubt(trail: CallTrail) -> Doubt | None:
-    """Return when the outcome became unknown, and what later checks in the portal showed; None if it was never unknown."""
+    """None if the outcome was never unknown."""
     lost = trail.find_first("CallOutcomeUnknown")
     if lost is None:
         return None
@@ -330,12 +323,9 @@ def _build_doubt(trail: CallTrail) -> Doubt | None:
 
 
 def _build_changes(trail: CallTrail, touched: Sequence[TouchedRecord], catalogue: Catalogue, locale: Locale) -> list[Change]:
-    """Return the fields that the call changes, with old and new values.
-
-    They are taken from the card. Without a card, the old values are those stored before the change, and the new ones those of the call.
-    """
-    asked, began = trail.find_first("ConfirmationRequested"), trail.find_first("CallStarted")
-    preview = Preview.model_validate(ConfirmationRequested.from_data(asked.data).preview if asked is not None else {})
+    """From the card; without one, old values as stored before and new ones of the call."""
+    request, began = trail.find_first("ConfirmationRequested"), trail.find_first("CallStarted")
+    preview = Preview.model_validate(ConfirmationRequested.from_data(request.data).preview if request is not None else {})
     before = CallStarted.from_data(began.data).before if began is not None else {}
     return [
         change for touch in touched for change in _build_touch_changes(touch, preview, before.get(touch.target) or {}, catalogue, locale)
@@ -349,8 +339,8 @@ def _build_touch_changes(
     item = next((item for item in preview.items if item.key == touch.key), None) if touch.key else preview
     if item is not None and item.lines:
         for line in item.lines:
-            shown = {name: to_one_line(text) for name, text in line}
-            yield Change(record=about, **shown, before_recorded=True)
+            texts = {name: to_one_line(text) for name, text in line}
+            yield Change(record=about, **texts, before_recorded=True)
         return
     entity = find_definition(touch.entity, catalogue)
     for name, value in touch.fields.items():

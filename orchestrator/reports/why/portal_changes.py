@@ -1,6 +1,6 @@
-"""Lists how a record changed in the portal: events that the portal posted, and differences between two readings of the record by the bot.
+"""How a record changed in the portal.
 
-The journal does not say who changed a record in the portal. It only tells whether a call of the bot wrote a field between two readings.
+The journal tells only of fields that a call of the bot wrote between two readings.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,21 +21,20 @@ from state.clock import format_iso, parse_iso
 from state.events.portal import PortalEventReceived, RecordsSeen
 
 _UNDER_WAY = timedelta(minutes=1)
-"""A call may start this long before a reading of the record, and reach the portal after it."""
+"""A call started this long before a reading may reach the portal after it."""
 _SENT_OUTCOMES = frozenset({"succeeded", "unknown", "started"})
 
 
 def list_portal_changes(
-    found: FoundCalls, record: str, stories: Sequence[CallStory], catalogue: Catalogue, *, field_name: str = "", locale: Locale = "en"
+    found_calls: FoundCalls, record: str, stories: Sequence[CallStory], catalogue: Catalogue, *, field_name: str = "", locale: Locale = "en"
 ) -> Iterator[Sighting]:
-    """Yield each event that the portal posted about the record, and each reading by the bot that found the record changed or gone.
+    """Posted events, and readings that found a change.
 
-    Fields are named in the language `locale`. With `field_name`, only changes of this field are included, and posted events are left out.
-    `stories` are the calls that may have made the changes.
+    With `field_name` only changes of this field, no posted events. `stories` may have made them.
     """
     known: Mapping[str, str] | None = None
     looked_at = ""
-    for event in found.seen:
+    for event in found_calls.seen:
         at, session, records = event.ts, to_session_name(event.stream), [record]
         if event.type == "PortalEventReceived":
             if not field_name:
@@ -50,7 +49,7 @@ def list_portal_changes(
             continue
         changes = list(_compare_fields(known or {}, now, record, catalogue, field_name, locale))
         if known is not None:
-            changes = [_add_author(change, stories, found, (looked_at, event.ts)) for change in changes]
+            changes = [_add_author(change, stories, found_calls, (looked_at, event.ts)) for change in changes]
         if changes:
             kind: Literal["seen", "first_seen"] = "seen" if known is not None else "first_seen"
             yield Sighting(at=at, session=session, records=records, kind=kind, changes=changes)
@@ -71,12 +70,8 @@ def _compare_fields(
             yield SeenChange(field=name, name=label, before=to_one_line(old), after=to_one_line(value))
 
 
-def _add_author(change: SeenChange, stories: Sequence[CallStory], found: FoundCalls, looks: tuple[str, str]) -> SeenChange:
-    """Return the change with the call of the bot that made it (`through`) and the person who requested this call (`by`).
-
-    This is the latest call that wrote the field between two readings; `looks` holds the times of the two. If there is no such call, both
-    fields are "".
-    """
+def _add_author(change: SeenChange, stories: Sequence[CallStory], found_calls: FoundCalls, looks: tuple[str, str]) -> SeenChange:
+    """The latest call that wrote the field between both times of `looks`; "" if there is none."""
     since, until = looks
     wrote = [
         story
@@ -89,6 +84,6 @@ def _add_author(change: SeenChange, stories: Sequence[CallStory], found: FoundCa
     if last is not None:
         return SeenChange(**change.to_json(), by=last.asked.person if last.asked else "", through=last.effect_id)
     early = format_iso(parse_iso(since) - _UNDER_WAY)
-    perhaps = [event for event in found.unassigned if early < event.ts <= until]
+    perhaps = [event for event in found_calls.unassigned if early < event.ts <= until]
     damaged = any(isinstance(event, UnreadableEvent) for event in perhaps)
     return SeenChange(**change.to_json(), by="", through="", perhaps_erased=bool(perhaps), perhaps_unreadable=damaged)

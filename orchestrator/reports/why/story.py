@@ -1,7 +1,6 @@
-"""Data classes for the command `sdelka journal why`: the story of one call, and what the bot saw of a record in the portal.
+"""The story of a call, and sightings of a record. All texts are English and safe to show.
 
-All texts in them are in English and safe to show. `to_json` returns an object for programs; `CallStory.to_json` leaves out the fields that
-were not set.
+`CallStory.to_json` leaves out fields that were not set.
 """
 
 from collections.abc import Sequence
@@ -18,45 +17,39 @@ from state.stored import JsonObject
 
 
 class Change(PreviewLine):
-    """A field that a call changes, with its old and new value."""
-
     record: str
-    """The record, "deal:481", or "new deal" for one that the call creates."""
+    """Such as "deal:481", or "new deal" for one that the call creates."""
     before_recorded: bool
-    """Whether the journal knows the old value; if not, `before` is empty."""
+    """If not, `before` is empty."""
 
 
 class SeenChange(PreviewLine):
-    """A field whose value differs from that of the previous reading, and the call of the bot that wrote it in between, if there is one."""
+    """A field that differs from the previous reading, and the bot's call in between, if any."""
 
     by: str = ""
-    """The person who requested that call; "" if there is none."""
+    """Who requested that call; "" if there is none."""
     through: str = ""
-    """The effect id of that call; "" if there is none."""
+    """Its effect id; "" if there is none."""
     perhaps_erased: bool = False
-    """Whether a call of an erased person may have written the value."""
+    """A call of an erased person may have written it."""
     perhaps_unreadable: bool = False
-    """Whether a call whose record is damaged may have written the value."""
+    """A call with a damaged record may have written it."""
 
 
 class Request(View):
-    """The request that led to a call: who asked, when and in which words."""
-
     by: str
     person: str
     at: str
-    """The time of the message; "" if it is not in the journal."""
+    """Empty if the message is not in the journal."""
     words: str
     origin: str
     with_foreign_text: bool = False
-    """Whether the message contained forwarded or pasted text of somebody else."""
+    """Forwarded or pasted text of somebody else."""
     run: str = ""
-    """The run (execution of a scenario, flow or workflow) that proposed the call, with the node; "" if a message led to the call."""
+    """The run and node that proposed the call; "" if a message led to it."""
 
 
 class Proposal(View):
-    """The step that the model proposed, with the model's name, iteration and thought."""
-
     at: str
     model: str
     iteration: int
@@ -65,8 +58,6 @@ class Proposal(View):
 
 
 class GateVerdict(View):
-    """What the gate decided about a call, in which mode of the bot, and why."""
-
     decision: Literal["refused", "asked", "allowed", "withdrawn", "planned"]
     mode: str
     at: str
@@ -75,15 +66,11 @@ class GateVerdict(View):
 
 
 class Superseded(View):
-    """When and why an approved card was not run."""
-
     at: str
     why: str
 
 
 class Decision(View):
-    """Who decided a card, when, on which channel, and how long after it was shown."""
-
     status: str
     at: str
     by: str
@@ -96,39 +83,36 @@ class Decision(View):
 
 
 class StoryCard(View):
-    """A card as it was shown, and its decision; `decided` is None while the card waits."""
+    """`decided` is None while the card waits."""
 
     card: InstanceOf[Card]
-    """Only what people saw of it, without secrets."""
+    """Only what people saw, without secrets."""
     replaces: str
     erased: bool
     decided: Decision | None
 
     @model_serializer
     def to_json(self) -> dict[str, Any]:
-        """Return the card as a JSON object for programs."""
         decided = self.decided.to_json() if self.decided else None
         return {**self.card.to_stored(), "replaces": self.replaces, "erased": self.erased, "status": "requested", "decided": decided}
 
 
 class Run(View):
-    """When the call was sent, and what Bitrix24 answered."""
-
     started_at: str
     ended_at: str
     outcome: str
     seconds: float | None
     sent: bool = True
-    """False if no start was recorded: for a read, whose start is never recorded, and for a call refused before its start."""
+    """False without a recorded start: reads, and calls refused before it."""
     answer: str
     commands: Sequence[CommandReport] = ()
     unchanged: Sequence[str] = ()
-    """Fields that still have their old value although the portal reported success."""
+    """They kept the old value although the portal reported success."""
     code: str = ""
 
 
 class Look(View):
-    """One check in the portal whether a call with an unknown outcome was executed."""
+    """A check in the portal whether a call of unknown outcome was executed."""
 
     at: str
     verdict: Literal["done", "not_done", "unclear"]
@@ -136,16 +120,12 @@ class Look(View):
 
 
 class Doubt(View):
-    """When and why the outcome of a call became unknown, and the later checks in the portal."""
-
     at: str
     detail: str
     looks: Sequence[Look]
 
 
 class CallStory(View):
-    """Everything that the journal knows of one call."""
-
     at: str
     effect_id: str
     confirmation_id: str
@@ -158,7 +138,7 @@ class CallStory(View):
     changes: Sequence[Change]
     asked: Request | None
     undoes: str
-    """The effect id of an earlier call that this call undoes; "" if it undoes none."""
+    """Effect id of an earlier call; "" if it undoes none."""
     proposed: Proposal | None
     judged: GateVerdict
     card: StoryCard | None
@@ -168,22 +148,21 @@ class CallStory(View):
     unreadable: bool
 
     def to_json(self) -> dict[str, Any]:
-        """Return the story as a JSON object for programs."""
         changes = [{"record": change.record, **change.to_json()} for change in self.changes]
         return {"kind": "call", **self.model_dump(mode="json", exclude_unset=True, by_alias=True), "changes": changes}
 
 
 class Sighting(View):
-    """An event that the portal posted about a record, or a reading of the record that found a change."""
+    """An event posted by the portal, or a reading that found a change."""
 
     at: str
     session: str
     records: Sequence[str]
     kind: Literal["portal_event", "gone", "seen", "first_seen"]
     event: str = ""
-    """The name of the posted event; "" for a reading."""
+    """Empty for a reading."""
     words: str = ""
-    """The posted event as a sentence; "" for a reading."""
+    """As a sentence; "" for a reading."""
     changes: Sequence[SeenChange] = ()
 
 

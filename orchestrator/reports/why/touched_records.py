@@ -1,8 +1,4 @@
-"""Finds which records a recorded call touches, and which fields it writes. For a batch this is done command by command.
-
-The catalogue of Bitrix24 methods tells where a call names its record. If a method is no longer in the catalogue, its record and fields are
-guessed from the method's name and the ids in the call.
-"""
+"""Which records a call touches, by the catalogue; for methods gone from it, by guess."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -25,9 +21,9 @@ _WORDS: Final = {"smart": "item", "element": "item", "dynamic": "item"}
 
 @dataclass(frozen=True, kw_only=True)
 class TouchedRecord:
-    """One call, or one command of a batch (named by `key`), with the record that it is about.
+    """A call, or a command of a batch (`key`).
 
-    `target` names the record ("deal:481"); it is "" if the call creates a record or is about none.
+    `target` is "deal:481", or "" if it creates a record or has none.
     """
 
     method: str
@@ -36,31 +32,31 @@ class TouchedRecord:
     entity: str = ""
     target: str = ""
     created_kind: str = ""
-    """The kind of record that the call creates; "" if it creates none."""
+    """Empty if it creates none."""
     reads: bool = False
     fields: JsonObject
-    """The values that the call writes, by field name as spelled in the call."""
+    """By field name as spelled in the call."""
 
     def is_writing(self, field: str) -> bool:
-        """Return whether the call writes the field, however it is spelled (STAGE_ID or stageId)."""
+        """However the field is spelled: STAGE_ID or stageId."""
         field_key = to_field_key(field, self.entity)
         return any(to_field_key(name, self.entity) == field_key for name in self.fields)
 
 
 def find_touched_records(method: str, params: object, catalogue: Catalogue) -> list[TouchedRecord]:
-    """Return the records that a call touches, one entry per command of a batch; empty if the batch cannot be parsed."""
-    given: JsonObject = params if isinstance(params, Mapping) else {}
+    """One for each command of a batch; empty if it cannot be parsed."""
+    call_params: JsonObject = params if isinstance(params, Mapping) else {}
     if method.strip().lower() != "batch":
-        return [_build_touched(Command("", method, dict(given)), catalogue)]
+        return [_build_touched(Command("", method, dict(call_params)), catalogue)]
     try:
-        commands = restore_keys(parse_commands(given.get("cmd")))
+        commands = restore_keys(parse_commands(call_params.get("cmd")))
     except (BatchError, ValueError):  # a refused batch may have any form
         return []
     return [_build_touched(command, catalogue) for command in commands]
 
 
 def find_created_record(touch: TouchedRecord, result: object) -> str:
-    """Return the name of the record that a successful call created ("deal:481"); "" if it created none. `result` is the portal's answer."""
+    """Such as "deal:481", or "" if none was created; `result` is the portal's answer."""
     if not touch.created_kind:
         return ""
     if isinstance(result, Mapping):
@@ -72,10 +68,7 @@ def find_created_record(touch: TouchedRecord, result: object) -> str:
 
 
 def parse_record(words: Sequence[str], catalogue: Catalogue) -> str:
-    """Return the name of the record that a person means by `words`; "" if they name none.
-
-    `deal 481` and `deal:481` give "deal:481"; `item:177 5` and `smart 177 5` give "item:177:5".
-    """
+    """Reads "deal 481" and "deal:481" as "deal:481", "smart 177 5" as "item:177:5"; "" if no record is named."""
     parts = [part for word in words for part in re.split(r"[:\s]+", word.strip().lower()) if part]
     if len(parts) < 2 or as_id(parts[-1]) is None:  # noqa: PLR2004 - a kind and a number
         return ""
@@ -120,7 +113,7 @@ def _find_written_fields(spec: Method, params: JsonObject) -> JsonObject:
 
 
 def _guess_touched(command: Command) -> TouchedRecord:
-    """Return the record and fields of a call, guessed from the method's name and the ids; the method is not in the catalogue."""
+    """For methods gone from the catalogue."""
     words = _CLASSIC.match(command.method)
     entity = words[1].lower() if words else "task" if command.method.lower().startswith("tasks.task.") else ""
     if command.method.lower().startswith("crm.item."):
