@@ -1,1 +1,1 @@
-"""Reports for operators, computed from the journal. They send nothing, and only `erasure` and `restore` change stored data."""
+"""Reports from the journal; only `erasure` and `restore` change stored data."""

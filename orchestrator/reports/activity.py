@@ -1,7 +1,4 @@
-"""Counts what charts show: calls by outcome and day, and how long cards waited. It reads the clear parts of events alone.
-
-It reads page by page, so that others can read between, and only events of the days asked for.
-"""
+"""Counts calls and waiting times from the clear parts of events."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -22,36 +19,32 @@ _TYPES: Final = (*_ENDS, *_DECIDED, "ConfirmationRequested", "ConfirmationReopen
 _PAGE: Final = 2000
 _MOST_PAGES: Final = 50
 BOUNDS: Final = (60, 300, 900, 3600, 4 * 3600, 24 * 3600)
-"""The upper bounds in seconds of the groups of waiting times; the last group is what waited longer."""
+"""Upper bounds in seconds of the groups; the last group waited longer."""
 
 
 @dataclass(kw_only=True)
 class Activity:
-    """The counts of some days."""
-
     calls: dict[date, Counter[CallEnd]] = field(default_factory=dict)
-    """Calls that change something, by day and how they ended; every day has an entry."""
+    """Calls that change something; every day has an entry."""
     waits: list[int] = field(default_factory=lambda: [0] * (len(BOUNDS) + 1))
-    """How many decided cards waited how long, by group."""
     median_wait: float | None = None
     """Seconds; None if no card was decided."""
     is_cut: bool = False
-    """Whether there was more than could be read."""
 
 
 async def count_activity(store: AsyncStore, *, days: int, now: datetime, zone: str) -> Activity:
-    """Return the counts of the last `days` days, the present one among them, in the time zone. Raises StoreError."""
+    """Of the last `days` days with the present one, in the zone. Raises StoreError."""
     here = ZoneInfo(zone)
     today = now.astimezone(here).date()
     first = today - timedelta(days=days - 1)
     activity = Activity(calls={first + timedelta(days=number): Counter() for number in range(days)})
-    asked: dict[str, str] = {}
+    request_times: dict[str, str] = {}
     waited: list[float] = []
     after = build_lower_id(datetime(first.year, first.month, first.day, tzinfo=here))
     for _ in range(_MOST_PAGES):
         events = await store.read(_read_page, after)
         for event in events:
-            _count(activity, event, asked, waited, lambda ts: parse_iso(ts).astimezone(here).date())
+            _count(activity, event, request_times, waited, lambda ts: parse_iso(ts).astimezone(here).date())
         if len(events) < _PAGE:
             break
         after = events[-1].id
@@ -65,7 +58,9 @@ def _read_page(store: Store, after: str) -> list[ClearEvent]:
     return store.scan_clear(_TYPES, after, _PAGE)
 
 
-def _count(activity: Activity, event: ClearEvent, asked: dict[str, str], waited: list[float], find_day: Callable[[str], date]) -> None:
+def _count(
+    activity: Activity, event: ClearEvent, request_times: dict[str, str], waited: list[float], find_day: Callable[[str], date]
+) -> None:
     if event.type in _ENDS:
         day = find_day(event.ts)
         if event.data.get("call_class") != "R" and day in activity.calls:
@@ -73,8 +68,8 @@ def _count(activity: Activity, event: ClearEvent, asked: dict[str, str], waited:
         return
     card = str(event.data.get("confirmation_id", ""))
     if event.type not in _DECIDED:
-        asked[card] = event.ts
-    elif card in asked:
-        seconds = (parse_iso(event.ts) - parse_iso(asked.pop(card))).total_seconds()
+        request_times[card] = event.ts
+    elif card in request_times:
+        seconds = (parse_iso(event.ts) - parse_iso(request_times.pop(card))).total_seconds()
         waited.append(seconds)
         activity.waits[sum(seconds >= bound for bound in BOUNDS)] += 1

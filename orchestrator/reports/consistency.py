@@ -1,10 +1,4 @@
-"""Checks that the status of each effect (a proposed or executed call) changed only in allowed ways. Changes nothing.
-
-It also checks that the effects table agrees with the events in the journal. Allowed changes of status are: requested → approved | denied |
-expired | superseded; approved → started | refused | superseded, or unknown after a backup was restored; started → succeeded | refused |
-unknown; unknown → succeeded | refused. A call that only reads leaves no event except its answer. If the model withdraws a card that never
-existed, the ConfirmationDenied event is the only one.
-"""
+"""Checks that effects changed status as `_MOVES` allows, and that the table agrees. Changes nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -45,7 +39,7 @@ _MOVES: Final[Mapping[type[Event], tuple[frozenset[str], str]]] = {
     OutcomeReconciled: (frozenset({"unknown"}), "settled"),
 }
 _FINGERPRINTED = ("portal", "method", "params")
-"""The parts of a call that its fingerprint (a hash that binds an approval to exactly this call) covers."""
+"""Covered by the fingerprint that binds an approval to this call."""
 _ALWAYS_ASK = frozenset("DCMN")
 _SAME_ROW: Final = ("turn_id", "slot", "requested_by", "proposed_by", "confirmation_id")
 _SAME_OUTCOME: Final = ("effect_id", "method", "call_class", "total", "sums", "commands", "unchanged")
@@ -53,7 +47,7 @@ _SAME_OUTCOME: Final = ("effect_id", "method", "call_class", "total", "sums", "c
 
 @dataclass(kw_only=True)
 class _EffectHistory:
-    """What the events read so far tell about one effect (a proposed or executed call). `EffectChecker` keeps one instance per effect."""
+    """What is known of one effect so far."""
 
     status: str = "absent"
     ts: str = ""
@@ -62,16 +56,15 @@ class _EffectHistory:
     approved: ConfirmationApproved | None = None
     started: CallStarted | None = None
     order: JsonObject = field(default_factory=dict)
-    """The data of the CallStarted event, or of the ConfirmationRequested event if the call was not started."""
+    """Data of CallStarted or, if it was not started, ConfirmationRequested."""
     outcome: JsonObject = field(default_factory=dict)
     erased: bool = False
 
 
 class EffectChecker:
-    """Checks the effects of one stream (the events of one session): the caller adds its events in order, then lists the findings."""
+    """For one stream: add its events in order, then list the findings."""
 
     def __init__(self, stream: str) -> None:
-        """Start the check of the stream called `stream` with no events added."""
         self._stream = stream
         self._stories: dict[str, _EffectHistory] = {}
         self._modes: dict[str, str] = {}
@@ -79,22 +72,22 @@ class EffectChecker:
 
     @property
     def count(self) -> int:
-        """The number of effects that the events mention."""
         return len(self._stories)
 
     def add_event(self, event: StoredEvent) -> None:
-        """Check the next event of the stream and keep what is wrong with it for `list_findings`."""
-        said = parse_event(event)
-        if isinstance(said, PlanRecorded):
-            self._modes[f"{said.turn_id}/{said.iteration}"] = said.mode
-        if not isinstance(said, EffectEvent) or _is_apart(said, self._stories):
+        typed_event = parse_event(event)
+        if isinstance(typed_event, PlanRecorded):
+            self._modes[f"{typed_event.turn_id}/{typed_event.iteration}"] = typed_event.mode
+        if not isinstance(typed_event, EffectEvent) or _is_apart(typed_event, self._stories):
             return
-        story = self._stories.setdefault(said.effect_id, _EffectHistory())
-        self._found += [self._build_finding(said.effect_id, event.seq, why) for why in self._check_event(said, event.actor, story)]
-        _move(said, event, story)
+        story = self._stories.setdefault(typed_event.effect_id, _EffectHistory())
+        self._found += [
+            self._build_finding(typed_event.effect_id, event.seq, why) for why in self._check_event(typed_event, event.actor, story)
+        ]
+        _move(typed_event, event, story)
 
     def list_findings(self, rows: Sequence[EffectRow]) -> Iterator[Finding]:
-        """Yield a finding for every inconsistency; `rows` are all rows of the effects table for this stream."""
+        """`rows` are all of the stream in the effects table."""
         yield from self._found
         known = {row.effect_id: row for row in rows}
         for effect_id, story in self._stories.items():
@@ -118,15 +111,15 @@ class EffectChecker:
                 pass
 
     def _check_start(self, call_started: CallStarted, story: _EffectHistory) -> Iterator[str]:
-        asked, approved = story.asked, story.approved
+        request, approved = story.asked, story.approved
         if call_started.confirmation_id:
             if not approved:
                 yield "it was started with a card that nobody had approved"
-            elif not asked or (call_started.confirmation_id, call_started.fingerprint) != (asked.confirmation_id, asked.fingerprint):
+            elif not request or (call_started.confirmation_id, call_started.fingerprint) != (request.confirmation_id, request.fingerprint):
                 yield "what was started is not what was approved: another fingerprint or another card"
             elif call_started.approved_by != approved.approved_by:
                 yield f"it names {call_started.approved_by} as the one who approved, the approval is by {approved.approved_by}"
-        elif asked or _ALWAYS_ASK & set(call_started.call_class):
+        elif request or _ALWAYS_ASK & set(call_started.call_class):
             yield f"a call of class {call_started.call_class} was started without a card that a person approved"
         else:
             yield from self._check_shadow(call_started.slot, "it was started")
@@ -140,10 +133,7 @@ class EffectChecker:
 
 
 def _move(effect_event: EffectEvent, event: StoredEvent, story: _EffectHistory) -> None:
-    """Update `story`, the recorded history of an effect (above all its status), with the effect's next event.
-
-    `effect_event` is `event` as an object of its class.
-    """
+    """`effect_event` is `event` as an object of its class."""
     status = _MOVES[type(effect_event)][1]
     match effect_event:
         case ConfirmationRequested():
@@ -167,31 +157,34 @@ def _move(effect_event: EffectEvent, event: StoredEvent, story: _EffectHistory) 
         story.ts = event.ts
 
 
-def _is_apart(said: EffectEvent, stories: Mapping[str, _EffectHistory]) -> bool:
-    """Return whether the event is about no recorded effect, so that it needs no check; `stories` are the effects met so far, by id.
+def _is_apart(effect_event: EffectEvent, stories: Mapping[str, _EffectHistory]) -> bool:
+    """Answers to reads, and withdrawals of cards that never existed.
 
-    There are two such events: the answer to a call that only reads, since such a call is not recorded as an effect, and the model's
-    withdrawal of a card that never existed.
+    `stories` are the effects so far, by id.
     """
-    if isinstance(said, ConfirmationDenied):
-        return said.confirmation_id.startswith("none-")
-    return isinstance(said, CallSucceeded | CallRefused) and set(said.call_class) <= {"R"} and said.effect_id not in stories
+    if isinstance(effect_event, ConfirmationDenied):
+        return effect_event.confirmation_id.startswith("none-")
+    return (
+        isinstance(effect_event, CallSucceeded | CallRefused)
+        and set(effect_event.call_class) <= {"R"}
+        and effect_event.effect_id not in stories
+    )
 
 
-def _check_approval(confirmation_approved: ConfirmationApproved, actor: str, asked: ConfirmationRequested | None) -> Iterator[str]:
+def _check_approval(confirmation_approved: ConfirmationApproved, actor: str, request: ConfirmationRequested | None) -> Iterator[str]:
     if confirmation_approved.via == "model" or not confirmation_approved.approved_by or confirmation_approved.approved_by != actor:
         yield "its approval is not by the person whose act it was recorded as"
-    if not asked or confirmation_approved.confirmation_id != asked.confirmation_id:
+    if not request or confirmation_approved.confirmation_id != request.confirmation_id:
         yield "the approval is of another card"
-    if asked and asked.four_eyes and confirmation_approved.approved_by == asked.requested_by:
+    if request and request.four_eyes and confirmation_approved.approved_by == request.requested_by:
         yield "another person had to approve it, and the one who asked did"
 
 
 def _compare_row(row: EffectRow, story: _EffectHistory) -> list[str]:
     if row.status != story.status:
         return [f"the effects table says {row.status}, the events say {story.status}"]
-    said = story.started or story.asked
-    fingerprint = said.fingerprint if said else None
+    order_event = story.started or story.asked
+    fingerprint = order_event.fingerprint if order_event else None
     wrong = [] if row.fingerprint == fingerprint else ["fingerprint"]
     wrong += [] if format_iso(row.updated_at) == story.ts else ["updated_at"]
     if not story.erased:
@@ -200,23 +193,20 @@ def _compare_row(row: EffectRow, story: _EffectHistory) -> list[str]:
     return [f"the row of the effects table and the events differ: {', '.join(wrong)}"] if wrong else []
 
 
-def _compare_call(stored: JsonObject, said: JsonObject, fingerprint: str | None) -> list[str]:
+def _compare_call(stored: JsonObject, order: JsonObject, fingerprint: str | None) -> list[str]:
     call = stored.get("call")
     if not isinstance(call, dict):
         return ["call"]
-    wrong = [name for name in _SAME_ROW if stored.get(name) != said.get(name)]
-    wrong += [name for name in ("method", "params") if call.get(name) != said.get(name)]
-    wrong += [] if stored.get("before") == said.get("before") else ["before"]
-    wrong += [] if "".join(call.get("classes") or []) == said.get("call_class") else ["classes"]
+    wrong = [name for name in _SAME_ROW if stored.get(name) != order.get(name)]
+    wrong += [name for name in ("method", "params") if call.get(name) != order.get(name)]
+    wrong += [] if stored.get("before") == order.get("before") else ["before"]
+    wrong += [] if "".join(call.get("classes") or []) == order.get("call_class") else ["classes"]
     bound = hash_text(dumps([call.get(name) for name in _FINGERPRINTED]))
     return [*wrong, *([] if bound == fingerprint else ["the fingerprint of its call"])]
 
 
-def _is_different(name: str, row: JsonObject | None, said: JsonObject) -> bool:
-    """Return whether the field `name` has different values in the table row and in the event.
-
-    The result is False if one of the two lacks the field. None and an empty value count as equal.
-    """
-    if row is None or name not in said or name not in row:
+def _is_different(name: str, row: JsonObject | None, outcome: JsonObject) -> bool:
+    """False if one lacks the field; None equals an empty value."""
+    if row is None or name not in outcome or name not in row:
         return False
-    return (row[name] or None) != (said[name] or None)
+    return (row[name] or None) != (outcome[name] or None)

@@ -1,7 +1,4 @@
-"""Exports the journal to other systems: one event per line, as JSON or as CEF (docs/journal.md has the mapping).
-
-CEF is the Common Event Format, which systems that collect security events (SIEM) read.
-"""
+"""Exports events as lines of JSON or CEF, which SIEM systems read (docs/journal.md)."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -111,9 +108,9 @@ NAMES: Final = {
     "AnswerDoubted": ("Answer or request, asked back", 1),
     "InputTaken": ("Run took the words of a chat", 1),
 }
-"""The name and the severity (0 to 10) of each type of event; other types are exported under their own name with severity 3."""
+"""Name and severity (0 to 10); other types have their own name and 3."""
 _SERIOUS: Final = {"D": 8, "M": 7, "C": 7, "N": 5}
-"""The lowest severity of an event about a call, by the class of the call."""
+"""Lowest severity by the class of the call."""
 _OUTCOMES: Final = {
     "CallSucceeded": "success",
     "CallRefused": "failure",
@@ -131,7 +128,7 @@ _OUTCOMES: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class EventFilter:
-    """Selects the events to export: those of `types` (empty: all), at or after `since` and before `until` (ISO text, "" = no limit)."""
+    """Empty `types`: all; `since` inclusive, `until` exclusive, ISO text or "" for no limit."""
 
     types: Sequence[str] = ()
     since: str = ""
@@ -139,7 +136,7 @@ class EventFilter:
 
 
 class _Facts(View):
-    """The fields of an event's data that a line in CEF (Common Event Format) shows; "" for fields that this type of event does not have."""
+    """What a CEF line shows; "" for fields that the type lacks."""
 
     requested_by: str = ""
     approved_by: str = ""
@@ -155,41 +152,31 @@ class _Facts(View):
     target: str = ""
 
 
-def export_events(store: Store, wanted: EventFilter, line: FormatLine) -> Iterator[str]:
-    """Yield one line per event that `wanted` selects, formatted by `line`.
-
-    The events come nearly in order of time. They are not kept in memory.
-    """
-    for event in scan_events(store, wanted.types):
-        if wanted.since <= event.ts and (not wanted.until or event.ts < wanted.until):
+def export_events(store: Store, selection: EventFilter, line: FormatLine) -> Iterator[str]:
+    for event in scan_events(store, selection.types):
+        if selection.since <= event.ts and (not selection.until or event.ts < selection.until):
             yield line(event)
 
 
 def format_json_line(event: StoredEvent) -> str:
-    """Return the whole event as one line of JSON, with secrets hidden.
-
-    Its `hash` is that of the stored record. It does not match the line if a secret was hidden.
-    """
+    """Secrets are hidden; `hash` is that of the stored record."""
     return orjson.dumps(as_record(event)).decode()
 
 
 def format_redacted_json_line(event: StoredEvent) -> str:
-    """Return the event as one line of JSON without text of people and without CRM values: only ids, methods, codes, counts and times."""
+    """Without text of people and CRM values."""
     left_out = list_personal_fields(event.type)
     data = {name: value for name, value in hide_secrets(event.data).items() if name not in left_out}
     return orjson.dumps({**as_record(event), "data": data, "redacted": True}).decode()
 
 
 def list_personal_fields(type_name: str) -> frozenset[str]:
-    """Return the names of the fields that may hold text of people, according to the event class called `type_name`."""
+    """Fields that may hold text of people."""
     return frozenset(type_names[type_name].blanks)
 
 
 def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
-    """Return a function that formats an event as a line in CEF (Common Event Format, which security monitoring systems read).
-
-    The line holds the names of people and a sentence about the event. `voice` supplies both; `version` is this program's version.
-    """
+    """With names of people and a sentence. `version` is this program's."""
 
     def line(event: StoredEvent) -> str:
         voice.remember_names(event)
@@ -205,7 +192,7 @@ def build_cef_formatter(voice: Narrator, version: str) -> FormatLine:
 
 
 def build_redacted_cef_formatter(version: str) -> FormatLine:
-    """Return a function that formats an event as a line in CEF (Common Event Format) without names of people and without a sentence."""
+    """Without names and sentences."""
     return lambda event: _format_cef(event, _Facts.model_validate(event.data), version, {})
 
 
@@ -231,10 +218,7 @@ def _format_cef(event: StoredEvent, facts: _Facts, version: str, words: Mapping[
 
 
 def _build_custom_fields(event: StoredEvent, facts: _Facts) -> dict[str, object]:
-    """Return the custom fields of a line in CEF (Common Event Format): cs1 with its label cs1Label, and so on.
-
-    They hold the values for which CEF defines no field, such as the turn and the card.
-    """
+    """cs1 with cs1Label and so on: values for which CEF has no field."""
     texts = (
         ("cs1", "session", to_session_name(event.stream)),
         ("cs2", "turn", facts.turn_id),
@@ -262,10 +246,6 @@ def _escape_header(text: str) -> str:
 
 
 def _escape_value(value: object) -> str:
-    """Return `value` as text that is escaped for a line in CEF (Common Event Format).
-
-    Backslash and equals sign get a backslash in front. A line break becomes a backslash and "n". Other control characters become their
-    hexadecimal codes.
-    """
+    """Escapes backslash, equals sign, line breaks and other control characters."""
     text = str(value).replace("\\", "\\\\").replace("=", "\\=").replace("\r\n", "\n").replace("\n", "\\n").replace("\r", "\\r")
-    return _UNSAFE.sub(lambda found: f"\\\\x{ord(found[0]):02x}", text)
+    return _UNSAFE.sub(lambda hit: f"\\\\x{ord(hit[0]):02x}", text)

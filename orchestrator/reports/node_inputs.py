@@ -1,8 +1,6 @@
-"""Finds out with what the nodes of a run were begun: the prompts of its questions to models, and the calls that it proposed.
+"""With what the nodes of a run were begun: prompts and proposed calls.
 
-The journal keeps what nodes gave and not what they were given, because an engine makes the same of it each time it is played. So the run is
-played once more, as after a restart, up to its last node that is known: every node gives what is stored, and what is not stored ends it.
-Nothing is asked, sent or stored.
+The journal lacks it, so the run is played up to its last known node; nothing is asked, sent or stored.
 """
 
 import asyncio
@@ -44,24 +42,22 @@ from state.model.run_state import RunState
 log = logging.getLogger(__name__)
 
 WITHIN: Final = 5.0
-"""Seconds after which the run is not played any further: the nodes up to there are known."""
+"""Seconds; nodes known by then are returned."""
 _INNER: Final = ("closed", ACCEPTED, "turn")
-"""The last parts of names under which a run keeps what belongs to another node."""
+"""Last parts of names that belong to another node."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeInput:
-    """With what one node was begun."""
-
     messages: tuple[tuple[str, str], ...] = ()
-    """The prompt of a question to the model: (role, text) of each message."""
+    """(role, text) of each message to the model."""
     method: str = ""
-    """Of a proposed call: the method; of a run or turn that was started: what it executes."""
+    """The method or, of a started run or turn, what it executes."""
     params: Any = None
 
 
 async def read_node_inputs(key: str, run: RunState, registered: RegisteredEngine, tools: Tools) -> Mapping[str, NodeInput]:
-    """Return with what the nodes of the run with the stream `key` were begun, by node; nothing if it cannot be played any more."""
+    """By node; empty if the run cannot be played any more."""
     memo = Memo()
     await memo.read(tools.store, key)
     if memo.started is None or memo.is_incomplete or run.replay not in registered.engine.replays:
@@ -82,14 +78,14 @@ async def read_node_inputs(key: str, run: RunState, registered: RegisteredEngine
 
 
 class _Context(RunContext):
-    """A run whose nodes give what is stored."""
+    """Nodes give what is stored."""
 
     def __init__(self, run: RunInfo, actor: Actor, memo: Memo, tools: Tools) -> None:
         self.run, self.actor, self.mode = run, actor, _find_mode(memo)
         self._memo, self._store, self._now = memo, tools.store, parse_iso(memo.started_at)
         self._left = {node for node in (*memo.done, *memo.woken) if node.rpartition("/")[2] not in _INNER}
         self._owners = {node.rpartition("/")[0] for node, done in memo.done.items() if done.kind == "model"}
-        """The nodes that hold questions to the model: an engine would pass over those that are finished."""
+        """They hold questions to the model: an engine would skip those that are finished."""
         self.found: dict[str, NodeInput] = {}
 
     @property
@@ -114,10 +110,10 @@ class _Context(RunContext):
         return node in self._memo.before_retry or f"{node}/closed" in self._memo.before_retry
 
     def limit(self, limits: RunLimits) -> None:
-        """Limit nothing: nothing is used."""
+        """Nothing is used, so nothing is limited."""
 
     def _stop_at_end(self, node: str) -> None:
-        """Note that the run has come to this node; behind the last one that is known it goes no further."""
+        """Raises RunSuspended behind the last known node."""
         self._left.discard(node)
         if not self._left:
             raise RunSuspended(node)
@@ -144,11 +140,11 @@ class _Context(RunContext):
         return await self._recall(node)
 
     async def show(self, update: RunUpdate, *, node: str) -> None:
-        """Show nothing."""
+        """Nobody watches."""
 
     async def ask_model(self, node: str, request: RunModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> Value:
-        told = [(str(message.get("role", "")), _format_content(message.get("content"))) for message in request.messages]
-        self.found[node] = NodeInput(messages=tuple(told))
+        messages = [(str(message.get("role", "")), _format_content(message.get("content"))) for message in request.messages]
+        self.found[node] = NodeInput(messages=tuple(messages))
         return await self._recall(node)
 
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = UNDECLARED) -> Value:
@@ -159,7 +155,7 @@ class _Context(RunContext):
         return Outcome.model_validate((await self._recall(node)).data)
 
     async def accept_refusal(self, node: str) -> None:
-        """Note nothing."""
+        """Nothing is stored."""
 
     async def wait_input(self, node: str, ask: Ask) -> Heard:
         woken = self._memo.woken.get(node)

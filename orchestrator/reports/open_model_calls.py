@@ -1,5 +1,3 @@
-"""Lists the calls of the model that have no answer in the journal: they are under way, or a crash or a stop has ended them."""
-
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,33 +11,32 @@ _ENDS: Final = ("ModelAnswered", "ModelFailed", "NodeDone", "NodeFailed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenModelCall:
-    """One call without an answer; its `tokens` are an estimate, which counts in the budget of `month`."""
+    """`tokens` are an estimate, which counts in the budget of `month`."""
 
     place: str
-    """The node of the run, or the iteration of a turn."""
+    """The node of a run, or the iteration of a turn."""
     asked_at: str
     model: str
     tokens: int
     month: int
     asked_again: bool = False
-    """Whether the same place was asked again later, so that this call is certainly lost."""
+    """The same place was asked again later, so this call is certainly lost."""
 
     def to_json(self) -> JsonObject:
-        """Return the call as JSON data."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
 
 def list_open_model_calls(store: Store, stream: str) -> list[OpenModelCall]:
-    """Return the calls in this stream that have no answer, the oldest first. Raises StoreError."""
-    asked: dict[str, tuple[StoredEvent, ModelAsked]] = {}
+    """The oldest first. Raises StoreError."""
+    open_calls: dict[str, tuple[StoredEvent, ModelAsked]] = {}
     last: dict[str, str] = {}
     for event in read_conversation(store, stream, types=("ModelAsked", *_ENDS)):
         if event.type == "ModelAsked":
             call = ModelAsked.from_data(event.data)
-            asked[call.reservation] = event, call
+            open_calls[call.reservation] = event, call
             last[_format_place(call)] = call.reservation
         else:
-            asked.pop(str(event.data.get("reservation", "")), None)
+            open_calls.pop(str(event.data.get("reservation", "")), None)
     return [
         OpenModelCall(
             place=_format_place(call),
@@ -49,7 +46,7 @@ def list_open_model_calls(store: Store, stream: str) -> list[OpenModelCall]:
             month=call.month,
             asked_again=last[_format_place(call)] != reservation,
         )
-        for reservation, (event, call) in asked.items()
+        for reservation, (event, call) in open_calls.items()
     ]
 
 

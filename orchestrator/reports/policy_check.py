@@ -1,5 +1,3 @@
-"""Checks the text of a policy before it is saved, and tells what a policy says, for the pages that show and edit it. Changes nothing."""
-
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -14,23 +12,23 @@ from orchestrator.reports.policy_findings import build_mistake, list_objections,
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedPolicy:
-    """The policy that a text makes, or the mistakes for which it would not be taken."""
+    """The policy of a text, or its mistakes."""
 
     loaded: LoadedPolicy | None = None
     mistakes: tuple[Finding, ...] = ()
-    """Each with the line in which it stands; 0 if it stands in none."""
+    """With their lines; 0 for none."""
     needs_restart: bool = False
-    """Whether the text adds methods to the catalogue, which count from the next start."""
+    """It adds methods to the catalogue, which count from the next start."""
 
     @property
     def digest(self) -> str:
-        """The version of the policy; "" for a text with mistakes."""
+        """Empty for a text with mistakes."""
         return self.loaded.policy.digest if self.loaded is not None else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyRow:
-    """What a policy says under one key: words, or a number with its currency; neither if it sets nothing there."""
+    """Words, or a number with its currency; neither if nothing is set."""
 
     key: str
     words: tuple[str, ...] = ()
@@ -40,7 +38,7 @@ class PolicyRow:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyPart:
-    """The rows of one subject, such as "limits"."""
+    """Rows of one subject, such as "limits"."""
 
     name: str
     rows: tuple[PolicyRow, ...]
@@ -49,11 +47,9 @@ class PolicyPart:
 def check_policy_text(
     text: str, name: str, *, catalogue: Catalogue, in_force: Policy, kinds: Callable[[Policy], Collection[str]]
 ) -> CheckedPolicy:
-    """Return what would become of the policy if `text` stood in the owner's file `name`.
+    """As if `text` stood in the file `name`; `kinds` may be named.
 
-    `kinds` returns the kinds of definitions that a policy may name. `catalogue` is that of the running bot, with the methods that the
-    policy `in_force` adds. A text that counts at the next start alone, because it names methods that it adds itself, is a mistake: the
-    running bot would not take it.
+    Using methods that the text adds is a mistake: the running bot would not take it.
     """
     try:
         loaded = load_from_text(text, name)
@@ -73,7 +69,6 @@ def check_policy_text(
 
 
 def describe_policy(policy: Policy) -> tuple[PolicyPart, ...]:
-    """Return what the policy says, whichever file says it, by subject."""
     return (
         PolicyPart(name="limits", rows=tuple(_describe_limits(policy))),
         PolicyPart(name="asking", rows=tuple(_describe_asking(policy))),
@@ -106,9 +101,16 @@ def _describe_asking(policy: Policy) -> Iterator[PolicyRow]:
 
 
 def _describe_rule(rule: Rule, policy: Policy) -> PolicyRow:
-    """Return a rule as its consequence, its reason, and its conditions, each of which says what it is about."""
-    said = {"method": rule.method, "entity": rule.entity, "field": rule.field, "person": rule.person, "role": rule.role, "mode": rule.mode}
-    conditions = [f"{name}:{', '.join(words)}" for name, words in said.items() if words]
+    """Its consequence, reason and conditions."""
+    conditions_by_name = {
+        "method": rule.method,
+        "entity": rule.entity,
+        "field": rule.field,
+        "person": rule.person,
+        "role": rule.role,
+        "mode": rule.mode,
+    }
+    conditions = [f"{name}:{', '.join(words)}" for name, words in conditions_by_name.items() if words]
     conditions += [f"times:{rule.times}"] if rule.times is not None else []
     currency = rule.currency or policy.currency
     return PolicyRow(key=rule.then, words=(rule.why, *conditions), number=rule.above, currency=currency if rule.above is not None else "")

@@ -1,4 +1,4 @@
-"""Explains whether the gate would allow one call, and what a person may do at all. It uses the gate's own functions and sends nothing."""
+"""Explains whether the gate would allow a call, and what a person may do. Sends nothing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -29,24 +29,19 @@ _ANYBODY = Actor(key="", name="any manager", bitrix_user_id=1)
 
 @dataclass(frozen=True, kw_only=True)
 class HypotheticalCall:
-    """A call that was not made, described by command line options; an empty field was not given."""
+    """From options of the command line; empty if not given."""
 
     method: str
     field: str = ""
     amount: str = ""
     before: str = ""
     currency: str = ""
-    """Currency of `amount`; the record is assumed to be in the policy's currency."""
+    """Of `amount`; the record is in the policy's currency."""
     person: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ability:
-    """What the gate says when a person asks for one kind of act about records of their own.
-
-    `act` names the act in texts for people. `outcome` says who decides: the person alone, somebody with a card, or nobody.
-    """
-
     act: str
     outcome: Outcome
     reasons: tuple[Notice, ...] = ()
@@ -54,32 +49,31 @@ class Ability:
 
 @dataclass(frozen=True, kw_only=True)
 class ExplainedCall:
-    """The verdict of the gate on one call, with the reasons; --json writes it as one object."""
+    """The gate's verdict on one call; --json writes it as one object."""
 
     kind: Literal["supposed", "recorded"]
     call: str = ""
-    """The id of a recorded call."""
+    """Of a recorded call."""
     method: str
     person: str
     mode: Mode
     policy: str
-    """The checksum of the policy, which serves as its version."""
+    """Checksum of the policy, its version."""
     verdict: str
     taps: int
     then: str = ""
-    """What happened to a recorded call at the time; "" for a hypothetical one."""
+    """What happened to a recorded call; "" for a hypothetical one."""
     reasons: Sequence[policy_reasons.ReasonLine]
 
 
-def explain_hypothetical(asked: HypotheticalCall, rules: Rules, path: Path | None) -> ExplainedCall:
-    """Return the verdict of the gate on a call that was not made, assuming that the record it changes belongs to the person who asks.
-
-    Raises SettingsError for invalid options.
-    """
+def explain_hypothetical(hypothetical_call: HypotheticalCall, rules: Rules, path: Path | None) -> ExplainedCall:
+    """As if the record belonged to the person. Raises SettingsError for invalid options."""
     loaded = load_with_places(path)
-    method = _find_method(asked.method, rules)
-    actor = _find_person(asked.person, rules)
-    explanation = policy_reasons.explain_verdict(_decide(asked, method, actor, replace(rules, policy=loaded.policy)), method.name, loaded)
+    method = _find_method(hypothetical_call.method, rules)
+    actor = _find_person(hypothetical_call.person, rules)
+    explanation = policy_reasons.explain_verdict(
+        _decide(hypothetical_call, method, actor, replace(rules, policy=loaded.policy)), method.name, loaded
+    )
     return ExplainedCall(
         kind="supposed",
         method=method.name,
@@ -100,20 +94,20 @@ def _find_method(name: str, rules: Rules) -> Method:
 
 
 def _decide(hypothetical_call: HypotheticalCall, method: Method, actor: Actor, rules: Rules) -> Verdict:
-    """Return what the gate says about the call; the records that it concerns belong to the actor."""
+    """As if the records belonged to the actor."""
     policy = rules.policy
     amount, before = _parse_sum("--amount", hypothetical_call.amount), _parse_sum("--before", hypothetical_call.before)
     field = hypothetical_call.field or ("OPPORTUNITY" if amount is not None else "")
-    written = {field: str(amount) if amount is not None else "1"} if field else {}
+    new_values = {field: str(amount) if amount is not None else "1"} if field else {}
     currency = hypothetical_call.currency.strip().upper()
-    written |= {CURRENCY: currency} if currency and currency != policy.currency else {}
-    effect = policy_reasons.build_supposed_effect(method, written)
+    new_values |= {CURRENCY: currency} if currency and currency != policy.currency else {}
+    effect = policy_reasons.build_supposed_effect(method, new_values)
     call = normalize(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id="explain")
     if isinstance(call, Refuse):
         return call
     facts = policy_reasons.build_supposed_facts(call, actor, rules.catalogue, before, currency=policy.currency)
-    named = policy_reasons.add_named_targets(effect, call)
-    return evaluate(call, mode=rules.mode, policy=policy, actor=actor, facts=facts, effect=named)[1]
+    named_effect = policy_reasons.add_named_targets(effect, call)
+    return evaluate(call, mode=rules.mode, policy=policy, actor=actor, facts=facts, effect=named_effect)[1]
 
 
 _ACTS: Final = {
@@ -131,13 +125,13 @@ _ACTS: Final = {
     "task-other": HypotheticalCall(method="tasks.task.add"),
     "delete-deal": HypotheticalCall(method="crm.deal.delete"),
 }
-"""Acts that people ask for often, by the names that texts have for them."""
+"""Common acts, by their names in texts."""
 
 
 def list_abilities(actor: Actor, rules: Rules) -> tuple[Ability, ...]:
-    """Return what the person may do under these rules: one entry for each of the usual acts, about records of their own."""
-    found = ((act, hypothetical_call, rules.catalogue.find(hypothetical_call.method)) for act, hypothetical_call in _ACTS.items())
-    return tuple(_judge(act, _decide(asked, method, actor, rules)) for act, asked, method in found if method is not None)
+    """The usual acts, about records of their own."""
+    acts = ((act, hypothetical_call, rules.catalogue.find(hypothetical_call.method)) for act, hypothetical_call in _ACTS.items())
+    return tuple(_judge(act, _decide(asked, method, actor, rules)) for act, asked, method in acts if method is not None)
 
 
 def _judge(act: str, verdict: Verdict) -> Ability:
@@ -157,10 +151,7 @@ def _judge(act: str, verdict: Verdict) -> Ability:
 
 
 def explain_recorded(call: str, store: Store, rules: Rules, path: Path | None) -> list[ExplainedCall]:
-    """Return the recorded calls whose ids begin with `call`, each with the verdict under `rules` and what happened at the time.
-
-    The list is empty if there is no such call. Raises StoreError or UnknownEvent if the journal cannot be read.
-    """
+    """By the beginning of their ids; empty without any. Raises StoreError or UnknownEvent."""
     loaded = load_with_places(path)
     plans = evaluate_plans(read_plans(store), rules)
     return [_build_line(plan, step, rules, loaded) for plan in plans for step in plan.steps if step.step.call.startswith(call)]
@@ -196,14 +187,14 @@ def _format_person(actor: Actor | None) -> str:
     return f"{actor.name} ({actor.key}, {actor.role})" if actor.key else actor.name
 
 
-def _parse_sum(option: str, written: str) -> Decimal | None:
-    text = written.replace(" ", "").replace("_", "").replace(",", ".")
+def _parse_sum(option: str, typed: str) -> Decimal | None:
+    text = typed.replace(" ", "").replace("_", "").replace(",", ".")
     if not text:
         return None
     try:
-        found = Decimal(text)
+        amount = Decimal(text)
     except InvalidOperation:
-        found = Decimal("NaN")
-    if not found.is_finite():
-        raise SettingsError(f"{option}: a sum such as 2500000 is needed, not {written!r}")
-    return found
+        amount = Decimal("NaN")
+    if not amount.is_finite():
+        raise SettingsError(f"{option}: a sum such as 2500000 is needed, not {typed!r}")
+    return amount

@@ -1,4 +1,4 @@
-"""Tells what is wrong with the text of a policy as findings: each with its line, its key, and what was probably meant."""
+"""What is wrong with the text of a policy, with lines and suggestions."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-policy-yaml": "the text is no YAML that can be read; look at indents, colons, quotes and brackets",
     "finding-policy-catalogue": "the methods added to the catalogue do not fit: {problem}",
 }
-"""The English sentences by code; the Fluent files have the same for people."""
+"""By code; people get the same from the Fluent files."""
 _PRICES: Final = "{gpt-5-thinking: {input: 120, output: 960}}"
 _UNKNOWN: Final = {
     "method": "finding-policy-method-unknown",
@@ -53,21 +53,20 @@ _LONGEST_PROBLEM: Final = 500
 
 
 def build_mistake(code: str, path: Path = (), places: Places | None = None, *, suggestion: str = "", **args: str | int) -> Finding:
-    """Return one mistake at `path`, whose line `places` tells; `args` are those of its sentence."""
-    given = {key: arg[:_LONGEST_PROBLEM] if isinstance(arg, str) else arg for key, arg in args.items()}
+    """`places` tells the line of `path`; `args` are those of the sentence."""
+    short_args = {key: arg[:_LONGEST_PROBLEM] if isinstance(arg, str) else arg for key, arg in args.items()}
     findings = Findings()
-    findings.add(code, SENTENCES[code].format(**given), path, suggestion=suggestion, args=given)
+    findings.add(code, SENTENCES[code].format(**short_args), path, suggestion=suggestion, args=short_args)
     return _place(findings, path, places or {})[0]
 
 
 def _place(findings: Findings, path: Path, places: Places) -> tuple[Finding, ...]:
-    """Return the findings, all at `path`, with the line of its key, without one that of the nearest key above it."""
+    """With the line of the nearest key at or above `path`."""
     line = next((places[path[:end]][1] for end in range(len(path), 0, -1) if path[:end] in places), 0)
     return tuple(replace(finding, line=line) for finding in findings.list_all())
 
 
 def list_unreadable(text: str, error: SettingsError) -> tuple[Finding, ...]:
-    """Return why a text has no keys of a policy, whose loading ended with `error`."""
     reading = read_document(text, "yaml")
     findings = tuple(finding for finding in reading.findings if finding.severity == "error" and finding.code != "finding-document-empty")
     if findings:
@@ -81,37 +80,36 @@ def list_unreadable(text: str, error: SettingsError) -> tuple[Finding, ...]:
 
 
 def list_unknown_names(names: Iterable[UnknownName], places: Places) -> tuple[Finding, ...]:
-    """Return the names that fit nothing as mistakes."""
     return tuple(
         build_mistake(_UNKNOWN[one.kind], one.place, places, suggestion=one.suggestion, name=quote_part(one.name)) for one in names
     )
 
 
 def list_objections(error: InvalidPolicy) -> tuple[Finding, ...]:
-    """Return everything for which the keys and values of a text make no policy."""
+    """Why keys and values make no policy."""
     findings = [finding for one in error.errors for finding in _list_objections(one, error.places)]
     return tuple(sorted(findings, key=lambda finding: finding.line))
 
 
 def _list_objections(error: ErrorDetails, places: Places) -> tuple[Finding, ...]:
-    """Return what pydantic objects to at one place; of a key that is wrong itself, at this key."""
-    path, kind, given = tuple(part for part in error["loc"] if part != "[key]"), error["type"], error["input"]
+    """What pydantic objects to at one place; a wrong key is named itself."""
+    path, kind, input_value = tuple(part for part in error["loc"] if part != "[key]"), error["type"], error["input"]
     if code := _find_own_code(error):
-        name = _find_odd_site(given) if code == "finding-policy-site" else _name_value(path, error)
+        name = _find_odd_site(input_value) if code == "finding-policy-site" else _name_value(path, error)
         return (build_mistake(code, path, places, name=quote_part(name), example=_PRICES),)
     findings = Findings()
     if kind == "extra_forbidden":
         model = PARTS.get(str(path[0]), Policy) if len(path) > 1 else Policy
-        report_unknown_fields(findings, path[:-1], {str(path[-1]): given}, list(model.model_fields))
+        report_unknown_fields(findings, path[:-1], {str(path[-1]): input_value}, list(model.model_fields))
     elif kind == "literal_error":
-        report_unknown_value(findings, path, given, list_expected(str(error.get("ctx", {}).get("expected", ""))))
+        report_unknown_value(findings, path, input_value, list_expected(str(error.get("ctx", {}).get("expected", ""))))
     else:
-        report_objection(findings, error, _put_at(path[:-1] if kind == "missing" else path, given), ())
+        report_objection(findings, error, _put_at(path[:-1] if kind == "missing" else path, input_value), ())
     return _place(findings, path, places)
 
 
 def _find_own_code(error: ErrorDetails) -> str:
-    """Return the code of what only policies object to; "" for everything else."""
+    """For what only policies object to; "" for everything else."""
     context = error.get("ctx", {})
     match error["type"], context.get("error"):
         case "value_error", WrongValue() as wrong:
@@ -127,21 +125,21 @@ def _find_own_code(error: ErrorDetails) -> str:
 
 
 def _name_value(path: Path, error: ErrorDetails) -> str:
-    """Return what a sentence names: the text that has the wrong form, otherwise the key."""
+    """A text of the wrong form, otherwise the key."""
     return str(error["input"]) if error["type"] == "string_pattern_mismatch" else format_path(path[-1:])
 
 
-def _find_odd_site(given: object) -> str:
-    for entry in given if isinstance(given, Iterable) and not isinstance(given, str) else ():
+def _find_odd_site(input_value: object) -> str:
+    for entry in input_value if isinstance(input_value, Iterable) and not isinstance(input_value, str) else ():
         try:
             parse_listed_site(str(entry))
         except OddSite:
             return str(entry)
-    return str(given)
+    return str(input_value)
 
 
 def _put_at(path: Sequence[str | int], value: object) -> object:
-    """Return data in which the value stands at `path`, as the sentences about a document name its places."""
+    """The value at `path` in otherwise empty data."""
     data = value
     for part in reversed(path):
         data = {part: data}

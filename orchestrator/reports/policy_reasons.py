@@ -1,7 +1,4 @@
-"""Explains why a call would run, ask or be refused, and which line of the policy or catalogue is the cause. Pure.
-
-The texts are in English, for operations staff.
-"""
+"""Why a call would run, ask or be refused, and by which line of policy or catalogue. Pure, in English."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -42,7 +39,7 @@ _KEYS: Final[Mapping[str, tuple[str, ...]]] = {
     "gate-closed": ("open_methods",),
     "gate-handler": ("event_handler_hosts",),
 }
-"""The policy key that causes each of these reasons, or that would remove it."""
+"""The policy key that causes, or would remove, each reason."""
 _BY_ROW: Final[Mapping[str, str]] = {
     "gate-critical": "critical",
     "gate-critical-action": "asks",
@@ -59,7 +56,7 @@ _BY_ROW: Final[Mapping[str, str]] = {
     "gate-filter-field": "params",
     "gate-param-missing": "required",
 }
-"""The column of the method's catalogue row that causes each of these reasons."""
+"""The column of the catalogue that causes each reason."""
 _RIGHTS: Final = frozenset(
     {"gate-not-author", "gate-not-yours", "gate-unscoped", "gate-no-user", "gate-filter-foreign", "gate-filter-unclear"}
 )
@@ -71,12 +68,6 @@ _KIND: Final = "D"
 
 @dataclass(frozen=True, kw_only=True)
 class ReasonLine:
-    """One reason for a verdict, in an explanation for operations staff.
-
-    `says` is the consequence ("asked", "refused"). `code` and `text` are the reason's code and English sentence. `source` is the policy
-    line or setting that causes it.
-    """
-
     says: str
     code: str
     text: str
@@ -85,15 +76,12 @@ class ReasonLine:
 
 @dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """A verdict in words for operations staff, with the number of button clicks it needs and one line for each reason."""
-
     verdict: str
     taps: int
     lines: tuple[ReasonLine, ...]
 
 
 def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Explanation:
-    """Return the explanation of `verdict`; `method` is the method of the call."""
     match verdict:
         case Refuse():
             return Explanation(verdict="refused", taps=0, lines=tuple(explain_reasons([verdict.reason], "refused", method, rules)))
@@ -111,27 +99,21 @@ def explain_verdict(verdict: Verdict, method: str, rules: LoadedPolicy) -> Expla
 
 
 def explain_reasons(reasons: Iterable[Notice], says: str, method: str, rules: LoadedPolicy) -> Iterator[ReasonLine]:
-    """Yield one line for each reason, with the policy line or setting that causes it.
-
-    `says` is the consequence that the lines state, such as "asked".
-    """
+    """`says` is the consequence that the lines state, such as "asked"."""
     for notice in reasons:
         code = str(notice.args.get("reason") or notice.code)
         text = format_english(notice) if notice.code in SENTENCES else str(notice.args.get("recorded") or notice.code)
-        found = list(_find_rules(notice, rules)) if code.startswith("gate-rule") else []
-        for number, rule in found:
+        owner_rules = list(_find_rules(notice, rules)) if code.startswith("gate-rule") else []
+        for number, rule in owner_rules:
             yield ReasonLine(says=rule.then.replace("_", " "), code=code, text=text, source=_format_place(("rules", number), rules))
-        if not found:
+        if not owner_rules:
             yield ReasonLine(
                 says=says, code=code, text=text, source=_find_source(code, notice, str(notice.args.get("method") or method), rules)
             )
 
 
 def _find_rules(notice: Notice, rules: LoadedPolicy) -> Iterator[tuple[int, Rule]]:
-    """Return (number, rule) for each rule of the portal's owner whose sentence `why` is the one in `notice`.
-
-    The number is the rule's index in the policy.
-    """
+    """(index, rule) with the notice's sentence `why`."""
     return ((number, rule) for number, rule in enumerate(rules.policy.rules) if rule.why == notice.args.get("why"))
 
 
@@ -152,22 +134,19 @@ def _find_source(code: str, notice: Notice, method: str, rules: LoadedPolicy) ->
 
 
 def _format_place(place: tuple[str | int, ...], rules: LoadedPolicy) -> str:
-    """Return where a policy key is set, as "policy.yaml:12: rules.0"; "built in: …" if no file sets the key."""
-    said = format_location(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
-    return said if ":" in said else f"built in: {said}"
+    """Such as "policy.yaml:12: rules.0"; "built in: …" if no file sets it."""
+    location = format_location(place, rules.places).removeprefix("POLICY_FILE ").replace(": line ", ":").replace("`", "")
+    return location if ":" in location else f"built in: {location}"
 
 
 def _build_default_line(says: str, code: str, text: str) -> ReasonLine:
     return ReasonLine(says=says, code=code, text=text, source="mode" if code == "mode" else "built in")
 
 
-def build_supposed_effect(method: Method, written: JsonObject) -> Effect:
-    """Return an example effect (a proposed call) in which `method` writes the fields `written` to the record number 1.
-
-    If the method writes product rows, a sum becomes the price of a row.
-    """
+def build_supposed_effect(method: Method, new_values: JsonObject) -> Effect:
+    """`method` writes `new_values` to record 1; with product rows a sum becomes a row's price."""
     params: dict[str, Any] = {}
-    written = _as_rows(method, written)
+    new_values = _as_rows(method, new_values)
     for path in dict.fromkeys((*method.required, *method.target[:1])):
         head, _, rest = path.partition(".")
         if rest:
@@ -175,36 +154,30 @@ def build_supposed_effect(method: Method, written: JsonObject) -> Effect:
         else:
             params.setdefault(head, {} if head == method.fields_at else _KIND if head == _OWNER_TYPE else _NUMBER)
     if not method.fields_at:
-        params.update(written)
-    elif written or method.verb in {"add", "update"}:
-        params[method.fields_at] = {**params.get(method.fields_at, {}), **written} or {"TITLE": "…"}
+        params.update(new_values)
+    elif new_values or method.verb in {"add", "update"}:
+        params[method.fields_at] = {**params.get(method.fields_at, {}), **new_values} or {"TITLE": "…"}
     return Effect(method=method.name, params=params)
 
 
-def _as_rows(method: Method, written: JsonObject) -> JsonObject:
-    sums = {name: value for name, value in written.items() if fields.to_field_key(name) == fields.to_field_key(SUM)}
+def _as_rows(method: Method, new_values: JsonObject) -> JsonObject:
+    sums = {name: value for name, value in new_values.items() if fields.to_field_key(name) == fields.to_field_key(SUM)}
     if ".productrow" not in method.name or not sums:
-        return dict(written)
+        return dict(new_values)
     row = {"price": next(iter(sums.values()))}
-    kept = {name: value for name, value in written.items() if name not in sums}
+    other_values = {name: value for name, value in new_values.items() if name not in sums}
     rows = next((name for name in method.required if fields.to_field_key(name) in {"rows", "productrows"}), "")
-    return {**kept, rows: [row]} if rows else {**kept, **row}
+    return {**other_values, rows: [row]} if rows else {**other_values, **row}
 
 
 def add_named_targets(effect: Effect, call: Call) -> Effect:
-    """Return a copy of `effect` whose provenance says that the person named all records of `call`, and that no foreign text was read.
-
-    Provenance tells which records and texts come from the person, and which from others.
-    """
+    """As if the person had named all records and no foreign text were read."""
     targets = frozenset(f"{entity}:{number}" for leaf in call.leaves for entity, number in leaf.targets)
     return effect.model_copy(update={"provenance": Provenance(message=None, targets=targets)})
 
 
 def build_supposed_facts(call: Call, actor: Actor, catalogue: Catalogue, before: Decimal | None, *, currency: str = "") -> Facts:
-    """Return invented facts for an example call: its records exist and belong to the person.
-
-    If `before` is given, it is the present sum of these records, and `currency` its currency. No other field is known.
-    """
+    """Records belong to the person; only their sum `before` is known."""
     sums = {SUM: str(before)} if before is not None else {}
     sums |= {CURRENCY: currency} if currency else {}
     records: dict[Target, JsonObject | None] = {}

@@ -1,8 +1,4 @@
-"""Replays a conversation: computes its state at an earlier record or time, what each event changed, and how two states differ.
-
-Every state is computed from the first record of the stream on. The module imports no performer (which executes calls) and no client, so it
-cannot reach the portal.
-"""
+"""Computes earlier states of a conversation. Cannot reach the portal."""
 
 import difflib
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +17,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class ReplayedState:
-    """The state of a stream after its record number `seq`, stored at time `ts`. Before the first record these are 0 and ""."""
+    """After record `seq` at time `ts`; 0 and "" before the first."""
 
     stream: str
     seq: int
@@ -31,7 +27,7 @@ class ReplayedState:
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """One difference between two states: the value at `path` was added, removed or replaced."""
+    """The value at `path` was added, removed or replaced."""
 
     sign: Literal["+", "-", "~"]
     path: str
@@ -41,17 +37,12 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One event and the changes it made to the state."""
-
     event: StoredEvent
     changes: tuple[Change, ...]
 
 
 def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
-    """Return the state of the stream after the record with number `until`, or at the time `until`.
-
-    For a time, the events are applied in order; the first event that is later than this time ends the replay and is not applied.
-    """
+    """After record number or time `until`; later events are not applied."""
     state, seq, ts = fold.create_state(), 0, ""
     for event in read_events_until(store, stream, until):
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
@@ -60,7 +51,7 @@ def replay_state(store: Store, stream: str, until: Moment) -> ReplayedState:
 
 
 def replay_steps(store: Store, stream: str, until: Moment) -> Iterator[Step]:
-    """Yield each event of the stream up to the record number or time `until`, with the changes that it made to the state."""
+    """Up to `until`, inclusive."""
     state = fold.create_state()
     before = _copy_state(state)
     for event in read_events_until(store, stream, until):
@@ -71,7 +62,7 @@ def replay_steps(store: Store, stream: str, until: Moment) -> Iterator[Step]:
 
 
 def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[StoredEvent]:
-    """Yield the events of the stream up to the record number or time `until`, inclusive."""
+    """Up to `until`, inclusive."""
     moment = "" if isinstance(until, int) else format_iso(until)
     for event in read_stream(store, stream):
         if event.seq > until if isinstance(until, int) else event.ts > moment:
@@ -80,7 +71,7 @@ def read_events_until(store: Store, stream: str, until: Moment) -> Iterator[Stor
 
 
 def compare_states(before: object, after: object, path: str = "") -> Iterator[Change]:
-    """Yield the differences between two states, with the path of each value; `path` is the place of `before` and `after` in the state."""
+    """`path` is the place of both in the state."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         yield from _compare_mappings(before, after, path)
     elif isinstance(before, list) and isinstance(after, list):
@@ -101,10 +92,7 @@ def _compare_mappings(before: JsonObject, after: JsonObject, path: str) -> Itera
 
 
 def _compare_lists(before: Sequence[object], after: Sequence[object], path: str) -> Iterator[Change]:
-    """Yield the differences between two lists: items added, removed or replaced.
-
-    An item that only moved because others were added or removed is no difference.
-    """
+    """An item that only moved is no difference."""
     old, new = ([orjson.dumps(item, option=orjson.OPT_SORT_KEYS) for item in items] for items in (before, after))
     for tag, low, high, start, end in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if tag == "replace" and high - low == end - start:
@@ -116,5 +104,5 @@ def _compare_lists(before: Sequence[object], after: Sequence[object], path: str)
 
 
 def _copy_state(state: SessionState) -> object:
-    """Return a copy of the state as plain JSON data. It stays the same when further events are applied to `state`."""
+    """Plain JSON that later events do not change."""
     return orjson.loads(orjson.dumps(state.to_stored()))

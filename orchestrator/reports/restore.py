@@ -1,8 +1,6 @@
-"""Prepares a restored database, so that calls which may have run after the backup was made are never repeated automatically.
+"""Prepares a restored database: what may have run after the backup is never repeated by itself.
 
-Calls that are approved or started in the backup get the status "unknown", and the bot looks in the portal whether they ran. Waiting cards
-stay; if such a card is approved, the gate first looks in the portal whether its call ran already. Inputs that wait in the inbox are set
-aside and never processed.
+Such calls become "unknown" and are looked up; cards stay; waiting inputs are set aside for good.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,41 +41,39 @@ _LEASE = timedelta(seconds=60)
 
 @dataclass(frozen=True, kw_only=True)
 class UncertainCall:
-    """A call that may or may not have run after the backup was made."""
+    """It may have run after the backup was made."""
 
     effect_id: str
     session: str
     method: str
     status: str
-    """Its status in the backup."""
+    """In the backup."""
     at: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class RestoreReport:
-    """The result of preparing a restored database: what was changed, and what operators should look at."""
+    """What was changed, and what operators should look at."""
 
     cards: Sequence[str]
     unknown: Sequence[UncertainCall]
     inputs: Sequence[SetAside]
     damaged: Sequence[str]
-    """The ids of effects whose row is damaged; the bot never acts on them."""
+    """Effects with a damaged row, on which the bot never acts."""
     runs: Sequence[str]
-    """The runs that were paused, by key: each asks its owner whether it goes on."""
+    """Paused, by key; each asks its owner whether it goes on."""
     schedules: Sequence[str]
-    """The schedules that were paused, by id: their chats are asked which of them go on."""
+    """Paused, by id; their chats are asked which go on."""
     erased: Mapping[str, int]
-    """The people who were erased again, each with the number of places where text of theirs was still found afterwards."""
+    """Erased again → places where their text was still found."""
 
 
 def prepare_restored(
     dialect: Dialect, header: BackupHeader, gone: Sequence[ErasedPerson], place: ErasureFiles, *, by: str, clock: Clock
 ) -> RestoreReport:
-    """Prepare the database of a backup, which is not in its place yet, for a bot that starts on it. Raises StoreError.
+    """Before the database is in its place. Raises StoreError.
 
-    `dialect` is the opened database, `header` describes the backup, `place` tells where the people's files are, and `by` is who restores.
-    `gone` are the people who were erased before or after the backup was made. If the backup brought data of such a person back, the person
-    is erased again.
+    Those of `gone` whom the backup brought back are erased again; `by` restores.
     """
     store, now = SqlStore(dialect), clock.now()
     at = format_iso(now)
@@ -108,7 +104,7 @@ def prepare_restored(
 
 
 def _begin_again(store: SqlStore, row_id: str, key: str, clock: Clock) -> None:
-    """Let a run that is over begin again, as its parent has ordered, so that it is paused with the others and not waited for in vain."""
+    """As its parent ordered; so it is paused with the others."""
     state, _ = load_state(store, key)
     event, now = RunWoken(node=WHOLE, by=RETRY), clock.now()
     after = preview_run(state.run, [(type(event).__name__, event.model_dump(mode="json"), format_iso(now))])
@@ -118,11 +114,7 @@ def _begin_again(store: SqlStore, row_id: str, key: str, clock: Clock) -> None:
 
 
 def _pause_runs(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:
-    """Pause every run that is not over, and yield their keys.
-
-    A run may have gone on after the backup was made. Only its owner can look what it did, so the owner decides whether it goes on. The
-    owner of a run that was paused before is told, too.
-    """
+    """By key. Each may have gone on after the backup, so its owner decides."""
     known = RunFilter(statuses=("paused",), limit=PAGE)
     while page := store.list_runs(known):
         store.put_inbox([build_restored_row(PREFIX + row.run_id, made_at, clock.now()) for row in page])
@@ -146,10 +138,7 @@ def _pause_run(store: SqlStore, key: str, made_at: str, clock: Clock) -> str:
 
 
 def _pause_schedules(store: SqlStore, made_at: str, clock: Clock) -> Iterator[str]:
-    """Pause every schedule, and yield their ids.
-
-    Its moments since the backup was made may have had their runs, or somebody may have cancelled it. People know, so each chat is asked.
-    """
+    """By id. Moments since the backup may have had runs, so chats are asked."""
     homes = sorted({timer.session for timer in iterate_timers(store)})
     for home in homes:
         stream = to_stream(home)
@@ -181,8 +170,8 @@ def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) ->
         detail=DETAIL,
         confirmation_id=stored["confirmation_id"],
     )
-    kept = {**stored, "started_at": stored.get("started_at") or format_iso(row.updated_at), MARK: clock.mark()}
-    change = EffectChange(effect_id=effect_id, expect=("approved", "started"), status="unknown", call=kept)
+    new_call = {**stored, "started_at": stored.get("started_at") or format_iso(row.updated_at), MARK: clock.mark()}
+    change = EffectChange(effect_id=effect_id, expect=("approved", "started"), status="unknown", call=new_call)
     session = to_lease_key(stream)
     look = Timer(id=f"{TIMER}:{effect_id}", due_at=now + SETTLED, session=session, kind=TIMER, body={"effect_id": effect_id})
     _commit(store, stream, event, now=now, actor="system", effects=[change], timers=[look])
@@ -190,7 +179,7 @@ def _mark_unknown(store: SqlStore, effect_id: str, stream: str, clock: Clock) ->
 
 
 def _find_revived(store: SqlStore, gone: Sequence[ErasedPerson]) -> list[str]:
-    """Return the keys ("tg:7") of erased people whose encryption key is in the backup, so that their data can be read again."""
+    """Their key is in the backup, so their data can be read again."""
     live = {row.key_id: row.person for row in store.open_erasure().list_keys() if not row.erased_at}
     return sorted({live[erased_person.key_id] for erased_person in gone if erased_person.key_id in live})
 

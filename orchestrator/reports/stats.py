@@ -1,4 +1,4 @@
-"""Counts what happened in one pass over the journal; only counts are kept in memory. Changes nothing."""
+"""Counts what happened in one pass over the journal. Changes nothing."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping
@@ -34,18 +34,18 @@ _DECIDED: Final = {
 _CALLS: Final = {"CallSucceeded": "succeeded", "CallRefused": "refused", "CallOutcomeUnknown": "unknown"}
 _REASON: Final = 60
 DayCounts = Mapping[str, int]
-"""The numbers that one event adds to the counts of its day, by name ("turns", "messages")."""
+"""What one event adds to its day, by name ("turns")."""
 
 
 @dataclass
 class Counts:
-    """The numbers of turns, messages, calls, decisions and tokens since the time `since` (ISO, UTC; "": all)."""
+    """Since the time `since` (ISO, UTC; "": all)."""
 
     since: str
     events: int = 0
     turns: Counter[str] = field(default_factory=Counter)
     paused: set[str] = field(default_factory=set)
-    """The turns that were counted when they ended with cards and may go on."""
+    """Counted when they ended with cards; they may go on."""
     messages: Counter[str] = field(default_factory=Counter)
     calls: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     decisions: Counter[str] = field(default_factory=Counter)
@@ -59,34 +59,30 @@ class Counts:
     failures: Counter[str] = field(default_factory=Counter)
     days: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     open_cards: dict[str, str] = field(default_factory=dict)
-    """By card id, the time when each waiting card was requested (ISO, UTC)."""
     unknown_calls: dict[str, str] = field(default_factory=dict)
-    """By effect id, the time when the outcome of each call that is still unknown became so (ISO, UTC)."""
+    """By effect id, since when (ISO, UTC)."""
     bytes: Counter[str] = field(default_factory=Counter)
     records: Counter[str] = field(default_factory=Counter)
     largest: tuple[int, str, int, str] = (0, "", 0, "")
-    """The largest record: its size in bytes, its stream, its number in the stream and its type."""
+    """(bytes, stream, number, type)."""
 
     @property
     def median_waits(self) -> Mapping[str, float]:
-        """The median time in seconds from the request of a card to its decision, by kind of decision."""
+        """Seconds from request to decision, by kind of decision."""
         return {status: round(median(waits), 3) for status, waits in self.waits.items()}
 
 
 class Backlog(NamedTuple):
-    """The size and age of what waits in the inbox (rows not yet handled) or in the outbox (messages not yet delivered)."""
+    """What waits in the inbox or outbox."""
 
     sessions_waiting: int
-    """For the inbox, the number of sessions with rows to handle; for the outbox, the number of messages that are due."""
+    """Of the outbox, the number of messages that are due."""
     oldest_seconds: float | None
-    """The age of the oldest waiting row; None if nothing waits."""
+    """None if nothing waits."""
 
 
 def count_journal(store: Store, since: datetime | None = None) -> Counts:
-    """Return the counts of the events at or after `since` (None: all).
-
-    Open cards, calls of unknown outcome and sizes are always those of the whole journal.
-    """
+    """From `since` on (None: all); open cards, unknown calls and sizes of the whole journal."""
     counts = Counts(since=format_iso(since) if since else "")
     for event in scan_events(store):
         _measure_size(counts, event)
@@ -107,18 +103,14 @@ def _measure_size(counts: Counts, event: StoredEvent) -> None:
 
 
 def _track_open(counts: Counts, event: StoredEvent, *, counted: bool) -> None:
-    """Update the open cards and the calls of unknown outcome in `counts` with this event.
-
-    `counted` says whether the event lies in the period of the report. If so, and if it decides a card, the time that the card had waited is
-    added to `counts`.
-    """
+    """`counted`: in the period, so the wait of a decided card counts."""
     match parse_event(event):
         case ConfirmationRequested() | ConfirmationReopened() as card:
             counts.open_cards[card.confirmation_id] = event.ts
         case ConfirmationApproved() | ConfirmationDenied() | ConfirmationExpired() | ConfirmationSuperseded() as card:
-            asked = counts.open_cards.pop(card.confirmation_id, "")
-            if asked and counted:
-                counts.waits[_DECIDED[event.type]].append((parse_iso(event.ts) - parse_iso(asked)).total_seconds())
+            requested_at = counts.open_cards.pop(card.confirmation_id, "")
+            if requested_at and counted:
+                counts.waits[_DECIDED[event.type]].append((parse_iso(event.ts) - parse_iso(requested_at)).total_seconds())
         case CallOutcomeUnknown() as call:
             counts.unknown_calls[call.effect_id] = event.ts
         case OutcomeReconciled() as call if call.verdict != "unclear":
@@ -140,7 +132,7 @@ def _count_turn(counts: Counts, turn_finished: TurnFinished, _event: StoredEvent
 
 
 def _count_resumption(counts: Counts, turn_resumed: TurnResumed, _event: StoredEvent) -> DayCounts:
-    """Take back that a turn has ended with cards, if that was counted: it goes on, and is counted when it ends for good."""
+    """A turn that goes on is counted when it ends for good."""
     if turn_resumed.turn_id not in counts.paused:
         return {}
     counts.paused.discard(turn_resumed.turn_id)
@@ -148,37 +140,37 @@ def _count_resumption(counts: Counts, turn_resumed: TurnResumed, _event: StoredE
     return {"turns": -1}
 
 
-def _count_answer(counts: Counts, said: ModelAnswered | NodeDone, _event: StoredEvent) -> DayCounts:
-    """Count an answer: to a turn, to a node of a run, or to a service that a turn or run has asked. Other nodes ask no model."""
-    if isinstance(said, NodeDone) and not said.model:
+def _count_answer(counts: Counts, answer: ModelAnswered | NodeDone, _event: StoredEvent) -> DayCounts:
+    """Nodes without a model count nothing."""
+    if isinstance(answer, NodeDone) and not answer.model:
         return {}
-    counts.models[said.model or "?"] += 1
-    counts.model_seconds += said.seconds
-    return _count_tokens(counts, said)
+    counts.models[answer.model or "?"] += 1
+    counts.model_seconds += answer.seconds
+    return _count_tokens(counts, answer)
 
 
-def _count_failure(counts: Counts, said: ModelFailed | NodeFailed, _event: StoredEvent) -> DayCounts:
-    """Count a call of the model that gave no usable answer. A node may fail of something else."""
-    if isinstance(said, NodeFailed) and said.code != "degraded":
+def _count_failure(counts: Counts, failure: ModelFailed | NodeFailed, _event: StoredEvent) -> DayCounts:
+    """A node may fail of something else."""
+    if isinstance(failure, NodeFailed) and failure.code != "degraded":
         return {}
-    reason = said.detail if isinstance(said, NodeFailed) else said.reason
+    reason = failure.detail if isinstance(failure, NodeFailed) else failure.reason
     counts.failures[to_one_line(reason, limit=_REASON) or "?"] += 1
-    return {"model failures": 1, **_count_tokens(counts, said)}
+    return {"model failures": 1, **_count_tokens(counts, failure)}
 
 
-def _count_tokens(counts: Counts, said: ModelAnswered | ModelFailed | NodeDone | NodeFailed) -> DayCounts:
-    counts.prompt_tokens += said.prompt_tokens
-    counts.completion_tokens += said.completion_tokens
-    tokens = said.prompt_tokens + said.completion_tokens
+def _count_tokens(counts: Counts, usage: ModelAnswered | ModelFailed | NodeDone | NodeFailed) -> DayCounts:
+    counts.prompt_tokens += usage.prompt_tokens
+    counts.completion_tokens += usage.completion_tokens
+    tokens = usage.prompt_tokens + usage.completion_tokens
     return {"tokens": tokens} if tokens else {}
 
 
-def _count_call(counts: Counts, said: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> DayCounts:
+def _count_call(counts: Counts, call_end: CallSucceeded | CallRefused | CallOutcomeUnknown, event: StoredEvent) -> DayCounts:
     outcome = _CALLS[event.type]
-    counts.calls[said.call_class, said.method, outcome] += 1
-    if isinstance(said, CallRefused):
-        counts.refused[said.code or "?"] += 1
-    return {"calls": 1} if said.call_class == "R" else {"calls": 1, "writes": int(outcome == "succeeded")}
+    counts.calls[call_end.call_class, call_end.method, outcome] += 1
+    if isinstance(call_end, CallRefused):
+        counts.refused[call_end.code or "?"] += 1
+    return {"calls": 1} if call_end.call_class == "R" else {"calls": 1, "writes": int(outcome == "succeeded")}
 
 
 def _count_step_refusal(counts: Counts, step_refused: StepRefused, _event: StoredEvent) -> DayCounts:
@@ -223,10 +215,7 @@ _COUNTERS: Final = {
 
 
 def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> JsonObject:
-    """Return the counts and the present backlog of inbox and outbox as JSON data.
-
-    Most groups of counts (by person, by model and so on) begin with the largest count.
-    """
+    """With the present backlog; groups begin with the largest count."""
     largest = dict(zip(("bytes", "stream", "seq", "type"), counts.largest, strict=True))
     return {
         "since": counts.since,
@@ -275,22 +264,19 @@ def as_report(counts: Counts, store: Store, voice: Narrator, now: datetime) -> J
 
 
 def name_people(counts: Counts, voice: Narrator) -> Mapping[str, int]:
-    """Return name of a person (as `voice` writes it) → number of messages that the person sent, largest number first."""
+    """Name → messages sent, most first."""
     return {voice.format_person(key): number for key, number in counts.messages.most_common()}
 
 
 def measure_inbox(store: Store, now: datetime) -> Backlog:
-    """Return how many sessions have inbox rows to handle, and the age of the oldest row in seconds (None if there is none)."""
+    """Sessions with rows to handle."""
     rows = [row for session, lane in store.list_ready_sessions() for row in store.list_waiting_inbox(session, lane, 1)]
     oldest = min((row.received_at for row in rows), default=None)
     return Backlog(len({row.session for row in rows}), _measure_age(oldest, now))
 
 
 def measure_outbox(store: Store, counts: Counts, now: datetime) -> Backlog:
-    """Return how many messages to people are due, and the age of the oldest in seconds (None if there is none).
-
-    Only messages of channels with at least one session in the journal are counted, and at most 1,000 of each channel.
-    """
+    """Only channels of the journal, at most 1,000 messages of each."""
     channels = sorted({to_session_name(stream).partition(":")[0] for stream in counts.records} - {"run", "portal"})
     rows = [row for channel in channels for row in store.list_due_outbox(channel, now, limit=1000)]
     return Backlog(len(rows), _measure_age(min((row.created_at for row in rows), default=None), now))

@@ -1,4 +1,4 @@
-"""Finds calls of which nobody knows whether they were carried out, by their status and not from the whole journal."""
+"""Finds calls of unknown outcome by their status."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -13,27 +13,25 @@ from state.journal.streams import to_lease_key
 from state.stored import JsonObject
 
 _READ: Final = (200, 2_000, 20_000)
-"""How many calls of unknown outcome are read, of whomever: more each time, while too few of them may be seen."""
+"""How many are read, of whomever: more while too few may be seen."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnknownCall:
-    """A call that was sent and of which nobody knows whether it was carried out."""
-
     effect_id: str
     session: str
     method: str
     named: JsonObject
-    """The arguments with which a message names the call; {} if its data was erased."""
+    """The arguments that a message shows; {} if erased."""
     by: str
     by_name: str
     since: str
 
 
 async def load_unknown_calls(store: AsyncStore, viewer: Viewer, limit: int) -> list[UnknownCall]:
-    """Return at most `limit` calls of unknown outcome that the viewer may see, the oldest first. Raises StoreError.
+    """The oldest first. Raises StoreError.
 
-    Of the whole company the 20,000 oldest are looked through; one that is younger than these is not found.
+    Only the company's 20,000 oldest are looked through.
     """
     unknown_calls: list[UnknownCall] = []
     seen = 0
@@ -51,7 +49,7 @@ async def load_unknown_calls(store: AsyncStore, viewer: Viewer, limit: int) -> l
 
 
 def _read_call(row: EffectRow, viewer: Viewer) -> UnknownCall | None:
-    """Return the call of this row; None if the viewer may not see it, or its data was erased."""
+    """None if the viewer may not see it, or it was erased."""
     effect, session = EffectRecord.model_validate(row.call), to_lease_key(row.stream)
     by = effect.requested_by
     if effect.call is None or not viewer.may_see_call(session, before=effect.before, by=by, user=None):
