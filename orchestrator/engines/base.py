@@ -1,8 +1,4 @@
-"""The interface between an engine (which works out what to do) and the turn (one run for one input of a person).
-
-An engine gets a `TurnContext`, which holds the input, and returns a `TurnEnd`. It never accesses the gate, the journal or the clients of
-the model and the portal directly.
-"""
+"""The interface between an engine, which works out what to do, and the turn: all it reaches goes through the turn."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,17 +20,14 @@ from state.stored import JsonObject, Stored
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
 
 REST_NOT_BEGUN: Final = "rest-not-begun"
-"""The code of the sentence that a plan was stopped before its other steps; the turn names these in its argument `calls`."""
+"""Code of the sentence that a plan was stopped before its other steps, which `calls` names."""
 REST_AFTER_CARD: Final = "rest-after-card"
-"""The code of the sentence that the other steps of a plan are begun when its card is decided, with the same arguments."""
+"""Code of the sentence that the other steps of a plan begin when its card is decided."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenOption:
-    """The option that a person chose as the answer to the question what a name means.
-
-    `value` replaces the name in the call; `targets` are the records ("deal:481") that the person named by choosing it.
-    """
+    """The answer to the question what a name means: `value` replaces it in the call, `targets` are the records ("deal:481") meant."""
 
     question: Question
     value: object
@@ -44,11 +37,7 @@ class ChosenOption:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnInput:
-    """The input that started a turn: a person's message, or the option that a person chose.
-
-    `text` is the person's own words, `quoted` text of somebody else that came with them. For a chosen option, `answers` is the id of the
-    question and `choice` the option.
-    """
+    """`text` is the person's own words, `quoted` those of others; `answers` is the id of the question of a chosen option."""
 
     turn_id: str
     text: str
@@ -56,46 +45,37 @@ class TurnInput:
     origin: str = "typed"
     answers: str = ""
     ref: int = 0
-    """The messenger's id of the message, or of the first message if several were merged."""
+    """The messenger's id of the message, of the first if several were merged."""
     choice: ChosenOption | None = None
     said_at: datetime | None = None
-    """When the person wrote the message; None if that is not known. It may have waited for another turn, or for the bot to start."""
     cited: str = ""
-    """The part of the bot's own answer that the person quoted: it names what is meant, and orders nothing."""
+    """The quoted part of the bot's own answer; it orders nothing."""
     answers_others: bool = False
-    """Whether the message replies to somebody else than the bot."""
     attached: str = ""
-    """What came with the message and is not read, such as "photo"; "" if nothing did."""
+    """What came along unread, such as "photo"."""
     is_resumed: bool = False
-    """Whether the turn goes on because a person has decided the last of its cards."""
+    """Whether the last of the turn's cards has been decided."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnModelRequest(ModelRequest):
-    """One request of a turn to the language model; `iteration` is its number in the turn."""
-
     iteration: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelText:
-    """The answer of the language model; `recorded` is True if the answer comes from the journal, after a restart."""
+    """`recorded`: the answer comes from the journal, after a restart."""
 
     text: str
     recorded: bool = False
     prose: bool = False
-    """Whether the prompt that it answers contained text written by others."""
+    """Whether the prompt contained text written by others."""
     calls: Sequence[ToolCall] = ()
-    """The calls of the offered tools that the model wants."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep(Stored):
-    """One step of a plan (a call that the model proposes), in the form in which events and the session's state store it.
-
-    `prose` is True if the model wrote the step after it had read free text of other people. `slot` is the place of the step in the turn,
-    "<turn>/<iteration>/<step>".
-    """
+    """A proposed call. `slot` is "<turn>/<iteration>/<step>"; `prose`: written after free text of others."""
 
     slot: str = ""
     method: str = ""
@@ -103,15 +83,12 @@ class PlanStep(Stored):
     comment: str = ""
     prose: bool = False
     confirmation_id: str = ""
-    """The card that the step waits on; "" if it waits on none."""
     page: JsonObject | None = None
-    """Of a step that goes on with a list: which of its rows come next."""
     problem: JsonObject | None = None
-    """Why its reference could not be resolved, as it is stored: {code, args, detail}."""
+    """Why its reference could not be resolved: {code, args, detail}."""
 
     @property
     def name_problem(self) -> Unresolved | None:
-        """The reason why a reference in the step ("@deal:Ромашка") could not be resolved; None if there is no problem."""
         if self.problem is None:
             return None
         return Unresolved(
@@ -121,7 +98,7 @@ class PlanStep(Stored):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListSource:
-    """The call that read a list for the person `by`, as the engine proposed it; with it the list can go on."""
+    """The call that read a list for the person `by`."""
 
     method: str
     params: JsonObject
@@ -130,122 +107,87 @@ class ListSource:
 
 @dataclass(frozen=True, kw_only=True)
 class TurnEnd:
-    """The result of a turn: the reply for the person, and the data that later turns use.
-
-    `history` is the reply as later prompts quote it, in which a marker ("[[list 2.1]]") stands for each list. `next_planned_actions` are
-    the steps that did not run, and `targets` are the records ("deal:481") that the person named or that the turn created.
-    """
+    """`history` is the reply for later prompts, with markers ("[[list 2.1]]") for lists."""
 
     reason: EndReason
     reply: Reply
     history: str = ""
     is_foreign: bool = False
-    """Whether `history` may quote free text of others, so that later prompts fence it."""
     acted: bool = False
-    """Whether the turn has made a change or proposed one on a card, so that an answer to its question orders nothing more."""
+    """Whether a change was made or put on a card: an answer to its question then orders nothing more."""
     next_planned_actions: Sequence[PlanStep] = ()
     targets: frozenset[str] = frozenset()
     goes_on: bool = False
-    """Whether the turn goes on when the last card that it waits for is decided."""
+    """Whether the turn goes on when its last card is decided."""
     sources: Mapping[str, ListSource] = field(default_factory=dict)
-    """How the lists of the reply were read, by their places."""
     lists: Sequence[ShownList] = ()
-    """Lists that `history` names and that are no tables of the reply: the options of a question, and what was proposed."""
+    """Lists that `history` names and the reply does not show as tables."""
     provenance: Provenance | None = None
-    """Where the words of the next step would come from, if the turn goes on; None if the engine does not say."""
+    """Where words of the next step would come from; None if the engine does not say."""
 
 
 class TurnContext(Protocol):
-    """The access of an engine to the outside world during one turn; tests of engines use a fake implementation."""
-
     turn: TurnInput
     actor: Actor
     mode: Mode
 
     @property
-    def now(self) -> datetime:
-        """The current time, timezone-aware, in UTC."""
+    def now(self) -> datetime: ...
 
     @property
     def state(self) -> SessionState:
-        """The session's state, computed from its events (see `state.events.fold`); engines must not change it."""
+        """Computed from the session's events; engines must not change it."""
 
     @property
     def told_iterations(self) -> int:
-        """How many iterations of a turn that goes on after its cards the person has heard of already; 0 for any other turn."""
+        """How many the person heard of before the turn waited for its cards."""
 
     def is_told(self, slot: str) -> bool:
-        """Return whether the person has heard of the step in this slot before the turn waited for its cards."""
+        """Return whether the person heard of it before the turn waited for cards."""
 
     @property
     def told_answers(self) -> int:
-        """The number of the last answer of the model before the turn waited for its cards; not positive without one."""
+        """The number of the model's last answer before the cards; not positive without one."""
 
     @property
     def told_provenance(self) -> Provenance | None:
-        """Where words came from when the turn began to wait for its cards; None if that is not stored, and for any other turn."""
+        """None if not stored, and for other turns."""
 
     @property
     def halt_on_block(self) -> bool:
-        """Whether the policy stops a plan at the first step that does not run."""
+        """Whether a plan stops at the first step that does not run."""
 
-    async def show_partial(self, text: str) -> None:
-        """Show the person the part `text` of the answer that has arrived so far; the implementation may skip some calls."""
+    async def show_partial(self, text: str) -> None: ...
 
     async def ask_model(self, request: TurnModelRequest, on_delta: Callable[[str], Awaitable[None]] | None = None) -> ModelText:
-        """Send `request` to the model and return its answer; if the journal holds the answer to this iteration, return that without asking.
-
-        `on_delta` receives each piece of the answer as it arrives. Raises ModelClientError if the model is not available.
-        """
+        """Return the model's answer, or the journal's to this iteration. Raises ModelClientError."""
 
     async def say(self, reply: Reply, *, key: str) -> None:
-        """Send a message to the chat now, before the turn ends; for each `key` the chat has one message, also after a restart."""
+        """Send a message now; the chat has one for each `key`, also after a restart."""
 
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what `make` gives. It is called once for each `node` of the turn: after a restart its result is read from the journal.
-
-        For everything that is read from outside: documents, queries, the clock. The result is JSON data.
-        """
+        """Return what `make`, called once for each `node`, gives as JSON data. For all that is read from outside."""
 
     async def query(self, name: str, **args: object) -> Any:
-        """Return the answer to a read-only question: `name` is the kind of question, `args` are its arguments.
-
-        For example, "resolve" asks for the meaning of a reference ("@deal:Ромашка"), and "when" for the current date.
-        """
+        """Answer a read-only question, such as "resolve" ("@deal:Ромашка") or "when"."""
 
     async def submit(self, effect: Effect) -> Outcome | Pending:
-        """Submit an effect to the gate and return its outcome, or `Pending` if a person must decide first.
-
-        After `Pending` the engine runs the steps that need no decision and then ends the turn.
-        """
+        """Return the gate's outcome; after `Pending` the engine runs steps that need no decision and ends."""
 
     def count_changes(self, effect: Effect) -> int:
-        """Return how many changes the effect stands for, 0 if it only reads."""
+        """0 if the effect only reads."""
 
     async def needs_consent(self, effect: Effect, made: str = "") -> bool:
-        """Return whether a person would be asked about the effect because they have not clearly ordered it. Nothing is stored.
-
-        With `made`, a step of the same plan is to make the record of the effect, of this kind; a stand-in stands for its number.
-        """
+        """Return whether the person has not clearly ordered the effect. `made`: the kind of record that an earlier step makes for it."""
 
     async def record(self, event: Event) -> None:
-        """Append an event to the journal. It is stored, perhaps later, before anything external follows from it (a call, an answer)."""
+        """Append an event; it is stored before anything external follows from it."""
 
     def find_recorded_plan(self, iteration: int) -> PlanRecorded | None:
-        """Return the plan of `iteration` that was recorded before a restart; None if there is none.
+        """Return the plan recorded before a restart, to be continued."""
 
-        The engine continues such a plan and does not build a new one.
-        """
-
-    def record_iteration(self, iteration: int, blocks: JsonObject) -> None:
-        """Give the parsed answer of the model to the audit log, which writes it when the calls of this iteration are done."""
+    def record_iteration(self, iteration: int, blocks: JsonObject) -> None: ...
 
 
 class Engine(Protocol):
-    """A component that works out what to do for an input, and proposes effects; for example the CRM agent."""
-
-    async def run(self, ctx: TurnContext) -> TurnEnd:
-        """Process one turn to its end and return the result.
-
-        Raise ModelClientError only if the person should get the fallback answer: automatic actions are temporarily unavailable.
-        """
+    async def run(self, ctx: TurnContext) -> TurnEnd: ...

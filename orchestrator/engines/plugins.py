@@ -1,5 +1,3 @@
-"""Loads the types of steps and runes that installed packages add by entry points."""
-
 import logging
 from collections import Counter
 from collections.abc import Iterable
@@ -10,23 +8,16 @@ log = logging.getLogger(__name__)
 
 
 class Named(Protocol):
-    """A type of steps or runes."""
-
     @property
-    def name(self) -> str:
-        """The name by which documents ask for it."""
+    def name(self) -> str: ...
 
 
 N = TypeVar("N", bound=Named)
 
 
 def load_types(group: str, kind: type[N], own: Iterable[Named]) -> list[N]:
-    """Return what the entry points of `group` name, if it is of this `kind` and no other type, `own` ones included, has its name.
-
-    What is left out is named in the log, and counts as unknown: whoever uses it is told so, and everybody else is served. Of two plugins
-    with one name neither is taken, or the order in which they were installed would say which of them a document means.
-    """
-    found: list[tuple[str, N]] = []
+    """A wrong kind is logged and left out; of two with one name both are."""
+    types_by_point: list[tuple[str, N]] = []
     for point in entry_points(group=group):
         try:
             loaded = point.load()
@@ -34,12 +25,12 @@ def load_types(group: str, kind: type[N], own: Iterable[Named]) -> list[N]:
             log.exception("the plugin %s cannot be loaded", point.name, extra={"action": "plugin_failed"})
             continue
         if isinstance(loaded, kind):
-            found.append((point.name, loaded))
+            types_by_point.append((point.name, loaded))
         else:
             log.error("the plugin %s is no %s", point.name, kind.__name__, extra={"action": "plugin_failed"})
-    names = Counter([*(one.name for one in own), *(loaded.name for _, loaded in found)])
-    for point_name, loaded in found:
+    names = Counter([*(one.name for one in own), *(loaded.name for _, loaded in types_by_point)])
+    for point_name, loaded in types_by_point:
         if names[loaded.name] > 1:
-            told = "the plugin %s is left out: another type is called %s, too; its package has to choose another name"
-            log.error(told, point_name, loaded.name, extra={"action": "plugin_failed"})
-    return [loaded for _, loaded in found if names[loaded.name] == 1]
+            message = "the plugin %s is left out: another type is called %s, too; its package has to choose another name"
+            log.error(message, point_name, loaded.name, extra={"action": "plugin_failed"})
+    return [loaded for _, loaded in types_by_point if names[loaded.name] == 1]

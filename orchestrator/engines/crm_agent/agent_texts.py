@@ -1,5 +1,3 @@
-"""Reads the texts of the CRM agent's prompt from data/agent: rules, format, methods in front, worked examples."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,7 +24,7 @@ _EXAMPLES_HEAD: Final = (
 
 
 class Example(Frozen):
-    """A worked example: what the person writes, what the model has been told (`given`), and its exact answer."""
+    """A worked example; `given` is what the model has been told."""
 
     person: str
     given: str = ""
@@ -34,22 +32,20 @@ class Example(Frozen):
 
     @cached_property
     def blocks(self) -> Blocks:
-        """The answer as the agent reads it. Raises ModelClientError if it could not be read."""
         return parse(self.answer)
 
     def parse_answer(self) -> "Example":
-        """Return the example itself. Raises ModelClientError if its answer cannot be read."""
+        """Return the example. Raises ModelClientError if its answer cannot be read."""
         parse(self.answer)
         return self
 
     def to_text(self) -> str:
-        """Return the example as it stands in the prompt."""
-        given = f"\n({self.given})" if self.given else ""
-        return f"PERSON: {self.person}{given}\n{self.answer.strip()}"
+        context = f"\n({self.given})" if self.given else ""
+        return f"PERSON: {self.person}{context}\n{self.answer.strip()}"
 
 
 class MethodTexts(Frozen):
-    """The file methods.yaml: the methods in front, and sample values by kind of field and by name of parameter."""
+    """methods.yaml: samples are by kind of field and by parameter."""
 
     front: dict[str, str]
     samples: dict[str, object]
@@ -57,8 +53,6 @@ class MethodTexts(Frozen):
 
 @dataclass(frozen=True, kw_only=True)
 class AgentTexts:
-    """All texts of the prompt that are data."""
-
     constitution: str
     protocol: str
     methods: MethodTexts
@@ -66,19 +60,17 @@ class AgentTexts:
 
     @property
     def examples_text(self) -> str:
-        """The examples as they stand in the prompt."""
         return "\n\n".join([_EXAMPLES_HEAD, *(example.to_text() for example in self.examples)])
 
     @property
     def help(self) -> HelpTexts:
-        """What method.help takes from the data files."""
         steps = [step for example in self.examples for step in example.blocks.steps]
         worked: Mapping[str, JsonObject] = {step.method: step.params for step in reversed(steps)}
         return HelpTexts(examples=worked, samples=self.methods.samples)
 
 
 def load_agent_texts(folder: Path = FOLDER) -> AgentTexts:
-    """Return the texts in `folder`. Raises SettingsError for a file that is missing or has another form; the error names it."""
+    """Raises SettingsError that names a missing or wrong file."""
     return AgentTexts(
         constitution=_read_text(folder / "constitution.md"),
         protocol=fill_date_forms(_read_text(folder / "protocol.md")),

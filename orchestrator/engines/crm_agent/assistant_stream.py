@@ -1,31 +1,18 @@
-"""Extracts the text for the person (the ASSISTANT block) from the model's answer while the answer is still arriving.
-
-It never shows the other blocks of the answer (THOUGHT, ACTION) or a header.
-"""
+"""Extracts the text for the person (the ASSISTANT block) from the model's answer while it arrives."""
 
 from orchestrator.engines.crm_agent.envelope import TAG_PREFIXES, THINKING_TAG, cut_stray_fence, find_end, find_secure_end
 from orchestrator.engines.crm_agent.grammar import BLANKS, FOREIGN, Header, match_header, may_become_header
 
 _LONGEST_TAG = 20
 _LONGEST_TAIL = 1_000
-"""More blanks and end marks than this are shown: holding them back would cost time at every chunk."""
+"""More blanks and end marks than this are shown: holding them back costs time at every chunk."""
 
 
 class AssistantStream:
-    """A reader of one answer that arrives in chunks. Only `blocks.parse`, on the complete answer, decides whether the answer is valid.
-
-    For every answer that `blocks.parse` accepts, the joined results of `feed` and `close` equal `parse(text).assistant`, wherever the
-    answer is split into chunks.
-    """
-
     def __init__(self) -> None:
-        """Start at the beginning of an answer, before its first header."""
         self._unread = ""
-        """Text that may be the beginning of a tag."""
         self._line = ""
-        """The unfinished line that may still become a header."""
         self._tail = ""
-        """Text of the reply that is shown only when more text follows it."""
         self._shown = ""
         self._depth = 0
         self._seen: dict[str, Header] = {}
@@ -33,28 +20,19 @@ class AssistantStream:
         self._at_line_start = True
 
     def feed(self, chunk: str) -> str:
-        """Add a chunk of the answer, and return the text that the person may now see in addition; "" if there is none. Never raises.
-
-        Text that may still become a header or an end mark (such as <|im_end|>) is held back.
-        """
+        """Return what the person may now see in addition; never raises."""
         before = self._tail
         self._tail = ""
         return self._show(before + self._drop_thinking(self._unread + chunk))
 
     def close(self) -> str:
-        """Return the rest of the text for the person, now that the answer is complete. Never raises.
-
-        This is the part of the text held back by `feed` that turned out to belong to the ASSISTANT block.
-        """
+        """Return the rest of the text for the person; never raises."""
         rest = self._tail + self._read(self._unread) + self._finish_line()
         whole = cut_stray_fence((self._shown + rest)[: find_end(self._shown + rest)]).lstrip(BLANKS)
         return whole[len(self._shown) :]
 
     def _drop_thinking(self, text: str) -> str:
-        """Return the part of `text` that the person may see and that stands outside of <think>…</think>.
-
-        The text after such a span begins a new line, as it does in `blocks.parse`.
-        """
+        """Return what stands outside of <think>…</think>; text after such a span begins a new line."""
         visible, cursor, self._unread = [], 0, ""
         while not self._over and (at := text.find("<", cursor)) >= 0:
             if not self._depth:
@@ -90,12 +68,8 @@ class AssistantStream:
         self._at_line_start, self._line = True, ""
 
     def _read(self, text: str) -> str:
-        """Return the part of `text` that belongs to the ASSISTANT block.
-
-        An unfinished line that may still become a header is kept for the next call.
-        """
         text, self._line = self._line + text, ""
-        found, cursor = [], 0
+        pieces, cursor = [], 0
         while cursor < len(text) and not self._over:
             newline = text.find("\n", cursor)
             stop = len(text) if newline < 0 else newline + 1
@@ -110,13 +84,12 @@ class AssistantStream:
                     cursor = header.end
                     continue
             if "ASSISTANT" in self._seen:
-                found.append(text[cursor:stop])
+                pieces.append(text[cursor:stop])
             self._at_line_start = newline >= 0
             cursor = stop
-        return "".join(found)
+        return "".join(pieces)
 
     def _finish_line(self) -> str:
-        """Return the unfinished last line of the answer if it belongs to the ASSISTANT block; otherwise ""."""
         line, self._line = self._line, ""
         if self._over or not line:
             return ""
@@ -126,10 +99,7 @@ class AssistantStream:
         return line[header.end :] if header.word == "ASSISTANT" and not self._over else ""
 
     def _enter(self, header: Header) -> bool:
-        """Return whether `header` begins a block, and remember the header.
-
-        If `blocks.parse` will reject the answer because of this header, nothing more is shown.
-        """
+        """Return whether `header` begins a block; nothing more is shown if `parse` will reject it."""
         speech, first = self._seen.get("ASSISTANT"), self._seen.get(header.word)
         if speech is not None and speech.plain and not header.plain:
             return False
@@ -141,10 +111,6 @@ class AssistantStream:
         return True
 
     def _show(self, text: str) -> str:
-        """Return the beginning of `text` that certainly belongs to the reply.
-
-        The rest, which may still become an end mark (such as <|im_end|>), is kept for the next call.
-        """
         secure = find_secure_end(text)
         if len(text) - secure > _LONGEST_TAIL:
             secure = len(text)

@@ -1,8 +1,4 @@
-"""Parses the answers of the CRM agent's model, which have three blocks: THOUGHT, ACTION (the steps) and ASSISTANT. Runs nothing.
-
-The order of the blocks is fixed, and THOUGHT and ACTION may be missing. Each header stands once, at the start of a line. Text after the
-first ASSISTANT header and inside <think>…</think> is never executed. Steps outside of ACTION make the whole answer invalid.
-"""
+"""Parses the answers of the CRM agent's model: THOUGHT, ACTION (the steps), ASSISTANT. Runs nothing."""
 
 import re
 from collections.abc import Mapping
@@ -29,10 +25,7 @@ _METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}(?:\.[A-Za-z0-9_]{1,60}){0,8}")
 
 @dataclass(frozen=True)
 class Step:
-    """One portal call that the model proposes, as the model wrote it.
-
-    `confirmed` is only the model's claim that the person agreed; it never counts as approval.
-    """
+    """A proposed call as the model wrote it; `confirmed` is its claim and never counts as approval."""
 
     method: str
     params: JsonObject = field(default_factory=dict)
@@ -45,11 +38,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A valid answer of the model, divided into its blocks.
-
-    `thought` is never shown to a person and may be "". `steps` are the calls that the model proposes; the gate decides about them.
-    `assistant` is the text for the person.
-    """
+    """A valid answer. `thought` is never shown to a person."""
 
     thought: str
     steps: tuple[Step, ...]
@@ -57,13 +46,9 @@ class Blocks:
 
 
 def parse(text: str, *, may_be_silent: bool = False) -> Blocks:
-    """Parse the model's answer `text` into its blocks; raise `ModelClientError` if it breaks the format (S004-6, S004-20).
+    """Raise ModelClientError, worded for the model, for what breaks the format (S004-6, S004-20); what has one meaning is repaired.
 
-    With `may_be_silent` the block ASSISTANT may be empty if there are no steps.
-
-    Deviations with only one possible meaning are repaired: thinking or prose before the first header, any usual form of a header, a code
-    fence, an end mark (such as <|im_end|>), a single object in place of an array, prose before the array, a trailing comma, a comment, a
-    raw line break in a string. The error's message is written for the model: it says what is wrong, where, and how to correct it.
+    `may_be_silent`: ASSISTANT may be empty without steps.
     """
     if odd := _UNSTORABLE.search(text):
         raise build_format_error(text, odd.start(), "a NUL or half of a surrogate pair", "Send plain Unicode text.")
@@ -89,52 +74,43 @@ def parse(text: str, *, may_be_silent: bool = False) -> Blocks:
 
 
 def _find_blocks(masked: str, end: int) -> dict[str, Header]:
-    """Return the header of each block by the block's name; raise ModelClientError if ASSISTANT is missing.
-
-    It also raises if a header is repeated, is in the wrong order, or belongs to another answer format. `masked` is the answer with the
-    model's thinking replaced by spaces, `end` the offset at which the answer ends.
-    """
-    found: dict[str, Header] = {}
+    """Raises ModelClientError for a missing ASSISTANT and repeated, misplaced or foreign headers."""
+    headers: dict[str, Header] = {}
     for header in find_headers(masked, 0, end):
-        speech = found.get("ASSISTANT")
+        speech = headers.get("ASSISTANT")
         if speech is not None and speech.plain and not header.plain:
             continue  # a line of the reply that resembles a header; steps below it are found by refuse_stray_plan
-        _refuse_misplaced(masked, header, found)
-        first = found.get(header.word)
+        _refuse_misplaced(masked, header, headers)
+        first = headers.get(header.word)
         if first is None or (header.word == "ACTION" and header.plain and not first.plain):
-            found[header.word] = header
-    if "ASSISTANT" not in found:
+            headers[header.word] = header
+    if "ASSISTANT" not in headers:
         what = "there is no ASSISTANT: block; the answer may have been cut off"
         cure = "Write THOUGHT:, ACTION: and ASSISTANT:, each at the start of its line, and end with a text for the person."
         raise build_format_error(masked, end, what, cure)
-    return found
+    return headers
 
 
-def _refuse_misplaced(masked: str, header: Header, found: Mapping[str, Header]) -> None:
-    word, first = header.word, found.get(header.word)
+def _refuse_misplaced(masked: str, header: Header, headers: Mapping[str, Header]) -> None:
+    word, first = header.word, headers.get(header.word)
     if word in FOREIGN:
         cure = "Results of calls are given to you later: end with ASSISTANT: and wait for them."
         raise build_format_error(masked, header.start, f"the block {word}: does not belong to the format", cure)
     if first is not None and (word != "ACTION" or first.plain == header.plain) and (header.plain or not first.plain):
         cure = "Write each block once; inside a text no line begins with a header word."
         raise build_format_error(masked, header.start, f"a second {word}: header", cure)
-    if first is None and "ASSISTANT" in found:
+    if first is None and "ASSISTANT" in headers:
         raise build_format_error(masked, header.start, f"{word}: stands after ASSISTANT:", "Put ACTION: before ASSISTANT:.")
-    if first is None and word == "THOUGHT" and found:
+    if first is None and word == "THOUGHT" and headers:
         raise build_format_error(masked, header.start, "THOUGHT: stands after ACTION:", "Begin with THOUGHT:, or leave it out.")
 
 
 def _find_ends(headers: Mapping[str, Header], end: int) -> Mapping[str, int]:
-    """Return the offset at which each block ends: where the next header begins, or where the answer ends."""
     ordered = sorted(headers.values(), key=_START)
     return {header.word: after.start for header, after in pairwise(ordered)} | {ordered[-1].word: end}
 
 
 def _check_surroundings(masked: str, headers: Mapping[str, Header], ends: Mapping[str, int]) -> None:
-    """Raise ModelClientError if JSON stands before the first header, or if a code fence in THOUGHT is still open at the next header.
-
-    `masked` is the answer with the model's thinking replaced by spaces.
-    """
     first = min(headers.values(), key=_START).start
     brace = _BRACE.search(masked, 0, first)
     if brace is not None:
@@ -196,10 +172,7 @@ def _parse_step(raw: object, number: int) -> Step:
 
 
 def _parse_choice(raw: JsonObject, key: str, allowed: tuple[str, ...], number: int) -> str | None:
-    """Return the value `raw[key]` in the spelling that `allowed` has, ignoring case; None if the key is absent.
-
-    Raises ModelClientError for any other value. `number` is the step's number in the error message.
-    """
+    """Return `raw[key]` in the spelling of `allowed`; None if absent. Raises ModelClientError."""
     if key not in raw:
         return None
     for spelling in allowed:

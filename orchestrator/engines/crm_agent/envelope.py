@@ -1,7 +1,4 @@
-"""Finds the parts of a model's answer that do not belong to its content: thinking, end marks, a code fence around the answer.
-
-An end mark (such as <|im_end|>) is how the chat template of a model ends an answer; some servers leave it in the text.
-"""
+"""Finds what is no content of an answer: thinking, a code fence, end marks of chat templates (<|im_end|>)."""
 
 import re
 from collections.abc import Iterator
@@ -30,7 +27,6 @@ END_MARKS = (
     "<eos>",
     "[EOS]",
 )
-"""How chat templates end an answer; servers with a wrong template let them through."""
 
 _TAG_NAMES = ("think", "thinking", "thought", "reasoning")
 THINKING_TAG = re.compile(rf"<(/?)(?:{'|'.join(_TAG_NAMES)})[ ]?>", re.IGNORECASE)
@@ -45,7 +41,6 @@ _CURE = "Close <think> once, before the first header; inside the answer reason u
 
 
 def find_end(text: str, start: int = 0, stop: int | None = None) -> int:
-    """Return the offset at which `text[start:stop]` ends if the whitespace and end marks (such as <|im_end|>) at its end are cut off."""
     stop = len(text) if stop is None else stop
     while True:
         while stop > start and text[stop - 1] in BLANKS:
@@ -56,11 +51,7 @@ def find_end(text: str, start: int = 0, stop: int | None = None) -> int:
 
 
 def find_secure_end(text: str) -> int:
-    """Return the offset up to which an unfinished `text` certainly belongs to the reply.
-
-    The text after it may be whitespace, the beginning of an end mark (such as <|im_end|>) or of a closing fence: these are cut off if the
-    answer ends with them.
-    """
+    """Return up to where an unfinished text certainly belongs to the reply."""
     stop = len(text)
     for size in range(min(_LONGEST_MARK - 1, stop), 0, -1):
         if text[stop - size :] in _MARK_PREFIXES:
@@ -74,7 +65,6 @@ def find_secure_end(text: str) -> int:
 
 
 def cut_stray_fence(text: str) -> str:
-    """Return an ASSISTANT text without the code fence line at its end, if that line closes no fence in the text."""
     line = text.rfind("\n") + 1
     if CLOSING_FENCE.fullmatch(text, line) and has_open_fence(text):
         return text[: find_end(text, 0, line)]
@@ -82,24 +72,16 @@ def cut_stray_fence(text: str) -> str:
 
 
 def has_open_fence(text: str) -> bool:
-    """Return whether a code fence is still open at the end of `text`."""
     return len(FENCE_LINE.findall(text)) % 2 == 1
 
 
 def has_second_turn(assistant: str) -> bool:
-    """Return whether an ASSISTANT text continues after an end mark (such as <|im_end|>).
-
-    The model then also wrote the person's next message.
-    """
+    """Return whether text follows an end mark: the model then wrote the person's next message, too."""
     return _TURN_GOES_ON.search(assistant) is not None
 
 
 def mask_thinking(text: str, end: int) -> str:
-    """Return `text[:end]` with each <think>…</think> replaced by spaces and a line break; the length stays the same.
-
-    Raises ModelClientError if it is not clear what is thinking: a tag is not closed, is closed twice, or a span after the first header
-    contains text such as ACTION or JSON that would otherwise have an effect.
-    """
+    """Replace thinking by as many spaces. Raises ModelClientError if it is unclear what is thinking."""
     spans = list(_find_thinking(text, end)) if "<" in text else []
     if not spans:
         return text[:end]
@@ -118,10 +100,7 @@ def mask_thinking(text: str, end: int) -> str:
 
 
 def _find_thinking(text: str, end: int) -> Iterator[tuple[int, int]]:
-    """Yield the start and the end offset of each span of thinking (<think>…</think>); of nested spans, only the outermost.
-
-    If the first tag is a closing one, its span begins at the start of the answer. Raises ModelClientError if the tags do not match.
-    """
+    """Yield (start, end) of outermost spans. Raises ModelClientError."""
     depth, begin, tags = 0, 0, 0
     for tags, tag in enumerate(THINKING_TAG.finditer(text, 0, end), start=1):
         if not tag[1]:

@@ -1,8 +1,4 @@
-"""Recognises the header lines and fences of the CRM agent's answer format, and builds its format errors. It does not parse JSON.
-
-In the prompt, text that the person did not write stands between fence lines with a random marker. Header words in such text are changed, so
-that it cannot pass for another part of the prompt.
-"""
+"""Recognises headers and fences of the answer format, builds its errors and makes foreign text in prompts harmless."""
 
 import re
 import secrets
@@ -22,19 +18,17 @@ FOREIGN = (
     "ACTION INPUT",
     "Action Input",
 )
-"""Headers of other agent formats: an answer that contains one has invented a result that only the portal can give."""
+"""Headers of other formats: an answer with one has invented a result."""
 
 ZERO_WIDTH = "\u200b-\u200f\u2060\ufeff\u00ad"
-"""Invisible marks, for the inside of a character class; some models write them around headers and brackets."""
 
 BLANKS = "\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(
     chr(code) for first, last in ((0x2000, 0x200F), (0x2060, 0x2060), (0xFEFF, 0xFEFF), (0xAD, 0xAD)) for code in range(first, last + 1)
 )
-"""Whitespace and invisible marks: what is cut off at both ends of a block."""
 
 FENCE_LINE = re.compile(r"^[ ]{0,3}(?:`{3,}|~{3,})", re.MULTILINE)
 CLOSING_FENCE = re.compile(r"[ ]{0,3}(?:`{3,}|~{3,})[ \t\r]*")
-"""A whole line that can only close a fence, since it names no language."""
+"""It names no language, so it can only close."""
 
 _BLOCKS = ("THOUGHT", "ACTION", "ASSISTANT")
 _WORDS = "|".join((*_BLOCKS, *FOREIGN))
@@ -45,7 +39,7 @@ _PLAIN_HEADER = re.compile(
     rf"|\*\*(?:{_WORDS})(?::\*\*|\*\*:)"
     rf"|__(?:{_WORDS})(?::__|__:))"
 )
-"""The header as the prompt asks for it, at most bold or with heading marks: such a line is a header wherever it stands."""
+"""As the prompt asks for it: a header wherever it stands."""
 
 _Z = f"[{ZERO_WIDTH}]{{0,3}}"
 _ITEM = rf"(?:[-+*•‣◦][ ]|\(?\d{{1,2}}[.)][ ]?|\#{{1,6}}[ ]?|[ {ZERO_WIDTH}])"
@@ -63,10 +57,7 @@ _LONGEST_UNDECIDED = 80
 
 
 class Header(NamedTuple):
-    """A header line in an answer: the name of its block (`word`), its offsets, and its form.
-
-    `plain` is True if the header is written as the prompt asks for it; `has_colon` is True if a colon follows the word.
-    """
+    """`plain`: written as the prompt asks for it."""
 
     word: str
     start: int
@@ -76,35 +67,33 @@ class Header(NamedTuple):
 
 
 def match_header(text: str, at: int, stop: int) -> Header | None:
-    """Return the header at the offset `at`, which is the start of a line; None if the line is no header."""
-    found = _ONE_HEADER.match(text, at, stop)
-    return None if found is None else _build_header(text, found)
+    match = _ONE_HEADER.match(text, at, stop)
+    return None if match is None else _build_header(text, match)
 
 
 def find_headers(text: str, start: int, stop: int) -> Iterator[Header]:
-    """Yield the header lines between the offsets `start` and `stop`, in any usual form: bold, numbered, bulleted, in any letter case.
+    """Yield headers in any usual form.
 
-    Without a colon, the header word must stand alone on its line, and must be in capitals or follow heading marks (#). A line indented by
-    four columns is a quotation and no header.
+    Without a colon the word stands alone, in capitals or after #; an indented line is a quotation.
     """
-    for found in _LINE_HEADER.finditer(text, start, stop):
-        header = _build_header(text, found)
+    for match in _LINE_HEADER.finditer(text, start, stop):
+        header = _build_header(text, match)
         if header is not None:
             yield header
 
 
-def _build_header(text: str, found: re.Match[str]) -> Header | None:
-    start, end = found.span()
+def _build_header(text: str, match: re.Match[str]) -> Header | None:
+    start, end = match.span()
     if text[start] in " \t" and _INDENTED.match(text, start):
         return None
-    written, decor, bare = found.group("word", "decor", "bare")
-    if bare is not None and written not in _BLOCKS and "#" not in decor:
+    spelling, decor, bare = match.group("word", "decor", "bare")
+    if bare is not None and spelling not in _BLOCKS and "#" not in decor:
         return None
     plain = _PLAIN_HEADER.match(text, start, end) is not None
-    if written in FOREIGN and not plain:
+    if spelling in FOREIGN and not plain:
         return None
-    word = written if written in _KNOWN_WORDS else written.upper()
-    has_colon = ":" in found[0] or "\uff1a" in found[0]
+    word = spelling if spelling in _KNOWN_WORDS else spelling.upper()
+    has_colon = ":" in match[0] or "\uff1a" in match[0]
     return Header(word, start, end, plain, has_colon)
 
 
@@ -116,7 +105,6 @@ _CLOSING_SIGNS = re.compile(rf"[ \t\r*_`:\uff1a{ZERO_WIDTH}]*")
 
 
 def may_become_header(line: str) -> bool:
-    """Return whether the beginning of a line, `line`, may still become a header when the rest of the line arrives."""
     if len(line) > _LONGEST_UNDECIDED or _INDENTED.match(line):
         return False
     opening = _OPENING_PATTERN.match(line)
@@ -133,7 +121,6 @@ def may_become_header(line: str) -> bool:
 
 
 def build_format_error(text: str, at: int, what: str, cure: str) -> ModelClientError:
-    """Build the error that tells the model what is wrong at offset `at`, where that is, and how to fix it."""
     line = text.count("\n", 0, at) + 1
     column = at - text.rfind("\n", 0, at)
     return ModelClientError(f"Format error at line {line}, column {column}: {what}. {cure}")
@@ -144,25 +131,20 @@ _FORGED_HEADER = re.compile(rf"(?im)^((?:[^\S\n]|[*#>_\"'`\-+•‣◦.()\d])*+)
 _MARKER = re.compile(r"<<<|>>>")
 _INVISIBLE = {"Cf", "Cc", "Co", "Cs", "Zl", "Zp"}
 _RARE = re.compile(rf"[^\n\t -~{RUSSIAN_LETTERS}«»–—…№₽]")
-"""Characters that have to be checked one by one: everything outside this set of certainly visible ones."""
+"""All but the certainly visible."""
 
 
 class Fence:
-    """The pair of lines that encloses foreign text in a prompt; each request has a marker of its own in them."""
+    """Lines around foreign text in a prompt, with a marker of each request."""
 
     def __init__(self, marker: str | None = None) -> None:
-        """Store `marker`, or a random marker if none is given; only tests give one."""
         self.marker = marker or secrets.token_hex(6)
 
     def wrap(self, text: str) -> str:
-        """Return `text` between the two fence lines; headers and fence marks in the text are changed so that they have no effect."""
         return f"<<<DATA {self.marker}\n{escape_headers(text)}\nDATA {self.marker}>>>"
 
 
 def escape_headers(text: str) -> str:
-    """Return `text` with the header words and fence marks changed, so that no line can pass for a header or a fence.
-
-    Invisible characters are replaced by a visible «·».
-    """
+    """Change header words and fence marks so that none has effect; invisible characters become «·»."""
     visible = _RARE.sub(lambda rare: "·" if unicodedata.category(rare[0]) in _INVISIBLE else rare[0], text)
     return _FORGED_HEADER.sub(r"\1·\2", _MARKER.sub("‹›", visible))

@@ -1,4 +1,4 @@
-"""Reads the steps of an ACTION block as JSON. Repairs mistakes with only one possible meaning; never completes JSON that was cut off."""
+"""Reads the steps of ACTION as JSON; repairs what has one meaning, never completes what was cut off."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from orchestrator.engines.crm_agent.postponed_plans import is_comment_denying, i
 
 MAX_DEPTH = 32
 MAX_TOKENS = 10_000
-"""Far more than any real plan needs; it bounds the work on an answer that consists of brackets and commas."""
+"""Bounds the work on an answer of brackets and commas."""
 SAFE_INTEGER = 2**53
 
 _TOKEN = re.compile(
@@ -49,24 +49,18 @@ _OPENING_FENCE = re.compile(r"(?P<fence>`{1,3}|~{3})[A-Za-z0-9]{0,20}[ \t\r]{0,8
 _EMPTY_FENCE = re.compile(r"(?P<fence>`{3}|~{3})[A-Za-z0-9]{0,20}\s{0,20}(?P=fence)?")
 _SHORTEST_BLOCK_FENCE = 3
 _ODD_SIGNS = '<>`~"]}?❌✗✘🚫⛔'
-"""Signs before an array with which it may be a quotation, a question or struck out."""
 
 _NAMES_METHOD = re.compile(r"(?i)[a-z]\.[a-z]|\b(?:method|batch)\b")
 
 
 @dataclass(frozen=True, slots=True)
 class ActionSpan:
-    """The start and the end offset of the JSON in an ACTION block."""
-
     start: int
     stop: int
 
 
 def find_json(text: str, start: int, stop: int) -> ActionSpan | None:
-    """Find the JSON in the block `text[start:stop]`, without a code fence, backticks and prose before it; None if the block is empty.
-
-    Raises ModelClientError if the prose may mean that the steps are not to be run.
-    """
+    """Find the JSON in the block. Raises ModelClientError if prose before it may deny the steps."""
     block = text[start:stop]
     stop = start + len(block.rstrip(BLANKS))
     start += len(block) - len(block.lstrip(BLANKS))
@@ -85,11 +79,7 @@ def find_json(text: str, start: int, stop: int) -> ActionSpan | None:
 
 
 def _find_closing(text: str, start: int, stop: int, fence: re.Match[str] | None) -> int:
-    """Return the offset at which the JSON ends, before the closing code fence if there is one; `fence` is the opening one.
-
-    A fence of three marks may be left open, since JSON itself shows where it ends. If the fence is only one or two backticks and they are
-    not closed, ModelClientError is raised.
-    """
+    """Only a fence of three marks may be left open: others raise ModelClientError."""
     if fence is None:
         return stop
     mark = fence["fence"]
@@ -114,10 +104,7 @@ def _refuse_odd_prose(text: str, start: int, prose: str, *, is_empty: bool) -> N
 
 
 def read_array(text: str, start: int, end: int) -> list[object]:
-    """Parse the JSON array in `text[start:end]`; raise `ModelClientError` if this is not valid JSON (S004-20).
-
-    A single object without an array around it is returned as a list with one item.
-    """
+    """Raise ModelClientError for invalid JSON (S004-20); a single object counts as a list of one."""
     cleaned = _blank_spans(text, start, end, _find_surplus(text, start, end))
     try:
         value = _DECODER.decode(cleaned)
@@ -127,7 +114,7 @@ def read_array(text: str, start: int, end: int) -> list[object]:
 
 
 class _Pairs(list[tuple[str, object]]):
-    """A JSON object as key-value pairs, so that a duplicate key can still be detected."""
+    """An object as pairs, so that duplicate keys can be detected."""
 
 
 _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_Pairs)
@@ -146,15 +133,11 @@ def _to_plain_dict(value: _Pairs, text: str, start: int) -> dict[str, object]:
 
 
 def _to_plain(value: list[object], text: str, start: int) -> object:
-    """Return a value that is an object or an array without its pairs; other values are plain as they are."""
     return _to_plain_dict(value, text, start) if isinstance(value, _Pairs) else _to_plain_list(value, text, start)
 
 
 def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return the spans (start and end offsets) to blank out in the array: comments, invisible marks and trailing commas.
-
-    Every token of the array is checked. Raises ModelClientError if one is invalid, or if the array is too long or is not closed.
-    """
+    """Return spans of comments, invisible marks and trailing commas. Raises ModelClientError for a bad token."""
     spans: list[tuple[int, int]] = []
     depth, begun, after_value, comma = 0, False, False, -1
     for count, token in enumerate(_TOKEN.finditer(text, start, end)):
@@ -183,7 +166,6 @@ def _find_surplus(text: str, start: int, end: int) -> list[tuple[int, int]]:
 
 
 def _blank_spans(text: str, start: int, end: int, spans: list[tuple[int, int]]) -> str:
-    """Return `text[start:end]` with `spans` overwritten by spaces, so that offsets stay valid."""
     pieces: list[str] = []
     cursor = start
     for begin, stop in spans:
@@ -210,7 +192,6 @@ def _check_top(text: str, token: re.Match[str], *, begun: bool) -> None:
 
 
 def _refuse_bad_token(text: str, token: re.Match[str]) -> None:
-    """Raise ModelClientError if a string, word or odd sign is invalid, and for a bracket, which is one too deep."""
     match token.lastgroup:
         case "string":
             _check_string(text, token)
@@ -249,10 +230,7 @@ def _check_word(text: str, at: int, word: str) -> None:
 
 
 def _is_storable_number(word: str, *, whole: bool) -> bool:
-    """Return whether the number `word` can be stored exactly: not beyond 2**53, no overflow, no tiny number that becomes zero.
-
-    `whole` is True if the number has neither a fraction nor an exponent.
-    """
+    """At most 2**53, no overflow, no underflow to zero."""
     if whole:
         return len(word) <= len(str(-SAFE_INTEGER)) and abs(int(word)) <= SAFE_INTEGER
     value = float(word)

@@ -1,7 +1,4 @@
-"""Finds steps that the model wrote outside of the ACTION block, for example under a wrong header. The answer is then rejected.
-
-Such steps would not run, and the person would not learn of it.
-"""
+"""Rejects answers with steps outside of ACTION, which would not run unnoticed."""
 
 import re
 
@@ -19,7 +16,7 @@ _KEY = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE | re.MULTILINE,
 )
-"""A step, however its keys are called: a key of the format, a method's name as a JSON value, or a line that is a call."""
+"""A key of the format, a method's name as a JSON value, or a line that is a call."""
 _BRACKET = re.compile(r"[\[{]")
 _LABEL_ENDS = (":", "：", "=", "-", "–", "—", "→", ">", "`", "~", "*")
 _LONGEST_LABEL = 2
@@ -28,15 +25,11 @@ _CURE = "Steps belong under ACTION: alone; what somebody else wrote stands in «
 
 
 def refuse_stray_plan(text: str, start: int, stop: int, *, has_steps: bool) -> None:
-    """Raise ModelClientError if `text[start:stop]`, which is outside of ACTION, contains steps.
-
-    Quoted steps (in « », or on a line that begins with `>`) are allowed. If the answer also has steps in ACTION (`has_steps`), other steps
-    are allowed in the middle of a sentence too; after a label or on a line of their own they still count as a plan.
-    """
+    """Raise ModelClientError for unquoted steps. `has_steps` allows some inside of a sentence."""
     cursor = start
-    while found := _KEY.search(text, cursor, stop):
-        begin = max(text.rfind("\n", start, found.start() + 1) + 1, start)
-        newline = text.find("\n", found.end(), stop)
+    while match := _KEY.search(text, cursor, stop):
+        begin = max(text.rfind("\n", start, match.start() + 1) + 1, start)
+        newline = text.find("\n", match.end(), stop)
         end = stop if newline < 0 else newline
         at = _find_unquoted(text, begin, end, stop)
         if at is not None and (not has_steps or _is_plan(text, begin, at)):
@@ -50,31 +43,24 @@ def _find_bracket(text: str, begin: int, end: int) -> int:
 
 
 def _find_unquoted(text: str, begin: int, end: int, stop: int) -> int | None:
-    """Return the offset of the first step on the line `text[begin:end]` that is not in a quotation; None if there is none.
-
-    On a line that begins with `>`, steps count as quoted, unless JSON goes on from it to a line without `>`. `stop` is the end of the text.
-    """
+    """Return the offset of the first unquoted step."""
     line = text[begin:end]
     if line.lstrip(BLANKS).startswith(">"):
         goes_on = line.count("[") + line.count("{") > line.count("]") + line.count("}")
         is_quoted = not goes_on or text[end : min(stop, end + 10)].lstrip(BLANKS).startswith(">")
         return None if is_quoted else begin
     cursor = begin
-    while found := _KEY.search(text, cursor, end):
-        bracket = _find_bracket(text, cursor, found.start())
+    while match := _KEY.search(text, cursor, end):
+        bracket = _find_bracket(text, cursor, match.start())
         closing = _find_closing(text, cursor, bracket, end)
         if closing is None:
-            return found.start()
+            return match.start()
         cursor = closing
     return None
 
 
 def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
-    """Return the offset after the quotation in which a step stands; None if it stands in none that is closed on its line.
-
-    `bracket` is the offset of the step's opening bracket, and `end` the end of the line. The opening quotation mark is looked for from
-    `cursor` on.
-    """
+    """Return the offset after the quotation; None if none is closed on its line."""
     for opening, closing in _QUOTES:
         if text.rfind(opening, cursor, bracket) > text.rfind(closing, cursor, bracket):
             closed = text.find(closing, bracket, end)
@@ -83,7 +69,6 @@ def _find_closing(text: str, cursor: int, bracket: int, end: int) -> int | None:
 
 
 def _is_plan(text: str, begin: int, at: int) -> bool:
-    """Return whether the step at the offset `at` stands after a label («Plan:»), on a line of its own, or in JSON of several lines."""
     bracket = _find_bracket(text, begin, at)
     label = text[begin:bracket].strip(BLANKS)
     return bracket == at or label.endswith(_LABEL_ENDS) or len(label.split()) <= _LONGEST_LABEL

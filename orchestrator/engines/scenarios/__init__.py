@@ -1,1 +1,0 @@
-"""Where packages of others imported the interface from before the engine had a folder of its own."""

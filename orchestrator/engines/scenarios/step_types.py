@@ -1,7 +1,4 @@
-"""The interface of types of steps under the name by which packages of others import it; it is engines/scenarios/core/step_types.py.
-
-It is looked up when something of it is asked for, since nothing of the orchestrator knows an engine.
-"""
+"""Where packages of others import it from; looked up late, as nothing here knows an engine."""
 
 from importlib import import_module
 from typing import Any, Final

@@ -1,7 +1,4 @@
-"""Holds a flow to the budget that its author gave it: steps are counted here, tokens, money and time by the run (S002, ours).
-
-After a person has the run retried, the budget counts from nothing again: whoever retries grants the same once more.
-"""
+"""Counts the steps of a flow against its budget; a retry grants the same once more."""
 
 from collections import Counter
 from datetime import timedelta
@@ -13,17 +10,14 @@ from orchestrator.engines.step_nodes import name_step_node
 
 
 class StepCounter:
-    """Counts the visits of steps in one pass, and those of them that a person's retry forgives."""
-
     def __init__(self, ctx: RunContext, budget: Budget, most_steps: int) -> None:
-        """Allow `most_steps` in all, and since the last retry as many as the budget says. Hold what the run asks to the budget, too."""
+        """Allow `most_steps` in all, and the budget since the last retry."""
         self._ctx, self._most, self._most_steps = ctx, budget.max_steps, most_steps
         self.visits: Counter[str] = Counter()
         self._counted = 0
         ctx.limit(build_limits(budget))
 
     def begin(self, step: str) -> None:
-        """Count a visit of a step. Raises RunFailed if the run may make no further step."""
         if self.visits.total() >= self._most_steps:
             raise RunFailed("flow-too-long", f"more than {self._most_steps} steps", most=self._most_steps)
         number = self.visits[step] + 1
@@ -35,7 +29,6 @@ class StepCounter:
 
 
 def build_limits(budget: Budget) -> RunLimits:
-    """Return the limits of the run that a budget sets."""
     return RunLimits(
         tokens=budget.max_tokens,
         cost=None if budget.max_cost is None else Decimal(str(budget.max_cost)),

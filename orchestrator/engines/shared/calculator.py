@@ -1,7 +1,4 @@
-"""Calculates with sums of money and percent as people write them.
-
-What people write is turned into an expression of plain numbers, which the compiler of conditions evaluates, never `eval`.
-"""
+"""Calculates sums of money and percent as people write them; never by `eval`."""
 
 import math
 import re
@@ -31,7 +28,7 @@ _DIGITS: Final = 6
 
 
 class NotCalculable(ValueError):
-    """The text is no calculation that can be carried out."""
+    """The text is no calculation."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +38,10 @@ class _Number:
 
 @dataclass(slots=True)
 class _Level:
-    """The expression within one pair of brackets, as it is built from the left."""
-
     pieces: list[str] = field(default_factory=list)
 
     def add_percent(self, number: str, after: str) -> None:
-        """Add a number of percent: of what stands before a plus or minus (100 + 20 % is 120), otherwise hundredths."""
+        """Of what stands before a plus or minus (100 + 20 % is 120), otherwise hundredths."""
         sign = self.pieces[-1] if self.pieces else ""
         if sign in {"+", "-"} and len(self.pieces) > 1 and after not in {"*", "/", "of"}:
             whole = "".join(self.pieces[:-1])
@@ -56,7 +51,7 @@ class _Level:
 
 
 def calculate_text(text: str, locale: Locale = "ru") -> tuple[Decimal, str | None]:
-    """Return (the result, the currency if exactly one is named). Raises NotCalculable."""
+    """Return (result, currency if exactly one is named). Raises NotCalculable."""
     plain, currency = _write_sums(text, locale)
     source = _build_expression(_split_tokens(plain))
     try:
@@ -70,35 +65,35 @@ def calculate_text(text: str, locale: Locale = "ru") -> tuple[Decimal, str | Non
 
 
 def _write_sums(text: str, locale: Locale) -> tuple[str, str | None]:
-    """Return the text with plain numbers in place of its sums («1,5 млн ₽»), and the currency that they name. Raises NotCalculable."""
-    folded, made, at = fold(text), "", 0
+    """Return (text with plain numbers, currency). Raises NotCalculable."""
+    folded, plain, at = fold(text), "", 0
     currencies: set[str] = set()
-    for found, start, end in find_amounts(text, locale=locale):
+    for amount, start, end in find_amounts(text, locale=locale):
         if start < at:
             continue
-        currencies |= {found.currency} if found.currency else set()
-        made += f"{folded[at:start]} {found.amount:f} "
+        currencies |= {amount.currency} if amount.currency else set()
+        plain += f"{folded[at:start]} {amount.amount:f} "
         at = end
-    if len(currencies) > 1 and _ADDING.search(made + folded[at:]):
+    if len(currencies) > 1 and _ADDING.search(plain + folded[at:]):
         raise NotCalculable(text)  # 100 $ and 5 € are no sum
-    return made + folded[at:], currencies.pop() if len(currencies) == 1 else None
+    return plain + folded[at:], currencies.pop() if len(currencies) == 1 else None
 
 
 def _split_tokens(text: str) -> list[_Number | str]:
     tokens: list[_Number | str] = []
     at = 0
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             raise NotCalculable(text)
-        if found["end"] is not None:
+        if match["end"] is not None:
             break
-        if found["number"]:
-            tokens.append(_Number(found["number"].replace(" ", "").replace(",", ".")))
+        if match["number"]:
+            tokens.append(_Number(match["number"].replace(" ", "").replace(",", ".")))
         else:
-            word = found["word"]
+            word = match["word"]
             tokens.append("%" if word in _PERCENT else "of" if word in _OF else _SIGNS.get(word, _PLAIN.get(word, word)))
-        at = found.end()
+        at = match.end()
     return [token for token in tokens if token not in {"=", "?"} and token not in _LEFT_OUT]
 
 
@@ -128,7 +123,6 @@ def _build_expression(tokens: list[_Number | str]) -> str:
 
 
 def _step_into(levels: list[_Level], bracket: str) -> None:
-    """Begin a pair of brackets, or end the innermost one."""
     if bracket == "(":
         levels.append(_Level())
         return

@@ -1,5 +1,3 @@
-"""What definitions of several engines declare in the same way: launch parameters, triggers, budgets, options of models."""
-
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, get_args
 
@@ -11,9 +9,9 @@ from orchestrator.domain.frozen import LateModel
 from orchestrator.domain.models import ModelOptions
 
 MOST_CHOICES: Final = 99
-"""How many choices a launch parameter has at most: a chat shows 100 buttons, of which one may leave it out."""
+"""A chat shows 100 buttons, of which one may leave the parameter out."""
 Slug = Annotated[str, Field(pattern=KEY_PATTERN)]
-"""The name of a part of a flow; the text of a UUID is one, too (S002-10, S002-A3)."""
+"""The text of a UUID is one, too (S002-10, S002-A3)."""
 ParameterType = Literal["string", "number", "boolean", "object", "array"]
 
 
@@ -70,25 +68,24 @@ class Budget(FlowModel):
 
 RecordKind = Literal["deal", "lead", "contact", "company"]
 RECORDS: Final[frozenset[str]] = frozenset(get_args(RecordKind))
-"""The kinds of records that a workflow can work on."""
 
 
 def describe_flow(document: object) -> tuple[str, str]:
-    """Return (title, description) of a flow."""
+    """Return (title, description)."""
     metadata = document.get("metadata") if isinstance(document, Mapping) else None
-    given: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
-    return str(given.get("title") or ""), str(given.get("description") or "")
+    fields: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else {}
+    return str(fields.get("title") or ""), str(fields.get("description") or "")
 
 
 def allows_start(trigger: str, document: object) -> bool:
-    """Return whether a flow may be started so: its trigger `ui` or `api` is not false (S002-17, S002-A12)."""
+    """Return whether the trigger, `ui` or `api`, is not false (S002-17, S002-A12)."""
     triggers = document.get("triggers") if isinstance(document, Mapping) else None
     return not isinstance(triggers, Mapping) or triggers.get(trigger) is not False
 
 
-def join_options(*given: Options) -> ModelOptions:
-    """Return options of which each comes from the last that says it: the agent's, then the flow's, then the step's."""
-    said: dict[str, Any] = {}
-    for options in given:
-        said |= {name: getattr(options, name) for name in Options.model_fields if getattr(options, name) is not None}
-    return ModelOptions(temperature=said.get("temperature"), top_p=said.get("top_p"), max_tokens=said.get("max_tokens"))
+def join_options(*layers: Options) -> ModelOptions:
+    """Each option comes from the last that says it: agent, flow, step."""
+    merged: dict[str, Any] = {}
+    for options in layers:
+        merged |= {name: getattr(options, name) for name in Options.model_fields if getattr(options, name) is not None}
+    return ModelOptions(temperature=merged.get("temperature"), top_p=merged.get("top_p"), max_tokens=merged.get("max_tokens"))

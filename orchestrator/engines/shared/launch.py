@@ -1,7 +1,4 @@
-"""Finds what a run is started with: what was given, or, in a chat, the answers to one question for each launch parameter (S002-20).
-
-Flows and workflows declare what they are started with in the same way.
-"""
+"""Finds what a run is started with: values given or asked for (S002-20)."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -20,58 +17,51 @@ from state.canonical import FOREIGN_JSON, check
 
 PARAMETERS: Final = "parameters"
 CONTEXT: Final = "sharedContext"
-"""The names under which whoever starts a flow gives its launch parameters and its context (S002-X3)."""
 TEXT: Final = "text"
-"""The name of what was typed behind the command that started the flow; it answers the first question."""
+"""What was typed behind the command; it answers the first question."""
 MOST_TRIES: Final = 5
 NONE: Final = "none"
-"""The value of an argument of a sentence that is left out."""
 _MISTAKES: Final[Mapping[Problem, str]] = {
     "missing": "{name} is missing, it must be of the type {expected}",
     "unknown": "there is no parameter {name}; there is {expected}",
     "type": "{name} must be of the type {expected}",
     "choice": "{name} must be one of {expected}",
 }
-"""What is wrong with a parameter, for whoever started the run with a program."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 async def find_parameters(ctx: RunContext, declared: Sequence[LaunchParameter], *, first: str | None = None) -> Value:
-    """Return the launch parameters as an object: those that were given, otherwise the answers of the run's person.
-
-    `first` is the name of a parameter before these that the engine reads itself; what was typed behind the command belongs to it then.
-    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
-    """
+    """`first` is read by the engine itself. Raises RunFailed, RunSuspended."""
     if PARAMETERS not in ctx.run.args:
         return await _ask_all(ctx, declared, takes_text=first is None)
-    given = read_object(ctx, PARAMETERS)
-    return Value(_check(declared, {name: one for name, one in given.data.items() if name != first}), given.origins)
+    parameters = read_object(ctx, PARAMETERS)
+    return Value(_check(declared, {name: one for name, one in parameters.data.items() if name != first}), parameters.origins)
 
 
 def check_trigger(ctx: RunContext, triggers: Triggers) -> None:
-    """Raise RunFailed if the run may not be started from where it was: a chat gives no parameters, a program does (S002-17)."""
+    """Raise RunFailed if the triggers forbid this start (S002-17); only programs give parameters."""
     is_api = PARAMETERS in ctx.run.args
     if not ctx.run.parent and not (triggers.api if is_api else triggers.ui):
         raise RunFailed("flow-not-from-programs" if is_api else "flow-not-in-chats", "the triggers do not allow this start")
 
 
 def check_names(ctx: RunContext, known: Collection[str]) -> None:
-    """Raise RunFailed if the run was started with a value of another name: nobody would hear that it was left out."""
+    """Raise RunFailed for other names, which nobody would hear of."""
     unknown = ", ".join(name for name in ctx.run.args if name not in known)
     if unknown:
         raise RunFailed("flow-start-unknown", f"args: {unknown}: parameters stand inside of args.{PARAMETERS}", names=unknown)
 
 
 def read_object(ctx: RunContext, name: str) -> Value:
-    """Return the object that a run was started with under a name, empty if there is none. Raises RunFailed for anything but an object."""
+    """{} without one. Raises RunFailed for anything but an object."""
     arg = ctx.run.args.get(name, Value({}, _AUTHOR))
     if not isinstance(arg.data, Mapping):
         raise RunFailed("flow-start-unfit", f"args.{name} must be an object", name=name)
     return arg
 
 
-def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Mapping[str, Any]:
-    read, mistakes = read_parameters(declared, given)
+def _check(declared: Sequence[LaunchParameter], start_values: Mapping[str, Any]) -> Mapping[str, Any]:
+    read, mistakes = read_parameters(declared, start_values)
     if mistakes:
         first = mistakes[0]
         detail = "; ".join(_MISTAKES[mistake.problem].format(name=mistake.name, expected=mistake.expected or NONE) for mistake in mistakes)
@@ -80,63 +70,57 @@ def _check(declared: Sequence[LaunchParameter], given: Mapping[str, Any]) -> Map
 
 
 async def _ask_all(ctx: RunContext, declared: Sequence[LaunchParameter], *, takes_text: bool) -> Value:
-    """Return the answers of the run's person by parameter.
-
-    With `takes_text`, what was typed behind the command answers the first question, if it fits.
-    """
+    """`takes_text`: what was typed behind the command is the first answer."""
     typed = ctx.run.args.get(TEXT, Value("", _AUTHOR)) if takes_text else Value("", _AUTHOR)
     answers: dict[str, Value] = {}
     if declared and str(typed.data).strip() and (read := read_answer(declared[0], str(typed.data), ctx.actor.locale)) is not None:
         answers[declared[0].name] = Value(read, typed.origins)
     first = index = len(answers)
-    asked: Counter[str] = Counter()
+    tries: Counter[str] = Counter()
     while index < len(declared):
-        answer = await _ask(ctx, declared[index], index, asked, can_go_back=index > first)
+        answer = await _ask(ctx, declared[index], index, tries, can_go_back=index > first)
         if answer is None:  # the one before is asked anew
             index -= 1
         else:
             answers[declared[index].name] = answer
             index += 1
-    kept = {name: answer for name, answer in answers.items() if answer.data is not None}
-    return combine(lambda *data: dict(zip(kept, data, strict=True)), *kept.values()) if kept else Value({}, _AUTHOR)
+    present = {name: answer for name, answer in answers.items() if answer.data is not None}
+    return combine(lambda *data: dict(zip(present, data, strict=True)), *present.values()) if present else Value({}, _AUTHOR)
 
 
 def _name_node(name: str, index: int) -> str:
-    """Return how the names of a parameter's nodes begin: with its name or, where that fits into no node or is one of a step, its place."""
     is_like_node = name.isprintable() and all(part.strip() for part in name.split("/"))
     return f"launch/{name}" if is_like_node and not name.isdecimal() and not name.startswith("#") else f"launch/#{index + 1}"
 
 
-async def _ask(ctx: RunContext, one: LaunchParameter, index: int, asked: Counter[str], *, can_go_back: bool) -> Value | None:
-    """Return the answer, whose data is None for a parameter that is left out; None if the person goes back to the question before.
-
-    `asked` counts how often each was asked before. Raises RunFailed after `MOST_TRIES` that do not fit.
-    """
-    node = _name_node(one.name, index)
+async def _ask(ctx: RunContext, parameter: LaunchParameter, index: int, tries: Counter[str], *, can_go_back: bool) -> Value | None:
+    """Data is None for a left out parameter; None goes back. Raises RunFailed after `MOST_TRIES`."""
+    node = _name_node(parameter.name, index)
     question = Ask(
-        text=one.description.strip() or one.name,
-        options=build_options(one, ctx.actor.locale),
-        takes=frozenset() if one.choices else frozenset({"text"}),
+        text=parameter.description.strip() or parameter.name,
+        options=build_options(parameter, ctx.actor.locale),
+        takes=frozenset() if parameter.choices else frozenset({"text"}),
         can_go_back=can_go_back,
     )
     for tried in range(MOST_TRIES):
-        asked[node] += 1
-        number = asked[node]
+        tries[node] += 1
+        number = tries[node]
         heard = await ctx.wait_input(f"{node}/{number}", replace(question, is_again=tried > 0))
         if heard.kind == "back":
             return None
         if heard.kind == "option":
-            return heard.value.map(lambda chosen: one.default if chosen is None else chosen)
+            return heard.value.map(lambda chosen: parameter.default if chosen is None else chosen)
         text, unfit = str(heard.value.data), f"{node}/{number}/unfit"
-        read = read_answer(one, text, ctx.actor.locale)
+        read = read_answer(parameter, text, ctx.actor.locale)
         if read is not None and ctx.find_state(unfit, is_message=True) != "finished":  # a program that read fewer numbers has refused it
             return Value(read, heard.value.origins)
-        await ctx.say(build_reply(explain_mistake(one, text, ctx.actor.locale)), key=unfit)
-    raise RunFailed("flow-parameter-unfit", f"{one.name}: no answer fitted", name=one.name, problem="type", expected=one.type)
+        await ctx.say(build_reply(explain_mistake(parameter, text, ctx.actor.locale)), key=unfit)
+    raise RunFailed(
+        "flow-parameter-unfit", f"{parameter.name}: no answer fitted", name=parameter.name, problem="type", expected=parameter.type
+    )
 
 
 def explain_mistake(launch_parameter: LaunchParameter, text: str, locale: Locale = "ru") -> Notice:
-    """Return the sentence that says why an answer does not fit."""
     match _read_number(launch_parameter, text.strip(), locale) if launch_parameter.type == "number" else None:
         case AmbiguousNumber(thousands, decimals):
             return Notice(code="answer-number-ambiguous", args={"thousands": thousands, "decimals": decimals})
@@ -146,12 +130,12 @@ def explain_mistake(launch_parameter: LaunchParameter, text: str, locale: Locale
             return Notice(code="flow-answer-unfit", args={"type": launch_parameter.type})
 
 
-def _read_number(one: LaunchParameter, written: str, locale: Locale) -> int | float | AmbiguousNumber | UnaskedCurrency | None:
-    return read_typed_number(written, question=f"{one.description} {one.name}", locale=locale)
+def _read_number(parameter: LaunchParameter, typed: str, locale: Locale) -> int | float | AmbiguousNumber | UnaskedCurrency | None:
+    return read_typed_number(typed, question=f"{parameter.description} {parameter.name}", locale=locale)
 
 
 def build_options(launch_parameter: LaunchParameter, locale: Locale) -> tuple[Option, ...]:
-    """Return the buttons: the choices, yes and no, the default, and a way to leave out what need not be there."""
+    """Choices, yes and no, the default, a way to leave it out."""
     options = [Option(label=str(choice), value=choice) for choice in launch_parameter.choices]
     if launch_parameter.type == "boolean" and not options:
         options = [_build_word("yes", locale, value=True), _build_word("no", locale, value=False)]
@@ -167,27 +151,24 @@ def _build_word(word: str, locale: Locale, *, value: bool | None) -> Option:
 
 
 def read_answer(parameter: LaunchParameter, text: str, locale: Locale = "ru") -> Any:
-    """Return what a person typed as a value of the type and one of the choices, None if it is none.
-
-    A list is what stands on its lines, or a JSON list.
-    """
-    written = text.strip()
+    """None if it is no such value; a list is lines or JSON."""
+    typed = text.strip()
     match parameter.type:
         case "string":
-            value: Any = written or None
+            value: Any = typed or None
         case "number":
-            value = _read_number(parameter, written, locale)
+            value = _read_number(parameter, typed, locale)
         case "boolean":
-            value = _read_boolean(written)
-        case "array" if not written.startswith("["):
-            value = [line.strip(" -—•\t") for line in written.splitlines() if line.strip(" -—•\t")] or None
+            value = _read_boolean(typed)
+        case "array" if not typed.startswith("["):
+            value = [line.strip(" -—•\t") for line in typed.splitlines() if line.strip(" -—•\t")] or None
         case _:
-            value = _read_json(written)
+            value = _read_json(typed)
     return value if fits_type(value, parameter.type) and (not parameter.choices or value in parameter.choices) else None
 
 
 def _read_boolean(text: str) -> Any:
-    """Return what the words on the buttons mean, in any language and any case of letters; otherwise what JSON means."""
+    """The words on the buttons in any language, otherwise JSON."""
     lexicon = load_lexicon("runs")
     for word, value in (("yes", True), ("no", False)):
         if text.casefold() in {one.casefold() for one in lexicon.read_table("buttons", word).values()}:
@@ -197,8 +178,8 @@ def _read_boolean(text: str) -> Any:
 
 def _read_json(text: str) -> Any:
     try:
-        found = FOREIGN_JSON.decode(text)
-        check(found)
+        decoded = FOREIGN_JSON.decode(text)
+        check(decoded)
     except (ValueError, RecursionError):
         return None
-    return found
+    return decoded

@@ -1,8 +1,6 @@
-"""Reads the JSON in an answer of a model, alike for all engines.
+"""Reads the JSON in a model's answer: never what was cut off or is ambiguous. Pure.
 
-Code fences, words around and trailing commas do not matter, and line breaks in texts are taken, for each of these has one meaning. What was
-cut off, is no JSON (NaN, single quotes), names one field twice with different values, or stands beside another answer is not read: nobody
-knows what was meant. Integers that a float cannot hold are texts with all their digits. Pure.
+Integers that a float cannot hold become texts.
 """
 
 import json
@@ -18,34 +16,28 @@ from orchestrator.expressions.paths import MISSING, Found, follow_path, parse_pa
 from state.canonical import FOREIGN_JSON, check_depth, to_storable
 
 MAX_DEPTH: Final = 100
-"""How deep JSON of a model is nested at most: deeper data is none, for neither journal nor API could hold it."""
 ONLY_JSON: Final = "Answer again as a whole, with JSON and nothing else."
 _MOST_BRACKETS: Final = 1000
 _MOST_SCANNED: Final = 1_000_000
-"""How many brackets of a text are looked at, and how many characters behind them in all: an answer may hold nothing but brackets."""
 _QUOTED: Final = 60
-"""How many characters of what cannot be read are quoted."""
 _FENCED: Final = re.compile(r"\s*(?:```|~~~)[A-Za-z0-9]{0,20}[ \t]*\n(?P<inside>.*?)(?:```|~~~)\s*", re.DOTALL)
 _BRACKET: Final = re.compile(r"[\[{]")
 _TOKEN: Final = re.compile(r'"(?:[^"\\]++|\\.)*+"|(?P<open>[\[{])|(?P<close>[\]}])|(?P<comma>,)(?=\s*+[\]}])', re.DOTALL)
 _BEGINS_DATA: Final = re.compile(r"""\{\s*(?:["'“«}]|[\w$-]+\s*:)|\[\s*[\[{"']""")
-"""How JSON begins, or what was meant to be JSON; other brackets stand among words, such as those of «сделка [481]»."""
+"""What was meant to be JSON, unlike the brackets of «сделка [481]»."""
 
 
 class JsonUnreadable(ValueError):
-    """A text holds no JSON that can be taken. The message says why, in English, for the model and for operations staff."""
+    """The message says why, for the model and operations staff."""
 
     def __init__(self, why: str, *, is_absent: bool = False) -> None:
-        """Keep the reason; `is_absent` says that the text does not even look as if it held some."""
+        """`is_absent`: nothing even looks like JSON."""
         super().__init__(why)
         self.is_absent = is_absent
 
 
 def read_model_json(text: str, has_part: Callable[[object], bool] = lambda _data: True) -> Any:
-    """Return the JSON data in the text of a model. Of several the one counts that alone `has_part`. Raises JsonUnreadable.
-
-    Objects and lists of them are taken before other lists, which stand in texts as numbers of sources do.
-    """
+    """Of several pieces the one counts that alone `has_part`. Raises JsonUnreadable."""
     whole = _take_out(text)
     if whole[:1] not in ("{", "["):
         with suppress(ValueError):
@@ -63,25 +55,23 @@ def read_model_json(text: str, has_part: Callable[[object], bool] = lambda _data
 
 
 def find_part(data: object, path: str) -> Found:
-    """Return the part of JSON data at a path that may begin with an index, all of it without a path."""
     parsed = parse_part_path(path)
     return follow_path({"all": data}, parsed) if parsed is not None else MISSING
 
 
 def parse_part_path(path: str) -> Path | None:
-    """Return the path of a part of JSON data, None if it is none."""
     return parse_path(f"all{path}" if path.startswith("[") or not path else f"all.{path}")
 
 
 def check_required(data: object, paths: Sequence[str]) -> None:
-    """Raise JsonUnreadable that names what is not there in the data, or null."""
+    """Raise JsonUnreadable naming what is absent or null."""
     missing = [path for path in paths if find_part(data, path).value is None]
     if missing:
         raise JsonUnreadable(f"{', '.join(missing)} must be there and not null")
 
 
 def decode_json(text: str) -> Any:
-    """Return the data of a text that is JSON and nothing else. What no journal holds in it is text. Raises JsonUnreadable."""
+    """Raises JsonUnreadable for anything around the JSON."""
     try:
         return _decode(text)
     except ValueError as error:
@@ -89,23 +79,19 @@ def decode_json(text: str) -> Any:
 
 
 def is_alone(text: str) -> bool:
-    """Return whether the JSON of a text stands without words around, at most in a code fence."""
     whole = _take_out(text)
     return whole.startswith(("{", "[")) and whole.endswith(("}", "]"))
 
 
 def tell_mistake(request: RunModelRequest, why: str, wish: str = "Answer again as a whole.") -> RunModelRequest:
-    """Return the request with what was wrong with the answer to it, and what is wanted instead."""
     return replace(request, messages=(*request.messages, {"role": "user", "content": build_complaint(why, wish)}))
 
 
 def build_complaint(why: str, wish: str) -> str:
-    """Return what a model is told of an answer that could not be taken."""
     return f"Your last answer could not be taken: {why}. {wish}"
 
 
 def _take_out(text: str) -> str:
-    """Return a text without blanks and without the code fence around all of it."""
     whole = text.strip().removeprefix("\ufeff")
     fence = _FENCED.fullmatch(whole)
     return fence["inside"].strip() if fence is not None else whole
@@ -116,7 +102,7 @@ def _holds_object(data: Sequence[object]) -> bool:
 
 
 def _list_data(text: str) -> list[object]:
-    """Return the JSON at the brackets of a text. Raises JsonUnreadable for what looks like JSON and is none, or has no end."""
+    """Raises JsonUnreadable for what looks like JSON and is none."""
     pieces: list[object] = []
     at = tried = scanned = 0
     while (bracket := _BRACKET.search(text, at)) is not None:
@@ -140,23 +126,22 @@ def _list_data(text: str) -> list[object]:
 
 
 def _cut_piece(text: str, start: int) -> tuple[str | None, int]:
-    """Return what the bracket at `start` encloses, without trailing commas, and where it ends; None if the bracket is not closed."""
-    depth, kept, last = 0, [], start
+    """Return (what the bracket encloses, its end); None if it is not closed."""
+    depth, pieces, last = 0, [], start
     for token in _TOKEN.finditer(text, start):
         if token["open"]:
             depth += 1
         elif token["comma"]:
-            kept.append(text[last : token.start()])
+            pieces.append(text[last : token.start()])
             last = token.end()
         elif token["close"]:
             depth -= 1
             if depth == 0:
-                return "".join((*kept, text[last : token.end()])), token.end()
+                return "".join((*pieces, text[last : token.end()])), token.end()
     return None, len(text)
 
 
 def _decode(text: str) -> Any:
-    """Return the data that a text is. Raises ValueError that says why it is none."""
     try:
         data = _DECODER.decode(text)
     except RecursionError:
@@ -166,7 +151,7 @@ def _decode(text: str) -> Any:
 
 
 def _join_pairs(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """Return the object with these fields. Raises ValueError if one stands in it twice with different values."""
+    """Raises ValueError for one name with different values."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         twice = next((name for name, field in pairs if field != fields[name]), None)

@@ -1,5 +1,3 @@
-"""Checks what whoever starts a flow gives for its launch parameters (S002-20, S002-A12)."""
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,15 +13,12 @@ Problem = Literal["missing", "type", "choice", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class ParameterMistake:
-    """What is wrong with one parameter. `expected` says what it should be."""
-
     name: str
     problem: Problem
     expected: str = ""
 
 
 def fits_type(value: object, kind: ParameterType) -> bool:
-    """Return whether a value of JSON is of the type of a launch parameter."""
     match kind:
         case "string":
             return isinstance(value, str)
@@ -37,13 +32,13 @@ def fits_type(value: object, kind: ParameterType) -> bool:
             return isinstance(value, list)
 
 
-def read_parameters(declared: Sequence[LaunchParameter], given: Mapping[str, object]) -> tuple[JsonObject, list[ParameterMistake]]:
-    """Return the parameters with their defaults, and everything that is wrong with those given. None counts as not given."""
+def read_parameters(declared: Sequence[LaunchParameter], start_values: Mapping[str, object]) -> tuple[JsonObject, list[ParameterMistake]]:
+    """Return (parameters with defaults, mistakes). None counts as not given."""
     known = {launch_parameter.name: launch_parameter for launch_parameter in declared}
-    mistakes = [ParameterMistake(name, "unknown", ", ".join(known)) for name in given if name not in known]
+    mistakes = [ParameterMistake(name, "unknown", ", ".join(known)) for name in start_values if name not in known]
     read: dict[str, object] = {}
     for name, parameter in known.items():
-        value = given.get(name)
+        value = start_values.get(name)
         if value is None:
             value = parameter.default
         if value is None:
@@ -67,7 +62,6 @@ SENTENCES: Final[dict[str, str]] = {
 
 
 def check_launch_parameter(findings: Findings, path: Path, launch_parameter: LaunchParameter) -> None:
-    """Report values of a launch parameter that are not of its type, or not among its choices. Workflows declare theirs in the same way."""
     if launch_parameter.default is not None and not fits_type(launch_parameter.default, launch_parameter.type):
         _add(findings, "finding-flow-default-unfit", (*path, "default"), type=launch_parameter.type)
     elif launch_parameter.default is not None and launch_parameter.choices and launch_parameter.default not in launch_parameter.choices:

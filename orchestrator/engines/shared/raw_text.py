@@ -1,7 +1,6 @@
-"""The text that a workflow gives: plain words with blocks `[YAE-BLOCK:id]data[/YAE-BLOCK]` between them (S003-20 … S003-25, S003-A10).
+"""The text of a workflow: words with blocks `[YAE-BLOCK:id]data[/YAE-BLOCK]` (S003-20 … S003-25, S003-A10).
 
-The id of a block names what draws it; what its data looks like is agreed with that. Blocks do not nest: the first closing mark ends one.
-A mark that opens nothing or closes nothing is plain text, so that every text can be read.
+Blocks do not nest; stray marks are plain text.
 """
 
 import re
@@ -15,20 +14,16 @@ _OPENING: Final = re.compile(rf"\[YAE-BLOCK:({_ID.pattern})\]")
 
 
 class BlockUnwritable(ValueError):
-    """Raised for a block that would be read as something else: its id is none, or its data holds the closing mark."""
+    """It would be read as something else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Plain text."""
-
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Something that is drawn: the id of what draws it, and its data, a text."""
-
     id: str
     data: str
 
@@ -37,7 +32,7 @@ Part = Words | Block
 
 
 def parse_raw_text(text: str) -> list[Part]:
-    """Return the parts of a text in order; neither two texts in a row nor an empty one. `write_raw_text` makes the same text of them."""
+    """Neither two texts in a row nor an empty one; `write_raw_text` inverts it."""
     parts: list[Part] = []
     start = 0
     searched = 0
@@ -55,15 +50,11 @@ def parse_raw_text(text: str) -> list[Part]:
 
 
 def write_raw_text(parts: Iterable[Part]) -> str:
-    """Return the text of these parts. Raises BlockUnwritable."""
     return "".join(one.text if isinstance(one, Words) else write_block(one.id, one.data) for one in parts)
 
 
 def write_block(block_id: str, data: str) -> str:
-    """Return the text of one block.
-
-    Raises BlockUnwritable if the id has other characters than Latin letters, digits, `_`, `.` and `-`, or the data holds the closing mark.
-    """
+    """Raises BlockUnwritable for a bad id and data with the closing mark."""
     if _ID.fullmatch(block_id) is None:
         raise BlockUnwritable(f"{block_id[:60]!r} is no id of a block: Latin letters, digits, _, . and - are allowed")
     if CLOSING in data:

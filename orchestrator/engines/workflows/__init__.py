@@ -1,1 +1,1 @@
-"""Where packages of others imported the interface from before the engine had a folder of its own."""
+"""Where packages of others import the interface from."""
