@@ -1,4 +1,4 @@
-"""Makes the Bitrix24 calls that the gate has allowed. It decides nothing itself, and never repeats a call that may have happened."""
+"""Makes the Bitrix24 calls that the gate has allowed, and never repeats one that may have happened."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,24 +27,21 @@ from state.stored import JsonObject
 SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies
 LIST_CUT: Final = "list-cut"
-"""The code of the refusal of a list that the portal stopped giving in the middle."""
+"""Of a list that the portal stopped giving in the middle."""
 _NO_NUMBER: Final = "the portal answered without the number of the new record"
 MAX_ROWS = 500
-"""Number of rows kept of a list that is read in a turn; count and sum of a longer one come from `long_lists`."""
+"""Rows kept of a list in a turn; `long_lists` adds up longer ones."""
 
 
 class BitrixPerformer:
-    """Performs effects of kind "bitrix": calls of the portal's methods."""
-
     def __init__(self, client: BitrixClient, records: PortalReader) -> None:
-        """Keep the client that makes the calls, and `records`, which reads single records and caches reference data."""
         self._client = client
         self._records = records
         self.portal = client.portal
         self.is_application = client.is_application
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the call once and return its result: `Succeeded`, `Rejected` or `Unknown`. Network errors become such a result."""
+        """Make the call once; errors of the network become the result."""
         try:
             if call.commands:
                 return await self._execute_batch(call)
@@ -55,8 +52,10 @@ class BitrixPerformer:
             error_text = describe_error(error)
             return Rejected(code=error.code or "refused", detail=error_text.text, foreign_text=error_text.foreign)
         except NotSent as error:
-            told = describe_error(error)
-            return Rejected(code=error.code or "not_sent", detail=told.text, sent=False, free_at=error.free_at, foreign_text=told.foreign)
+            error_text = describe_error(error)
+            return Rejected(
+                code=error.code or "not_sent", detail=error_text.text, sent=False, free_at=error.free_at, foreign_text=error_text.foreign
+            )
         except OutcomeUnknown as error:
             error_text = describe_error(error)
             return Unknown(detail=error_text.text, foreign_text=error_text.foreign, is_unreadable=isinstance(error, Unreadable))
@@ -69,40 +68,28 @@ class BitrixPerformer:
         return _build_success(call, to_storable(answer.result), answer.total)
 
     def _discard_reference(self, call: Call) -> None:
-        """Drop cached reference data (stages, fields, people) that the call may have changed, since the portal reports no such change."""
+        """Drop cached reference data that the call may have changed: the portal reports no such change."""
         for leaf in call.leaves:
             if not _CHANGES_REFERENCE.isdisjoint(leaf.classes):
                 self._records.discard_for_call(leaf.method)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Read the portal and return whether a call of unknown outcome happened. Raises BitrixError if the portal cannot be read.
-
-        `before` contains the call's records as they were before the call.
-        """
+        """Read whether a call of unknown outcome happened; `before` is of before the call. Raises BitrixError."""
         with ask_for(find_asker().renew()):  # what became of a write is found out whoever has left
             return await reconcile(call, before, self._client, self._records)
 
     async def read_back(self, call: Call, before: BeforeImage, done: Succeeded) -> ReadBack:
-        """Read the written records and return which fields do not have the values that were sent; raises no network errors.
-
-        `before` contains the records as they were before the call, `done` is the call's result.
-        """
+        """Return which written fields do not have the values sent; never raises errors of the network."""
         with ask_for(find_asker().renew()):
             return await read_back(call, before, done, self._records)
 
     async def find_traces(self, call: Call, since: datetime) -> str:
-        """Return a sentence that names the records which a call sent at `since` probably created; "" if none are found.
-
-        It is used for records in which the bot cannot leave a mark to recognize them by. Raises BitrixError if the portal cannot be read.
-        """
+        """Return a sentence that names records probably created by a call without a mark; "" for none. Raises BitrixError."""
         with ask_for(find_asker().renew()):
             return await find_traces(call, since, self._client)
 
     async def find_own_records(self, call: Call, since: datetime) -> Sequence[OwnRecord]:
-        """Return the records of the kind that `call` creates which this program created after `since`, as far as they carry its mark.
-
-        Raises BitrixError if the portal cannot be read.
-        """
+        """Return records created after `since` that carry this program's mark. Raises BitrixError."""
         with ask_for(find_asker().renew()):
             return await find_own_records(call, since, self._client)
 
@@ -113,9 +100,13 @@ class BitrixPerformer:
         except BitrixError as error:
             if not read.rows:
                 raise
-            told, of = describe_error(error), f" of {read.total}" if read.total else ""
-            detail = f"the portal stopped answering ({told.text}): {read.rows}{of} rows were read, so neither rows, count nor sum is given"
-            return Rejected(code=LIST_CUT, detail=detail, args={"read": read.rows, "total": read.total or 0}, foreign_text=told.foreign)
+            error_text, of = describe_error(error), f" of {read.total}" if read.total else ""
+            detail = (
+                f"the portal stopped answering ({error_text.text}): {read.rows}{of} rows were read, so neither rows, count nor sum is given"
+            )
+            return Rejected(
+                code=LIST_CUT, detail=detail, args={"read": read.rows, "total": read.total or 0}, foreign_text=error_text.foreign
+            )
         done = _build_success(call, to_storable(pages.rows), pages.total)
         added = None if pages.complete else await sum_rows(self._client, call, pages.rows, pages.total)
         if added is None:
@@ -135,8 +126,10 @@ class BitrixPerformer:
             report.key: to_storable(item.result) for report, item in zip(reports, outcomes, strict=True) if report.status == "success"
         }
         changes = build_batch_changes(call, reports, results)
-        said = {report.status for report, command in zip(reports, call.commands, strict=True) if call.reads_only or not command.reads_only}
-        if "success" not in said and "unknown" in said:
+        statuses = {
+            report.status for report, command in zip(reports, call.commands, strict=True) if call.reads_only or not command.reads_only
+        }
+        if "success" not in statuses and "unknown" in statuses:
             return Unknown(detail=_format_failures(reports), foreign_text=foreign)
         if "success" not in {report.status for report in reports}:
             return Rejected(code="batch_failed", detail=_format_failures(reports), foreign_text=foreign, commands=reports)
@@ -145,26 +138,22 @@ class BitrixPerformer:
 
 @dataclass(slots=True)
 class _ListProgress:
-    """How many rows of a list are read, and how many it has (None if the portal did not say)."""
+    """`total` is None if the portal did not say."""
 
     rows: int = 0
     total: int | None = None
 
     def tell(self, rows: int, total: int | None) -> None:
-        """Keep the figures of the last page."""
         self.rows, self.total = rows, total if total is not None else self.total
 
 
 def _is_declined(call: Call, result: object) -> bool:
-    """Return whether the portal answered a write with `false`, which means that it did not happen (S004-75)."""
+    """The portal answers `false` to a write that did not happen (S004-75)."""
     return not call.reads_only and (result is False or (isinstance(result, Mapping) and result.get("task") is False))
 
 
 def _lacks_new_record(call: Call, result: object) -> bool:
-    """Return whether a call that creates a record got a plain answer that is no number, so that nobody can say that there is one.
-
-    An object in place of the number may come from another version of the portal, and counts as an answer.
-    """
+    """Return whether an add got a plain answer that is no number. An object may come from another version of the portal."""
     is_object = isinstance(result, Mapping) and bool(result)
     return call.method in NEW_ID_PLACES and not is_object and find_created_record(call, result) is None
 
@@ -188,10 +177,7 @@ def _build_success(call: Call, result: object, total: int | None) -> Succeeded:
 
 
 def _find_send_limit(call: Call) -> float | None:
-    """Return within how many seconds the call must be sent; None for a read, which may wait longer.
-
-    A write that cannot be sent in time is given up: a person is waiting, and the facts that the gate has checked become outdated.
-    """
+    """In seconds; None for a read. A write is given up when what the gate checked becomes outdated."""
     return None if call.reads_only else SEND_WITHIN
 
 
@@ -200,8 +186,5 @@ def _format_failures(reports: Sequence[CommandReport]) -> str:
 
 
 async def call_bitrix(client: BitrixClient, method: str, params: JsonObject, _http_method: str | None = None) -> object:
-    """Make one call and return the field `result` of its answer; raises BitrixError.
-
-    It is CALL_BITRIX of docs/requirements.md (S004-23); the HTTP method is ignored.
-    """
+    """CALL_BITRIX of docs/requirements.md (S004-23); the HTTP method is ignored. Raises BitrixError."""
     return (await client.call(method, params)).result

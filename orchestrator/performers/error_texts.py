@@ -1,7 +1,4 @@
-"""Prepares error messages of the portal for the model: shortens them, and tells whether a person may have written parts of them. Pure.
-
-A message that is not a known system message may quote a record, an automation rule or a person, so it counts as foreign text.
-"""
+"""Prepares error messages of the portal for the model; what is no known system message may quote people, so it is foreign. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -24,40 +21,30 @@ def _compile_template(text: str) -> str:
 
 
 _TEMPLATES = re.compile("|".join(map(_compile_template, load_lexicon("portal_errors").read_words("templates"))))
-"""Matches the known system messages that name a field, a parameter or a number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ErrorText:
-    """The text of an error for the model, and whether people may have written parts of it (`foreign`)."""
+    """`foreign`: people may have written parts of it."""
 
     text: str
     foreign: bool
 
 
 def describe_error(error: BitrixError) -> ErrorText:
-    """Return the shortened text of an error, and whether it contains foreign text.
-
-    Only an error from the portal can contain foreign text (parts that people may have written), not one raised by the bot itself.
-    """
+    """Only errors of the portal can be foreign, not those of the bot."""
     from_portal = (bool(error.code) and not isinstance(error, NoAccess)) or isinstance(error, Refused)
     return ErrorText(text=trim_text(str(error), limit=MAX_TEXT), foreign=from_portal and is_foreign(error.code, error.detail))
 
 
 def describe_command_error(code: str, text: str) -> ErrorText:
-    """Return the text of the error that one command of a batch got; "" if both `code` and `text` are empty.
-
-    `code` and `text` are the error's code and its message, as the portal sent them.
-    """
-    said = f"{code}: {text}" if code and text and code != text else code or text
-    return ErrorText(text=trim_text(said, limit=MAX_TEXT), foreign=is_foreign(code, text))
+    """ "" if both `code` and `text`, as the portal sent them, are empty."""
+    sentence = f"{code}: {text}" if code and text and code != text else code or text
+    return ErrorText(text=trim_text(sentence, limit=MAX_TEXT), foreign=is_foreign(code, text))
 
 
 def is_foreign(code: str, text: str) -> bool:
-    """Return whether people may have written parts of an error.
-
-    The answer is False only if the error consists of a plain code and a known system message.
-    """
+    """Return False only for a plain code and a known system message."""
     plain = " ".join(text.casefold().removesuffix("<br>").split()).strip(".! ")
     if _CODE.fullmatch(code) is None:
         return True

@@ -1,7 +1,6 @@
-"""Performs effects of kind `http`: one request to a listed host, at an address that was resolved once and looked at before connecting.
+"""Performs effects of kind `http`: one request, to an address resolved once and checked before connecting.
 
-No redirects are followed, no proxies of the environment are used, and a compressed or overlong answer is not read. A write whose answer is
-lost has an unknown outcome.
+No redirects, no proxies of the environment; a write whose answer is lost has an unknown outcome.
 """
 
 import asyncio
@@ -33,16 +32,15 @@ from state.canonical import NotCanonical, check, check_depth, to_storable_text
 CONNECT_SECONDS: Final = 5.0
 TOTAL_SECONDS: Final = 20.0
 MAX_ANSWER: Final = 1_000_000
-"""Maximum size of an answer in bytes."""
 MAX_DEPTH: Final = 100
-"""How many levels the data of an answer may have; what is deeper could not be stored, and no definition reads it."""
+"""What is deeper could not be stored."""
 _SHOWN: Final = 300
 _DIGITS: Final = 18
-"""How many digits of an announced length are read; a longer number is too large in any case."""
+"""Digits read of an announced length; a longer one is too large anyway."""
 _READ: Final = "http.get"
 _SEE_OTHER, _CLIENT_ERROR, _SERVER_ERROR, _TIMED_OUT = 303, 400, 500, 408
 _REASONS: Final = ("message", "error", "detail", "error_description", "title", "errors")
-"""What answers call the sentence that says why they refuse; it may stand in an object of that name."""
+"""What answers call the sentence that says why they refuse."""
 _NESTED: Final = 3
 _MOVED: Final = frozenset({307, 308})
 _NOT_SENT: Final = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.UnsupportedProtocol, httpx.LocalProtocolError)
@@ -51,25 +49,21 @@ Resolve = Callable[[str, int], Awaitable[Sequence[IpAddress]]]
 
 
 class AddressRefused(Exception):
-    """A host cannot be connected to: it is not found, or lies where the policy does not allow it."""
+    """The host is not found, or lies where the policy does not allow it."""
 
 
 class _TooLong(AddressRefused):
-    """An answer has more bytes than are read."""
-
     def __init__(self, limit: int) -> None:
         super().__init__(f"the answer is longer than {limit} bytes")
 
 
 async def resolve_host(host: str, port: int) -> list[IpAddress]:
-    """Return the addresses of a host. Raises OSError and UnicodeError if it is not found."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found]
+    """Raises OSError and UnicodeError if it is not found."""
+    address_rows = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in address_rows]
 
 
 class HttpPerformer:
-    """Performs effects of kind "http" at hosts that the gate has allowed."""
-
     portal = ""
     is_application = True
 
@@ -82,11 +76,7 @@ class HttpPerformer:
         transport: httpx.AsyncBaseTransport | None = None,
         total_seconds: float = TOTAL_SECONDS,
     ) -> None:
-        """Set up the performer; connections are opened with each call.
-
-        `may_be_private` says whether the policy lets a site lie in a private network. Tests replace `resolve`, `transport` and
-        `total_seconds`.
-        """
+        """`may_be_private`: the policy lets a site lie in a private network."""
         self._credentials = credentials
         self._may_be_private = may_be_private
         self._resolve = resolve
@@ -96,7 +86,7 @@ class HttpPerformer:
 
     @property
     def _http(self) -> httpx.AsyncClient:
-        """The client, made with the first call: loading the certificates takes longer than the start of the program should."""
+        """Made with the first call: loading certificates would delay the start."""
         if self._opened is None:
             self._opened = httpx.AsyncClient(
                 transport=self._transport,
@@ -108,12 +98,10 @@ class HttpPerformer:
         return self._opened
 
     async def aclose(self) -> None:
-        """Close the connections."""
         if self._opened is not None:
             await self._opened.aclose()
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the request once and return its result."""
         address = parse_address(call.params["url"])
         try:
             headers = {**self._find_secret(call, address.site), **_build_headers(call)}
@@ -136,14 +124,11 @@ class HttpPerformer:
             return _judge_write(heard.status, _describe(error))
 
     async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
-        """Return that it is not clear whether the request arrived: there is no general way to ask another host."""
+        """Always unclear: no other host can be asked."""
         return Reconciled(verdict="unclear", detail=f"only {parse_address(call.params['url']).site.host} knows whether it arrived")
 
     async def download(self, address: Address, limit: int) -> tuple[bytes, str]:
-        """Return what stands at an address that the policy allows to be read, and its media type in small letters.
-
-        It is asked for once, as a read is. Raises FileUnavailable, as soon as there are more than `limit` bytes.
-        """
+        """Return (content, media type in small letters), asked for once. Raises FileUnavailable, also beyond `limit` bytes."""
         host = address.site.host
         try:
             target = await self._choose_address(address.site)
@@ -183,29 +168,29 @@ class HttpPerformer:
         return {known.header: known.value.get_secret_value()}
 
     async def _choose_address(self, site: Site) -> IpAddress:
-        """Return the address to connect to. All addresses of the host must be allowed, so that no order of theirs can be used."""
+        """All addresses must be allowed, so that their order cannot be used."""
         literal = site.address
         try:
             async with asyncio.timeout(min(CONNECT_SECONDS, self._total)):
-                found = [literal] if literal is not None else list(await self._resolve(site.host, site.port))
+                addresses = [literal] if literal is not None else list(await self._resolve(site.host, site.port))
         except (OSError, UnicodeError, ValueError, TimeoutError):
             raise AddressRefused(f"the host {site.host} is not found") from None
-        if not found:
+        if not addresses:
             raise AddressRefused(f"the host {site.host} is not found")
-        inside = [one for one in found if not is_public(one)]
+        inside = [one for one in addresses if not is_public(one)]
         if inside and not self._may_be_private(site):
             raise AddressRefused(f"the host {site.host} lies in a private network, which the policy does not open")
         if not all(map(may_be_opened, inside)):
             raise AddressRefused(f"the host {site.host} lies where no policy can open it")
-        return found[0]
+        return addresses[0]
 
     def _build_request(
         self, verb: str, address: Address, target: IpAddress, headers: Mapping[str, str], body: bytes | None
     ) -> httpx.Request:
-        """Return the request to the chosen address itself, so that the name is not resolved again; the server is still told the host."""
+        """To the address itself, so that the name is not resolved again."""
         site = address.site
-        shown = f"[{target}]" if target.version == 6 else str(target)  # noqa: PLR2004 - IPv6
-        url = f"{site.scheme}://{shown}:{site.port}{address.path}" + (f"?{address.query}" if address.query else "")
+        literal = f"[{target}]" if target.version == 6 else str(target)  # noqa: PLR2004 - IPv6
+        url = f"{site.scheme}://{literal}:{site.port}{address.path}" + (f"?{address.query}" if address.query else "")
         return self._http.build_request(
             verb,
             url,
@@ -227,7 +212,7 @@ class HttpPerformer:
             await response.aclose()
 
     async def _read_success(self, response: httpx.Response, *, is_read: bool) -> CallResult:
-        """Return the answer of a request that was carried out. An answer that cannot be read does not undo a write."""
+        """An unreadable answer does not undo a write."""
         try:
             content = await _read_body(response)
         except (httpx.HTTPError, httpx.StreamError, AddressRefused) as error:
@@ -239,13 +224,13 @@ class HttpPerformer:
 
 @dataclass
 class _Heard:
-    """What is known of an answer while its body comes: its status, 0 before that."""
+    """The status is 0 before the answer comes."""
 
     status: int = 0
 
 
 def _judge_write(status: int, detail: str) -> CallResult:
-    """Return the result of a write whose answer broke off: its status says whether the host did it, if it came."""
+    """The status of a broken answer says whether the host did it."""
     if httpx.codes.is_success(status) or status == _SEE_OTHER:
         return _build_unread_success(status)
     return _build_rejection(status, "") if _is_refusal(status) else Unknown(detail=detail)
@@ -256,7 +241,7 @@ def _build_unread_success(status: int) -> Succeeded:
 
 
 def _is_refusal(status: int) -> bool:
-    """Return whether this status of a write says that nothing was done. After 408, 301, 302 and faults of the server nobody knows."""
+    """After 408, 301, 302 and faults of the server nobody knows."""
     return status in _MOVED or (_CLIENT_ERROR <= status < _SERVER_ERROR and status != _TIMED_OUT)
 
 
@@ -278,7 +263,7 @@ def _build_body(params: Mapping[str, Any]) -> bytes | None:
 
 
 async def _read_bytes(response: httpx.Response, limit: int) -> bytes:
-    """Return the body as it came. Raises AddressRefused if it is compressed, and _TooLong as soon as it is."""
+    """Raises AddressRefused if compressed, _TooLong as soon as it is too long."""
     if response.headers.get("content-encoding", "identity").strip().lower() not in {"", "identity"}:
         raise AddressRefused("the answer is compressed, though that was not asked for")
     announced = response.headers.get("content-length", "")
@@ -294,7 +279,7 @@ async def _read_bytes(response: httpx.Response, limit: int) -> bytes:
 
 
 async def _read_body(response: httpx.Response) -> Any:
-    """Return the body as JSON data or text. Raises AddressRefused if it is compressed, too long, no text, or no storable JSON."""
+    """JSON data or text. Raises AddressRefused."""
     content = await _read_bytes(response, MAX_ANSWER)
     try:
         text = content.decode("utf-8-sig")
@@ -304,38 +289,38 @@ async def _read_body(response: httpx.Response) -> Any:
     if kind != "application/json" and not kind.endswith("+json"):
         return to_storable_text(text)
     try:
-        found = json.loads(text) if text.strip() else None
-        check(found)
-        check_depth(found, MAX_DEPTH)
+        body = json.loads(text) if text.strip() else None
+        check(body)
+        check_depth(body, MAX_DEPTH)
     except (ValueError, RecursionError, NotCanonical):
         raise AddressRefused("the answer says that it is JSON, and cannot be read as such") from None
-    return found
+    return body
 
 
 async def _read_some(response: httpx.Response) -> str:
-    """Return the beginning of an answer that tells a failure; "" if it cannot be read."""
-    found = b""
+    """ "" if it cannot be read."""
+    beginning = b""
     try:
         async for piece in response.aiter_raw():
-            found += piece[: 4 * _SHOWN]
-            if len(found) >= 4 * _SHOWN:
+            beginning += piece[: 4 * _SHOWN]
+            if len(beginning) >= 4 * _SHOWN:
                 break
     except (httpx.HTTPError, httpx.StreamError):
         return ""
-    return to_storable_text(_find_reason(found.decode(errors="replace"))).strip()[:_SHOWN]
+    return to_storable_text(_find_reason(beginning.decode(errors="replace"))).strip()[:_SHOWN]
 
 
 def _find_reason(text: str) -> str:
-    """Return the sentence in which an answer says why it refuses, if it is JSON that names one as is usual; otherwise the text itself."""
+    """Return the usual field of JSON that says why, otherwise the text itself."""
     try:
-        told: object = json.loads(text)
+        reason: object = json.loads(text)
     except (ValueError, RecursionError):
         return text
     for _ in range(_NESTED):
-        if not isinstance(told, Mapping):
+        if not isinstance(reason, Mapping):
             break
-        told = next((one for name in _REASONS if (one := told.get(name))), None)
-    return told if isinstance(told, str) else text
+        reason = next((part for name in _REASONS if (part := reason.get(name))), None)
+    return reason if isinstance(reason, str) else text
 
 
 def _build_rejection(status: int, body: str) -> Rejected:

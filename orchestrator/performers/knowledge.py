@@ -1,7 +1,4 @@
-"""Performs effects of kind `knowledge`: answers questions from the program's catalogue, its journal and the company's documents.
-
-The portal is read only for names, and is never asked the question itself.
-"""
+"""Performs effects of kind `knowledge`: answers from the catalogue, the journal and documents; the portal gives only names."""
 
 from typing import Protocol
 
@@ -18,27 +15,20 @@ from state.journal.store import StoreError
 
 
 class Histories(Protocol):
-    """Reads the histories of records."""
-
     async def read(self, *, target: str, zone: str, locale: Locale, texts: bool) -> RecordHistory:
-        """Return the newest changes of the record `target` ("deal:481") in words; with `texts` also long texts. Raises StoreError."""
+        """Return its newest changes; with `texts` also long ones. Raises StoreError."""
 
 
 class Documents(Protocol):
-    """Searches the company's documents."""
-
     async def ask(self, question: str, *, person: str, role: str) -> DocumentAnswer:
-        """Return what the documents say that people with this role may read; the cost is that of `person`. Raises ServiceFailed."""
+        """Search what this role may read, at the cost of `person`. Raises ServiceFailed."""
 
 
 class KnowledgePerformer:
-    """Answers what a method needs, who changed a record, and what the company's documents say."""
-
     portal = ""
     is_application = True
 
     def __init__(self, catalogue: Catalogue, policies: PolicySource, texts: HelpTexts, histories: Histories, documents: Documents) -> None:
-        """Keep what the answers are made of: catalogue, policy of the moment, texts of the help, reader of histories, documents."""
         self._catalogue = catalogue
         self._policies = policies
         self._texts = texts
@@ -46,7 +36,6 @@ class KnowledgePerformer:
         self._documents = documents
 
     async def execute(self, call: Call) -> CallResult:
-        """Return the answer."""
         if call.method == HELP:
             text = describe_method(str(call.params["method"]), self._catalogue, self._policies.now(), self._texts)
             return Succeeded(result={"text": text})
@@ -67,6 +56,6 @@ class KnowledgePerformer:
         return Succeeded(result=answer.to_json(), total=len(answer.passages), foreign_text=True)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Return that nothing can be found out: a question changes nothing, and is asked again."""
+        """Always unclear: a question is asked again."""
         del call, before
         return Reconciled(verdict="unclear")

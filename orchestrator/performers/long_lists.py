@@ -1,4 +1,4 @@
-"""Adds up a list that is too long to keep: every row is read once, and only the count and the sums are kept. Never writes."""
+"""Adds up a list that is too long to keep. Never writes."""
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
@@ -18,9 +18,8 @@ from orchestrator.performers.read_progress import get_progress
 log = logging.getLogger(__name__)
 
 WITHIN = 60.0
-"""Seconds that reading a list for its sums may take, because a person waits for the answer."""
+"""In seconds, because a person waits."""
 MAX_SUMMED_ROWS = 50_000
-"""Maximum number of rows that are added up while somebody waits."""
 _CLASSIC = ("ID", "OPPORTUNITY", "CURRENCY_ID")
 _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
     "crm.deal.list": _CLASSIC,
@@ -28,7 +27,7 @@ _WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
     "crm.quote.list": _CLASSIC,
     "crm.item.list": ("id", "opportunity", "currencyId"),
 }
-"""Methods that list records with a sum → the names of the fields with id, sum and currency."""
+"""Methods → fields with id, sum and currency."""
 _OURS = frozenset({"select", "order", "start"})
 TOO_LONG = f"the list has more than {MAX_SUMMED_ROWS} rows, so no sum is given; a narrower filter gives one"
 NOT_READ = "the list could not be read to its end in time, so no sum is given; a narrower filter may help"
@@ -36,10 +35,7 @@ NOT_READ = "the list could not be read to its end in time, so no sum is given; a
 
 @dataclass(frozen=True, kw_only=True)
 class ListSums:
-    """The result of adding up a list: sums by currency (as decimal text), and the number of rows.
-
-    If adding up failed, `trouble` gives the reason, `sums` is empty and `rows` is None.
-    """
+    """Sums by currency as decimal text; after `trouble` there are none, and `rows` is None."""
 
     sums: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
@@ -47,14 +43,13 @@ class ListSums:
 
 
 class _TooLong(Exception):
-    """Raised while a list is read, when it has more than `MAX_SUMMED_ROWS` rows."""
+    """More than `MAX_SUMMED_ROWS` rows."""
 
 
 async def sum_rows(client: BitrixClient, call: Call, first: Iterable[object], total: int | None) -> ListSums | None:
-    """Read the whole list and return its sums by currency; None if its records have no sums. Raises no network errors.
+    """None if the records have no sums; never raises errors of the network.
 
-    `first` are the first rows, which are already read; `total` is the number of rows that the portal reported. The rows are counted again,
-    so that the count and the sums agree even if rows were added or removed meanwhile.
+    `first` rows are read already; all are counted again, so that count and sums agree.
     """
     names = _WITH_SUMS.get(call.method.lower())
     if names is None or not any(isinstance(row, Mapping) and parse_amount(row.get(names[1])) is not None for row in first):

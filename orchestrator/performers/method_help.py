@@ -1,7 +1,4 @@
-"""Writes what a method of the portal needs, from the catalogue, for the model. Reads nothing and knows no record.
-
-The prompt names only the methods that sales work needs every day with what they need; the model asks for any other.
-"""
+"""Writes for the model what a method of the portal needs, from the catalogue."""
 
 import difflib
 import json
@@ -20,16 +17,12 @@ _NEAR: Final = 6
 _GROUP: Final = 60
 _SAMPLE_FIELDS: Final = 3
 _NO_SAMPLES: Final = frozenset({"text", "prose", "number", "flag"})
-"""Kinds of fields of which a made example shows nothing, because the title stands for them."""
 _ALIKE: Final = 0.6
 _SHOWN_NAME: Final = 100
 
 
 def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: HelpTexts) -> str:
-    """Return what the method needs: parameters, fields with their kinds, and one example.
-
-    For a name that is no method, return the methods whose names begin with it, or the nearest names.
-    """
+    """For no method, name those that begin so, or the nearest ones."""
     method = catalogue.find(name)
     if method is not None:
         return "\n".join(_describe(method, catalogue.entities.get(method.entity), policy, texts))
@@ -43,7 +36,6 @@ def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: Help
 
 
 def list_near_methods(name: str, catalogue: Catalogue) -> list[str]:
-    """Return the methods whose names are like `name`, the likeliest first."""
     by_lower = {one.name.lower(): one.name for one in catalogue}
     likely = find_nearest_method(name, catalogue)
     alike = difflib.get_close_matches(name.strip().lower(), by_lower, n=_NEAR, cutoff=_ALIKE)
@@ -67,7 +59,6 @@ def _describe(method: Method, entity: Entity | None, policy: Policy, texts: Help
 
 
 def _list_fields(method: Method, entity: Entity) -> Iterable[tuple[str, FieldInfo]]:
-    """Return the fields that a call may name; a method that reads one record or does one thing names none."""
     return entity.fields.items() if method.verb in {"list", "add", "update"} and method.fields_at else ()
 
 
@@ -81,23 +72,22 @@ def _spell(name: str, method: Method) -> str:
 
 
 def _build_example(method: Method, entity: Entity | None, texts: HelpTexts) -> str:
-    """Return a call as the model writes it: the worked example, or one made of what the method needs."""
     worked = texts.examples.get(method.name)
     params = worked if worked is not None else _make_params(method, entity, texts.samples)
     return json.dumps({"method": method.name, "params": params}, ensure_ascii=False, separators=(",", ":"))
 
 
 def _make_params(method: Method, entity: Entity | None, samples: Mapping[str, object]) -> dict[str, object]:
-    made: dict[str, object] = {}
+    params: dict[str, object] = {}
     for path in method.required:
-        _put(made, path.split("."), samples.get(path.rpartition(".")[2].lstrip("="), _find_sample(path, entity, samples)))
+        _put(params, path.split("."), samples.get(path.rpartition(".")[2].lstrip("="), _find_sample(path, entity, samples)))
     place = method.fields_at
     if entity is not None and place in method.required:
         titled = [(name, info) for name, info in entity.fields.items() if name == entity.title_field]
         others = [(name, info) for name, info in entity.fields.items() if info.kind not in _NO_SAMPLES]
-        named = [*titled, *others][:_SAMPLE_FIELDS]
-        made[place] = {_spell(name, method): samples[info.kind] for name, info in named if info.kind in samples}
-    return made
+        sample_fields = [*titled, *others][:_SAMPLE_FIELDS]
+        params[place] = {_spell(name, method): samples[info.kind] for name, info in sample_fields if info.kind in samples}
+    return params
 
 
 def _find_sample(path: str, entity: Entity | None, samples: Mapping[str, object]) -> object:
@@ -106,9 +96,9 @@ def _find_sample(path: str, entity: Entity | None, samples: Mapping[str, object]
     return samples.get(info.kind if info is not None else "", 1 if name.lower().endswith("id") else "…")
 
 
-def _put(made: dict[str, object], path: list[str], value: object) -> None:
-    inner = made.setdefault(path[0], {}) if len(path) > 1 else made
+def _put(params: dict[str, object], path: list[str], value: object) -> None:
+    inner = params.setdefault(path[0], {}) if len(path) > 1 else params
     if len(path) == 1:
-        made[path[0]] = value
+        params[path[0]] = value
     elif isinstance(inner, dict):
         _put(inner, path[1:], value)

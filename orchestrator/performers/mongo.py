@@ -1,7 +1,6 @@
-"""Performs effects of kind `mongo`: one call, one command to the database, never a second one.
+"""Performs effects of kind `mongo`: one call, one command.
 
-A new document has an `_id` made of the effect's id, so that the database itself refuses a doubled one and a lost answer can be looked up.
-A change or deletion of one document first finds which one it is, and is refused if several match.
+The `_id` of a new document follows from the effect, so the database refuses a doubled one.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +18,7 @@ from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, Seen
 from orchestrator.performers.mongo_values import build_filter, to_bson, to_json
 
 MAX_BYTES: Final = 500_000
-"""How many bytes of documents one read keeps; the count of all that match does not depend on it."""
+"""Bytes of documents that one read keeps; all are counted."""
 COUNT_MS: Final = 5_000
 SEVERAL: Final = "mongo-several"
 TOO_LONG: Final = "mongo-too-long"
@@ -30,23 +29,20 @@ MANY: Final = frozenset({"insert_many", "update_many", "delete_many"})
 
 Do = Callable[[Call, Documents], Awaitable[CallResult]]
 Aim = dict[str, Any]
-"""The filter for exactly the documents that a call changes; empty if there are none."""
+"""A filter for exactly the documents to change; {} for none."""
 Change = Callable[[Call, Documents, Aim], Awaitable[CallResult]]
 
 
 class MongoPerformer:
-    """Reads and changes the documents of one database."""
-
     portal = ""
     is_application = True
 
     def __init__(self, connection: MongoConnection) -> None:
-        """Keep the connection, which is opened with the first call."""
         self._connection = connection
         self._seen = SeenDocuments()
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the call once and return its result; errors of the network and of the database become such a result."""
+        """Make the call once; all errors become its result."""
         name = find_action(call)
         async with watch_sending() as sending:
             try:
@@ -63,14 +59,14 @@ class MongoPerformer:
         return aim if isinstance(aim, Rejected) else await _CHANGES[name](call, documents, aim)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Read the database and return whether a call of unknown outcome happened; "unclear" if it cannot be read."""
+        """Unclear if the database cannot be read."""
         try:
             return await self._connection.run(lambda documents: reconcile(call, before, documents), call.params["collection"])
         except mongo_errors.CAUGHT as error:
             return Reconciled(verdict="unclear", detail=mongo_errors.describe(error))
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Return what the call would change, as it is now; rejected if too many documents match, or several where one is meant."""
+        """Rejected if too many documents match, or several where one is meant."""
         try:
             before = await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
         except TooMany as error:
@@ -81,21 +77,20 @@ class MongoPerformer:
         return before
 
     async def aclose(self) -> None:
-        """Close all connections."""
         await self._connection.close()
 
 
 def find_action(call: Call) -> str:
-    """Return the method's name without its kind: "insert_one" for mongo.insert_one."""
+    """ "insert_one" for mongo.insert_one."""
     return call.method.rpartition(".")[2]
 
 
 async def _find_one(call: Call, documents: Documents) -> CallResult:
     cursor = documents.find(build_filter(call.params.get("query", {})), _build_projection(call), sort=_build_sort(call), limit=1)
-    found = await cursor.to_list(1)
-    if found and len(found[0].raw) > MAX_BYTES:
-        return Rejected(code=TOO_LONG, detail=f"the document has {len(found[0].raw)} bytes; name the fields that are needed in `fields`")
-    return Succeeded(result={"found_document": _decode(found[0]) if found else None}, total=len(found), foreign_text=True)
+    rows = await cursor.to_list(1)
+    if rows and len(rows[0].raw) > MAX_BYTES:
+        return Rejected(code=TOO_LONG, detail=f"the document has {len(rows[0].raw)} bytes; name the fields that are needed in `fields`")
+    return Succeeded(result={"found_document": _decode(rows[0]) if rows else None}, total=len(rows), foreign_text=True)
 
 
 async def _find_many(call: Call, documents: Documents) -> CallResult:
@@ -127,23 +122,23 @@ async def _insert_one(call: Call, documents: Documents) -> CallResult:
 
 
 async def _insert_many(call: Call, documents: Documents) -> CallResult:
-    written = [to_bson(document) for document in call.params["documents"]]
-    await documents.insert_many(written)
+    bson_documents = [to_bson(document) for document in call.params["documents"]]
+    await documents.insert_many(bson_documents)
     return Succeeded(result={"inserted_ids": [document["_id"] for document in call.params["documents"]]}, entity="document")
 
 
 async def _update_one(call: Call, documents: Documents, aim: Aim) -> CallResult:
     if not aim:
         return _tell_updated(0, 0)
-    told = await documents.update_one(aim, build_update(call))
-    return _tell_updated(told.matched_count, told.modified_count)
+    outcome = await documents.update_one(aim, build_update(call))
+    return _tell_updated(outcome.matched_count, outcome.modified_count)
 
 
 async def _update_many(call: Call, documents: Documents, aim: Aim) -> CallResult:
     if not aim:
         return _tell_updated(0, 0)
-    told = await documents.update_many(aim, build_update(call))
-    return _tell_updated(told.matched_count, told.modified_count)
+    outcome = await documents.update_many(aim, build_update(call))
+    return _tell_updated(outcome.matched_count, outcome.modified_count)
 
 
 async def _delete_one(_call: Call, documents: Documents, aim: Aim) -> CallResult:
@@ -155,19 +150,19 @@ async def _delete_many(_call: Call, documents: Documents, aim: Aim) -> CallResul
 
 
 async def _find_aim(call: Call, documents: Documents, seen: SeenDocuments) -> Aim | Rejected:
-    """Return the filter for the documents that the query means, so that none is changed that appears meanwhile.
+    """A filter for those matching now.
 
-    Rejected if they are too many, or if they are not those that the call was looked at with: those are on the card.
+    Rejected if they are too many, or not those on the card.
     """
     query = build_filter(call.params.get("query", {}))
     most = MAX_MANY if find_action(call) in MANY else 1
-    found = await documents.find(query, {"_id": 1}, limit=most + 1).to_list(most + 1)
-    if len(found) > most:
+    rows = await documents.find(query, {"_id": 1}, limit=most + 1).to_list(most + 1)
+    if len(rows) > most:
         return _refuse_many(most)
-    if not seen.are_these(call, found):
+    if not seen.are_these(call, rows):
         return Rejected(code=CHANGED, detail="other documents match than those that were looked at before the call", sent=False)
     # The query stands beside the _id: a document that has meanwhile become another one is left alone.
-    return {"$and": [query, {"_id": {"$in": [row["_id"] for row in found]}}]} if found else {}
+    return {"$and": [query, {"_id": {"$in": [row["_id"] for row in rows]}}]} if rows else {}
 
 
 def _refuse_many(most: int) -> Rejected:
@@ -177,7 +172,6 @@ def _refuse_many(most: int) -> Rejected:
 
 
 def build_update(call: Call) -> dict[str, Any]:
-    """Return the update document to send."""
     update: Mapping[str, Mapping[str, Any]] = call.params["update"]
     # An object to be pulled is a value too: without $eq the database would read it as a query.
     return {

@@ -1,7 +1,6 @@
-"""Opens the connection to the Mongo database, when it is first needed, and knows of each command whether it was sent.
+"""Opens the connection to Mongo when it is needed, and knows of each command whether it was sent.
 
-Whatever the address says: nothing is repeated by the driver, nothing is written without an answer, reads come from the primary, and every
-wait has an end. A server that announces messages of more than 48 MB is refused, because the driver would take them into memory.
+Whatever the address says: no retries, no unacknowledged writes, reads from the primary, every wait bounded.
 """
 
 import asyncio
@@ -25,7 +24,7 @@ CONNECT_MS: Final = 2_000
 QUEUE_MS: Final = 2_000
 ANSWER_MS: Final = 10_000
 CALL_SECONDS: Final = 20.0
-"""The last bound of one call, of which the driver's own are parts."""
+"""The driver's own bounds are parts of it."""
 POOL: Final = 10
 LARGEST_MESSAGE: Final = 48_000_000
 _WRITES: Final = frozenset({"insert", "update", "delete"})
@@ -33,7 +32,7 @@ _WRITES: Final = frozenset({"insert", "update", "delete"})
 
 @dataclass
 class Sending:
-    """Whether a command of the call in hand that changes something has begun to go over the wire."""
+    """Whether a changing command of this call has begun to go out."""
 
     has_begun: bool = False
 
@@ -42,12 +41,11 @@ _sending: ContextVar[Sending | None] = ContextVar("mongo_sending", default=None)
 
 
 class MongoUnusable(Exception):
-    """The database cannot be used as it is configured; the text says why."""
+    """As it is configured; the text says why."""
 
 
 @asynccontextmanager
 async def watch_sending() -> AsyncIterator[Sending]:
-    """Give an object that says whether a command that changes something was sent inside of the block."""
     sending = Sending()
     token = _sending.set(sending)
     try:
@@ -57,26 +55,20 @@ async def watch_sending() -> AsyncIterator[Sending]:
 
 
 class _SendingListener(monitoring.CommandListener):
-    """Marks the call in hand as sent, just before the driver writes its first byte."""
+    """Runs just before the driver writes its first byte."""
 
     def started(self, event: monitoring.CommandStartedEvent) -> None:
-        """Mark it."""
         sending = _sending.get()
         if sending is not None and event.command_name in _WRITES:
             sending.has_begun = True
 
-    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None:
-        """Do nothing: the answer itself is read."""
+    def succeeded(self, event: monitoring.CommandSucceededEvent) -> None: ...
 
-    def failed(self, event: monitoring.CommandFailedEvent) -> None:
-        """Do nothing: the error itself is read."""
+    def failed(self, event: monitoring.CommandFailedEvent) -> None: ...
 
 
 class MongoConnection:
-    """The pool of connections to one database, and its collections."""
-
     def __init__(self, url: str, *, answer_ms: int = ANSWER_MS, call_seconds: float = CALL_SECONDS) -> None:
-        """Keep the address, which may hold a password; nothing is opened before the first call."""
         self._url = url
         self._answer_ms = answer_ms
         self._call_seconds = call_seconds
@@ -84,18 +76,18 @@ class MongoConnection:
         self._opening = asyncio.Lock()
 
     async def run(self, ask: Callable[[Documents], Awaitable[T]], collection: str) -> T:
-        """Return what `ask` gives for the collection, within the bound of one call. Raises MongoUnusable, TimeoutError, PyMongoError."""
+        """Within the bound of one call. Raises MongoUnusable, TimeoutError, PyMongoError."""
         async with asyncio.timeout(self._call_seconds):
             return await ask(await self._find_collection(collection))
 
     async def check(self) -> None:
-        """Ask the server whether it is there and can be used. Raises MongoUnusable, TimeoutError, PyMongoError."""
+        """Raises MongoUnusable, TimeoutError, PyMongoError."""
         async with asyncio.timeout(self._call_seconds):
             client = await self._open()
             await client.get_default_database().command("ping")
 
     async def close(self) -> None:
-        """Close all connections; a later call opens new ones."""
+        """A later call opens new ones."""
         client, self._client = self._client, None
         if client is not None:
             await client.close()
@@ -118,7 +110,7 @@ class MongoConnection:
 
 
 def build_client(url: str, *, answer_ms: int = ANSWER_MS) -> AsyncMongoClient[RawBSONDocument]:
-    """Return a client for the address, with our bounds in place of those that the address names. Raises MongoUnusable for a bad address."""
+    """With our bounds in place of the address's. Raises MongoUnusable."""
     options: dict[str, Any] = {
         "serverSelectionTimeoutMS": FIND_SERVER_MS,
         "connectTimeoutMS": CONNECT_MS,
@@ -151,14 +143,14 @@ def _explain_address(error: Exception) -> str:
 
 
 async def _check_server(client: AsyncMongoClient[RawBSONDocument]) -> None:
-    """Refuse an address without a database or with unanswered writes, and a server that announces longer messages than real ones do."""
+    """Raises MongoUnusable without a database, with unacknowledged writes, or for overlong messages, which would fill the memory."""
     try:
         client.get_default_database()
     except ConfigurationError as error:
         raise MongoUnusable(_explain_address(error)) from None
     if not client.write_concern.acknowledged:
         raise MongoUnusable("MONGO_URL says w=0, so nobody would learn whether a change was made; leave w out")
-    told = await client.admin.command("hello")
-    largest = told.get("maxMessageSizeBytes", LARGEST_MESSAGE)
+    hello = await client.admin.command("hello")
+    largest = hello.get("maxMessageSizeBytes", LARGEST_MESSAGE)
     if not isinstance(largest, int) or largest > LARGEST_MESSAGE:
         raise MongoUnusable(f"the database announces messages of {largest} bytes; at most {LARGEST_MESSAGE} are taken")

@@ -1,4 +1,4 @@
-"""Says what an error of the Mongo driver means for a call: it certainly did not happen, or nobody knows."""
+"""Says what an error of the Mongo driver means: it did not happen, or nobody knows."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,16 +17,14 @@ UNUSABLE: Final = "mongo-unusable"
 _KEPT: Final = 300
 _DUPLICATE_KEY: Final = 11000
 _BEFORE_ANYTHING: Final = frozenset({13, 18, 59, 73, 10107, 13435})
-"""Codes that the server gives before it has touched any document: no right, not signed in, no such command, a bad name, no primary."""
+"""Given before any document is touched."""
 _OF_ONE_DOCUMENT: Final = _BEFORE_ANYTHING | {2, 9, 14, 20, 28, 40, 52, 54, 56, 57, 66, 72, 121, 10334, _DUPLICATE_KEY, 17419}
-"""Codes after which a write of a single document has not happened; a write of many may have changed the documents before."""
+"""After these a single write has not happened; of many, some may have."""
 
 CAUGHT: Final = (PyMongoError, BSONError, MongoUnusable, TimeoutError, OSError, OverflowError, RecursionError, MemoryError)
-"""What a call of the driver may raise, also for an answer that makes no sense."""
 
 
 def judge_read(error: BaseException) -> Rejected:
-    """Return the result of a read that failed; a read that failed did nothing, whatever the reason."""
     if isinstance(error, MongoUnusable):
         return Rejected(code=UNUSABLE, detail=str(error), sent=False)
     if isinstance(error, OperationFailure):
@@ -35,7 +33,7 @@ def judge_read(error: BaseException) -> Rejected:
 
 
 def judge_write(error: BaseException, sending: Sending, *, many: bool) -> CallResult:
-    """Return the result of a write that failed: rejected only where it is certain that nothing was changed."""
+    """Rejected only where certainly nothing was changed."""
     if isinstance(error, MongoUnusable):
         return Rejected(code=UNUSABLE, detail=str(error), sent=False)
     if not sending.has_begun:
@@ -52,7 +50,7 @@ def judge_write(error: BaseException, sending: Sending, *, many: bool) -> CallRe
 
 
 def is_own_key(error: BaseException) -> bool:
-    """Return whether the server refused a new document because its `_id` is there already."""
+    """Return whether the server refused a document whose `_id` exists."""
     details: Any = error.details if isinstance(error, OperationFailure) else None
     if isinstance(error, BulkWriteError):
         details = next(iter(_list_errors(error)), None)
@@ -65,12 +63,11 @@ def is_own_key(error: BaseException) -> bool:
 
 
 def describe(error: BaseException) -> str:
-    """Return what an error says, for operations staff; it may hold texts of the database."""
+    """For operations staff; it may hold texts of the database."""
     return to_storable_text(f"{type(error).__name__}: {error}"[:_KEPT])
 
 
 def _judge_bulk(error: BulkWriteError) -> CallResult:
-    """Return the result of an insert of several documents that stopped: the server says how many it has added."""
     added = error.details.get("nInserted") if isinstance(error.details, Mapping) else None
     codes = {one.get("code") for one in _list_errors(error)}
     if added == 0 and codes and codes <= _OF_ONE_DOCUMENT:

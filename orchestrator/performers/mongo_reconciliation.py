@@ -1,8 +1,4 @@
-"""Reads what a Mongo effect would change, and afterwards whether a call of unknown outcome happened. It never writes.
-
-A new document is found by its `_id`, which no other call writes. A change of one document is done if all changed fields have their new
-values, and not done if all have their old ones. Of many documents only what can be counted is said. Everything else is unclear.
-"""
+"""Reads what a Mongo effect would change, and afterwards whether it happened. Never writes."""
 
 import contextlib
 import hashlib
@@ -23,15 +19,14 @@ from state.canonical import dumps, to_storable_text
 from state.stored import JsonObject
 
 MAX_MANY: Final = 1_000
-"""How many documents one change or deletion may concern; their ids are kept, so that the outcome can be found."""
+"""Their ids are kept, so that the outcome can be found."""
 MAX_IMAGE: Final = 60_000
-"""The most bytes of a document that are kept of it; of a longer one only a checksum, so that its deletion cannot be undone."""
+"""In bytes; of a longer document only a checksum is kept, and its deletion cannot be undone."""
 _KEPT: Final = 1_000
-"""For how many calls it is remembered which documents they were looked at with."""
 TELLING: Final = 2
 MAX_TELLING: Final = 60
 _OTHER: Final = "$other"
-"""The key of a checksum that stands in an image in place of what it is made of."""
+"""Of a checksum in place of what it is made of."""
 _MISSING: Final = object()
 OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_CLAMP, unicode_decode_error_handler="replace"
@@ -39,18 +34,16 @@ OPTIONS: Final[CodecOptions[dict[str, Any]]] = CodecOptions(
 
 
 class TooMany(Exception):
-    """More documents match than one call may change."""
+    """More documents match than a call may change."""
 
 
 class SeenDocuments:
-    """Remembers which documents a call was looked at with, so that it changes these and no others that match a moment later."""
+    """Remembers with which documents a call was looked at, so that it changes no others."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
         self._seen: OrderedDict[str, frozenset[str]] = OrderedDict()
 
     def record(self, call: Call, before: BeforeImage) -> None:
-        """Remember the documents of a before-image."""
         rows = [row for row in before.values() if row is not None]
         self._seen[call.fingerprint] = frozenset(dumps(one) for row in rows for one in row.get("ids", [row.get("_id")]))
         self._seen.move_to_end(call.fingerprint)
@@ -58,15 +51,13 @@ class SeenDocuments:
             self._seen.popitem(last=False)
 
     def are_these(self, call: Call, rows: Iterable[RawBSONDocument]) -> bool:
-        """Return whether the documents are exactly those that the call was looked at with."""
         return self._seen.get(call.fingerprint) == frozenset(dumps(_to_image(_decode(row)["_id"])) for row in rows)
 
 
 async def load_before(call: Call, documents: Documents) -> BeforeImage:
-    """Return what the call would change, as it is now: {} for reads and new documents.
+    """{} for reads and new documents. Raises TooMany and errors of the driver.
 
-    For one document {"deals/<id>": its touched fields and two short texts}, empty if none matches; for many {"deals": {count, ids}}.
-    Raises TooMany if more documents match than the call may change, and errors of the driver.
+    One: {"deals/<id>": touched fields and two short texts}; many: {"deals": {count, ids}}.
     """
     action, collection = call.method.rpartition(".")[2], str(call.params["collection"])
     if action in {"update_many", "delete_many"}:
@@ -77,20 +68,20 @@ async def load_before(call: Call, documents: Documents) -> BeforeImage:
         return {collection: {"count": len(ids), "ids": ids}}
     if action not in {"update_one", "delete_one"}:
         return {}
-    found = await documents.find(build_filter(call.params["query"]), limit=2).to_list(2)
-    if len(found) > 1:
+    matches = await documents.find(build_filter(call.params["query"]), limit=2).to_list(2)
+    if len(matches) > 1:
         raise TooMany("several documents match, and the call is for one; say more exactly which one")
-    if not found:
+    if not matches:
         return {}
-    document = _decode(found[0])
+    document = _decode(matches[0])
     names = {"_id", *_list_fields(call), *_list_telling_fields(document, call)} if action == "update_one" else set(document)
     image = {name: _to_image(value) for name, value in document.items() if name in names}
     name = to_storable_text(f"{collection}/{document['_id']}")
-    return {name: image if action == "update_one" else _cut_image(image, found[0])}
+    return {name: image if action == "update_one" else _cut_image(image, matches[0])}
 
 
 async def reconcile(call: Call, before: BeforeImage, documents: Documents) -> Reconciled:
-    """Return whether the call happened: "done", "not_done" or "unclear". Raises errors of the driver."""
+    """Raises errors of the driver."""
     match call.method.rpartition(".")[2]:
         case "insert_one":
             return await _reconcile_insert([call.params["document"]["_id"]], documents)
@@ -110,7 +101,6 @@ async def reconcile(call: Call, before: BeforeImage, documents: Documents) -> Re
 
 
 def list_paths(call: Call) -> list[str]:
-    """Return the paths of the fields that an update changes."""
     return [path for fields in call.params.get("update", {}).values() for path in fields]
 
 
@@ -135,18 +125,18 @@ async def _reconcile_delete(ids: Sequence[Any], documents: Documents) -> Reconci
 
 
 def _can_find(ids: Sequence[Any]) -> bool:
-    """Return whether documents can be found by these ids: a checksum finds none, and what is not found is not gone."""
+    """A checksum finds nothing, and what is not found is not gone."""
     return bool(ids) and not any(isinstance(one, Mapping) and _OTHER in one for one in ids)
 
 
 async def _reconcile_many(call: Call, ids: Sequence[Any], documents: Documents) -> Reconciled:
-    """Count the documents that have all new values; that says enough only if each has them or none has."""
+    """Clear only if all documents have the new values, or none."""
     update: Mapping[str, JsonObject] = call.params["update"]
     if not _can_find(ids) or not set(update) <= {"$set", "$unset"}:
         return Reconciled(verdict="unclear", detail="whether many documents were changed in this way cannot be read afterwards")
-    wanted = {path: {"$eq": to_bson(value)} for path, value in update.get("$set", {}).items()}
-    wanted |= {path: {"$exists": False} for path in update.get("$unset", {})}
-    hold = await documents.count_documents({"$and": [{"_id": {"$in": [to_bson(one) for one in ids]}}, wanted]})
+    conditions = {path: {"$eq": to_bson(value)} for path, value in update.get("$set", {}).items()}
+    conditions |= {path: {"$exists": False} for path in update.get("$unset", {})}
+    hold = await documents.count_documents({"$and": [{"_id": {"$in": [to_bson(one) for one in ids]}}, conditions]})
     if hold == len(ids):
         return Reconciled(verdict="done", detail=f"all {len(ids)} documents have the new values")
     if hold == 0:
@@ -158,10 +148,10 @@ async def _reconcile_update(call: Call, before: BeforeImage, documents: Document
     image = next((row for row in before.values() if row is not None), None)
     if image is None:
         return Reconciled(verdict="unclear", detail="it is not known which document it was about")
-    found = await documents.find_one({"_id": {"$eq": to_bson(image["_id"])}})
-    if found is None:
+    document = await documents.find_one({"_id": {"$eq": to_bson(image["_id"])}})
+    if document is None:
         return Reconciled(verdict="unclear", detail="the document is gone")
-    present = {name: _to_image(value) for name, value in _decode(found).items()}
+    present = {name: _to_image(value) for name, value in _decode(document).items()}
     paths = list_paths(call)
     expected = apply_update(image, call.params["update"])
     if expected is not None and all(_get(present, path) == _get(expected, path) for path in paths):
@@ -172,7 +162,7 @@ async def _reconcile_update(call: Call, before: BeforeImage, documents: Document
 
 
 def apply_update(image: JsonObject, update: Mapping[str, JsonObject]) -> dict[str, Any] | None:
-    """Return the fields as the update would leave them; None where that cannot be told without the database."""
+    """None where only the database can tell."""
     result = _copy(image)
     for operator, fields in update.items():
         for path, value in fields.items():
@@ -183,7 +173,7 @@ def apply_update(image: JsonObject, update: Mapping[str, JsonObject]) -> dict[st
 
 
 def _change(operator: str, old: Any, value: Any) -> tuple[Any] | None:
-    """Return the new value of one field, alone in a tuple; None if it cannot be told."""
+    """In a tuple; None if it cannot be told."""
     rows = [] if old is _MISSING else old
     match operator:
         case "$set":
@@ -203,19 +193,19 @@ def _change(operator: str, old: Any, value: Any) -> tuple[Any] | None:
 
 
 def _get(tree: JsonObject, path: str) -> Any:
-    found: Any = tree
+    node: Any = tree
     for step in path.split("."):
-        if isinstance(found, list) and step.isdecimal() and int(step) < len(found):
-            found = found[int(step)]
-        elif isinstance(found, Mapping) and step in found:
-            found = found[step]
+        if isinstance(node, list) and step.isdecimal() and int(step) < len(node):
+            node = node[int(step)]
+        elif isinstance(node, Mapping) and step in node:
+            node = node[step]
         else:
             return _MISSING
-    return found
+    return node
 
 
 def _put(tree: dict[str, Any], path: str, value: Any) -> bool:
-    """Put a value to its path; return False where a list or a value is in the way."""
+    """Return False where a list or a value is in the way."""
     *outer, last = path.split(".")
     place: Any = tree
     for step in outer:
@@ -240,7 +230,6 @@ def _list_fields(call: Call) -> list[str]:
 
 
 def _list_telling_fields(document: JsonObject, call: Call) -> list[str]:
-    """Return the first short texts of a document that stay as they are, by which a person recognizes it on a card."""
     touched = {"_id", *_list_fields(call)}
     short = (name for name, value in document.items() if isinstance(value, str) and 0 < len(value) <= MAX_TELLING and name not in touched)
     return [name for name, _ in zip(short, range(TELLING), strict=False)]
@@ -251,10 +240,7 @@ def _list_ids(before: BeforeImage) -> list[Any]:
 
 
 def _to_image(value: Any) -> Any:
-    """Return a value in a form that can be stored and turned back; of one without such a form, a checksum by which a change can be seen.
-
-    Without one are some types, whole numbers beyond 2^53, NaN, texts with NUL, and objects that look like a typed value and are none.
-    """
+    """A form that can be turned back, otherwise a checksum that shows changes."""
     with contextlib.suppress(ValueError, BSONError):
         image = to_typed_json(value)
         dumps(image)

@@ -1,8 +1,4 @@
-"""Converts between the JSON of effects and the values of a Mongo database.
-
-In a query an object that is a value is compared with `$eq`, so that nothing in it can act. What the database answers becomes readable JSON:
-ids, moments and exact numbers as texts, binary data as its length.
-"""
+"""Converts between the JSON of effects and values of Mongo; an object is compared with `$eq`, so that nothing in it acts."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -19,15 +15,12 @@ _ID_DIGITS: Final = 24
 
 
 def build_filter(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the filter to send for a query that `mongo_queries.check_query` has accepted.
-
-    A text that looks like an id finds, as the value of `_id`, both the text and the id: answers give ids as texts.
-    """
+    """`query` is checked before. A text like an id finds both the text and the id."""
     return {key: _build_condition(key, value) for key, value in query.items()}
 
 
 def to_bson(value: Any) -> Any:
-    """Return the value to store or compare with, for JSON that `mongo_queries` has accepted."""
+    """`value` is checked before."""
     if is_typed(value):
         ((kind, text),) = value.items()
         return _build_typed(kind, text)
@@ -39,7 +32,7 @@ def to_bson(value: Any) -> Any:
 
 
 def to_json(value: Any, depth: int = 0) -> Any:
-    """Return what the database gave as JSON data that a person and a model can read; it cannot always be turned back."""
+    """For people and models; it cannot always be turned back."""
     if depth > MAX_ANSWER_DEPTH:
         return "…"
     match value:
@@ -64,10 +57,7 @@ def to_json(value: Any, depth: int = 0) -> Any:
 
 
 def to_typed_json(value: Any) -> Any:
-    """Return what the database gave as JSON from which `to_bson` makes the same again.
-
-    Raises ValueError for types that have no such form.
-    """
+    """`to_bson` inverts it. Raises ValueError for other types."""
     match value:
         case Mapping():
             return {str(key): to_typed_json(one) for key, one in value.items()}
@@ -115,7 +105,7 @@ def _build_operand(key: str, operator: str, operand: Any) -> Any:
 
 
 def _list_ids(values: list[Any]) -> list[Any]:
-    """Return the values with, beside each text that may be an id, the id itself."""
-    found = list(values)
-    found += [ObjectId(one) for one in values if isinstance(one, str) and len(one) == _ID_DIGITS and ObjectId.is_valid(one)]
-    return found
+    """Beside each text that may be an id, the id itself."""
+    ids = list(values)
+    ids += [ObjectId(one) for one in values if isinstance(one, str) and len(one) == _ID_DIGITS and ObjectId.is_valid(one)]
+    return ids

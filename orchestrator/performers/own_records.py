@@ -1,4 +1,4 @@
-"""Finds records in the portal that this program created, by the marks that it leaves in them; it only reads."""
+"""Finds records that this program created, by its marks. Only reads."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -16,15 +16,12 @@ from state.clock import format_iso
 from state.stored import JsonObject
 
 _CLOCKS_DIFFER: Final = timedelta(minutes=10)
-"""How far the portal's clock may be behind ours. What is found only because of it was created earlier, and the journal knows it."""
+"""How far the portal's clock may be behind ours; the journal knows what is older."""
 _MOST_RECORDS: Final = 2000
 
 
 async def find_own_records(call: Call, since: datetime, client: BitrixClient) -> list[OwnRecord]:
-    """Return the records of the kinds that `call` creates and that this program created after `since`, oldest first.
-
-    Return none for what creates nothing with a mark. Raises BitrixError if the portal cannot be read.
-    """
+    """Oldest first. Raises BitrixError."""
     adds = {(leaf.spec.entity, leaf.entity): leaf for leaf in call.leaves if leaf.spec.verb == "add" and find_mark(leaf)}
     return [record for leaf in adds.values() for record in await _find_records_of_kind(leaf, since - _CLOCKS_DIFFER, client)]
 
@@ -34,13 +31,13 @@ async def _find_records_of_kind(call: Call, since: datetime, client: BitrixClien
     method = "crm.item.list" if in_items else CLASSIC_LISTS.get(call.spec.entity)
     if method is None:
         return []
-    made = "createdTime" if in_items else "CREATED" if call.entity == "activity" else "DATE_CREATE"
+    created_name = "createdTime" if in_items else "CREATED" if call.entity == "activity" else "DATE_CREATE"
     originator, origin = list_origin_fields(in_items=in_items)
     ids = LISTS[method]
     params: dict[str, object] = {
-        "filter": {f"={originator}": ORIGINATOR, f">={made}": format_iso(since)},
+        "filter": {f"={originator}": ORIGINATOR, f">={created_name}": format_iso(since)},
         "order": {ids.query_field: "ASC"},
-        "select": [ids.query_field, originator, origin, made],
+        "select": [ids.query_field, originator, origin, created_name],
     }
     if in_items:
         params["entityTypeId"] = call.params["entityTypeId"]
@@ -50,14 +47,14 @@ async def _find_records_of_kind(call: Call, since: datetime, client: BitrixClien
     return [
         OwnRecord(entity=call.entity, number=number, effect_id=effect_id)
         for number, row in zip(extract_ids(first_rows.rows, ids.row_field), first_rows.rows, strict=True)
-        if (effect_id := find_origin_effect(row)) and _is_made_after(row, made, since)
+        if (effect_id := find_origin_effect(row)) and _is_made_after(row, created_name, since)
     ]
 
 
 def _is_made_after(row: JsonObject, name: str, since: datetime) -> bool:
-    """Return whether a row was created after `since`, which is checked since a portal may ignore a filter; an unreadable time counts."""
+    """Checked since a portal may ignore a filter; an unreadable time counts."""
     try:
-        made = datetime.fromisoformat(str(find_value(row, name)))
+        created_at = datetime.fromisoformat(str(find_value(row, name)))
     except ValueError:
         return True
-    return made.tzinfo is None or made >= since
+    return created_at.tzinfo is None or created_at >= since

@@ -1,7 +1,6 @@
-"""Reads records again after a write, because a successful answer of the portal does not prove that the values were stored. Never writes.
+"""Reads records again after a write: a successful answer does not prove that values were stored. Never writes.
 
-It reports fields that kept their old value in an update, fields that were not stored in a new record, and sums that got another value than
-was sent. A difference that may have another cause is not reported: automation rules change records too, and the portal trims texts.
+Differences that may have another cause, such as automation rules, are not reported.
 """
 
 import asyncio
@@ -25,15 +24,15 @@ WITHIN = 10.0
 _MINUTE = len("2026-12-01T10:00")
 _CENT = Decimal("0.01")
 _FIRM = frozenset({"money", "stage", "category", "user", "company", "contact", "enum", "flag", "number"})
-"""Kinds of fields whose values the portal returns exactly as sent."""
+"""Their values come back exactly as sent."""
 _SHOWN_BY_GET = frozenset({*CRM.values(), "item"})
-"""Kinds of records whose get method returns every field, custom fields included."""
+"""Their get methods return every field."""
 _RECOMPUTED = "{name} is {now} now: the portal computes the sum from the product rows"
 
 
 @dataclass(frozen=True, kw_only=True)
 class _RecordCheck:
-    """One record that was written and is to be read again; `old` is its state before the call, None for a new record."""
+    """`old` is None for a new record."""
 
     call: Call
     target: Target
@@ -41,27 +40,26 @@ class _RecordCheck:
 
 
 async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: PortalReader) -> ReadBack:
-    """Read the written records and return the names of the written fields that do not have the values sent (`unchanged`).
+    """`unchanged` names written fields without the values sent, in a batch with the command's key; `note` says why nothing was read.
 
-    `before` contains the records as they were before the call, `done` is the call's result. In a batch, a field's name is prefixed by the
-    key of its command. If nothing can be read, `unchanged` is empty and `note` says why. Raises no network errors.
+    Never raises errors of the network.
     """
     looks = list(_list_checks(call, before, done))
     if not looks:
         return ReadBack()
     try:
         async with asyncio.timeout(WITHIN):
-            found = await records.load_records(list(dict.fromkeys(look.target for look in looks)))
+            records_now = await records.load_records(list(dict.fromkeys(look.target for look in looks)))
     except BitrixError as error:
         error_text = describe_error(error)
         return ReadBack(note=f"the record could not be read back: {error_text.text}", foreign_text=error_text.foreign)
     except TimeoutError:
         return ReadBack(note="the record could not be read back in time")
-    gone = any(found[look.target] is None for look in looks)
+    gone = any(records_now[look.target] is None for look in looks)
     notes = ["the record could not be read back: it is not there any more"] if gone else []
     missed: list[str] = []
     for look in looks:
-        record = found[look.target]
+        record = records_now[look.target]
         for name in _find_missed_fields(look, record) if record is not None else ():
             missed.append(f"{look.call.key}: {name}" if look.call.key else name)
             notes.extend(_describe_recomputed(look.call, name, record or {}))
@@ -69,11 +67,7 @@ async def read_back(call: Call, before: BeforeImage, done: Succeeded, records: P
 
 
 def _list_checks(call: Call, before: BeforeImage, done: Succeeded) -> Iterator[_RecordCheck]:
-    """Yield the records to read again after the call.
-
-    `before` contains the updated records as they were before the call; the call's result `done` names the new ones. A record that several
-    commands of a batch wrote is left out, because only the last write is visible in it.
-    """
+    """Leave out records that several commands wrote: only the last write shows."""
     won = {report.key for report in done.commands if report.status == "success"}
     record_checks: list[_RecordCheck] = []
     for leaf in call.leaves:
@@ -110,8 +104,8 @@ def _find_missed_fields(look: _RecordCheck, record: JsonObject) -> Iterator[str]
             yield name
 
 
-def _is_unchanged(call: Call, written: str, sent: object, old: JsonObject, record: JsonObject) -> bool:
-    name = call.spec.stands_for.get(written, written)
+def _is_unchanged(call: Call, written_name: str, sent: object, old: JsonObject, record: JsonObject) -> bool:
+    name = call.spec.stands_for.get(written_name, written_name)
     if not (fields.has_field(old, name, call.entity) and fields.has_field(record, name, call.entity)):
         return False
     now = fields.find_value(record, name, call.entity)
@@ -119,11 +113,7 @@ def _is_unchanged(call: Call, written: str, sent: object, old: JsonObject, recor
 
 
 def _is_not_taken(call: Call, name: str, sent: object, record: JsonObject) -> bool:
-    """Return whether the portal did not store the value that was sent for this field of a new record.
-
-    If the record that was read lacks the field, the result depends on the field: True if the portal has no such field, False if it has,
-    because the field may only be hidden.
-    """
+    """A missing field counts if the portal has none such; otherwise it may be hidden."""
     if sent in (None, "", [], {}):
         return False
     if not fields.has_field(record, name, call.entity):
@@ -148,21 +138,18 @@ def _describe_recomputed(call: Call, name: str, record: JsonObject) -> Iterator[
 
 
 def _is_near(sent: object, now: object) -> bool:
-    """Return whether two sums differ only by rounding; False if either is not a number."""
+    """Return whether they differ only by rounding."""
     left, right = fields.parse_number(sent), fields.parse_number(now)
     return left is not None and right is not None and abs(left - right) <= _CENT
 
 
 def _find_kind(call: Call, name: str) -> str:
-    found = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
-    return found.kind if found else "text"
+    info = fields.find_field_info(call.entities.get(call.entity), call.spec.stands_for.get(name, name))
+    return info.kind if info else "text"
 
 
 def _is_equivalent(call: Call, name: str, sent: object, now: object) -> bool:
-    """Return whether the value in the record means the same as the value sent, although the portal may write it in another form.
-
-    Of two times, only the digits down to the minute are compared, because the portal's time zone is not known here.
-    """
+    """Times are compared to the minute, as the portal's zone is not known here."""
     kind = _find_kind(call, name)
     if fields.is_same_value(sent, now, kind=kind) or is_same_meaning(sent, now):
         return True

@@ -1,7 +1,4 @@
-"""Connects a turn with a long read of the portal that it waits for: the read reports its progress, and the turn can stop it.
-
-Nothing here accesses the network.
-"""
+"""Lets a long read of the portal report its progress, and a turn stop it."""
 
 import asyncio
 import contextlib
@@ -11,27 +8,20 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextvars import ContextVar
 
 EVERY = 2.0
-"""Minimum number of seconds between two progress messages, because a messenger limits more frequent ones."""
+"""In seconds; messengers limit more."""
 
 Show = Callable[[int, int], Awaitable[None]]
-"""Shows a person how many rows of how many are read; the second number is 0 if it is unknown."""
+"""(rows read, rows in all or 0)."""
 
 
-async def _show_nobody(_done: int, _total: int) -> None:
-    """Show nothing; used if nobody watches the read."""
+async def _show_nobody(_done: int, _total: int) -> None: ...
 
 
 class ReadProgress:
-    """The progress of one long read of the portal.
-
-    The read works inside `run_limited` and reports its progress with `tell`; the turn that waits for the read can end it with `stop`.
-    """
+    """The read works inside `run_limited` and calls `tell`; the turn may call `stop`."""
 
     def __init__(self, show: Show = _show_nobody, *, clock: Callable[[], float] = time.monotonic) -> None:
-        """Keep `show`, the function that shows the progress to a person.
-
-        The read never waits for `show`, so that a slow messenger does not delay the read.
-        """
+        """The read never waits for `show`."""
         self._show = show
         self._clock = clock
         self._again = -math.inf
@@ -40,13 +30,13 @@ class ReadProgress:
         self._stopped = False
 
     def stop(self) -> None:
-        """End the read now, as if its time were up. The turn calls this when nobody waits for the result any more."""
+        """End the read now, as if its time were up."""
         self._stopped = True
         if self._scope is not None and not self._scope.expired():
             self._scope.reschedule(-math.inf)
 
     def tell(self, done: int, total: int) -> None:
-        """Show that `done` of `total` rows are read, unless the last message is recent or still being sent; never raises."""
+        """Skip if the last message is recent or being sent; never raises."""
         now = self._clock()
         if now < self._again or (self._showing is not None and not self._showing.done()):
             return
@@ -59,7 +49,7 @@ class ReadProgress:
 
     @contextlib.asynccontextmanager
     async def run_limited(self, seconds: float) -> AsyncGenerator[None, None]:
-        """Let the block run for at most `seconds`; raises TimeoutError when the time is up or `stop` was called."""
+        """Raises TimeoutError when time is up or `stop` was called."""
         try:
             async with asyncio.timeout(0 if self._stopped else seconds) as self._scope:
                 yield
@@ -78,7 +68,7 @@ _PROGRESS: ContextVar[ReadProgress | None] = ContextVar("watch", default=None)
 
 @contextlib.contextmanager
 def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
-    """Make `get_progress` return `watch`, inside the `with` block and in tasks started there."""
+    """Also in tasks started inside of the block."""
     token = _PROGRESS.set(watch)
     try:
         yield
@@ -87,5 +77,5 @@ def attach_progress(watch: ReadProgress) -> Generator[None, None, None]:
 
 
 def get_progress() -> ReadProgress:
-    """Return the progress that `attach_progress` has set; without one, return a progress that shows nothing."""
+    """Without one it shows nothing."""
     return _PROGRESS.get() or ReadProgress()

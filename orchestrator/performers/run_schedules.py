@@ -1,7 +1,6 @@
-"""Performs schedule.run.add: stores a schedule as an inbox row for the requester's own chat, whose worker then makes it.
+"""Performs schedule.run.add as an inbox row for the requester's chat.
 
-The row's field `source` follows from the id of the effect, and the inbox holds a `source` only once. So storing it again changes nothing,
-and one can always find out whether it was stored.
+`source` follows from the effect's id and is unique, so storing again changes nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -25,36 +24,30 @@ _CODES: Final = {
     "run-not-allowed": "schedule-refused-role",
     "run-owner-gone": "schedule-refused-owner",
 }
-"""The sentence for each reason why nothing can be started; all other reasons are about the definition."""
+"""All other reasons are about the definition."""
 
 
 class CheckStart(Protocol):
-    """A function that says whether runs of a definition may start for a person now."""
-
     async def __call__(self, engine: str, definition: str, person: str) -> Notice | None:
-        """Return why runs of this definition may not start for the person with this key; None if they may."""
+        """None if they may."""
 
 
 FindTitle = Callable[[str, str], Awaitable[str]]
-"""Returns the title of the definition with this engine and key, "" if it has none. May raise what finding definitions raises."""
+""""" if it has none; may raise."""
 
 
 async def find_no_title(_engine: str, _definition: str) -> str:
-    """Return "": cards name definitions by their keys."""
     return ""
 
 
 class RunSchedulePerformer:
-    """Stores the schedules that the gate has allowed. `SchedulePerformer` hands their calls on to it."""
-
     def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart, find_title: FindTitle = find_no_title) -> None:
-        """Store them in `store`; `check` says what may be started, `find_title` what people call it."""
         self._store = store
         self._clock = clock
         self._check, self._find_title = check, find_title
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Return the title of the definition; rejected if the schedule cannot be made, so that nobody is asked about it. Never raises."""
+        """Rejected if it cannot be made, so that nobody is asked; never raises."""
         if (refusal := await self._check_again(call)) is not None:
             return refusal
         try:
@@ -64,7 +57,7 @@ class RunSchedulePerformer:
         return {DEFINITION: {TITLE: title}} if title else {}
 
     async def execute(self, call: Call) -> CallResult:
-        """Store the schedule durably and return its id and its first moment as the result; unknown if the database fails."""
+        """Unknown if the database fails."""
         if (refusal := await self._check_again(call)) is not None:
             return refusal
         try:
@@ -81,7 +74,7 @@ class RunSchedulePerformer:
         )
 
     async def _check_again(self, call: Call) -> Rejected | None:
-        """Return why the schedule cannot be made now; also if that cannot be read. Never raises."""
+        """Also if that cannot be read; never raises."""
         try:
             return await self._find_refusal(call)
         except Exception as error:  # noqa: BLE001 - whatever keeps the definitions from being read: nothing is stored then
@@ -107,28 +100,31 @@ class RunSchedulePerformer:
         return Rejected(code=_CODES.get(notice.code, "schedule-refused-definition"), detail=detail, sent=False)
 
     async def reconcile(self, call: Call, _before: BeforeImage) -> Reconciled:
-        """Return whether the schedule is stored: done or not done, never unclear. Raises StoreError."""
-        kept = await self._store.find_inbox(_build_source(call)) is not None
-        return Reconciled(verdict="done" if kept else "not_done", detail="the schedule is kept" if kept else "no such schedule is kept")
+        """Never unclear. Raises StoreError."""
+        is_stored = await self._store.find_inbox(_build_source(call)) is not None
+        return Reconciled(
+            verdict="done" if is_stored else "not_done", detail="the schedule is kept" if is_stored else "no such schedule is kept"
+        )
 
     def _build_row(self, call: Call) -> InboxRow:
-        given, person = call.params, str(call.params[PERSON])
-        origins = given.get(ARG_ORIGINS, {})
-        asked = ScheduleAdd(
-            schedule=build_schedule_id(str(given[MARK])),
-            engine=given["engine"],
-            definition=given["definition"],
-            args={name: {"data": value, "origins": list(origins[name])} for name, value in given.get("args", {}).items()},
-            at=given.get("at"),
-            cron=given.get("cron"),
-            zone=given.get("zone") or "UTC",
-            note=given.get("note", ""),
+        params, person = call.params, str(call.params[PERSON])
+        origins = params.get(ARG_ORIGINS, {})
+        schedule_add = ScheduleAdd(
+            schedule=build_schedule_id(str(params[MARK])),
+            engine=params["engine"],
+            definition=params["definition"],
+            args={name: {"data": value, "origins": list(origins[name])} for name, value in params.get("args", {}).items()},
+            at=params.get("at"),
+            cron=params.get("cron"),
+            zone=params.get("zone") or "UTC",
+            note=params.get("note", ""),
         )
-        return asked.to_row(find_own_chat(person), source=_build_source(call), actor={"key": person, "name": person}, now=self._clock.now())
+        return schedule_add.to_row(
+            find_own_chat(person), source=_build_source(call), actor={"key": person, "name": person}, now=self._clock.now()
+        )
 
 
 def build_schedule_id(effect_id: str) -> str:
-    """Return the id of the schedule that the effect makes; the same each time it is computed."""
     return str(uuid5(UUID_NAMESPACE, f"schedule:{effect_id}"))
 
 

@@ -1,9 +1,6 @@
-"""Performs effects of kind `schedule`: stores a reminder, or its change, as an inbox row for the person's private chat.
+"""Performs effects of kind `schedule`: reminders become inbox rows of the person's chat.
 
-It hands on schedules of runs.
-
-The worker of that chat then sets the timer. The row's field `source` is the same each time this reminder is stored, and the inbox holds a
-`source` only once. So storing it again changes nothing, and one can always find out whether it was stored.
+`source` is unique, so storing again changes nothing.
 """
 
 from datetime import timedelta
@@ -25,43 +22,38 @@ KIND: Final = "reminder_set"
 CHANGED: Final = "reminder_changed"
 LANE: Final[Lane] = "express"
 MOST: Final = 100
-"""Maximum number of waiting reminders per person."""
 _OVER: Final = timedelta(minutes=1)
 
 
 class SchedulePerformer:
-    """Performs effects of kind "schedule": stores the reminders and the schedules of runs that the gate has allowed."""
-
     portal = ""
     is_application = True
 
     def __init__(self, store: AsyncStore, clock: Clock, check: CheckStart, find_title: FindTitle = find_no_title) -> None:
-        """Keep the store into whose inbox they are put, the clock, and the functions that say which runs may be started, with titles."""
         self._store = store
         self._clock = clock
         self._runs = RunSchedulePerformer(store, clock, check, find_title)
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Return the title of what a schedule of runs starts; rejected if it cannot be made. Never raises."""
+        """Rejected if a schedule of runs cannot be made. Never raises."""
         return await self._runs.read_before(call) if call.method == run_schedules.ADD else {}
 
     async def execute(self, call: Call) -> CallResult:
-        """Store the reminder or schedule durably and return its result."""
         if call.method in CHANGES:
             return await self._change_reminder(call)
         return await (self._runs.execute(call) if call.method == run_schedules.ADD else self._set_reminder(call))
 
     async def _change_reminder(self, call: Call) -> CallResult:
-        """Store durably that a waiting reminder is moved or removed, and return the result: `Succeeded`, `Rejected` or `Unknown`."""
+        """Unknown if the database fails."""
         session = str(call.params[PERSON])
         due = parse_iso(call.params["at"]) if call.method == MOVE else None
         if due is not None and due < self._clock.now() - _OVER:
             return Rejected(code="reminder-past", detail=f"{call.params['at']} is over: ask the person for another moment", sent=False)
         try:
-            found = await self._store.read(_find_waiting, session, str(call.params[WHICH]))
-            if found is None:
+            waiting_id = await self._store.read(_find_waiting, session, str(call.params[WHICH]))
+            if waiting_id is None:
                 return Rejected(code="reminder-gone", detail="no waiting reminder of this person has that id", sent=False)
-            body = {"reminder": found, "due_ts": int(due.timestamp()) if due is not None else None}
+            body = {"reminder": waiting_id, "due_ts": int(due.timestamp()) if due is not None else None}
             await self._store.put_inbox([self._build_input(call, session, CHANGED, body)])
         except StoreError as error:
             return Unknown(detail=f"the store did not say whether the change of the reminder is kept: {error}")
@@ -69,11 +61,7 @@ class SchedulePerformer:
         return Succeeded(result=True, entity="reminder", note=f"{done}; code shows the person its time and text")
 
     async def _set_reminder(self, call: Call) -> CallResult:
-        """Store the reminder durably and return the result: `Succeeded`, `Rejected` or `Unknown`.
-
-        The reminder is rejected if its time has passed or if the person has `MOST` reminders waiting. The result is unknown if the database
-        fails.
-        """
+        """Rejected for a time that is over or too many reminders; unknown if the database fails."""
         due, session = parse_iso(call.params["at"]), str(call.params[PERSON])
         if due < self._clock.now() - _OVER:
             return Rejected(code="reminder-past", detail=f"{call.params['at']} is over: ask the person for another moment", sent=False)
@@ -86,15 +74,17 @@ class SchedulePerformer:
         return Succeeded(result=True, entity="reminder", note=f"set for {format_iso(due)}; code shows the person its time and text")
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Return whether the reminder or schedule is stored: done or not done, never unclear. Raises StoreError."""
+        """Never unclear. Raises StoreError."""
         if call.method == run_schedules.ADD:
             return await self._runs.reconcile(call, before)
         session, known = str(call.params[PERSON]), str(call.params[MARK])
         if call.method in CHANGES:
             changed = await self._store.read(_is_changed, session, call)
             return Reconciled(verdict="done" if changed else "not_done", detail="the change is kept" if changed else "no change is kept")
-        kept = await self._store.read(_is_kept, session, known)
-        return Reconciled(verdict="done" if kept else "not_done", detail="the reminder is kept" if kept else "no such reminder is kept")
+        is_stored = await self._store.read(_is_kept, session, known)
+        return Reconciled(
+            verdict="done" if is_stored else "not_done", detail="the reminder is kept" if is_stored else "no such reminder is kept"
+        )
 
     def _build_row(self, call: Call, session: str, due_ts: int) -> InboxRow:
         known = str(call.params[MARK])
@@ -115,22 +105,20 @@ class SchedulePerformer:
 
 
 def _find_waiting(store: Store, session: str, which: str) -> str | None:
-    """Return the id `which` if the person has a waiting reminder with it, otherwise None."""
     state, _ = load_state(store, f"session:{session}")
     entry = list_reminders(state).get(which)
     return which if entry is not None and entry.status == "waits" else None
 
 
 def _is_changed(store: Store, session: str, call: Call) -> bool:
-    """Return whether a change of a reminder is stored: it still waits in the inbox, or the reminder is as the call wants it."""
     rows = store.list_waiting_inbox(session, LANE, 1000)
     if any(row.kind == CHANGED and row.source == f"reminder:{call.params[MARK]}" for row in rows):
         return True
-    found = _find_waiting(store, session, str(call.params[WHICH]))
+    waiting_id = _find_waiting(store, session, str(call.params[WHICH]))
     if call.method != MOVE:
-        return found is None
+        return waiting_id is None
     state, _ = load_state(store, f"session:{session}")
-    return found is not None and list_reminders(state)[found].due_ts == int(parse_iso(call.params["at"]).timestamp())
+    return waiting_id is not None and list_reminders(state)[waiting_id].due_ts == int(parse_iso(call.params["at"]).timestamp())
 
 
 def _count_waiting(store: Store, session: str) -> int:
@@ -139,10 +127,6 @@ def _count_waiting(store: Store, session: str) -> int:
 
 
 def _is_kept(store: Store, session: str, known: str) -> bool:
-    """Return whether the reminder is stored: it still waits in the inbox of the person's chat, or it is set already.
-
-    `known` is the id of the effect that made the reminder.
-    """
     if any(row.kind == KIND and row.body["effect_id"] == known for row in store.list_waiting_inbox(session, LANE, 1000)):
         return True
     events = iterate_events(store, f"session:{session}")

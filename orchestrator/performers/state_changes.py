@@ -1,7 +1,4 @@
-"""Computes how a successful call changes `agent_state`: the part of a session's state that the model sees in its prompt. Pure.
-
-S004-33 … S004-35, S004-72, S004-75, X5; in the seed (the code given with the requirements) this is `_update_state_from_action`.
-"""
+"""Computes how a call changes `agent_state`, what the model sees (S004-33 … S004-35, S004-72, S004-75, X5). Pure."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -21,17 +18,11 @@ _CURRENT = {
     "task": "current_task_id",
 }
 _LISTS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|item)|tasks\.task)\.list", re.ASCII)
-"""The methods that list records of the kinds in `_CURRENT`."""
 _LINKED = (("CONTACT_ID", "current_contact_id"), ("COMPANY_ID", "current_company_id"))
 
 
 def build_changes(call: Call, result: object, total: int | None = None) -> StateChanges:
-    """Return how one successful call with this result changes `agent_state`.
-
-    A call that reads, creates or updates a single deal, lead, contact, company or task makes that record the current one of its kind, and
-    so does a list of a single record. After any other list there is no current record of its kind: it would be a guess. `total` is the
-    number of rows that the portal reported.
-    """
+    """A single record, also the only one of a list, becomes the current one of its kind; after other lists there is none."""
     if call.method.startswith("event."):
         return _build_event_changes(call, result)
     entity = find_entity(call)
@@ -51,12 +42,7 @@ def build_changes(call: Call, result: object, total: int | None = None) -> State
 
 
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
-    """Return how the successful commands of a batch change `agent_state` (S004-72, A9).
-
-    `results` maps the keys of the commands to their results. If two or more commands succeeded, the field `done` of the returned changes (a
-    text that tells the model what was done) is one summary of all of them. If its commands are about several records of one kind, none of
-    these is the current one.
-    """
+    """(S004-72, A9.) Several records of one kind leave none current; `done` sums up several commands."""
     won = [report for report in reports if report.status == "success"]
     by_key = {command.key: command for command in call.commands}
     parts = [build_changes(by_key[report.key], results.get(report.key)) for report in won]
@@ -72,32 +58,26 @@ def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results:
 
 
 def _find_common(numbers: Iterable[int | None]) -> int | None:
-    found = set(numbers)
-    return found.pop() if len(found) == 1 else None
+    distinct = set(numbers)
+    return distinct.pop() if len(distinct) == 1 else None
 
 
 def find_entity(call: Call) -> str:
-    """Return the kind of record that a call is about, such as "deal".
-
-    For crm.item.* methods, the parameter entityTypeId determines the kind; an unknown type gives "item".
-    """
+    """For crm.item.* by entityTypeId; "item" for an unknown one."""
     if call.spec.entity == "item":
         return CRM.get(_to_number(call.params.get("entityTypeId")) or 0, "item")
     return call.spec.entity
 
 
 def find_created_target(call: Call, result: object) -> str:
-    """Return the record that a successful add created, such as "deal:481"; "" for other calls and malformed answers."""
+    """Such as "deal:481"; "" for other calls and malformed answers."""
     entity = find_entity(call)
     number = _find_record_id(call, result, entity) if call.spec.verb == "add" else None
     return f"{entity}:{number}" if number else ""
 
 
 def find_created_record(call: Call, result: object) -> Target | None:
-    """Return the record that a successful add created, as the (kind, number) by which it can be read.
-
-    Return None for other calls and malformed answers.
-    """
+    """None for other calls and malformed answers."""
     number = _find_new_id(result) if call.spec.verb == "add" and call.entity else None
     return (call.entity, number) if number else None
 
@@ -120,7 +100,7 @@ def _find_new_id(result: object) -> int | None:
 
 
 def _find_only_row(result: object, total: int | None) -> JsonObject:
-    """Return the row of a list that has exactly one; {} for any other."""
+    """{} unless there is exactly one."""
     if isinstance(result, Mapping):
         result = next((value for value in result.values() if isinstance(value, list)), [])
     rows = result if isinstance(result, list) else []

@@ -1,7 +1,6 @@
-"""Performs effects of kind `telegram`: writes to chats that are known, each message at most once.
+"""Performs effects of kind `telegram`: each message at most once, to known chats.
 
-Known are the chats of the policy and the people who use the bot. The outbox is not used: it repeats a message rather than losing it, and
-tells nobody the number of the message.
+The outbox would rather repeat a message, and tells nobody its number.
 """
 
 import asyncio
@@ -34,7 +33,7 @@ MAX_PHOTO: Final = 10 * 1024 * 1024
 MAX_DOCUMENT: Final = 50 * 1024 * 1024
 NAME: Final = "name"
 LoadBlob = Callable[[str], Awaitable[str | None]]
-"""Returns the text of the blob with this digest, None if there is none."""
+"""None if there is none."""
 
 
 async def _load_no_blob(_digest: str) -> str | None:
@@ -42,8 +41,6 @@ async def _load_no_blob(_digest: str) -> str | None:
 
 
 class TelegramPerformer:
-    """Sends the messages of effects through the messenger's door."""
-
     portal = ""
     is_application = True
 
@@ -55,10 +52,6 @@ class TelegramPerformer:
         folder: Folder | None = None,
         load_blob: LoadBlob = _load_no_blob,
     ) -> None:
-        """Send through `messenger`, to `people` and to the chats of the policy.
-
-        Files come from `folder`, those that runs keep from `load_blob`.
-        """
         self._messenger = messenger
         self._people = people
         self._policies = policies
@@ -67,7 +60,6 @@ class TelegramPerformer:
         self._titles: dict[int, str] = {}
 
     async def execute(self, call: Call) -> CallResult:
-        """Send, change or delete the message once and return its number as the result."""
         chat = int(call.params["chat_id"])
         try:
             message = await self._build_message(call)
@@ -86,7 +78,7 @@ class TelegramPerformer:
         )
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Return the name of the chat, and the size and checksum of the file to send; rejected for a chat that is not known."""
+        """Name of the chat, size and checksum of the file; rejected for an unknown chat."""
         chat = int(call.params["chat_id"])
         if not self._is_known(chat):
             return Rejected(
@@ -103,7 +95,7 @@ class TelegramPerformer:
         return images
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Return that it is unclear: Telegram gives a bot no way to read its messages."""
+        """Always unclear: a bot cannot read its messages."""
         del call, before
         return Reconciled(verdict="unclear", detail="Telegram does not tell whether a message was sent; look into the chat")
 
@@ -120,15 +112,15 @@ class TelegramPerformer:
 
     async def _load_file(self, call: Call) -> FileContent:
         limit = MAX_PHOTO if call.method == telegram_methods.SEND_PHOTO else MAX_DOCUMENT
-        found = await (self._load_kept(call, limit) if telegram_methods.FILE in call.params else self._read_folder(call, limit))
-        if not found.data:
+        content = await (self._load_kept(call, limit) if telegram_methods.FILE in call.params else self._read_folder(call, limit))
+        if not content.data:
             raise FileRefused("telegram-file-empty", "Telegram takes no empty files")
-        return found
+        return content
 
     async def _load_kept(self, call: Call, limit: int) -> FileContent:
-        """Return the file that a run keeps. The call names its checksum, so what is sent is what the call was decided with."""
-        given = call.params[telegram_methods.FILE]
-        digest, prefix = str(given.get("digest") or ""), get_blob_prefix(str(given.get("run") or ""))
+        """Its checksum is that with which the call was decided."""
+        file_params = call.params[telegram_methods.FILE]
+        digest, prefix = str(file_params.get("digest") or ""), get_blob_prefix(str(file_params.get("run") or ""))
         text = await self._load_blob(digest) if digest and prefix else None
         if text is None or not text.startswith(prefix) or await asyncio.to_thread(hash_text, text) != digest:
             raise FileRefused("telegram-file-gone", "the run does not keep this file, or not any more")
@@ -141,32 +133,32 @@ class TelegramPerformer:
         if self._folder is None:
             raise FileRefused("telegram-no-folder", "no folder of files is set (FILES_DIR)")
         parts = parse_path(str(call.params["path"]))
-        found = await asyncio.to_thread(self._folder.read, parts, limit=limit)
-        if found is None:
+        content = await asyncio.to_thread(self._folder.read, parts, limit=limit)
+        if content is None:
             raise FileRefused("file-missing", "there is no such file")
-        return found
+        return content
 
     async def _build_message(self, call: Call) -> ChatMessage:
-        chat, given = int(call.params["chat_id"]), call.params
+        chat, params = int(call.params["chat_id"]), call.params
         if call.method == telegram_methods.REMOVE:
-            return ChatRemoval(chat=chat, message_id=given["message_id"])
-        buttons: Rows = tuple(tuple((str(one["text"]), str(one["url"])) for one in row) for row in given.get("inline_keyboard", ()))
+            return ChatRemoval(chat=chat, message_id=params["message_id"])
+        buttons: Rows = tuple(tuple((str(one["text"]), str(one["url"])) for one in row) for row in params.get("inline_keyboard", ()))
         if find_file_place(call) is None:
-            return ChatText(chat=chat, text=given["text"], buttons=buttons, message_id=given.get("message_id"))
+            return ChatText(chat=chat, text=params["text"], buttons=buttons, message_id=params.get("message_id"))
         file = await self._load_file(call)
         if file.digest != self._seen.take(call):
             raise FileRefused("file-changed", "the file was changed in the meantime")
         return ChatFile(
             chat=chat,
             kind="photo" if call.method == telegram_methods.SEND_PHOTO else "document",
-            name=given[telegram_methods.FILE]["name"] if telegram_methods.FILE in given else parse_path(str(given["path"]))[-1],
+            name=params[telegram_methods.FILE]["name"] if telegram_methods.FILE in params else parse_path(str(params["path"]))[-1],
             content=file.data,
-            caption=given.get("caption", ""),
+            caption=params.get("caption", ""),
             buttons=buttons,
         )
 
 
 def _is_planned(call: Call) -> bool:
-    """Return whether the call names a file that only a real run fetches: it is shown in a plan, and cannot be sent."""
-    kept = call.params.get(telegram_methods.FILE)
-    return kept is not None and not kept.get("digest")
+    """Only a real run fetches such a file."""
+    file_params = call.params.get(telegram_methods.FILE)
+    return file_params is not None and not file_params.get("digest")

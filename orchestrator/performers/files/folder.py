@@ -1,8 +1,6 @@
-"""Reads and writes the files of one folder, and reaches nothing outside of it.
+"""Reads and writes the files of one folder and reaches nothing outside of it; all functions block.
 
-Every part of a path is opened from the one before it, and no link is followed, so a link that is put there between a check and the use of a
-file leads nowhere. Only ordinary files with one name are touched: no devices, pipes and hard links. A file is replaced as a whole: a
-program that is killed at any moment leaves the old content or the new one. All functions block; callers run them in a thread.
+Paths are opened part by part without following links; only ordinary files with one name are touched, and replaced as a whole.
 """
 
 import contextlib
@@ -20,13 +18,10 @@ from typing import Final
 from orchestrator.domain.file_path import may_name, to_comparable
 
 MAX_BYTES: Final = 1_048_576
-"""Maximum size of a file whose text is read or written: 1 MB."""
 MAX_ENTRIES: Final = 1000
-"""Maximum number of entries that a listing returns."""
 MAX_SCANNED: Final = 20_000
-"""Maximum number of entries of a folder that are looked at."""
 TEMPORARY: Final = ".sdelka-"
-"""Beginning of the names of unfinished files; no path may name them."""
+"""How names of unfinished files begin; no path may name them."""
 _STALE_SECONDS: Final = 3600.0
 _DIRECTORY: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
@@ -35,35 +30,32 @@ Parts = tuple[str, ...]
 
 
 class FileRefused(Exception):
-    """Raised when something was not done. `code` is the reason, the code of a message; the text is English and names no real path."""
+    """Nothing was done; `code` is the code of a message, the text English without real paths."""
 
     def __init__(self, code: str, detail: str) -> None:
-        """Set the reason and an English sentence."""
         super().__init__(detail)
         self.code = code
 
 
 class FileDoubtful(Exception):
-    """Raised when a change was made, but the disk did not confirm that it is stored."""
+    """A change was made, but the disk did not confirm it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileContent:
-    """A file as it was found: its bytes, and the bits of its mode."""
+    """`mode`: its permission bits."""
 
     data: bytes
     mode: int = 0o644
 
     @property
     def digest(self) -> str:
-        """The SHA-256 checksum of the content."""
+        """SHA-256."""
         return hashlib.sha256(self.data).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileEntry:
-    """One entry of a folder: a file with its size, or a folder."""
-
     name: str
     is_folder: bool
     size: int = 0
@@ -72,21 +64,21 @@ class FileEntry:
 
 @dataclass(frozen=True, kw_only=True)
 class Listing:
-    """The entries of a folder in the order of their names, and how many were left out because they are hidden, links or too many."""
+    """Sorted by name; `left_out` were hidden, links or too many."""
 
     entries: tuple[FileEntry, ...]
     left_out: int = 0
 
 
 class Folder:
-    """One folder. The path itself is trusted: it comes from the settings, and may lead over links."""
+    """The path itself is trusted: it comes from the settings and may lead over links."""
 
     def __init__(self, root: Path) -> None:
-        """Use the folder at `root`, which need not exist yet: each access opens it anew."""
+        """The folder need not exist yet: each access opens it anew."""
         self._root = root
 
     def read(self, parts: Parts, *, limit: int = MAX_BYTES) -> FileContent | None:
-        """Return the content of a file of at most `limit` bytes, None if there is none; raise FileRefused if it may not be read."""
+        """None if there is no such file. Raises FileRefused."""
         with contextlib.ExitStack() as stack:
             try:
                 place = stack.enter_context(self._open_parent(parts))
@@ -95,7 +87,7 @@ class Folder:
             return _read_file(place, parts[-1], limit)
 
     def list_entries(self, parts: Parts) -> Listing:
-        """Return the entries of a folder; raise FileRefused if there is no such folder."""
+        """Raises FileRefused if there is no such folder."""
         try:
             with self._open_folder(parts) as place:
                 return _list_folder(place)
@@ -103,10 +95,9 @@ class Folder:
             raise FileRefused("file-no-folder", "there is no such folder") from None
 
     def write(self, parts: Parts, data: bytes, *, expected: str | None) -> None:
-        """Make `data` the content of a file as a whole. Missing folders of the path are created.
+        """Replace the file as a whole if its checksum is `expected`, None for a new file; missing folders are created.
 
-        `expected` is the checksum of the present content, None if the file must not exist yet. Raises FileRefused if it is otherwise, or if
-        the disk does not take it, and then nothing was changed; FileDoubtful if the file was changed and that may not last.
+        FileRefused: nothing was changed. FileDoubtful: it was, and may not last.
         """
         if len(data) > MAX_BYTES:
             raise FileRefused("file-too-large", f"a file has at most {MAX_BYTES} bytes")
@@ -128,7 +119,7 @@ class Folder:
             _sync_folder(place)
 
     def delete(self, parts: Parts, *, expected: str) -> None:
-        """Delete a file whose content has the checksum `expected`. Raises FileRefused and FileDoubtful as `write` does."""
+        """Raises FileRefused and FileDoubtful as `write` does."""
         try:
             with self._open_parent(parts) as place:
                 _check_content(place, parts[-1], expected)
@@ -145,7 +136,7 @@ class Folder:
 
     @contextlib.contextmanager
     def _open_folder(self, parts: Parts, *, create: bool = False) -> Iterator[int]:
-        """Open a folder, part by part, and yield its descriptor. Raises FileRefused, and _Missing if a part does not exist."""
+        """Yield its descriptor. Raises FileRefused, and _Missing for a missing part."""
         try:
             place = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError as error:
@@ -161,7 +152,7 @@ class Folder:
 
 
 class _Missing(Exception):
-    """Raised when a folder of a path does not exist."""
+    """A folder of the path."""
 
 
 def _open_part(place: int, part: str, *, create: bool) -> int:
@@ -183,7 +174,7 @@ def _open_part(place: int, part: str, *, create: bool) -> int:
 
 
 def _read_file(place: int, name: str, limit: int) -> FileContent | None:
-    """Return the content of an ordinary file, None if there is none. Never waits, whatever `name` is."""
+    """None if there is none. Never waits, whatever `name` is."""
     try:
         _check_ordinary(os.stat(name, dir_fd=place, follow_symlinks=False))  # before it is opened: opening a device may do something
         handle = os.open(name, _FILE, dir_fd=place)
@@ -194,25 +185,25 @@ def _read_file(place: int, name: str, limit: int) -> FileContent | None:
             raise FileRefused("file-not-ordinary", "it is a link") from None
         raise _explain(error) from None
     with _explained(), open(handle, "rb") as file:  # noqa: PTH123 - a descriptor
-        found = os.fstat(handle)
-        _check_ordinary(found)
-        data = file.read(limit + 1) if found.st_size <= limit else None
+        file_stat = os.fstat(handle)
+        _check_ordinary(file_stat)
+        data = file.read(limit + 1) if file_stat.st_size <= limit else None
     if data is None or len(data) > limit:
         raise FileRefused("file-too-large", f"the file has more than {limit} bytes")
-    return FileContent(data=data, mode=stat.S_IMODE(found.st_mode) & 0o777)
+    return FileContent(data=data, mode=stat.S_IMODE(file_stat.st_mode) & 0o777)
 
 
-def _check_ordinary(found: os.stat_result) -> None:
-    if stat.S_ISDIR(found.st_mode):
+def _check_ordinary(file_stat: os.stat_result) -> None:
+    if stat.S_ISDIR(file_stat.st_mode):
         raise FileRefused("file-is-folder", "it is a folder")
-    if not stat.S_ISREG(found.st_mode):
+    if not stat.S_ISREG(file_stat.st_mode):
         raise FileRefused("file-not-ordinary", "it is a link, a device or a pipe")
-    if found.st_nlink > 1:
+    if file_stat.st_nlink > 1:
         raise FileRefused("file-not-ordinary", "the file has a second name, perhaps outside of the folder")
 
 
 def _check_content(place: int, name: str, expected: str | None) -> FileContent | None:
-    """Return the present content; raise FileRefused if its checksum is not `expected`."""
+    """Raises FileRefused if its checksum is not `expected`."""
     present = _read_file(place, name, MAX_BYTES)
     if (present.digest if present else None) != expected:
         raise FileRefused("file-changed", "the file was changed, created or removed in the meantime")
@@ -220,13 +211,13 @@ def _check_content(place: int, name: str, expected: str | None) -> FileContent |
 
 
 def _check_name_free(place: int, name: str) -> None:
-    """Raise FileRefused if the folder holds something whose name some system takes for `name`, such as the same in capitals."""
-    wanted = to_comparable(name)
+    """Raises FileRefused if some system takes an existing name for this one."""
+    comparable = to_comparable(name)
     with os.scandir(place) as entries:
         for number, entry in enumerate(entries):
             if number >= MAX_SCANNED:
                 raise FileRefused("file-too-many", f"the folder holds more than {MAX_SCANNED} entries")
-            if entry.name != name and to_comparable(entry.name) == wanted:
+            if entry.name != name and to_comparable(entry.name) == comparable:
                 raise FileRefused("file-name-taken", f"there is {entry.name!r}, which differs only in the spelling of its name")
 
 
@@ -247,7 +238,7 @@ def _list_folder(place: int) -> Listing:
 
 
 def _describe_entry(entry: "os.DirEntry[str]") -> FileEntry | None:
-    """Return the entry, None if effects cannot touch it."""
+    """None if effects cannot touch it."""
     try:
         about = entry.stat(follow_symlinks=False)
     except OSError:  # it was removed meanwhile
@@ -282,7 +273,7 @@ def _sync_folder(place: int) -> None:
 
 
 def _sweep_stale(place: int) -> None:
-    """Remove unfinished files that a program which was killed an hour ago or earlier left in the folder."""
+    """Remove unfinished files of programs killed at least an hour ago."""
     with contextlib.suppress(OSError), os.scandir(place) as entries:
         for number, entry in enumerate(entries):
             if number >= MAX_SCANNED:
@@ -310,7 +301,6 @@ def _explain(error: OSError) -> FileRefused:
 
 @contextlib.contextmanager
 def _explained() -> Iterator[None]:
-    """Turn an error of the operating system into a FileRefused with its reason."""
     try:
         yield
     except OSError as error:

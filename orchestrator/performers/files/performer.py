@@ -1,7 +1,4 @@
-"""Performs effects of kind `file`: reads, creates, replaces, extends and deletes the text files of one folder.
-
-A change is made only if the file is as it was when it was read for the card or, after an approval, for the last check.
-"""
+"""Performs effects of kind `file`; a change is made only if the file is as it was for the card or the last check."""
 
 import asyncio
 import hashlib
@@ -19,68 +16,63 @@ from state.clock import format_iso
 from state.stored import JsonObject
 
 TEXT, DIGEST, SIZE = "text", "sha256", "size"
-"""Fields of the image of a file; the text is left out where it is too long or no text."""
+"""Of a file's image; the text is left out if it is long or no text."""
 _KEPT: Final = 1000
 
 
 class SeenFiles:
-    """Remembers in which state a file was read for a call, so that the call changes that state and no other."""
+    """Remembers in which state a file was read for a call, which changes no other state."""
 
     def __init__(self) -> None:
-        """Remember nothing yet."""
         self._seen: OrderedDict[str, str | None] = OrderedDict()
 
     def record(self, call: Call, digest: str | None) -> None:
-        """Remember the checksum of the file that the call concerns; None if there is no file."""
         self._seen[call.fingerprint] = digest
         self._seen.move_to_end(call.fingerprint)
         if len(self._seen) > _KEPT:
             self._seen.popitem(last=False)
 
     def take(self, call: Call) -> str | None:
-        """Return that checksum; raise FileRefused if the file was not read for this call."""
+        """Raises FileRefused if the file was not read for this call."""
         if call.fingerprint not in self._seen:
             raise FileRefused("file-changed", "the file was not looked at before the call")
         return self._seen[call.fingerprint]
 
 
 class FilePerformer:
-    """Performs the calls on the files of one folder; each runs in a thread of its own."""
-
     portal = ""
     is_application = True
 
     def __init__(self, folder: Folder) -> None:
-        """Work in `folder`."""
         self._folder = folder
         self._seen = SeenFiles()
         self._changing = asyncio.Lock()
 
     async def execute(self, call: Call) -> CallResult:
-        """Make the call once and return its result; everything that the disk says becomes such a result."""
+        """Make the call once; what the disk says becomes the result."""
         if call.reads_only:
             return await asyncio.to_thread(_refusing, lambda: self._read(call))
         async with self._changing:  # so that two calls of this process do not look and write between each other
             return await asyncio.to_thread(_refusing, lambda: self._change(call))
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
-        """Return the file as it is now; rejected if it may not be touched, or if the call needs it and there is none, or the reverse."""
+        """Rejected if it may not be touched, is missing or exists against the call's need."""
         try:
             return await asyncio.to_thread(self._look, call)
         except FileRefused as refused:
             return Rejected(code=refused.code, detail=str(refused), sent=False)
 
     async def reconcile(self, call: Call, before: BeforeImage) -> Reconciled:
-        """Read the file and return whether a call of unknown outcome happened; unclear if somebody else has changed it since."""
+        """Unclear if somebody else has changed the file since."""
         path = str(call.params["path"])
         try:
-            found = await asyncio.to_thread(self._folder.read, parse_path(path))
+            present = await asyncio.to_thread(self._folder.read, parse_path(path))
         except FileRefused as refused:
             return Reconciled(verdict="unclear", detail=str(refused))
         image = before.get(path) or {}
-        if _is_done(call, found, image):
-            return Reconciled(verdict="done", detail="the file holds what was to be written" if found else "the file is gone")
-        if (found.digest if found else None) == image.get(DIGEST):
+        if _is_done(call, present, image):
+            return Reconciled(verdict="done", detail="the file holds what was to be written" if present else "the file is gone")
+        if (present.digest if present else None) == image.get(DIGEST):
             return Reconciled(verdict="not_done", detail="the file is as it was")
         return Reconciled(verdict="unclear", detail="the file holds neither the old nor the new content")
 
@@ -99,25 +91,25 @@ class FilePerformer:
             ]
             note = f"{listing.left_out} entries are left out: hidden, links, devices, odd names, or too many" if listing.left_out else ""
             return Succeeded(result={"entries": rows, "left_out": listing.left_out}, total=len(rows), note=note, foreign_text=True)
-        found = self._folder.read(parse_path(path))
-        if found is None:
+        content = self._folder.read(parse_path(path))
+        if content is None:
             raise FileRefused("file-missing", "there is no such file")
-        text = _decode(found)
+        text = _decode(content)
         if text is None or "\0" in text:
             raise FileRefused("file-not-text", "the file is no text in UTF-8")
-        return Succeeded(result={"path": path, TEXT: text, SIZE: len(found.data), DIGEST: found.digest}, foreign_text=True)
+        return Succeeded(result={"path": path, TEXT: text, SIZE: len(content.data), DIGEST: content.digest}, foreign_text=True)
 
     def _look(self, call: Call) -> BeforeImage:
         path = str(call.params["path"])
-        found = self._folder.read(parse_path(path))
-        if call.method == file_methods.CREATE and found is not None:
+        content = self._folder.read(parse_path(path))
+        if call.method == file_methods.CREATE and content is not None:
             raise FileRefused("file-exists", "there is such a file already; file.write replaces it")
-        if call.method in {file_methods.APPEND, file_methods.DELETE} and found is None:
+        if call.method in {file_methods.APPEND, file_methods.DELETE} and content is None:
             raise FileRefused("file-missing", "there is no such file")
-        if call.method == file_methods.APPEND and found is not None:
-            _join(found, str(call.params[TEXT]))
-        self._seen.record(call, found.digest if found else None)
-        return {path: _describe(found) if found else None}
+        if call.method == file_methods.APPEND and content is not None:
+            _join(content, str(call.params[TEXT]))
+        self._seen.record(call, content.digest if content else None)
+        return {path: _describe(content) if content else None}
 
     def _change(self, call: Call) -> CallResult:
         parts, seen = parse_path(str(call.params["path"])), self._seen.take(call)
@@ -127,10 +119,10 @@ class FilePerformer:
                 return Succeeded(result={"path": call.params["path"]}, entity="file")
             data = str(call.params[TEXT]).encode()
             if call.method == file_methods.APPEND:
-                found = self._folder.read(parts)
-                if found is None or found.digest != seen:
+                content = self._folder.read(parts)
+                if content is None or content.digest != seen:
                     raise FileRefused("file-changed", "the file was changed or removed in the meantime")
-                data = _join(found, str(call.params[TEXT]))
+                data = _join(content, str(call.params[TEXT]))
             self._folder.write(parts, data, expected=seen)
         except FileDoubtful as doubt:
             return Unknown(detail=str(doubt))
@@ -145,31 +137,31 @@ def _refusing(act: Callable[[], CallResult]) -> CallResult:
         return Rejected(code=refused.code, detail=str(refused), sent=False)
 
 
-def _decode(found: FileContent) -> str | None:
+def _decode(content: FileContent) -> str | None:
     try:
-        return found.data.decode()
+        return content.data.decode()
     except UnicodeDecodeError:
         return None
 
 
-def _describe(found: FileContent) -> dict[str, object]:
-    image: dict[str, object] = {SIZE: len(found.data), DIGEST: found.digest}
-    text = _decode(found) if len(found.data) <= file_methods.MAX_TEXT else None
+def _describe(content: FileContent) -> dict[str, object]:
+    image: dict[str, object] = {SIZE: len(content.data), DIGEST: content.digest}
+    text = _decode(content) if len(content.data) <= file_methods.MAX_TEXT else None
     return image if text is None or "\0" in text else {**image, TEXT: text}
 
 
-def _join(found: FileContent, text: str) -> bytes:
-    """Return the content of a file with a text at its end; raise FileRefused if it would be too large."""
-    joined = found.data + text.encode()
+def _join(content: FileContent, text: str) -> bytes:
+    """Raises FileRefused if it would be too large."""
+    joined = content.data + text.encode()
     if len(joined) > MAX_BYTES:
         raise FileRefused("file-too-large", f"with this text the file would have more than {MAX_BYTES} bytes")
     return joined
 
 
-def _is_done(call: Call, found: FileContent | None, image: JsonObject) -> bool:
-    """Return whether the file is as it is after the call; `image` is what it was before, empty if there was none."""
-    if call.method == file_methods.DELETE or found is None:
-        return call.method == file_methods.DELETE and found is None
+def _is_done(call: Call, content: FileContent | None, image: JsonObject) -> bool:
+    """`image` is of before the call, empty without a file."""
+    if call.method == file_methods.DELETE or content is None:
+        return call.method == file_methods.DELETE and content is None
     old = int(image.get(SIZE, 0)) if call.method == file_methods.APPEND else 0
-    is_kept = not old or hashlib.sha256(found.data[:old]).hexdigest() == image.get(DIGEST)
-    return is_kept and found.data[old:] == str(call.params[TEXT]).encode()
+    is_kept = not old or hashlib.sha256(content.data[:old]).hexdigest() == image.get(DIGEST)
+    return is_kept and content.data[old:] == str(call.params[TEXT]).encode()
