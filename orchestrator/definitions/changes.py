@@ -1,4 +1,4 @@
-"""Compares two versions of a definition as data, by path, so that moved lines and other spacing count as nothing."""
+"""Compares two versions of a definition as data, by path."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ MOST_CHANGES: Final = 1000
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Change:
-    """One difference: what was at a path and what is there now; None for what is not there."""
+    """None stands for what is not there."""
 
     kind: Literal["added", "removed", "changed"]
     path: Path
@@ -22,21 +22,19 @@ class Change:
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """What changed between two documents."""
-
     changes: tuple[Change, ...]
     more: bool = False
-    """Whether there are further changes, which are left out."""
+    """Further changes are left out."""
 
 
 def compare_documents(before: object, after: object) -> Difference:
-    """Return what changed between two documents; a large one takes a moment, so call it in a thread."""
+    """Call it in a thread: a large document takes a moment."""
     changes = list(islice(list_changes(before, after), MOST_CHANGES + 1))
     return Difference(changes=tuple(changes[:MOST_CHANGES]), more=len(changes) > MOST_CHANGES)
 
 
 def list_changes(before: object, after: object, path: Path = WHOLE) -> Iterator[Change]:
-    """Yield how JSON data changed, in the order of the old document; items of lists are compared by their positions."""
+    """Elements are compared by position."""
     if isinstance(before, dict) and isinstance(after, dict):
         keys: list[str] | range = list(dict.fromkeys([*before, *after]))
         old, new = before, after

@@ -1,5 +1,3 @@
-"""Checks a document that somebody hands in, whether or not it is stored then."""
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,10 +13,8 @@ from orchestrator.domain.finding import Finding, format_path, has_errors, sort_f
 
 @dataclass(frozen=True, kw_only=True)
 class Submission:
-    """A document that somebody hands in, with what they say about it."""
-
     read: Callable[[], Reading]
-    """Reads it; called in a thread, since a large text takes a while."""
+    """Called in a thread: a large text takes a while."""
     title: str | None = None
     """None keeps the title of the version before."""
     note: str = ""
@@ -26,18 +22,17 @@ class Submission:
 
 @dataclass(frozen=True, kw_only=True)
 class Checked:
-    """What a check of a document found: its findings, the methods in it that need two people, and its data if it has no error."""
+    """`document` is its data if it has no error."""
 
     findings: tuple[Finding, ...]
     document: object = None
     read: Document | None = None
-    """The document as it was read, with the places of what stands in it; with errors as far as it could be read."""
+    """With places; after errors as far as it could be read."""
     critical: tuple[str, ...] | None = ()
-    """None if it cannot be told what the document writes."""
+    """None if it cannot be told what it writes."""
 
 
 def open_every_host(_address: str) -> bool:
-    """Return True: nobody asks a policy."""
     return True
 
 
@@ -48,7 +43,7 @@ def check_document(
     is_critical: IsCriticalField,
     may_fetch: MayFetch = open_every_host,
 ) -> Checked:
-    """Return what is wrong with a document, what in it makes cards, and what in it needs two people."""
+    """Report what is wrong, makes cards or needs two people."""
     reading = submission.read()
     findings = find_mistakes(kind, reading)
     if reading.draft is not None:
@@ -59,13 +54,13 @@ def check_document(
     findings = (*findings, *find_method_mistakes(reading.document, kind.list_methods(data), find_classes))
     if has_errors(findings):
         return Checked(findings=findings, read=reading.draft)
-    told = (
+    hints = (
         *list_critical_values(reading.document, kind.list_filled(data), is_critical),
         *list_given_names(reading.document, kind.list_given(data), find_classes),
         *list_closed_hosts(reading.document, kind.list_addresses(data), may_fetch),
     )
     return Checked(
-        findings=merge_findings(findings, told),
+        findings=merge_findings(findings, hints),
         document=data,
         read=reading.document,
         critical=find_critical_writes(find_writes(kind, data), find_classes),
@@ -73,7 +68,6 @@ def check_document(
 
 
 async def check_calls(kind: DefinitionKind, checked: Checked, check_call: CheckCall) -> Checked:
-    """Return what was checked with what is wrong with the calls of the portal that the document writes, also with other mistakes in it."""
     if checked.read is None:
         return checked
     wrong_places = {finding.path for finding in checked.findings if finding.severity == "error"}
@@ -81,19 +75,18 @@ async def check_calls(kind: DefinitionKind, checked: Checked, check_call: CheckC
         replace(use, params=OPEN) if format_path(use.path) in wrong_places else use for use in list_call_uses(kind, checked.read.data)
     ]
     wrong = await find_call_mistakes(checked.read, uses, check_call)
-    named = {(finding.code, finding.path) for finding in wrong}
-    rest = [finding for finding in checked.findings if (finding.code, finding.path) not in named]  # these say what was meant, too
+    call_places = {(finding.code, finding.path) for finding in wrong}
+    rest = [finding for finding in checked.findings if (finding.code, finding.path) not in call_places]  # these say what was meant, too
     findings = merge_findings(rest, wrong)
     return replace(checked, findings=findings, document=None if has_errors(findings) else checked.document)
 
 
 def to_reading(data: object) -> Reading:
-    """Return stored data as a document that was read without mistakes."""
     document = Document.from_data(data)
     return Reading(document=document, draft=document, findings=())
 
 
 def merge_findings(first: Sequence[Finding], more: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Return all findings in the order of their places; the one that says that others were left out stays the last."""
+    """By place; the one about left out findings stays last."""
     every = [*first, *more]
     return (*sort_findings([finding for finding in every if finding.code != LEFT_OUT]), *[one for one in every if one.code == LEFT_OUT][:1])

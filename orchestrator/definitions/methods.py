@@ -1,7 +1,4 @@
-"""Checks what a document says of effects: whether its methods exist and only read where they must.
-
-Also which values of it make a card, and whether the hosts are open from which it fetches files.
-"""
+"""Checks methods, critical values, given names and hosts that a document names."""
 
 from collections.abc import Iterable
 
@@ -17,7 +14,7 @@ _READS = frozenset({"R"})
 
 
 def find_method_mistakes(document: Document, uses: Iterable[MethodUse], find_classes: FindClasses) -> tuple[Finding, ...]:
-    """Return what is wrong with the methods: unknown ones, writing ones where only reading is possible, reading ones that are proposed."""
+    """Unknown ones, writing ones where only reads may stand, proposed reads."""
     findings = Findings(document)
     for use in uses:
         code = _judge(use, find_classes)
@@ -29,7 +26,7 @@ def find_method_mistakes(document: Document, uses: Iterable[MethodUse], find_cla
 
 
 def list_critical_values(document: Document, filled: Iterable[FilledField], is_critical: IsCriticalField) -> tuple[Finding, ...]:
-    """Return what is worth knowing: where a model or a person gives a value that somebody has to confirm."""
+    """Values of a model or a person that somebody confirms."""
     findings, code = Findings(document), "finding-value-critical"
     for filled_field in filled:
         if is_critical(filled_field.write, filled_field.place):
@@ -39,7 +36,7 @@ def list_critical_values(document: Document, filled: Iterable[FilledField], is_c
 
 
 def list_given_names(document: Document, uses: Iterable[GivenName], find_classes: FindClasses) -> tuple[Finding, ...]:
-    """Return warnings where a way is chosen or something written by who a caller says somebody is; what is only read is their own."""
+    """What is only read is the caller's own."""
     findings, code = Findings(document), "finding-name-given"
     for use in uses:
         if use.writes is None or any(find_classes(*write) != _READS for write in use.writes):
@@ -49,7 +46,7 @@ def list_given_names(document: Document, uses: Iterable[GivenName], find_classes
 
 
 def list_closed_hosts(document: Document, uses: Iterable[AddressUse], may_fetch: MayFetch) -> tuple[Finding, ...]:
-    """Return warnings for addresses whose host the policy does not open: that of another installation may."""
+    """Warnings: another installation may open the host."""
     findings, code = Findings(document), "finding-host-closed"
     for use in uses:
         if not may_fetch(use.address):

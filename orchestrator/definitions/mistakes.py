@@ -1,4 +1,4 @@
-"""Reports the mistakes that all kinds of definitions have in common: fields that are missing, unknown, of another type or doubled."""
+"""Reports mistakes common to all kinds of definitions."""
 
 from collections.abc import Collection, Mapping
 from typing import Final, Literal
@@ -43,34 +43,29 @@ SENTENCES: Final[dict[str, str]] = {
     "finding-value-critical": "a {source} gives this value, and {field} is critical: a card asks a person before it is written",
     "finding-value-unfit": '"{name}" does not fit: {problem}',
 }
-"""The English sentences by code; the Fluent files have the same for people."""
+"""English, by code; the Fluent files have the same for people."""
 _SHAPES: Final[Mapping[Shape, type | tuple[type, ...]]] = {"object": dict, "list": list, "text": str, "number": (int, float)}
 
 
 def report_missing(findings: Findings, path: Path, name: str) -> None:
-    """Report that the object at `path` lacks a field."""
     _report(findings, "finding-field-missing", (*path, name), name=name)
 
 
-def report_unknown_fields(findings: Findings, path: Path, given: Mapping[str, object], known: Collection[str]) -> None:
-    """Report each field of the object at `path` that is none of `known`, with the one that was probably meant."""
-    for name in given:
+def report_unknown_fields(findings: Findings, path: Path, fields: Mapping[str, object], known: Collection[str]) -> None:
+    for name in fields:
         if name not in known:
             _report(findings, "finding-field-unknown", (*path, name), suggestion=suggest_name(name, known), name=quote_part(name))
 
 
 def report_one_of(findings: Findings, path: Path, known: Collection[str]) -> None:
-    """Report that the object at `path` has none or several of the fields of which it needs one."""
     _report(findings, "finding-one-of", path, known=", ".join(known))
 
 
 def report_name_twice(findings: Findings, path: Path, name: str) -> None:
-    """Report that what stands at `path` has the name of another."""
     _report(findings, "finding-name-twice", path, of_value=True, name=quote_part(name))
 
 
 def report_unknown_value(findings: Findings, path: Path, value: object, known: Collection[str]) -> None:
-    """Report that the value at `path` is none of `known`."""
     text = value if isinstance(value, str) else type(value).__name__
     _report(
         findings,
@@ -84,12 +79,10 @@ def report_unknown_value(findings: Findings, path: Path, value: object, known: C
 
 
 def report_shape(findings: Findings, path: Path, name: str, shape: Shape) -> None:
-    """Report that the value at `path`, which is called `name`, is of another type."""
     _report(findings, "finding-field-shape", path, of_value=True, name=name, shape=shape)
 
 
 def has_shape(findings: Findings, path: Path, value: object, shape: Shape, *, may_be_empty: bool = True) -> bool:
-    """Return whether the value at `path` has this shape, and report it if not."""
     name = format_path(path[-1:]) if path and isinstance(path[-1], str) else format_path(path[-2:]) or "/"
     if not isinstance(value, _SHAPES[shape]) or (shape in {"number", "integer"} and isinstance(value, bool)):
         report_shape(findings, path, quote_part(name), shape)

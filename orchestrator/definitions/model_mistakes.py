@@ -1,4 +1,4 @@
-"""Reports what a pydantic model objects to in a document as findings, each at its place and in words for the author."""
+"""Reports what a pydantic model objects to, in words for the author."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
@@ -42,56 +42,54 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 _EMPTY: Final = frozenset({"string_too_short", "too_short"})
 Explain = Callable[[str, Path, str], bool]
-"""Reports that a text at a place does not fit a pattern, in words of its own; returns False for a pattern of which it knows none."""
+"""Reports that a text does not fit a pattern it knows, otherwise False."""
 
 
 def explain_nothing(_pattern: str, _path: Path, _value: str) -> bool:
-    """Report nothing."""
     return False
 
 
 def report_model_mistakes(
     findings: Findings,
     model: type[BaseModel],
-    given: object,
+    document_part: object,
     path: Path,
     *,
     is_open: Callable[[object], bool] = lambda _: False,
     explain: Explain = explain_nothing,
 ) -> bool:
-    """Report everything that `model` objects to in the value at `path`, and return whether it is free of that.
+    """Return whether there is no mistake.
 
-    `is_open` tells of a value in the document whether it is known only later, as a text with placeholders: it is not objected to.
-    `explain` reports patterns of the model that pydantic would only quote.
+    What `is_open` holds for is known only later; `explain` reports patterns in words.
     """
     try:
-        model.model_validate(given)
+        model.model_validate(document_part)
     except ValidationError as error:
-        found = [one for one in error.errors(include_url=False) if not _is_open(one, given, is_open)]
-        for one in found:
-            report_objection(findings, one, given, path, explain)
-        return not found
+        objections = [objection for objection in error.errors(include_url=False) if not _is_open(objection, document_part, is_open)]
+        for objection in objections:
+            report_objection(findings, objection, document_part, path, explain)
+        return not objections
     return True
 
 
-def _is_open(error: ErrorDetails, given: object, is_open: Callable[[object], bool]) -> bool:
-    return error["type"] != "missing" and is_open(_find_part(given, _strip(error["loc"], given))[1])
+def _is_open(error: ErrorDetails, document_part: object, is_open: Callable[[object], bool]) -> bool:
+    return error["type"] != "missing" and is_open(_find_part(document_part, _strip(error["loc"], document_part))[1])
 
 
-def _strip(place: Sequence[int | str], given: object) -> Path:
-    """Return a place without what pydantic adds of its own, such as the member of a union."""
-    found: list[str | int] = []
-    part = given
+def _strip(place: Sequence[int | str], document_part: object) -> Path:
+    """Without what pydantic adds, such as the member of a union."""
+    own_steps: list[str | int] = []
+    part = document_part
     for step in place:
         is_there, below = _find_part(part, (step,))
         if is_there:
-            found.append(step)
+            own_steps.append(step)
             part = below
-    return tuple(found)
+    return tuple(own_steps)
 
 
-def _find_part(given: object, place: Path) -> tuple[bool, object]:
-    part: Any = given
+def _find_part(document_part: object, place: Path) -> tuple[bool, object]:
+    part: Any = document_part
     for step in place:
         try:
             part = part[step]
@@ -100,10 +98,11 @@ def _find_part(given: object, place: Path) -> tuple[bool, object]:
     return True, part
 
 
-def report_objection(findings: Findings, error: ErrorDetails, given: object, path: Path, explain: Explain = explain_nothing) -> None:
-    """Report one objection of pydantic to the value at `path`."""
+def report_objection(
+    findings: Findings, error: ErrorDetails, document_part: object, path: Path, explain: Explain = explain_nothing
+) -> None:
     kind, context = error["type"], error.get("ctx", {})
-    place = _strip(error["loc"], given)
+    place = _strip(error["loc"], document_part)
     full = (*path, *place)
     name = quote_part(format_path(place[-1:]) or format_path(path[-1:]) or "/")
     if kind == "missing":
@@ -113,12 +112,12 @@ def report_objection(findings: Findings, error: ErrorDetails, given: object, pat
     elif kind in _SHAPES:
         report_shape(findings, full, name, _SHAPES[kind])
     elif kind in {"literal_error", "enum"}:
-        report_unknown_value(findings, full, _find_part(given, place)[1], list_expected(str(context.get("expected", ""))))
+        report_unknown_value(findings, full, _find_part(document_part, place)[1], list_expected(str(context.get("expected", ""))))
     elif kind in _BOUNDS:
         code, key = _BOUNDS[kind]
         _add(findings, code, full, name=name, bound=str(context.get(key, "")))
     elif kind == "string_pattern_mismatch" and context.get("pattern") == KEY_PATTERN:
-        value = quote_part(str(_find_part(given, place)[1]))
+        value = quote_part(str(_find_part(document_part, place)[1]))
         _add(findings, "finding-definition-key", full, key=value, most=LONGEST_KEY)
     elif kind == "string_pattern_mismatch" and explain(str(context.get("pattern", "")), full, str(error["input"])):
         return
@@ -128,9 +127,8 @@ def report_objection(findings: Findings, error: ErrorDetails, given: object, pat
         _add(findings, "finding-value-unfit", full, name=name, problem=quote_sentence(error["msg"]))
 
 
-def list_expected(written: str) -> list[str]:
-    """Return the words of pydantic's list 'a', 'b' or 'c'."""
-    return [one for one in written.replace(" or ", ", ").replace("'", "").split(", ") if one]
+def list_expected(sentence: str) -> list[str]:
+    return [one for one in sentence.replace(" or ", ", ").replace("'", "").split(", ") if one]
 
 
 def _add(findings: Findings, code: str, path: Path, **args: str | int) -> None:

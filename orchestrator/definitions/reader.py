@@ -1,4 +1,4 @@
-"""Reads stored definitions for the doors (HTTP API, console, command line), as far as each person may read them."""
+"""Reads stored definitions for the doors, as far as each person may."""
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
@@ -27,7 +27,7 @@ from state.model.definitions import DefinitionDamaged, DefinitionKey, Definition
 
 _PAGE: Final = 500
 _MOST_TITLES: Final = 2_000
-"""How many titles are remembered; a list of definitions is drawn anew at every change of one."""
+"""A list is drawn anew at every change."""
 
 
 class KindUnknown(SdelkaError):
@@ -36,14 +36,11 @@ class KindUnknown(SdelkaError):
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(Difference):
-    """What changed between two versions of a definition."""
-
     before: DefinitionVersion
     after: DefinitionVersion
 
 
 def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
-    """Return the kind. Raises KindUnknown, which names those that there are."""
     kind = kinds.get(name)
     if kind is None:
         near = suggest_name(name, kinds)
@@ -53,22 +50,19 @@ def find_kind(kinds: Mapping[str, DefinitionKind], name: str) -> DefinitionKind:
 
 
 class DefinitionReader:
-    """What may be read of definitions. Every method raises StoreError."""
+    """Every method raises StoreError."""
 
     def __init__(
         self, store: AsyncStore, kinds: Mapping[str, DefinitionKind], *, find_roles: Callable[[DefinitionKind], KindRoles]
     ) -> None:
-        """Read definitions of these kinds. `find_roles` returns the roles that hold now."""
+        """`find_roles` returns the roles that hold now."""
         self._store, self._kinds, self._find_roles = store, kinds, find_roles
         self._titles: dict[tuple[str, str], str] = {}
-        """The titles of untitled definitions, by their place and when they were changed last."""
 
     def find_kind(self, name: str) -> DefinitionKind:
-        """Return the kind. Raises KindUnknown, which names those that there are."""
         return find_kind(self._kinds, name)
 
     def may(self, editor: Editor, kind_name: str, deed: Deed) -> bool:
-        """Return whether the person may edit or publish definitions of the kind, whatever these write. Raises KindUnknown."""
         kind = self.find_kind(kind_name)
         check = check_editor if deed == "edit" else check_publisher
         try:
@@ -78,13 +72,12 @@ class DefinitionReader:
         return True
 
     def list_kinds(self, editor: Editor) -> list[str]:
-        """Return the kinds whose definitions the person may read."""
         if editor.writes_for_customers:
             return []
         return [one.name for one in self._kinds.values() if self._find_roles(one).may_read(editor.actor)]
 
     async def list_absent_kinds(self, editor: Editor) -> list[str]:
-        """Return the kinds of stored definitions that no engine of this program has; nothing to a person who may read no others."""
+        """Of stored definitions; none for a person who may read nothing."""
         absent: set[str] = set()
         after = ""
         while self.list_kinds(editor) and (page := await self._store.read(definitions.list_keys, "", after, _PAGE)):
@@ -93,26 +86,22 @@ class DefinitionReader:
         return sorted(absent)
 
     async def list_keys(self, editor: Editor, kind_name: str = "", *, after: str = "", limit: int = 100) -> list[DefinitionKey]:
-        """Return definitions of the kind, or of all kinds that the person may read, in the order of kinds and keys.
-
-        `after` is the `place` of the last one of the page before.
-        """
+        """`after` is the `place` of the last one of the page before."""
         if kind_name:
             kind = self.find_kind(kind_name)
             check_reader(editor, kind, self._find_roles(kind))
         seen = set(self.list_kinds(editor))
-        found: list[DefinitionKey] = []
-        while len(found) < limit:
-            size = min(limit - len(found), _PAGE)
+        keys: list[DefinitionKey] = []
+        while len(keys) < limit:
+            size = min(limit - len(keys), _PAGE)
             page = await self._store.read(definitions.list_keys, kind_name, after, size)
-            found += [await self._add_title(definition_key) for definition_key in page if definition_key.kind in seen]
+            keys += [await self._add_title(definition_key) for definition_key in page if definition_key.kind in seen]
             if len(page) < size:
                 break
             after = page[-1].place
-        return found
+        return keys
 
     async def find_key(self, editor: Editor, kind_name: str, key: str) -> DefinitionKey:
-        """Return the definition as a whole. Raises DefinitionMissing."""
         kind = self._admit_reader(editor, kind_name, key)
         definition_key = await self._store.read(definitions.find_key, kind.name, key)
         if definition_key is None:
@@ -120,11 +109,11 @@ class DefinitionReader:
         return await self._add_title(definition_key)
 
     async def find_version(self, editor: Editor, kind_name: str, key: str, version: int = 0) -> DefinitionVersion:
-        """Return a version with its document, the last one for 0. Raises DefinitionMissing."""
+        """The last one for 0. Raises DefinitionMissing."""
         return await self._find_version(self._admit_reader(editor, kind_name, key), key, version)
 
     async def find_by_id(self, editor: Editor, kind_name: str, version_id: str) -> DefinitionVersion:
-        """Return the version of this kind with that UUID, with its document. Raises DefinitionMissing."""
+        """By UUID. Raises DefinitionMissing."""
         kind = self.find_kind(kind_name)
         check_reader(editor, kind, self._find_roles(kind))
         version = await self._store.read(definitions.find_by_id, version_id.lower()) if is_version_id(version_id) else None
@@ -133,24 +122,23 @@ class DefinitionReader:
         return version if version.title else replace(version, title=find_own_title(kind, version.document))
 
     async def list_versions(self, editor: Editor, kind_name: str, key: str) -> Sequence[DefinitionVersion]:
-        """Return the versions of a key without their documents. Raises DefinitionMissing."""
+        """Without documents. Raises DefinitionMissing."""
         await self.find_key(editor, kind_name, key)
         return await self._store.read(definitions.list_versions, kind_name, key)
 
     async def list_history(self, editor: Editor, kind_name: str, key: str, *, limit: int) -> Sequence[HistoryEntry]:
-        """Return what was done with a key, the newest first. Raises DefinitionMissing."""
+        """The newest first. Raises DefinitionMissing."""
         await self.find_key(editor, kind_name, key)
         return await self._store.read(definitions.list_history, kind_name, key, limit)
 
     async def compare(self, editor: Editor, kind_name: str, key: str, before: int, after: int) -> Comparison:
-        """Return what changed between two versions of a key. Raises DefinitionMissing."""
         old = await self.find_version(editor, kind_name, key, before)
         new = await self.find_version(editor, kind_name, key, after)
         difference = await asyncio.to_thread(compare_documents, old.document, new.document)
         return Comparison(before=old, after=new, changes=difference.changes, more=difference.more)
 
     async def name_versions(self, comparison: Comparison) -> Mapping[str, str]:
-        """Return by its id what people call each version of another definition that one of two compared texts names."""
+        """By id, for versions that the compared texts name."""
         kind = self.find_kind(comparison.after.kind)
         references = (*kind.list_references(comparison.before.document), *kind.list_references(comparison.after.document))
         return await name_references(references, StoredVersions(self._store))
@@ -163,13 +151,12 @@ class DefinitionReader:
         return kind
 
     async def _find_version(self, kind: DefinitionKind, key: str, version: int) -> DefinitionVersion:
-        found = await self._store.read(definitions.find_version, kind.name, key, version)
-        if found is None:
+        stored_version = await self._store.read(definitions.find_version, kind.name, key, version)
+        if stored_version is None:
             raise DefinitionMissing(f"There is no {f'version {version} of ' if version else ''}{kind.name}/{quote_part(key)}.")
-        return found if found.title else replace(found, title=find_own_title(kind, found.document))
+        return stored_version if stored_version.title else replace(stored_version, title=find_own_title(kind, stored_version.document))
 
     async def _add_title(self, head: DefinitionKey) -> DefinitionKey:
-        """Return the definition with the title that its text says, if it was stored before its kind had titles."""
         kind = self._kinds[head.kind]
         if head.title or kind.find_title is find_no_title:
             return head

@@ -1,6 +1,6 @@
-"""Who may edit and publish definitions, and how a definition may be called. Pure.
+"""Who may edit and publish definitions, and how they may be called. Pure.
 
-The rule of two: what deletes, moves money or writes to people outside (classes D, M, N) is published by somebody who has not written it.
+The rule of two: whoever wrote a definition of classes D, M, N (deletes, money, people outside) does not publish it.
 """
 
 import re
@@ -18,76 +18,65 @@ from orchestrator.domain.errors import SdelkaError
 from orchestrator.domain.finding import Finding, Path
 
 CRITICAL: Final = frozenset("DMN")
-"""The classes of methods whose definitions need two people."""
+"""Classes of methods that need two people."""
 LONGEST_KEY: Final = 64
 KEY_PATTERN: Final = rf"^[A-Za-z0-9][A-Za-z0-9_-]{{0,{LONGEST_KEY - 1}}}$"
-"""What keys of definitions look like, and names inside of them (S002-A3)."""
+"""Also of names inside of definitions (S002-A3)."""
 _KEY: Final = re.compile(KEY_PATTERN)
 _NAMED: Final = 3
-"""How many methods and writers a sentence names."""
 _ROLES: Final[dict[Role, str]] = {"manager": "managers", "lead": "leads", "admin": "administrators"}
 IsCriticalField = Callable[[Write, Path], bool]
-"""Tells whether the value at a place in the parameters of an effect is one that a person confirms."""
+"""Whether a person confirms the value at this place."""
 MayFetch = Callable[[str], bool]
-"""Tells whether the policy opens the host of an address, which may be an odd one, to fetch files from it."""
+"""Gets any address, also an odd one."""
 FindClasses = Callable[[str, str], Collection[str] | None]
-"""Returns all classes that a call of (kind of effect, method) may have; None for a method that nobody knows."""
+"""Of (kind, method); None for an unknown one."""
 Deed = Literal["edit", "publish"]
 
 
 class NotAllowed(SdelkaError):
-    """This person may not do that with a definition. The message says who may; `code` is a word for programs."""
+    """The message says who may; `code` is for programs."""
 
     def __init__(self, code: str, reason: str) -> None:
-        """Store the word and the sentence."""
         super().__init__(reason)
         self.code = code
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class KindRoles:
-    """Which roles may edit and publish definitions of one kind."""
-
     edit: frozenset[Role]
     publish: frozenset[Role]
 
     def may_read(self, actor: Actor) -> bool:
-        """Return whether the actor may read definitions of the kind: whoever may do anything with them."""
         return actor.role in self.edit | self.publish
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Editor:
-    """Who works on definitions, and through which door ("http", "cli", "console")."""
+    """`via` is the door: "http", "cli", "console"."""
 
     actor: Actor
     via: str
     writes_for_customers: bool = False
-    """Whether what comes from them is text of customers, which is never a definition."""
+    """Customers' text is never a definition."""
 
     @property
     def is_person(self) -> bool:
-        """Whether they are an employee: neither a token that belongs to nobody nor the local command line."""
+        """Neither a token of nobody nor the local command line."""
         return self.actor.bitrix_user_id is not None
 
 
 class Writer(Protocol):
-    """Somebody who wrote a text of a version."""
-
     @property
-    def key(self) -> str:
-        """The key of the account."""
+    def key(self) -> str: ...
 
     @property
     def user(self) -> int | None:
-        """The employee, None for an account that belongs to none."""
+        """None for an account of no employee."""
 
 
 def find_key_mistake(key: str) -> Finding | None:
-    """Return what is wrong with the key of a definition; None for a good one (S002-A3).
-
-    Letters of other alphabets that look like Latin ones are no letters here, so that two keys never look the same.
-    """
+    """None for a good key (S002-A3). Only Latin letters, so that two keys never look the same."""
     if _KEY.fullmatch(key):
         return None
     args: dict[str, str | int] = {"key": quote_part(key), "most": LONGEST_KEY}
@@ -96,38 +85,33 @@ def find_key_mistake(key: str) -> Finding | None:
 
 
 def find_document_key(kind: DefinitionKind, key: str | None, document: Document | None) -> tuple[str, list[Finding]]:
-    """Return the key under which a document is saved, and what is wrong with it. None stands for the one that the document says.
-
-    That a document lacks its key, or that its form is wrong, is found by the check of the document.
-    """
+    """`key` None stands for the one in the document."""
     data = document.data if document is not None else None
-    written = data.get(kind.key_field) if kind.key_field and isinstance(data, Mapping) else None
-    said = written if isinstance(written, str) else ""
+    own_key = data.get(kind.key_field) if kind.key_field and isinstance(data, Mapping) else None
+    own_name = own_key if isinstance(own_key, str) else ""
     if key is None:
-        return said, []
+        return own_name, []
     if (wrong := find_key_mistake(key)) is not None:
         return key, [wrong]
-    if not said or said == key or document is None:
+    if not own_name or own_name == key or document is None:
         return key, []
-    args: dict[str, str | int] = {"name": quote_part(said), "key": key}
+    args: dict[str, str | int] = {"name": quote_part(own_name), "key": key}
     code, findings = "finding-definition-key-other", Findings(document)
     findings.add(code, SENTENCES[code].format(**args), (kind.key_field,), of_value=True, suggestion=key, args=args)
     return key, [*findings.list_all()]
 
 
 def _suggest_key(key: str) -> str:
-    found = re.sub(r"[^A-Za-z0-9_-]+", "-", key.strip()).strip("-_")[:LONGEST_KEY]
-    return found if _KEY.fullmatch(found) and found.strip("-_") else ""
+    suggested_key = re.sub(r"[^A-Za-z0-9_-]+", "-", key.strip()).strip("-_")[:LONGEST_KEY]
+    return suggested_key if _KEY.fullmatch(suggested_key) and suggested_key.strip("-_") else ""
 
 
 def check_editor(editor: Editor, kind: DefinitionKind, roles: KindRoles) -> None:
-    """Raise NotAllowed unless this person may write definitions of the kind."""
     _check_customers(editor)
     _check_role(editor, kind, roles.edit, "edit")
 
 
 def check_publisher(editor: Editor, kind: DefinitionKind, roles: KindRoles) -> None:
-    """Raise NotAllowed unless this person may publish definitions of the kind, whatever they write."""
     _check_customers(editor)
     _check_role(editor, kind, roles.publish, "publish")
     if not editor.actor.may_approve:
@@ -137,7 +121,6 @@ def check_publisher(editor: Editor, kind: DefinitionKind, roles: KindRoles) -> N
 
 
 def check_reader(editor: Editor, kind: DefinitionKind, roles: KindRoles) -> None:
-    """Raise NotAllowed unless this person may read definitions of the kind."""
     _check_customers(editor)
     _check_role(editor, kind, roles.edit | roles.publish, "read")
 
@@ -158,12 +141,12 @@ def _check_role(editor: Editor, kind: DefinitionKind, roles: Collection[Role], d
 
 
 def _tell_who(roles: Iterable[Role]) -> str:
-    told = [_ROLES[role] for role in ("lead", "admin", "manager") if role in set(roles)]
-    return " and ".join(told) if told else "nobody"
+    names = [_ROLES[role] for role in ("lead", "admin", "manager") if role in set(roles)]
+    return " and ".join(names) if names else "nobody"
 
 
 def find_critical_writes(writes: Sequence[Write] | None, find_classes: FindClasses) -> tuple[str, ...] | None:
-    """Return the methods among `writes` that need two people; None if it cannot be told whether there are any."""
+    """Those that need two people; None if it cannot be told."""
     if writes is None:
         return None
     critical: list[str] = []
@@ -179,7 +162,7 @@ def find_critical_writes(writes: Sequence[Write] | None, find_classes: FindClass
 def check_two_people(
     editor: Editor, writers: Sequence[Writer], writes: Sequence[Write] | None, find_classes: FindClasses, roles: KindRoles
 ) -> None:
-    """Raise NotAllowed if the version needs two people, and this person wrote a text of it or is no employee."""
+    """Raise NotAllowed if it needs two people, and this one is a writer or no employee."""
     critical = find_critical_writes(writes, find_classes)
     if critical == ():
         return
@@ -193,5 +176,5 @@ def check_two_people(
 
 
 def _quote_some(names: Sequence[str]) -> str:
-    told = ", ".join(quote_part(name) for name in names[:_NAMED])
-    return f"{told} and {len(names) - _NAMED} more" if len(names) > _NAMED else told or "nobody"
+    quoted_names = ", ".join(quote_part(name) for name in names[:_NAMED])
+    return f"{quoted_names} and {len(names) - _NAMED} more" if len(names) > _NAMED else quoted_names or "nobody"

@@ -1,7 +1,6 @@
-"""Works on stored definitions for the doors (HTTP API, command line): checks rights and documents, then calls the store.
+"""Works on stored definitions for the doors.
 
-What is wrong with a document is raised as DefinitionRefused with all findings, a missing right as NotAllowed, everything else as the errors
-of `state.model.definitions`.
+Raises DefinitionRefused with all findings, NotAllowed, or errors of `state.model.definitions`.
 """
 
 import asyncio
@@ -40,23 +39,22 @@ from state.model.definitions import Author, DefinitionKey, DefinitionsBusy, Defi
 
 T = TypeVar("T")
 PATIENCE: Final = 8.0
-"""Seconds to keep trying while somebody else changes definitions, for example because a process died while it did."""
 LONGEST_TITLE: Final = 200
 LONGEST_NOTE: Final = 500
 NEWS_SESSION: Final = "definition-news"
-"""The session of the news of publications. It is not that of the definitions themselves, whose lease nobody may keep."""
+"""Not that of the definitions, whose lease nobody may keep."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Saved:
-    """A version as it was stored, and the warnings about its document."""
+    """The findings are warnings."""
 
     version: DefinitionVersion
     findings: tuple[Finding, ...] = ()
 
 
 class DefinitionService(DefinitionReader):
-    """What may be done with definitions; one instance for each door of a process. Every method raises StoreError."""
+    """One instance for each door of a process. Every method raises StoreError."""
 
     def __init__(  # noqa: PLR0913 - each is what one kind of checks asks, given by its name
         self,
@@ -70,17 +68,16 @@ class DefinitionService(DefinitionReader):
         may_fetch: MayFetch = open_every_host,
         check_call: CheckCall = check_no_call,
     ) -> None:
-        """Work on definitions of these kinds. `find_roles` returns the roles that hold now, `find_classes` the classes of a method."""
         super().__init__(store, kinds, find_roles=find_roles)
         self._is_critical, self._may_fetch, self._find_classes, self._clock = is_critical, may_fetch, find_classes, clock
         self._check_call = check_call
         self._reading = asyncio.Semaphore(1)  # a document of a megabyte takes a hundred times its size while it is read
 
-    async def check(self, editor: Editor, kind_name: str, key: str | None, given: Submission) -> Checked:
-        """Return what is wrong with a key (None: the one that the document says) and a document, without storing anything."""
+    async def check(self, editor: Editor, kind_name: str, key: str | None, submission: Submission) -> Checked:
+        """Check without storing; `key` None stands for the one in the document."""
         kind = self.find_kind(kind_name)
         check_reader(editor, kind, self._find_roles(kind))
-        checked = await self._check(kind, given)
+        checked = await self._check(kind, submission)
         _, wrong = find_document_key(kind, key, checked.read)
         return replace(checked, findings=(*wrong, *checked.findings))
 
@@ -89,23 +86,22 @@ class DefinitionService(DefinitionReader):
         editor: Editor,
         kind_name: str,
         key: str | None,
-        given: Submission,
+        submission: Submission,
         *,
         origin: Origin = "created",
         after: int | None = None,
     ) -> Saved:
-        """Store a document as a new version of this key, a draft that nothing executes yet. `origin` says where its text comes from.
+        """Store a draft; `key` None stands for the one in the document.
 
-        None as the key stands for the one that the document says. With `after`, the last version that the person knows (0 for none), it is
-        refused with StaleRevision if there is a later one.
+        StaleRevision if there is a later version than `after`, 0 for none.
         """
         kind = self.find_kind(kind_name)
         check_editor(editor, kind, self._find_roles(kind))
-        checked = await self._check(kind, given)
+        checked = await self._check(kind, submission)
         key, wrong = find_document_key(kind, key, checked.read)
         if wrong or has_errors(checked.findings):
             raise DefinitionRefused([*wrong, *checked.findings])
-        title = await self._find_title(kind, key, given, checked)
+        title = await self._find_title(kind, key, submission, checked)
         definition_version = await self._write(
             lambda author: self._store.write(
                 definitions.create_version,
@@ -114,7 +110,7 @@ class DefinitionService(DefinitionReader):
                 key,
                 checked.document,
                 title=_clean(title, LONGEST_TITLE),
-                note=_clean(given.note, LONGEST_NOTE),
+                note=_clean(submission.note, LONGEST_NOTE),
                 what=origin,
                 after=after,
                 number_field=kind.number_field,
@@ -123,16 +119,16 @@ class DefinitionService(DefinitionReader):
         )
         return Saved(version=definition_version, findings=checked.findings)
 
-    async def save(self, editor: Editor, kind_name: str, key: str, version: int, given: Submission, *, expected: int) -> Saved:
-        """Replace the text of a draft that still has the revision `expected`."""
+    async def save(self, editor: Editor, kind_name: str, key: str, version: int, submission: Submission, *, expected: int) -> Saved:
+        """Replace a draft that still has the revision `expected`."""
         kind = self.find_kind(kind_name)
         check_editor(editor, kind, self._find_roles(kind))
         before = await self._find_version(kind, key, version)
-        checked = await self._check(kind, given)
+        checked = await self._check(kind, submission)
         _, wrong = find_document_key(kind, key, checked.read)
         if wrong or has_errors(checked.findings):
             raise DefinitionRefused([*wrong, *checked.findings])
-        title = kind.find_title(checked.document) or (given.title if given.title is not None else before.title)
+        title = kind.find_title(checked.document) or (submission.title if submission.title is not None else before.title)
         saved = await self._write(
             lambda author: self._store.write(
                 definitions.save_version,
@@ -142,7 +138,7 @@ class DefinitionService(DefinitionReader):
                 version,
                 checked.document,
                 title=_clean(title, LONGEST_TITLE),
-                note=_clean(given.note, LONGEST_NOTE),
+                note=_clean(submission.note, LONGEST_NOTE),
                 expected=expected,
                 number_field=kind.number_field,
             ),
@@ -153,10 +149,9 @@ class DefinitionService(DefinitionReader):
     async def publish(
         self, editor: Editor, kind_name: str, key: str, version: int, *, expected: int, over: int | None = None, note: str = ""
     ) -> Saved:
-        """Make a version of the revision `expected` the one that new runs begin with.
+        """Check document and rule of two again under the store's lock.
 
-        With `over`, the version that the person knows as the one in force (0 for none), it is refused with StaleRevision if that is another
-        one. Its document and the rule of two are checked once more, under the store's lock, with the text that is stored.
+        StaleRevision if another version than `over`, 0 for none, is in force.
         """
         kind = self.find_kind(kind_name)
         roles = self._find_roles(kind)
@@ -175,7 +170,7 @@ class DefinitionService(DefinitionReader):
             findings[:] = mistakes
             check_two_people(editor, definition_version.writers, find_writes(kind, definition_version.document), self._find_classes, roles)
 
-        said = _clean(note, LONGEST_NOTE)
+        clean_note = _clean(note, LONGEST_NOTE)
         published = await self._write(
             lambda author: self._store.write(
                 definitions.publish_version,
@@ -186,50 +181,53 @@ class DefinitionService(DefinitionReader):
                 expected=expected,
                 over=over,
                 check=check,
-                note=said,
-                inbox_new=[_build_news_row(author, last, note=said)] if kind.is_told else [],
+                note=clean_note,
+                inbox_new=[_build_news_row(author, last, note=clean_note)] if kind.is_told else [],
             ),
             editor,
         )
         return Saved(version=published, findings=tuple(findings))
 
     async def roll_back(self, editor: Editor, kind_name: str, key: str, version: int, *, note: str = "") -> Saved:
-        """Store the text of an earlier version as a new draft, which is published as any other."""
+        """As a new draft, which is published as any other."""
         kind = self.find_kind(kind_name)
         check_editor(editor, kind, self._find_roles(kind))
-        found = await self._find_version(kind, key, version)
-        submission = Submission(read=lambda: to_reading(found.document), title=found.title, note=note or f"← v{version}")
+        earlier = await self._find_version(kind, key, version)
+        submission = Submission(read=lambda: to_reading(earlier.document), title=earlier.title, note=note or f"← v{version}")
         return await self.create(editor, kind_name, key, submission, origin="rolled_back")
 
     async def switch(self, editor: Editor, kind_name: str, key: str, *, enabled: bool, expected: int, note: str = "") -> DefinitionKey:
-        """Allow or refuse new runs of the whole key, which still has the revision `expected`. Everybody who edits may switch it off."""
+        """Everybody who edits may switch it off."""
         kind = self.find_kind(kind_name)
         roles = self._find_roles(kind)
         if enabled or editor.actor.role not in roles.edit:
             check_publisher(editor, kind, roles)
         else:
             check_editor(editor, kind, roles)
-        said = _clean(note, LONGEST_NOTE)
+        clean_note = _clean(note, LONGEST_NOTE)
         return await self._write(
-            lambda author: self._store.write(definitions.switch_key, author, kind.name, key, enabled=enabled, expected=expected, note=said),
+            lambda author: self._store.write(
+                definitions.switch_key, author, kind.name, key, enabled=enabled, expected=expected, note=clean_note
+            ),
             editor,
         )
 
     async def compare_submission(self, editor: Editor, version: DefinitionVersion, submission: Submission) -> Difference:
-        """Return what would change in a version if the document were saved as its text. Raises DefinitionRefused."""
         checked = await self.check(editor, version.kind, version.key, submission)
         if has_errors(checked.findings):
             raise DefinitionRefused(checked.findings)
         numbered = definitions.set_number(checked.document, self.find_kind(version.kind).number_field, version.version)
         return await asyncio.to_thread(compare_documents, version.document, numbered)
 
-    async def _check(self, kind: DefinitionKind, given: Submission) -> Checked:
+    async def _check(self, kind: DefinitionKind, submission: Submission) -> Checked:
         async with self._reading:
-            checked = await asyncio.to_thread(partial(check_document, kind, given, self._find_classes, self._is_critical, self._may_fetch))
+            checked = await asyncio.to_thread(
+                partial(check_document, kind, submission, self._find_classes, self._is_critical, self._may_fetch)
+            )
         return await self._link(kind, await check_calls(kind, checked, self._check_call))
 
     async def _link(self, kind: DefinitionKind, checked: Checked) -> Checked:
-        """Return what was checked with the versions that the document names fixed by their ids; those that cannot be are mistakes."""
+        """Fix named versions by their ids; those that cannot be are mistakes."""
         if checked.read is None:
             return checked
         references, store = kind.list_references(checked.read.data), StoredVersions(self._store)
@@ -244,7 +242,7 @@ class DefinitionService(DefinitionReader):
         return replace(checked, document=linked.document, findings=merge_findings(checked.findings, findings))
 
     async def _check_references(self, kind: DefinitionKind, definition_version: DefinitionVersion) -> None:
-        """Raise DefinitionRefused if what the document names or needs is not published, or its definition is switched off."""
+        """Raise DefinitionRefused if what it names or needs is off or unpublished."""
         if definition_version.active:  # to publish it once more changes nothing
             return
         document = Document.from_data(definition_version.document)
@@ -254,7 +252,7 @@ class DefinitionService(DefinitionReader):
             raise DefinitionRefused(linked.findings)
 
     async def _check_calls(self, kind: DefinitionKind, definition_version: DefinitionVersion) -> None:
-        """Raise DefinitionRefused if a call that the document writes can never be right; the portal may have changed since it was saved."""
+        """Raises DefinitionRefused; the portal may have changed."""
         if definition_version.published_at:  # those that were published before these were looked for go on
             return
         document = Document.from_data(definition_version.document)
@@ -262,17 +260,16 @@ class DefinitionService(DefinitionReader):
         if has_errors(wrong):
             raise DefinitionRefused(wrong)
 
-    async def _find_title(self, kind: DefinitionKind, key: str, given: Submission, checked: Checked) -> str:
-        """Return the title that the document says, else the one that was given with it, else that of the version before."""
+    async def _find_title(self, kind: DefinitionKind, key: str, submission: Submission, checked: Checked) -> str:
+        """Of the document, the submission, or the version before."""
         if own := kind.find_title(checked.document):
             return own
-        if given.title is not None:
-            return given.title
+        if submission.title is not None:
+            return submission.title
         head = await self._store.read(definitions.find_key, kind.name, key)
         return head.title if head is not None else ""
 
     async def _write(self, attempt: Callable[[Author], Awaitable[T]], editor: Editor) -> T:
-        """Return what `attempt` returns; call it again while somebody else changes definitions, for at most `PATIENCE` seconds."""
         until = read_boottime() + PATIENCE
         while True:
             try:
@@ -292,7 +289,6 @@ def _clean(text: str, most: int) -> str:
 
 
 def _build_news_row(author: Author, version: DefinitionVersion, *, note: str) -> InboxRow:
-    """Return the inbox row that tells of a version which `author` publishes; it is stored in the same commit."""
     row_id, at = generate_id(), format_iso(author.at)
     news = DefinitionNews(definition_kind=version.kind, key=version.key, version=version.version, title=version.title, at=at, note=note)
     return news.to_row(
