@@ -1,5 +1,3 @@
-"""With whom, when and with what a rehearsed run begins, whatever its kind."""
-
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,17 +9,16 @@ from orchestrator.rehearsals.rehearsal import PERSON
 from state.stored import JsonObject
 
 BEGINS: Final = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
-"""The moment at which the clock of a test begins, a Monday: a test must not depend on the day on which it runs."""
+"""A Monday: a test must not depend on the day on which it runs."""
 PERSONS: Final[Origins] = frozenset({"person"})
 
 
 def build_actor(person: Person) -> Actor:
-    """Return the person of a test as the one with whose rights its run works."""
-    told = {"key": person.key, "name": person.name, "bitrix_user_id": person.employee, "time_zone": person.time_zone}
-    return Actor.model_validate({**PERSON.model_dump(), **told})
+    actor_fields = {"key": person.key, "name": person.name, "bitrix_user_id": person.employee, "time_zone": person.time_zone}
+    return Actor.model_validate({**PERSON.model_dump(), **actor_fields})
 
 
 def build_launch_args(test: LaunchedCase, more: JsonObject | None = None) -> dict[str, Value]:
-    """Return what a run is started with, and `more`: by a program if parameters are given, otherwise in a chat."""
-    given: JsonObject = {PARAMETERS: test.parameters} if test.parameters is not None else {TEXT: test.text}
-    return {name: Value(one, PERSONS) for name, one in {**given, **(more or {})}.items()}
+    """By a program if parameters are given, otherwise in a chat."""
+    start_values: JsonObject = {PARAMETERS: test.parameters} if test.parameters is not None else {TEXT: test.text}
+    return {name: Value(one, PERSONS) for name, one in {**start_values, **(more or {})}.items()}

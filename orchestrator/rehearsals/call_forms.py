@@ -1,6 +1,6 @@
-"""Judges the form of a call without making it: by the gate's own checks, with what the portal says of its fields, stages and lists.
+"""Judges the form of a call without making it, by the gate's own checks.
 
-Where no portal is connected, or it does not answer, what every portal has stands in its place. What only a run will know is left open.
+Without a portal, or its answer, what every portal has stands in its place.
 """
 
 import asyncio
@@ -50,20 +50,19 @@ from orchestrator.rehearsals.call_sketch import (
 from state.stored import JsonObject
 
 _ANYBODY: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1, locale="en")
-"""Who asks: somebody with all rights, so that only the form is judged."""
+"""Somebody with all rights, so that only the form is judged."""
 PATIENCE: Final = 4.0
-"""Seconds that the portal has in all to tell of its fields and lists, in each span of `_SPAN` seconds."""
+"""Seconds that the portal has in all within `_SPAN`."""
 _SPAN: Final = 30.0
 _SLOT: Final = "form/1/1"
 _MOST: Final = 30
-"""How many things in one call are looked at that are wrong, or that no portal is there to ask about."""
 _MEANT: Final = re.compile(r" Did you mean ([\w.]+)")
 _FIELD: Final = "finding-call-field"
 _LACKS: Final = "finding-call-lacks"
 _OPTIONS: Final = "params"
-"""The parameter with the options of a CRM write, whose names are known."""
+"""Options of a CRM write, whose names are known."""
 _FIXED: Final = frozenset({"code", "contacts", "rows"})
-"""The kinds of values that are the same on every portal."""
+"""Kinds of values that are the same on every portal."""
 _KINDS: Final = load_lexicon("value_kinds")
 _CONTACT_TYPES: Final = {kind: _KINDS.read_names("contact_types", kind) for kind in _KINDS.read_names("contact_types")}
 _CODES: Final = {
@@ -75,49 +74,42 @@ _CODES: Final = {
     "gate-value-choice": "finding-call-choice",
     "gate-value-word": "finding-call-choice",
 }
-"""The findings that say what is wrong in words of their own; every other one quotes the gate."""
+"""Told in words of their own; every other finding quotes the gate."""
 _STAGES: Final = frozenset({"stageid", "statusid"})
 T = TypeVar("T")
 _SILENT: Final = CallMistake(code="finding-portal-silent", severity="warning", is_of_document=True)
 _OF_NAME: Final = frozenset({"gate-param-unknown", "gate-filter-field", "gate-param-reserved", "gate-param-twice", "gate-origin"})
-"""The refusals of a name, whatever stands there."""
 _OF_RECORD: Final = "gate-move-funnel"
-"""The refusal of a value that the record may have already, which only a run reads."""
+"""Of a value that the record may have already, which only a run reads."""
 _LEFT_EMPTY: Final = MISSING | {"gate-value-empty"}
 _SHOWN: Final = 40
-"""How many characters of a value are looked for in a sentence, which may cut it."""
+"""Characters of a value looked for in a sentence that may cut it."""
 _LISTED: Final = frozenset({"gate-value-stage", "gate-value-choice", "gate-value-word"})
 FindReference = Callable[[], Reference | None]
 
 
 def find_no_portal() -> Reference | None:
-    """Return None: no portal is connected."""
     return None
 
 
 class _PortalSilent(Exception):
-    """There is a portal, and it does not answer."""
+    """There is a portal that does not answer."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Problem:
-    """The first thing that is wrong with a call."""
-
     verdict: Refuse
     lists: Lists
     call: Call | None = None
 
 
 class CallForms:
-    """Judges calls with the catalogue of methods and, if one is connected, a portal."""
-
     def __init__(self, find_catalogue: Callable[[], Catalogue], find_reference: FindReference = find_no_portal) -> None:
-        """Judge by this catalogue and the lists of this portal, each looked for when it is needed."""
+        """Each is looked for when it is needed."""
         self._find_catalogue, self.find_reference = find_catalogue, find_reference
         self._left, self._until = 0.0, -math.inf
 
     async def check(self, method: str, params: JsonObject) -> Sequence[CallMistake]:
-        """Return what is wrong with a call, in the order in which the gate would find it; see `CheckCall`."""
         if LATER in method or not method:  # that nothing stands there is told of as of every field
             return ()
         try:
@@ -129,7 +121,7 @@ class CallForms:
         return await self._find_mistakes(spec, params)
 
     async def find_refusal(self, kind: str, method: str, params: JsonObject) -> str:
-        """Return the sentence with which the gate would refuse an effect because it is written wrong; "" if it would not."""
+        """ "" if the gate would take it."""
         if kind == "bitrix":
             wrong = [mistake for mistake in await self.check(method, params) if mistake.severity == "error"]
             return next((mistake.detail for mistake in wrong if mistake.detail), "")
@@ -140,7 +132,6 @@ class CallForms:
         return call.detail if isinstance(call, Refuse) and call.is_form else ""
 
     async def _check_batch(self, spec: Method, params: JsonObject) -> Sequence[CallMistake]:
-        """Return what is wrong with the commands, and if nothing is, with the batch around them."""
         known = {name: spec.param_names.get(name.lower()) or suggest_name(name, spec.param_names) for name in params if LATER not in name}
         mistakes = [
             CallMistake(
@@ -162,7 +153,7 @@ class CallForms:
         return (_quote(whole, spec.name, (name,)),) if isinstance(whole, Refuse) else ()
 
     async def _check_command(self, spec: Method, key: Path, text: object) -> Sequence[CallMistake]:
-        """Return what is wrong with one command of a batch, without a key with a batch that has none; places are in its own parameters."""
+        """Places are in the command's own parameters."""
         try:
             (command,) = unpack_commands({key[0]: text} if key else text)
         except Refusal as refusal:
@@ -202,21 +193,21 @@ class CallForms:
         return [*mistakes, *[one for one in unlooked if one.is_of_document or one.path not in places]]
 
     async def _find_unlooked(self, sketch: Sketch, params: JsonObject) -> Sequence[CallMistake]:
-        """Return what is wrong with the names and values that the gate lets through; it would not refuse them, so they have no sentence."""
+        """Judge names and values that the gate lets through."""
         fields = find_fields_of(sketch.spec, sketch.entity)
         names, conditions = list(list_names(sketch.spec, params, fields)), list(list_conditions(params)) if fields else []
         is_silent, is_asked = False, fields not in ALIKE and bool(conditions or any(one.fields == fields for one in names))
         try:
             known = await self._ask(lambda portal: portal.load_fields(fields)) if is_asked else None
-            listed = [await self._load_choices(sketch, one.name, known or {}) for one in conditions]
+            choices = [await self._load_choices(sketch, one.name, known or {}) for one in conditions]
         except _PortalSilent:
-            known, listed, is_silent = None, [], True
+            known, choices, is_silent = None, [], True
         mistakes = [*check_number(sketch, params), *check_names(sketch, names, known), *check_directions(sketch, params)]
-        wrong = [check_condition(one, values) for one, values in zip(conditions, listed, strict=False)]
+        wrong = [check_condition(one, values) for one, values in zip(conditions, choices, strict=False)]
         return [*([_SILENT] if is_silent else []), *mistakes, *(one for one in wrong if one is not None)]
 
     async def _load_choices(self, sketch: Sketch, name: str, known: Mapping[str, Field]) -> Mapping[str, str]:
-        """Return the values that the portal lists for a field (value → name), none for fields without a list."""
+        """Value → name; none without a list."""
         field = next((field for code, field in known.items() if sketch.fold(code) == sketch.fold(name)), None)
         if field is None:
             return {}
@@ -226,7 +217,7 @@ class CallForms:
         return (await self._ask(partial(load_entries, book)) or {}) if book else field.choices
 
     def _find_misspelt(self, sketch: Sketch, verdict: Refuse) -> CallMistake | None:
-        """Return the mistake of a name that was probably meant to be the one that is missing; None if none is near."""
+        """None if no name is near the missing one."""
         *above, missing = read_name(verdict).split(".")
         holder = get_at_path(sketch.draft, ".".join(above)) if above else None
         if verdict.reason.code not in MISSING or not isinstance(holder, Mapping):
@@ -235,14 +226,14 @@ class CallForms:
         known = [*(one.rpartition(".")[2] for one in sketch.spec.required), *standard_portal.list_fields(sketch.entity)]
         keys = {sketch.fold(name) for name in (*known, *(entity.fields if entity is not None else ()))}
         odd = [name for name in holder if sketch.fold(name) not in keys and not standard_portal.is_own_field(name, sketch.entity)]
-        written = suggest_name(missing, odd)
-        if not written:
+        misspelt = suggest_name(missing, odd)
+        if not misspelt:
             return None
-        args = {"method": sketch.spec.name, "name": ".".join([*above, written])}
-        return CallMistake(code=_FIELD, args=args, path=(*above, written), suggestion=missing, detail=verdict.detail)
+        args = {"method": sketch.spec.name, "name": ".".join([*above, misspelt])}
+        return CallMistake(code=_FIELD, args=args, path=(*above, misspelt), suggestion=missing, detail=verdict.detail)
 
     async def _narrow(self, sketch: Sketch, place: Path, problem: _Problem) -> Path:
-        """Return the part of a list or map without which it would not be refused so, the place itself if there is no such part."""
+        """Return the part without which it is not refused so, or the place itself."""
         whole = place[: next((at for at, part in enumerate(place) if isinstance(part, int)), len(place))]
         leaves = list(islice(_list_leaves(sketch.get(whole), whole), _MOST))
         detail = problem.verdict.detail
@@ -282,7 +273,6 @@ class CallForms:
             return refusal.verdict
 
     async def _load_lists(self, call: Call) -> Lists:
-        """Return what the portal says, or what every portal has where none is connected, or it does not answer within its patience."""
         if self.find_reference() is None or not (find_list_name(call) or list_written_values(call, Facts())):
             return list_standard(call)
         try:
@@ -291,7 +281,7 @@ class CallForms:
             return replace(list_standard(call), is_silent=True)
 
     async def _ask(self, ask: Callable[[Reference], Awaitable[T]]) -> T | None:
-        """Return what the portal says; None where none is connected, or it refuses. Raises _PortalSilent if it does not answer in time."""
+        """None without a portal or if it refuses. Raises _PortalSilent."""
         reference = self.find_reference()
         if reference is None:
             return None
@@ -311,7 +301,6 @@ class CallForms:
 
 
 def _find_stage_problem(call: Call, lists: Lists) -> Refuse | None:
-    """Return the refusal of a stage that no funnel has, where it is not known which one the record is in."""
     for value in list_written_values(call, lists.facts) if lists.stages else ():
         if value.kind != "stage" or find_list_key(call, value, lists.facts) in lists.facts.value_lists:
             continue
@@ -324,7 +313,7 @@ def _find_stage_problem(call: Call, lists: Lists) -> Refuse | None:
 
 
 def _describe(problem: _Problem, sketch: Sketch, place: Path | None) -> CallMistake | None:
-    """Return a refusal as a mistake of the call; None for what no portal is there to ask about."""
+    """None for what no portal is there to ask about."""
     verdict = problem.verdict
     code, name = verdict.reason.code, read_name(verdict)
     field = str(place[-1]) if place and isinstance(place[-1], str) else name.rpartition(".")[2]
@@ -343,7 +332,7 @@ def _describe(problem: _Problem, sketch: Sketch, place: Path | None) -> CallMist
 
 
 def _describe_choice(problem: _Problem, sketch: Sketch, mistake: CallMistake, field: str) -> CallMistake | None:
-    """Return the mistake of a value that its list does not have. Without a portal it is an error only if it looks like one that it has."""
+    """Without a portal it is an error only near a known value."""
     call, lists = problem.call, problem.lists
     assert call is not None and mistake.path  # noqa: S101, PT018 - values are looked at in a call only, and stand there
     parts = [sketch.fold(part) for part in mistake.path]
@@ -351,17 +340,17 @@ def _describe_choice(problem: _Problem, sketch: Sketch, mistake: CallMistake, fi
     known = lists.find_known(value, call) if value is not None else {}
     if value is not None and value.kind == "contacts":
         known = {code: code for kind, codes in _CONTACT_TYPES.items() if sketch.fold(kind) in parts for code in codes}
-    written = str(sketch.get(mistake.path))
+    text = str(sketch.get(mistake.path))
     by_name = {name: code for code, name in reversed(list(known.items()))}  # its own funnel stands first
-    near = suggest_name(written, [*known, *by_name])
-    meant = by_name.get(written) or near or suggest_name(standard_portal.drop_funnel(written), known)
+    near = suggest_name(text, [*known, *by_name])
+    meant = by_name.get(text) or near or suggest_name(standard_portal.drop_funnel(text), known)
     is_offline = not lists.has_stages if value is not None and value.kind == "stage" else lists.is_offline
     is_certain = value is None or value.kind in _FIXED or bool(value.field and value.field.choices) or not is_offline
-    is_certain = is_certain or not written.isascii()  # a name in place of its code
-    if not is_certain and (standard_portal.is_own_value(written) or standard_portal.drop_funnel(written) in known):
+    is_certain = is_certain or not text.isascii()  # a name in place of its code
+    if not is_certain and (standard_portal.is_own_value(text) or standard_portal.drop_funnel(text) in known):
         return None
     severity: Severity = "error" if is_certain or (meant and not lists.is_silent) else "warning"
-    return replace(mistake, args={"name": field, "value": written}, suggestion=by_name.get(meant, meant), severity=severity)
+    return replace(mistake, args={"name": field, "value": text}, suggestion=by_name.get(meant, meant), severity=severity)
 
 
 def _describe_method(verdict: Refuse, method: str) -> CallMistake:
@@ -371,7 +360,6 @@ def _describe_method(verdict: Refuse, method: str) -> CallMistake:
 
 
 def _read_meant(verdict: Refuse) -> str:
-    """Return the name that the gate takes for the one that was meant, "" for none."""
     meant = _MEANT.search(verdict.detail)
     near = str(verdict.reason.args.get("near", "none")).partition(" ")[0].rstrip(",")
     return meant[1] if meant is not None else "" if near == "none" else near
@@ -382,7 +370,6 @@ def _quote(verdict: Refuse, method: str, path: Path) -> CallMistake:
 
 
 def _list_leaves(tree: object, above: Path) -> Iterator[Path]:
-    """Yield the places of all that is no list and no map; nothing if the whole is none."""
     pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()
     for key, inner in pairs:
         if isinstance(inner, Mapping | list):
@@ -392,7 +379,7 @@ def _list_leaves(tree: object, above: Path) -> Iterator[Path]:
 
 
 def _list_commands(cmd: object) -> Iterator[tuple[Path, object]]:
-    """Yield the commands of a batch whose method is known, each with its key; anything else that stands there as it is."""
+    """Yield commands with known methods, and anything else as it is."""
     pairs = cmd.items() if isinstance(cmd, Mapping) else enumerate(cmd) if isinstance(cmd, list) else None
     if not pairs:
         yield (), cmd

@@ -1,5 +1,3 @@
-"""What is known of the fields and values of a portal for one call: what the portal says, or what every portal has."""
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,34 +14,31 @@ from orchestrator.rehearsals import standard_portal
 from orchestrator.rehearsals.call_sketch import OPEN_FIELD
 
 STAGED: Final = frozenset({"deal", "lead"})
-"""The kinds of records of which each stage of any funnel is known."""
+"""Each of their stages is known."""
 _OPEN_FIELDS: Final = {name: Field(code=name, title="") for name in (OPEN_FIELD, to_universal(OPEN_FIELD))}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Lists:
-    """What is known of the fields and values of the portal for one call; `is_offline` if its fields are those of every portal."""
+    """`is_offline`: the fields are those of every portal."""
 
     facts: Facts
     stages: Mapping[str, str]
-    """All stages that a record of the call's kind may have, where its funnel is not known."""
     is_offline: bool
     has_stages: bool = False
-    """Whether `stages` are those of a portal."""
     is_silent: bool = False
-    """Whether there is a portal that did not say it, so that what every portal has stands here."""
+    """A portal did not answer: what every portal has stands here."""
 
     def find_known(self, value: WrittenValue, call: Call) -> Mapping[str, str]:
-        """Return the values that the field may have, as value → name."""
+        """Value → name."""
         words = value.param.words
         codes = words.codes if words is not None and value.kind == "code" else {}
         choices = value.field.choices if value.field is not None else {}
-        listed = self.facts.value_lists.get(find_list_key(call, value, self.facts), {})
-        return {**{code: code for code in codes.values()}, **choices, **listed, **(self.stages if value.kind == "stage" else {})}
+        entries = self.facts.value_lists.get(find_list_key(call, value, self.facts), {})
+        return {**{code: code for code in codes.values()}, **choices, **entries, **(self.stages if value.kind == "stage" else {})}
 
 
 def list_standard(call: Call) -> Lists:
-    """Return what every portal has."""
     known, values = standard_portal.list_fields(find_list_name(call)), standard_portal.list_values()
     return Lists(
         facts=_build_facts(call, known, values),
@@ -57,9 +52,9 @@ def _build_facts(call: Call, known: Mapping[str, Field], values: Mapping[str, Ma
 
 
 async def ask_lists(call: Call, reference: Reference) -> Lists:
-    """Return what the portal says. Raises BitrixError if it does not say something that is needed."""
-    name, written = find_list_name(call), frozenset(extract_names_to_check(call))
-    known = await _load_fields(name, written, reference) if name and (written or call.spec.verb == "add") else {}
+    """Raises BitrixError if something needed is not said."""
+    name, names = find_list_name(call), frozenset(extract_names_to_check(call))
+    known = await _load_fields(name, names, reference) if name and (names or call.spec.verb == "add") else {}
     facts = _build_facts(call, known or standard_portal.list_fields(name), {})
     values = await load_value_lists(call, facts, reference)
     if any(key.startswith("statuses:") and key not in values for key in _list_keys(call, facts)):
@@ -70,7 +65,7 @@ async def ask_lists(call: Call, reference: Reference) -> Lists:
 
 
 async def _load_fields(name: str, names: frozenset[str], reference: Reference) -> Mapping[str, Field]:
-    """Return the fields of a kind of record, none for a kind that there is not. Raises BitrixError."""
+    """None for an unknown kind. Raises BitrixError."""
     family, _, number = name.partition(":")
     if family == "item" and not (number.isascii() and number.isdecimal()):  # a word, or what only a run knows
         return {}
@@ -85,11 +80,11 @@ def _list_keys(call: Call, facts: Facts) -> Iterator[str]:
 
 
 async def load_stages(entity: str, reference: Reference) -> Mapping[str, str]:
-    """Return the stages of all funnels of deals or leads. Raises BitrixError."""
+    """Raises BitrixError."""
     numbers = [row.id for row in await reference.load_categories(entity)] if entity == "deal" else []
     return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(entity, number)}
 
 
 async def load_entries(book: str, reference: Reference) -> Mapping[str, str]:
-    """Return the entries of a list of the portal, as value → name. Raises BitrixError."""
+    """Value → name. Raises BitrixError."""
     return {row.id: row.name for row in await reference.load_status_entries(book)}

@@ -1,4 +1,4 @@
-"""Finds the names in a call that the gate lets through: what a list selects and sorts by, and the keys of rows, contacts and activities."""
+"""Finds names that the gate lets through: selects, orders, keys of rows, contacts and activities."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,9 +12,8 @@ from orchestrator.domain.finding import Path
 
 _OPERATOR: Final = re.compile(r"^[!=<>@%?~]*")
 _EXACT: Final = frozenset({"", "=", "@", "!", "!=", "!@", "=!"})
-"""The conditions that compare with whole values."""
+"""They compare with whole values."""
 _ANY: Final = re.compile(r".*[*.].*")
-"""What stands for several fields, or for one of a linked record."""
 _READ_BESIDE: Final = frozenset(
     {*ALSO_FILTERED, "CONTACTS", "OBSERVERS", "PARENT_ID", "COMMUNICATIONS", "PREVIOUS_STAGE_ID", "XML_ID", "ENTITY_TYPE_ID"}
 )
@@ -29,27 +28,24 @@ Fields = Literal["productrow", "multifield"]
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenName:
-    """The name of a field where the gate does not look at it."""
+    """Of a field, where the gate does not look at it."""
 
     path: Path
     name: str
     fields: str
-    """The list of fields that has it, as `standard_portal.list_fields` names it."""
     of_value: bool = False
-    """Whether the name stands as a value, as an element of `select` does."""
+    """As an element of `select` does."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A value that a filter compares a field with, and the place of it."""
-
     path: Path
     name: str
     value: str
 
 
 def find_fields_of(spec: Method, entity: str) -> str:
-    """Return the list of fields that a method reads or writes, "" if there is none to look at; `entity` is the kind of its record."""
+    """ "" if there is none to look at; `entity` is the kind of the record."""
     family, _, verb = spec.name.rpartition(".")
     if family == "crm.item" and verb == "list":
         number = find_kind_number(entity)
@@ -62,58 +58,58 @@ def find_fields_of(spec: Method, entity: str) -> str:
 
 
 def list_beside(fields: str) -> frozenset[str]:
-    """Return the names that a list takes although the portal's list of fields does not have them."""
     return _TASKS_BESIDE if fields == "task" else _READ_BESIDE
 
 
 def list_names(spec: Method, params: Mapping[str, object], fields: str) -> Iterator[WrittenName]:
-    """Yield the names in a call that the gate lets through, but for those that stand for several fields."""
-    for param, written in params.items():
+    for param, argument in params.items():
         key = param.lower()
         if fields and spec.verb == "list" and key in {"select", "order", "filter"}:
-            yield from _list_read_names(key, param, written, fields)
-        elif fields and spec.verb != "list" and param == spec.fields_at and isinstance(written, Mapping):
-            yield from (WrittenName(path=(param, name), name=name, fields=fields) for name in written)
-        if param == spec.fields_at and not spec.reads_only and isinstance(written, Mapping):
-            yield from _list_multifield_keys(param, written)
+            yield from _list_read_names(key, param, argument, fields)
+        elif fields and spec.verb != "list" and param == spec.fields_at and isinstance(argument, Mapping):
+            yield from (WrittenName(path=(param, name), name=name, fields=fields) for name in argument)
+        if param == spec.fields_at and not spec.reads_only and isinstance(argument, Mapping):
+            yield from _list_multifield_keys(param, argument)
             if spec.entity == "productrow":
-                yield from (WrittenName(path=(param, name), name=name, fields="productrow") for name in written)
-        if spec.replaces.get(param) == _ROWS and isinstance(written, list):
-            yield from _list_keys((param,), written, "productrow")
+                yield from (WrittenName(path=(param, name), name=name, fields="productrow") for name in argument)
+        if spec.replaces.get(param) == _ROWS and isinstance(argument, list):
+            yield from _list_keys((param,), argument, "productrow")
 
 
-def _list_read_names(key: str, param: str, written: object, fields: str) -> Iterator[WrittenName]:
+def _list_read_names(key: str, param: str, argument: object, fields: str) -> Iterator[WrittenName]:
     if key == "select":
-        names = written if isinstance(written, list) else []
+        names = argument if isinstance(argument, list) else []
         pairs = [((param, at), name) for at, name in enumerate(names) if isinstance(name, str)]
-        found = [WrittenName(path=path, name=name, fields=fields, of_value=True) for path, name in pairs]
+        names_here = [WrittenName(path=path, name=name, fields=fields, of_value=True) for path, name in pairs]
     elif key == "order":
-        found = [WrittenName(path=(param, name), name=name, fields=fields) for name in (written if isinstance(written, Mapping) else ())]
+        names_here = [
+            WrittenName(path=(param, name), name=name, fields=fields) for name in (argument if isinstance(argument, Mapping) else ())
+        ]
     elif fields.startswith("item:") or fields == "activity":  # the gate looks at the filters of all others
-        found = [WrittenName(path=path, name=name, fields=fields) for path, name, _ in _list_conditions((param,), written)]
+        names_here = [WrittenName(path=path, name=name, fields=fields) for path, name, _ in _list_conditions((param,), argument)]
     else:
-        found = []
-    yield from (one for one in found if not _ANY.fullmatch(one.name))
+        names_here = []
+    yield from (one for one in names_here if not _ANY.fullmatch(one.name))
 
 
 def list_conditions(params: Mapping[str, object]) -> Iterator[Condition]:
-    """Yield the values that a filter compares whole fields with, also in the groups of it."""
-    for param, written in params.items():
-        for path, name, operator in _list_conditions((param,), written) if param.lower() == "filter" else ():
-            value: object = written
+    """Also in groups."""
+    for param, argument in params.items():
+        for path, name, operator in _list_conditions((param,), argument) if param.lower() == "filter" else ():
+            value: object = argument
             for part in path[1:]:
                 value = value[part]  # type: ignore[index]  # the path is one of it
-            for at, one in enumerate(value) if isinstance(value, list) else [(-1, value)]:
-                if operator in _EXACT and isinstance(one, str) and one:
-                    yield Condition(path=path if at < 0 else (*path, at), name=name, value=one)
+            for at, operand in enumerate(value) if isinstance(value, list) else [(-1, value)]:
+                if operator in _EXACT and isinstance(operand, str) and operand:
+                    yield Condition(path=path if at < 0 else (*path, at), name=name, value=operand)
 
 
-def _list_conditions(above: Path, written: object) -> Iterator[tuple[Path, str, str]]:
-    """Yield the place, field and operator of each condition of a filter."""
-    if isinstance(written, list):
-        for at, group in enumerate(written):
+def _list_conditions(above: Path, conditions: object) -> Iterator[tuple[Path, str, str]]:
+    """(place, field, operator)."""
+    if isinstance(conditions, list):
+        for at, group in enumerate(conditions):
             yield from _list_conditions((*above, at), group)
-    for name, value in written.items() if isinstance(written, Mapping) else ():
+    for name, value in conditions.items() if isinstance(conditions, Mapping) else ():
         if str(name).isdigit():
             yield from _list_conditions((*above, name), value)
         elif str(name).lower() != "logic":
@@ -122,8 +118,8 @@ def _list_conditions(above: Path, written: object) -> Iterator[tuple[Path, str, 
             yield (*above, name), name[len(operator) :], operator
 
 
-def _list_multifield_keys(param: str, written: Mapping[str, object]) -> Iterator[WrittenName]:
-    for name, value in written.items():
+def _list_multifield_keys(param: str, fields: Mapping[str, object]) -> Iterator[WrittenName]:
+    for name, value in fields.items():
         if name.upper() in {*MULTIFIELDS, "FM"} and isinstance(value, list):
             yield from _list_keys((param, name), value, "multifield")
 
@@ -134,8 +130,7 @@ def _list_keys(above: Path, rows: list[object], fields: Fields) -> Iterator[Writ
 
 
 def list_wrong_directions(spec: Method, params: Mapping[str, object]) -> Iterator[tuple[Path, str]]:
-    """Yield the places and values of directions in which nothing can be sorted."""
-    for param, written in params.items() if spec.verb == "list" else ():
-        for name, value in written.items() if param.lower() == "order" and isinstance(written, Mapping) else ():
+    for param, argument in params.items() if spec.verb == "list" else ():
+        for name, value in argument.items() if param.lower() == "order" and isinstance(argument, Mapping) else ():
             if isinstance(value, str) and not _DIRECTION.fullmatch(value.strip()):
                 yield (param, name), value

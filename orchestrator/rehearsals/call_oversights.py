@@ -1,4 +1,4 @@
-"""Judges what the gate lets through in a call and the portal ignores in silence: names, directions and values of lists, keys of rows."""
+"""Judges what the gate lets through and the portal ignores in silence."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
@@ -14,50 +14,48 @@ from orchestrator.rehearsals.call_sketch import OPEN, Sketch
 from state.stored import JsonObject
 
 ALIKE: Final = frozenset({"", "activity", "productrow", "multifield"})
-"""The lists of fields that no portal is asked for."""
 _WHOLE: Final = frozenset({"productrow", "multifield"})
-"""The lists that are known to have all that any portal takes."""
+"""They hold all that any portal takes."""
 _NUMBER: Final = "entityTypeId"
 
 
 def check_names(sketch: Sketch, names: Iterable[WrittenName], known: Mapping[str, Field] | None) -> Iterator[CallMistake]:
-    """Yield the names that no field has; `known` are the fields of the portal, None if it does not say them.
-
-    Without it a name that is like none is a warning, and so is one that may be of the company's own.
-    """
-    for one in names:
-        standard = standard_portal.list_fields(one.fields)
-        listed = {**standard, **(known or {})} if one.fields not in ALIKE else standard
-        beside = list_beside(one.fields) if sketch.spec.verb == "list" else ()
-        keys = {sketch.fold(name) for name in (*listed, *(field.upper_name for field in listed.values()), *beside)}
-        if not listed or LATER in one.name or sketch.fold(one.name) in keys:
+    """Without `known` fields a name like none, or perhaps the company's own, is only a warning."""
+    for written_name in names:
+        standard = standard_portal.list_fields(written_name.fields)
+        known_fields = {**standard, **(known or {})} if written_name.fields not in ALIKE else standard
+        beside = list_beside(written_name.fields) if sketch.spec.verb == "list" else ()
+        keys = {sketch.fold(name) for name in (*known_fields, *(field.upper_name for field in known_fields.values()), *beside)}
+        if not known_fields or LATER in written_name.name or sketch.fold(written_name.name) in keys:
             continue
-        if not known and standard_portal.is_own_field(one.name, one.fields):
+        if not known and standard_portal.is_own_field(written_name.name, written_name.fields):
             yield CallMistake(
-                code="finding-call-own-field", args={"name": one.name}, path=one.path, of_value=one.of_value, severity="warning"
+                code="finding-call-own-field",
+                args={"name": written_name.name},
+                path=written_name.path,
+                of_value=written_name.of_value,
+                severity="warning",
             )
             continue
-        near = suggest_name(one.name, listed if is_classic(one.name) else map(to_universal, listed))
-        above = [part for part in one.path[:-1] if isinstance(part, str)]
+        near = suggest_name(written_name.name, known_fields if is_classic(written_name.name) else map(to_universal, known_fields))
+        above = [part for part in written_name.path[:-1] if isinstance(part, str)]
         yield CallMistake(
             code="finding-call-field",
-            args={"method": sketch.spec.name, "name": ".".join([*above, one.name])},
-            path=one.path,
-            of_value=one.of_value,
-            severity="error" if near or known or one.fields in _WHOLE else "warning",
+            args={"method": sketch.spec.name, "name": ".".join([*above, written_name.name])},
+            path=written_name.path,
+            of_value=written_name.of_value,
+            severity="error" if near or known or written_name.fields in _WHOLE else "warning",
             suggestion=near,
         )
 
 
 def check_directions(sketch: Sketch, params: JsonObject) -> Iterator[CallMistake]:
-    """Yield the directions in which nothing can be sorted."""
     for path, value in list_wrong_directions(sketch.spec, params):
         if LATER not in value:
             yield _build_choice(path, ".".join(map(str, path)), value, suggest_name(value, DIRECTIONS))
 
 
 def check_number(sketch: Sketch, params: JsonObject) -> Iterator[CallMistake]:
-    """Yield the mistake of a kind of record that there is not."""
     if sketch.spec.target_entity != f"@{_NUMBER}" or sketch.entity:
         return
     for name, value in params.items():
@@ -67,7 +65,7 @@ def check_number(sketch: Sketch, params: JsonObject) -> Iterator[CallMistake]:
 
 
 def check_condition(condition: Condition, values: Mapping[str, str]) -> CallMistake | None:
-    """Return the mistake of a value in a filter that the list of its field (value → name) does not have; None if there is no list."""
+    """`values` is value → name; None without a list."""
     if not values or condition.value in values or LATER in condition.value:
         return None
     by_name = {name: code for code, name in reversed(list(values.items()))}

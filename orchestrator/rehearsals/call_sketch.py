@@ -1,7 +1,4 @@
-"""The parameters of a call while they are looked at: finds in them what a refusal names, and mends it, so that more is found.
-
-What only a run will know is left open in them.
-"""
+"""Mends a call's parameters while they are looked at, so that more mistakes are found."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,34 +14,31 @@ from orchestrator.gate.call.effect import Refuse
 from state.stored import JsonObject
 
 OPEN: Final = "$result[later]"
-"""What the gate takes for a value that is not known yet."""
+"""What the gate takes for a value not known yet."""
 OPEN_FIELD: Final = "UF_CRM_LATER"
-"""Stands in fields of which not all names are known yet."""
+"""Among fields of which not all names are known."""
 MISSING: Final = frozenset({"gate-param-missing", "gate-responsible"})
-"""The refusals of a call that lacks something."""
 _OF_WHOLE_PATH: Final = MISSING | {"gate-param-unknown", "gate-param-invalid"}
-"""The refusals that name a parameter by its whole path; every other one may name a field by itself."""
+"""They name a whole path; others may name a field alone."""
 _NAME: Final = re.compile(r"(?:[\w$-]+: )?(\S+)")
 _PREFIX: Final = re.compile(r"^[!=<>@%?]*")
 Draft = dict[str, Any]
-"""Parameters of a call that are mended while they are looked at."""
 
 
 def read_name(verdict: Refuse) -> str:
-    """Return the parameter that a refusal names, as a dotted path."""
+    """As a dotted path."""
     matched = _NAME.match(str(verdict.reason.args.get("param", "")))
     return matched[1] if matched is not None else ""
 
 
 def get_at(tree: Any, place: Path) -> Any:
-    """Return what is at a place."""
     for part in place:
         tree = tree[part]
     return tree
 
 
 def take_out(tree: Any, place: Path) -> None:
-    """Take away what is at a place; in a list something that is not known yet takes its place."""
+    """In a list `OPEN` takes its place."""
     holder, last = get_at(tree, place[:-1]), place[-1]
     if isinstance(last, int):
         holder[last] = OPEN
@@ -54,24 +48,21 @@ def take_out(tree: Any, place: Path) -> None:
 
 @dataclass(kw_only=True)
 class Sketch:
-    """The parameters of one call, and which of their names were mended."""
-
     spec: Method
     entity: str
     draft: Draft
     _renamed: dict[Path, str] = field(default_factory=dict)
-    """What the author wrote in place of a name, by its place."""
+    """What the author wrote, by place."""
 
     def get(self, place: Path) -> Any:
-        """Return what is at a place."""
         return get_at(self.draft, place)
 
     def fold(self, name: object) -> str:
-        """Return a key that is equal for all spellings and aliases of a field of this kind of record, also as a condition of a filter."""
+        """A key for all spellings, aliases and conditions of a field."""
         return to_field_key(_PREFIX.sub("", str(name)), self.entity)
 
     def find_place(self, verdict: Refuse) -> Path | None:
-        """Return where that stands which a refusal names; None if it is not there, as what is missing."""
+        """None for what is missing."""
         parts = tuple(read_name(verdict).split("."))
         starts = [(), (self.spec.fields_at,) if self.spec.fields_at else (), ("filter",)]
         if verdict.reason.code not in _OF_WHOLE_PATH:
@@ -82,32 +73,29 @@ class Sketch:
         return next(self._find_deep(self.draft, parts[-1]), None)
 
     def find_holder(self, verdict: Refuse) -> Path:
-        """Return where that should stand which a refusal says is missing."""
+        """Where the missing should stand."""
         return self._follow(self._list_missing(verdict)[:-1]) or ()
 
     def find_written(self, params: object, place: Path) -> Path:
-        """Return a place as its author wrote it, or the nearest one above it that is there."""
-        written: list[str | int] = []
+        """As its author wrote it, or the nearest one above."""
+        own_place: list[str | int] = []
         for at, part in enumerate(place, start=1):
             name = self._renamed.get(place[:at], part)
             is_there = name in params if isinstance(params, Mapping) else isinstance(params, list) and name in range(len(params))
             if not is_there:
                 break
-            written.append(name)
+            own_place.append(name)
             params = params[name]  # type: ignore[index]  # it is a map or a list that has it
-        return tuple(written)
+        return tuple(own_place)
 
     def drop(self, place: Path) -> None:
-        """Take away what is at a place, and leave it open what stands beside it."""
+        """What stands beside it is left open."""
         holder = self.get(place[:-1])
         del holder[place[-1]]
         self._open_fields(place[:-1], holder)
 
     def mend(self, place: Path | None, verdict: Refuse, meant: str | None) -> bool:
-        """Mend what is wrong, so that what else is wrong is found; False if that cannot be done.
-
-        `meant` is the name in place of a wrong one, "" if none is known; None if it is the value that is wrong, which is left open.
-        """
+        """Return False if it cannot. `meant`: "" for no known name; None if the value is wrong."""
         if place is None:
             return self._add_missing(verdict)
         if meant == "":
@@ -124,14 +112,14 @@ class Sketch:
         return True
 
     def _open_value(self, place: Path) -> None:
-        """Leave a wrong value open; from a map that is looked at as a whole take it out, so that all else keeps its place."""
+        """Out of a map that is looked at as a whole it is taken, so that all else stays."""
         if isinstance(place[-1], str) and self._is_inside(place):
             take_out(self.draft, place)
         else:
             self.get(place[:-1])[place[-1]] = self._build_open(place)
 
     def _is_inside(self, place: Path) -> bool:
-        """Return whether a place is inside of a value that the gate looks at as a whole, in which nothing may be left open."""
+        """Nothing may be left open inside of a value looked at as a whole."""
         return len(place) > (2 if self._is_fields(place[:1]) else 1)
 
     def _add_missing(self, verdict: Refuse) -> bool:
@@ -145,7 +133,7 @@ class Sketch:
         return True
 
     def _list_missing(self, verdict: Refuse) -> tuple[str, ...]:
-        """Return the whole path of what is missing; the portal's list of fields names it without one."""
+        """The portal's list of fields names it without one."""
         name = read_name(verdict)
         parts = tuple(name.split(".")) if name else ()
         is_field = len(parts) == 1 and self.spec.fields_at and parts[0].lower() not in self.spec.param_names
@@ -159,7 +147,7 @@ class Sketch:
             holder[OPEN_FIELD] = OPEN
 
     def _build_open(self, place: Path) -> object:
-        """Return what stands for a parameter that is not known: a map for the fields, else a value."""
+        """A map for the fields, else a value."""
         return {OPEN_FIELD: OPEN} if self._is_fields(place) else OPEN
 
     def _follow(self, parts: Sequence[str | int]) -> Path | None:
@@ -177,7 +165,6 @@ class Sketch:
         return tuple(place)
 
     def _find_deep(self, tree: object, name: str, above: Path = ()) -> Iterator[Path]:
-        """Yield the places at any depth that have this name."""
         pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()
         for key, inner in pairs:
             if isinstance(key, str) and self.fold(key) == self.fold(name):
@@ -186,7 +173,7 @@ class Sketch:
 
 
 def open_references(tree: object) -> object:
-    """Return the parameters of a command with what other commands of its batch give left open."""
+    """What other commands of the batch give is left open."""
     if isinstance(tree, Mapping):
         return {key: open_references(one) for key, one in tree.items()}
     if isinstance(tree, list):
@@ -195,12 +182,12 @@ def open_references(tree: object) -> object:
 
 
 def open_fields(spec: Method, params: JsonObject) -> tuple[Draft, bool]:
-    """Return the parameters as the gate reads them where something is not known yet, and whether not all names are."""
+    """Return (parameters as the gate reads them, whether names are unknown)."""
     draft: Draft = {name: _open(one) for name, one in params.items() if LATER not in name}
     is_partial = len(draft) < len(params)
     for name in [one for one in draft if spec.fields_at and to_field_key(one) == to_field_key(spec.fields_at)]:
-        written = params[name]
-        if written and (is_open(written) or (isinstance(written, Mapping) and any(LATER in str(key) for key in written))):
+        fields = params[name]
+        if fields and (is_open(fields) or (isinstance(fields, Mapping) and any(LATER in str(key) for key in fields))):
             is_partial = True
             rest = draft[name] if isinstance(draft[name], Mapping) else {}
             draft[name] = {**rest, OPEN_FIELD: OPEN}
@@ -216,12 +203,10 @@ def _open(tree: object) -> object:
 
 
 def is_open(value: object) -> bool:
-    """Return whether a text, or a part of it, is not known yet."""
     return isinstance(value, str) and LATER in value
 
 
 def has_open(tree: object) -> bool:
-    """Return whether anything in the tree is not known yet."""
     if isinstance(tree, Mapping):
         return any(has_open(one) for one in tree.values()) or any(LATER in str(key) for key in tree)
     if isinstance(tree, list):

@@ -1,4 +1,4 @@
-"""The steps for which a test may have mocks: what a misspelt one was meant to be, and which there are at all."""
+"""The steps for which a test may have mocks."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -12,35 +12,31 @@ from orchestrator.domain.suggestions import suggest_name
 
 _CODE: Final = "finding-reference-unknown"
 Names = Mapping[str, str]
-"""The name of each step of a definition, by the first part of the names of its nodes."""
+"""By the first part of their nodes' names."""
 
 
 @dataclass(frozen=True)
 class KnownSteps:
-    """The steps for which a test may have mocks: those of the definition that it tests, and of others that it may start."""
+    """Those of the tested definition, and of others that it may start."""
 
     key: str
-    """The key of the definition that is tested."""
     names: Mapping[str, Names]
-    """The names of steps by the key of their definition."""
+    """By the key of their definition."""
     kind: str = "step"
-    """What they are called."""
 
     @property
     def is_open(self) -> bool:
-        """Whether it is not known which steps there are, because one of the definitions cannot be played."""
+        """A definition cannot be played, so not all steps are known."""
         return not all(self.names.values())
 
     def list_names(self) -> list[str]:
-        """Return the names of all steps."""
         return list(dict.fromkeys(name for names in self.names.values() for name in names.values()))
 
     def list_keyed_names(self) -> list[str]:
-        """Return the names of all steps behind the keys of their definitions."""
+        """Return them as key/name."""
         return [f"{key}/{name}" for key, names in self.names.items() for name in names.values()]
 
     def report_unknown(self, findings: Findings, path: Path, name: str, *, may_be_keyed: bool = False, of_value: bool = False) -> None:
-        """Report the name that stands at `path`, as its key or value, unless there is such a step, with the one that was probably meant."""
         known = [*self.list_names(), *(self.list_keyed_names() if may_be_keyed else ())]
         if name not in known and not self.is_open:
             args: dict[str, str | int] = {"kind": self.kind, "name": quote_part(name)}
@@ -48,7 +44,7 @@ class KnownSteps:
             findings.add(_CODE, message, path, suggestion=self._suggest(name, known), of_value=of_value, args=args)
 
     def _suggest(self, name: str, known: Collection[str]) -> str:
-        """Return the step that was meant: by its number, although it has an id, or by a similar name."""
+        """By number, although it has an id, or by a similar name."""
         label = name.rpartition("/")[2]
         by_label = next((names[label] for names in self.names.values() if label in names), "")
         return by_label or suggest_name(name, known)

@@ -1,7 +1,4 @@
-"""What the operations of a step gave beside a result, as a mock of a test: the record that was made, that all was so already, what failed.
-
-A mock is this if it is an object of these fields with any but `result`; every other one is the result alone.
-"""
+"""Outcomes of operations as mocks: an object with fields but `result`, otherwise the result alone."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Literal
@@ -17,14 +14,10 @@ _ALREADY: Final = Notice(code="gate-already-so")
 
 
 class _CommandError(FilePart):
-    """That one of several operations failed, and why."""
-
     error: str
 
 
 class _OperationMock(FilePart):
-    """What operations gave."""
-
     result: Any = Field(None, description="What the portal answers.")
     created: str = Field("", description="The record that was made, such as lead:481.")
     already: str | None = Field(None, description="Why nothing was sent: what it should bring about was there already.")
@@ -37,12 +30,12 @@ _OWN: Final = frozenset(_OperationMock.model_fields) - {"result"}
 
 
 def apply_operation_mock(outcome: Outcome) -> Outcome:
-    """Return the outcome that the mock in its `result` stands for. Raises ValueError, which names the field that is wrong."""
-    found = outcome.result
-    if not isinstance(found, Mapping) or not _OWN & set(found) or set(found) - _OWN - {"result"}:
+    """Raises ValueError that names the wrong field."""
+    mock_data = outcome.result
+    if not isinstance(mock_data, Mapping) or not _OWN & set(mock_data) or set(mock_data) - _OWN - {"result"}:
         return outcome
     try:
-        mock = _OperationMock.model_validate(found)
+        mock = _OperationMock.model_validate(mock_data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
@@ -52,19 +45,19 @@ def apply_operation_mock(outcome: Outcome) -> Outcome:
     return outcome.model_copy(update={"result": mock.result, "created": mock.created, "commands": commands})
 
 
-def _read_command(key: str, given: Literal["success", "not_run"] | _CommandError) -> CommandReport:
-    if isinstance(given, _CommandError):
-        return CommandReport(key=key, method="", status="error", error=given.error)
-    return CommandReport(key=key, method="", status=given)
+def _read_command(key: str, command: Literal["success", "not_run"] | _CommandError) -> CommandReport:
+    if isinstance(command, _CommandError):
+        return CommandReport(key=key, method="", status="error", error=command.error)
+    return CommandReport(key=key, method="", status=command)
 
 
 def build_operation_mock(outcome: Outcome) -> Any:
-    """Return what operations gave as their mock; `NOTHING` of `recording` if they were only planned."""
+    """`NOTHING` if they were only planned."""
     if outcome.already:
         return {"already": outcome.detail}
-    told: dict[str, object] = {} if outcome.result is None else {"result": outcome.result}
+    mock: dict[str, object] = {} if outcome.result is None else {"result": outcome.result}
     if outcome.created:
-        told["created"] = outcome.created
+        mock["created"] = outcome.created
     if any(command.status != "success" for command in outcome.commands):
-        told["commands"] = {one.key: {"error": one.error} if one.status == "error" else one.status for one in outcome.commands}
-    return told if _OWN & set(told) else build_mock("effect", outcome.model_dump(mode="json"))
+        mock["commands"] = {one.key: {"error": one.error} if one.status == "error" else one.status for one in outcome.commands}
+    return mock if _OWN & set(mock) else build_mock("effect", outcome.model_dump(mode="json"))

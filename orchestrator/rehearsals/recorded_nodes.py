@@ -1,4 +1,4 @@
-"""Reads of a finished run what the form of every test needs, whatever its kind."""
+"""Reads of a finished run what a test of any kind needs."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,12 +25,12 @@ NOTHING: Final = object()
 
 
 class NotRecordable(Exception):
-    """The run cannot be made a test; the text says why."""
+    """The text says why."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """An effect of the run, as it must come again when the recording is played."""
+    """An effect that must come again when the recording is played."""
 
     definition: str
     step: str
@@ -38,25 +38,23 @@ class Done:
     is_refused: bool
 
     def __str__(self) -> str:
-        """Return it as a person reads it."""
         return f"{self.definition}/{self.step}: {self.method}{' (refused)' if self.is_refused else ''}"
 
 
 def describe_start(memo: Memo, started: RunStarted) -> tuple[Person, str]:
-    """Return the person of a run and the day on which it began in their time zone."""
+    """The day is that of their time zone."""
     person = Actor.model_validate(started.actor)
     day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
     return Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone), day
 
 
 async def read_tape(stream: str, store: AsyncStore, take: Callable[[str, JsonObject], Awaitable[None]]) -> None:
-    """Give the types and data of the events of a run to `take`, in order."""
     async for event in iterate_later(store, stream):
         await take(event.type, event.data)
 
 
 async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Memo, RunStarted]:
-    """Return what a run of this engine that has ended was given. Raises NotRecordable."""
+    """Raises NotRecordable unless a run of this engine has ended."""
     memo = Memo()
     await memo.read(store, stream)
     started = memo.started
@@ -70,20 +68,18 @@ async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Me
 
 
 def list_done(happenings: Sequence[Happening]) -> list[Done]:
-    """Return the effects of a rehearsal, in order."""
-    told = [happening for happening in happenings if happening.kind == "effect"]
-    return [Done(one.place.definition, one.place.step, one.data["method"], one.data["status"] == "refused") for one in told]
+    effects = [happening for happening in happenings if happening.kind == "effect"]
+    return [Done(one.place.definition, one.place.step, one.data["method"], one.data["status"] == "refused") for one in effects]
 
 
 def check_effects(recorded: Sequence[Done], played: Sequence[Done]) -> None:
-    """Raise NotRecordable if the run did something else."""
     for had, came in zip_longest(recorded, played):
         if had != came:
             raise NotRecordable(f"the run did {had or 'nothing more'}, and played again it does {came or 'nothing more'}")
 
 
 def check_end(recorded: tuple[str, str], played: RunResult, problem: str, *, left: int = 0) -> None:
-    """Raise NotRecordable unless the run, played again, comes to its end, asks for all inputs and ends with the same status and code."""
+    """Raise NotRecordable unless it ends alike, with all inputs asked for."""
     if problem:
         raise NotRecordable(f"played again it does not come to its end: {problem}")
     if left:
@@ -94,7 +90,7 @@ def check_end(recorded: tuple[str, str], played: RunResult, problem: str, *, lef
 
 
 def compare_variables(had: JsonObject, came: JsonObject) -> dict[str, str]:
-    """Return the variables whose value differs, with both values. Raises NotRecordable if only one of the two runs has one of them."""
+    """Raises NotRecordable if only one run has a variable."""
     if only := sorted(had.keys() ^ came.keys()):
         where = "the run" if only[0] in had else "the run that was played again"
         raise NotRecordable(f"only {where} has the variable {only[0]}")
@@ -103,7 +99,7 @@ def compare_variables(had: JsonObject, came: JsonObject) -> dict[str, str]:
 
 
 async def load_recorded_output(done: NodeDone, store: AsyncStore) -> Any:
-    """Return what a node gave. Raises NotRecordable if it is gone."""
+    """Raises NotRecordable if it is gone."""
     try:
         return (await load_output(done, store)).data
     except RunFailed as error:
@@ -111,12 +107,12 @@ async def load_recorded_output(done: NodeDone, store: AsyncStore) -> Any:
 
 
 def build_mocks(values: Sequence[Any]) -> Any:
-    """Return what a step was given, one for each time if it was done several times."""
+    """`EACH` if there are several."""
     return values[0] if len(values) == 1 else {EACH: list(values)}
 
 
 async def load_run_document(started: RunStarted, store: AsyncStore) -> Any:
-    """Return the text that the run executed. Raises NotRecordable if it is gone or damaged."""
+    """Raises NotRecordable if it is gone or damaged."""
     text = await store.load_blob(started.digest)
     if text is None or hash_text(text) != started.digest:
         raise NotRecordable(f"the text of {started.definition} that it executed is gone")
@@ -124,7 +120,6 @@ async def load_run_document(started: RunStarted, store: AsyncStore) -> Any:
 
 
 def read_input(woken: RunWoken, buttons: Sequence[str]) -> str | Given:
-    """Return what ended the wait of a question with these buttons as an input of a test."""
     stored: JsonObject = woken.value if isinstance(woken.value, Mapping) else {}
     sent: JsonObject = stored.get("sent") or {}
     match stored.get("kind") if woken.by != "timeout" else "timeout":
@@ -147,7 +142,7 @@ def read_input(woken: RunWoken, buttons: Sequence[str]) -> str | Given:
 
 
 def build_mock(kind: str, output: Any) -> Any:
-    """Return an output of a node as a mock of its step, `NOTHING` for one that needs none."""
+    """`NOTHING` for one that needs none."""
     if kind == "effect":
         outcome = Outcome.model_validate(output)
         if outcome.status == "refused" and not outcome.already:

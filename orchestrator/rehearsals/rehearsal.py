@@ -1,8 +1,4 @@
-"""Plays a run with its real engine over a journal in memory: nothing is stored and nothing is sent.
-
-As in the product the engine is played from its beginning each time something has come, and reads what its nodes gave before. What would
-reach people, models, the portal or other parties is asked of an `Outside`: a person at a terminal, or the script of a test.
-"""
+"""Plays a run with its real engine over a journal in memory; an `Outside`, a person or a script, gives what comes from outside."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -44,108 +40,88 @@ from state.events.runs import NodeDone, RunWoken
 from state.stored import JsonObject
 
 PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1)
-"""The person of a rehearsal, unless another is given."""
 NO_ANSWER: Final = "degraded"
-"""The code of the failure of a model or an agent that gives no answer."""
+"""A model or an agent gives no answer."""
 CALLS: Final = "calls"
 _MODEL: Final[Origins] = frozenset({"model"})
 TakeText = Callable[[str], Awaitable[None]]
-"""Takes the next piece of an answer while it comes."""
 Kind = Literal["message", "question", "answer", "effect", "model", "agent", "wait", "child", "log", "failure"]
 
 
 class RehearsalStopped(Exception):
-    """The rehearsal cannot go on, for a reason that is none of the run's."""
+    """For a reason that is none of the run's."""
 
 
 class RunLeft(RehearsalStopped):
-    """The person leaves the run at a question, with all that was started around it."""
+    """The person leaves it, with all that was started around it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in a rehearsal something happens."""
-
     definition: str
-    """The key of the definition that is played there."""
     node: str
     name: str = ""
-    """The name of the step as its author wrote it, if it is not what stands in the node."""
+    """As the author wrote it, if the node says otherwise."""
 
     @property
     def step(self) -> str:
-        """The step to which the node belongs: its name, without one the first part of the node."""
         return self.name or find_step_id(self.node)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Happening:
-    """One thing that happened, for whoever watches the rehearsal."""
-
     kind: Kind
     place: Place
     reply: Reply | None = None
-    """What is said to the person: of a message, a question or a failure."""
     text: str = ""
     options: tuple[str, ...] = ()
-    """The buttons of a question."""
     controls: tuple[str, ...] = ()
-    """The codes of the program's own buttons below them."""
+    """Codes of the program's own buttons."""
     data: Any = None
-    """JSON data: of an effect {kind, method, params, comment, confirm, status, result}, of an answer what it gets, of a log its level."""
+    """Effect {kind, method, params, comment, confirm, status, result}; an answer's value; a log's level."""
 
 
 class Outside(Protocol):
-    """Everything that a run meets outside of the program. Its methods may raise RunFailed, which ends the run as such an error does."""
+    """All that a run meets outside of the program; a RunFailed ends the run."""
 
-    async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
-        """Return what the person answers, None if the time for it runs out."""
+    async def answer(self, place: Place, ask: Ask) -> RunAnswer | None: ...
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
-        """Return the answer of the model: its text or, if tools are offered, perhaps {text, calls: [{name, arguments}]}.
-
-        `on_delta` takes the pieces of the text in order, if the engine wants them.
-        """
+        """Its text or, with tools, perhaps {text, calls: [{name, arguments}]}."""
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
-        """Return what becomes of an effect with these plain parameters. Nothing may really be sent."""
+        """Nothing may really be sent."""
 
-    async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
-        """Return what an engine that holds conversations says."""
+    async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str: ...
 
     async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
-        """Return what a run of an engine gives that is not rehearsed, such as a flow. Raises RunFailed if it fails."""
+        """Of an engine that is not rehearsed. Raises RunFailed."""
 
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what the run reads or notes at this place, which in the product is what `make` gives."""
+        """In the product, what `make` gives."""
 
     async def find_file_problem(self, place: Place) -> str:
-        """Return why a file of another host is not to be had at this place, "" if it is; nothing is fetched in either case."""
+        """ "" if it is to be had; nothing is fetched."""
 
     def show(self, place: Place, update: RunUpdate) -> None:
-        """Take in what the run shows of its progress; it may be dropped."""
+        """May be dropped."""
 
-    def tell(self, happening: Happening) -> None:
-        """Take in what happened."""
+    def tell(self, happening: Happening) -> None: ...
 
 
 @dataclass
 class _Playing:
-    """One run: what it plays, and its journal."""
-
     info: RunInfo
     engine: RunEngine
     memo: Memo = field(default_factory=Memo)
     said: set[str] = field(default_factory=set)
     ended: dict[str, RunResult] = field(default_factory=dict)
-    """The results of the runs that it started, by node."""
+    """Of started runs, by node."""
     wait: tuple[str, Ask | datetime] | None = None
-    """The node that waits, with its question or moment."""
+    """(node, its question or moment)."""
 
 
 class Rehearsal:
-    """Plays one run, with those that it starts."""
-
     def __init__(
         self,
         engines: Mapping[str, RunEngine],
@@ -156,32 +132,27 @@ class Rehearsal:
         person: Actor = PERSON,
         names: Mapping[str, Names] | None = None,
     ) -> None:
-        """Play with these engines by name; `find` returns the document of (engine, key), or None. The clock begins at `now`.
-
-        `names` are those of steps by the key of their definition, where they are not what stands in their nodes.
-        """
+        """`find` gives the document of (engine, key). `names` are of steps by key, where nodes do not show them."""
         self._engines, self._find, self.outside, self._names = engines, find, outside, names or {}
         self.now, self.person = now, person
         self._count = 0
 
     async def play(self, engine: str, key: str, args: Mapping[str, Value]) -> RunResult:
-        """Return the result of a run. A failure is a result too; RehearsalStopped and SettingsError of the outside are raised."""
+        """A failure is a result; raises RehearsalStopped and SettingsError."""
         try:
             return await self.play_run(engine, key, args, depth=0, parent="")
         except RunLeft:
             return RunResult(status="cancelled")
 
     def has_engine(self, engine: str) -> bool:
-        """Return whether runs of this engine are played here."""
         return engine in self._engines
 
     def find_place(self, key: str, node: str) -> Place:
-        """Return the place of this node of a run of the definition `key`."""
         label = node.partition("/")[0]
         return Place(key, node, self._names.get(key, {}).get(label, find_step_id(node)))
 
     async def play_run(self, engine: str, key: str, args: Mapping[str, Value], *, depth: int, parent: str) -> RunResult:
-        """Return the result of a run that `parent` started, which `depth` runs wait for."""
+        """`depth` runs wait for it."""
         document, playing_engine = self._find(engine, key), self._engines.get(engine)
         if document is None or playing_engine is None:
             return RunResult(status="failed", code="run-definition-gone")
@@ -227,7 +198,7 @@ class Rehearsal:
         return RunResult(status="failed", code=error.code)
 
     async def _wait(self, run: _Playing, stuck: RunFailed) -> None:
-        """Let come what the run waits for: an answer, or its moment, to which the clock jumps. Raises `stuck` if there is nothing."""
+        """The clock jumps to a moment. Raises `stuck` if there is nothing."""
         if run.wait is None:
             raise stuck
         node, awaited = run.wait
@@ -250,8 +221,6 @@ class Rehearsal:
 
 
 class _Context(RunContext):
-    """The access of the engine to the outside in one pass."""
-
     def __init__(self, rehearsal: Rehearsal, playing: _Playing) -> None:
         self._rehearsal, self._playing = rehearsal, playing
         self._outside, self._memo = rehearsal.outside, playing.memo
@@ -269,21 +238,17 @@ class _Context(RunContext):
         return "finished" if is_over else "new"
 
     def count_failures(self, node: str) -> int:
-        """Return how often the model gave no answer to this node."""
         return self._memo.attempts.get(node, 0)
 
     def find_time(self, node: str) -> datetime:
-        """Return the present time: a rehearsal keeps no times, and nothing in it grows old."""
         del node
         return self.now
 
     def is_before_retry(self, node: str) -> bool:
-        """Return False: nobody has a rehearsal retried."""
         del node
         return False
 
-    def limit(self, limits: RunLimits) -> None:
-        """Hold to nothing: the answers of a rehearsal are given, and cost nothing."""
+    def limit(self, limits: RunLimits) -> None: ...
 
     def _find_place(self, node: str) -> Place:
         return self._rehearsal.find_place(self.run.definition.key, node)
@@ -299,13 +264,11 @@ class _Context(RunContext):
             self._tell("message", key, reply=reply, text=reply.text)
 
     async def say_file(self, file: SentFile, load: Callable[[], Awaitable[bytes]], *, key: str) -> None:
-        """Tell of the file by its name: whoever rehearses need not have it."""
         del load
         await self.say(build_reply(text=f"📎 {file.name}\n{file.caption}".strip()), key=key)
 
     @plays_node("memo")
     async def keep_file(self, node: str, load: Callable[[], Awaitable[bytes | None]], *, origins: Origins = UNDECLARED) -> Value:
-        """Return a file without content, or the problem that the outside has with it."""
         del load
         if node not in self._memo.done:
             problem = await self._outside.find_file_problem(self._find_place(node))
@@ -324,8 +287,8 @@ class _Context(RunContext):
                 if error.code == NO_ANSWER:
                     self._memo.attempts[node] = self._memo.count_attempt(node)
                 raise
-            written = _build_tool_answer(answer) if request.tools else answer
-            self._keep(node, written, request.origins | _MODEL, kind="model")
+            output = _build_tool_answer(answer) if request.tools else answer
+            self._keep(node, output, request.origins | _MODEL, kind="model")
             text = answer if isinstance(answer, str) else dumps(answer)
             self._tell("model", node, text=text, data=[dict(message) for message in request.messages])
         return self._recall(node)
@@ -342,15 +305,14 @@ class _Context(RunContext):
             params = split_values(effect.params)[0]
             check_value(node, params)
             outcome = await self._outside.perform(self._find_place(node), effect, params)
-            told = {"kind": effect.kind, "method": effect.method, "params": params, "comment": effect.comment}
+            call_data = {"kind": effect.kind, "method": effect.method, "params": params, "comment": effect.comment}
             status = "already" if outcome.already else outcome.status
-            shown = {**told, "confirm": effect.requires_confirmation, "status": status, "result": outcome.result}
-            self._tell("effect", node, text=outcome.detail, data=shown)
+            effect_data = {**call_data, "confirm": effect.requires_confirmation, "status": status, "result": outcome.result}
+            self._tell("effect", node, text=outcome.detail, data=effect_data)
             self._keep(node, outcome.model_dump(mode="json"), frozenset({"label"}), kind="effect")
         return Outcome.model_validate(self._recall(node).data)
 
-    async def accept_refusal(self, node: str) -> None:
-        """Note nothing: nobody has a rehearsal retried."""
+    async def accept_refusal(self, node: str) -> None: ...
 
     @plays_node("input")
     async def wait_input(self, node: str, ask: Ask) -> Heard:
@@ -379,15 +341,15 @@ class _Context(RunContext):
             return ended
         place = self._find_place(node)
         if not definition:  # an engine that holds conversations
-            told = {name: arg.data for name, arg in args.items()}
-            text = await self._outside.ask_agent(place, engine, told)
-            self._tell("agent", node, text=text, data=told)
+            arg_data = {name: arg.data for name, arg in args.items()}
+            text = await self._outside.ask_agent(place, engine, arg_data)
+            self._tell("agent", node, text=text, data=arg_data)
             ended = RunResult(value=Value({"text": text}, _MODEL))
         elif not self._rehearsal.has_engine(engine):
-            told = {name: arg.data for name, arg in args.items()}
-            self._tell("child", node, text=definition, data=told)
-            given = await self._outside.run_elsewhere(place, engine, told)
-            ended = RunResult(value=Value(given, _MODEL | join_origins(args.values())))
+            arg_data = {name: arg.data for name, arg in args.items()}
+            self._tell("child", node, text=definition, data=arg_data)
+            output = await self._outside.run_elsewhere(place, engine, arg_data)
+            ended = RunResult(value=Value(output, _MODEL | join_origins(args.values())))
         else:
             self._tell("child", node, text=definition, data={name: arg.data for name, arg in args.items()})
             run, key = self._rehearsal, self.run.run_id
@@ -407,16 +369,14 @@ class _Context(RunContext):
 
 
 def _build_tool_answer(answer: Any) -> JsonObject:
-    """Return an answer to a request with tools as the product stores it."""
-    told: JsonObject = answer if isinstance(answer, Mapping) else {"text": answer}
+    fields: JsonObject = answer if isinstance(answer, Mapping) else {"text": answer}
     calls = [
         {"id": f"call-{number}", "name": str(one.get("name", "")), "arguments": one.get("arguments") or {}, "problem": ""}
-        for number, one in enumerate(told.get(CALLS) or (), start=1)
+        for number, one in enumerate(fields.get(CALLS) or (), start=1)
     ]
-    return {"text": str(told.get("text") or ""), "calls": calls, "finish_reason": "tool_calls" if calls else "stop"}
+    return {"text": str(fields.get("text") or ""), "calls": calls, "finish_reason": "tool_calls" if calls else "stop"}
 
 
 def _build_question(ask: Ask) -> Reply:
-    """Return the question as a message, without its buttons."""
     parts = (Text(text=ask.text),) if ask.text else ()
     return Reply(parts=parts, notices=(ask.notice,) if ask.notice is not None else ())
