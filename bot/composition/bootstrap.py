@@ -1,6 +1,6 @@
-"""Builds the core of the program, the orchestrator, from five groups of services: portal, models, people, engines and outside.
+"""Builds the orchestrator from five groups of services: portal, models, people, engines and outside.
 
-Each group has a module and a builder of its own; `process.py` adds the doors, the ways to talk to the product (Telegram, HTTP API).
+`process.py` adds the doors.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -50,10 +50,9 @@ async def open_orchestrator(
     documents: "EmbeddedRag | None" = None,
     reachability: ReachabilityTracker | None = None,
 ) -> AsyncIterator[Orchestrator]:
-    """Build all groups from the settings and yield the orchestrator over them; at the end of the block their connections are closed.
+    """Close all connections at the end of the block. Raises SettingsError (S004-67).
 
-    `engines` are those of runs (executions of scenarios, flows and workflows), `documents` is a started service of documents in this
-    process, and `reachability` hears how each call to the portal and to a model ends. Raises SettingsError for missing settings (S004-67).
+    `reachability` hears how each call to the portal and to a model ends.
     """
     reachability = reachability or ReachabilityTracker()
     async with AsyncExitStack() as stack:
@@ -72,7 +71,6 @@ async def open_orchestrator(
 def build_orchestrator(
     installation: Installation, portal: Portal, models: Models, people: People, engines: EngineSet, outside: Outside
 ) -> Orchestrator:
-    """Return the orchestrator over these services."""
     settings, store, policies = installation.settings, installation.store, installation.policies
     features = build_features(installation, portal, models, people, engines, outside)
     watched = Feature(frequent_tasks=(partial(installation.policy_news.run, policies),))
@@ -94,7 +92,6 @@ def build_orchestrator(
 
 
 def _build_gate(installation: Installation, portal: Portal, people: People, engines: EngineSet, outside: Outside) -> Gate:
-    """Return the gate with the performers of all kinds of effects that the settings allow."""
     settings, clock = installation.settings, installation.clock
     deps = GateDeps(
         catalogue=installation.catalogue,
@@ -112,7 +109,7 @@ def _build_gate(installation: Installation, portal: Portal, people: People, engi
 
 
 def _build_queries(installation: Installation, portal: Portal, engines: EngineSet) -> Mapping[str, Query]:
-    """Return the read-only functions with which the engines of turns look things up, by name."""
+    """By name, for engines of turns."""
     return {
         **build_queries(portal.reads, portal.naming, installation.clock, installation.policies),
         "startable": StartableOffers(engines.runs, installation.store).list_startable,
@@ -122,6 +119,6 @@ def _build_queries(installation: Installation, portal: Portal, engines: EngineSe
 
 
 def _build_guard(installation: Installation, portal: Portal) -> TextGuard:
-    """Return what lets neither secrets nor links to other places than the portal and the policy's hosts into answers."""
-    listed = {parse_listed_site(entry).host for entry in installation.policies.now().http_hosts}
-    return TextGuard(hosts=frozenset({portal.client.portal}) | listed, secrets=SecretMask(hide_secrets(installation.settings)))
+    """Lets neither secrets nor links out of the portal and the policy's hosts into answers."""
+    policy_hosts = {parse_listed_site(entry).host for entry in installation.policies.now().http_hosts}
+    return TextGuard(hosts=frozenset({portal.client.portal}) | policy_hosts, secrets=SecretMask(hide_secrets(installation.settings)))

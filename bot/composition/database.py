@@ -18,16 +18,14 @@ from state.sql.notifier import create_notifier
 from state.sql.store import SqlStore, open_store
 
 LOCK_PATIENCE: Final = 0.5
-"""Seconds to wait for the lock of a process that was killed a moment ago: what it was just starting holds the lock until it has started."""
+"""In seconds: what a killed process was just starting still holds the lock."""
 
 
 @contextlib.asynccontextmanager
 async def open_async_store(settings: Settings) -> AsyncIterator[AsyncStore]:
-    """Open the database, migrate it to the current schema, yield its store, and close it at the end of the block.
+    """Open and migrate the database. Raises SettingsError if it cannot be opened or another process uses an embedded one.
 
-    Raises SettingsError if it cannot be opened. A lock file ensures that only one process at a time uses the embedded database. Leases (a
-    process's claims on sessions) that an embedded database holds when it is opened were therefore left by a process that has ended, and are
-    expired at once.
+    Leases in an embedded one were left by ended processes and expire at once.
     """
     with contextlib.ExitStack() as stack:
         embedded = settings.database_url is None

@@ -1,5 +1,3 @@
-"""Builds the document service from the settings, for `sdelka services rag` and for programs that embed it."""
-
 import logging
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -25,10 +23,9 @@ async def build_documents(
     find_models: FindModels | None = None,
     vectors: Models | None = None,
 ) -> RagService:
-    """Return the started service for `folder`, by default RAG_DOCS_DIR; `stack` ends it. Raises SettingsError and IndexUnavailable.
+    """Start the service, which `stack` ends, over RAG_DOCS_DIR by default. Raises SettingsError and IndexUnavailable.
 
-    `find_models` gives the models for who asks, so that an embedding program counts their cost, and `vectors` are those that make vectors.
-    Without them, models are asked that the settings name, and nothing is counted; without any model the passages themselves are the answer.
+    `find_models` gives models for who asks, whose cost counts.
     """
     embedding = _find_embedding_model(settings)
     models = vectors
@@ -48,11 +45,7 @@ async def build_documents(
 async def open_embedded_documents(
     settings: Settings, stack: AsyncExitStack, *, find_models: FindModels | None = None, vectors: Models | None = None
 ) -> EmbeddedRag | None:
-    """Return the started service over RAG_DOCS_DIR inside of this process; `stack` ends it.
-
-    `find_models` and `vectors` are as in `build_documents`. None if the index cannot be opened: then whoever asks reads that documents
-    cannot be opened, and all else goes on.
-    """
+    """None if the index cannot be opened: whoever asks is told."""
     try:
         return connect_embedded(await build_documents(settings, stack, find_models=find_models, vectors=vectors))
     except IndexUnavailable as error:
@@ -61,7 +54,7 @@ async def open_embedded_documents(
 
 
 def _build_router(settings: Settings, stack: AsyncExitStack) -> Models | None:
-    """Return the models of the settings, None if they cannot be used: documents are searched without them."""
+    """None if they cannot be used: documents are searched without."""
     try:
         built = build_providers(settings)
     except SettingsError as error:
@@ -73,7 +66,6 @@ def _build_router(settings: Settings, stack: AsyncExitStack) -> Models | None:
 
 
 def _find_embedding_model(settings: Settings) -> str:
-    """Return the name of the model that makes vectors, "" if there is none."""
     try:
         plan = load_plan(settings)
     except SettingsError:

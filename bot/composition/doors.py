@@ -1,4 +1,4 @@
-"""Builds the doors of a process (ways to talk to the product: Telegram, HTTP API), and the people as these doors know them."""
+"""Builds the doors of a process (Telegram, HTTP API) and the people as these know them."""
 
 from dataclasses import dataclass
 from importlib import import_module
@@ -23,30 +23,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Doors:
-    """The doors (ways to talk to the product) of this process; at least one of `telegram` and `api` is not None."""
+    """At least one of `telegram` and `api` is there."""
 
     access: Access
     telegram: "TelegramDoor | None"
     api: Api | None
     files: Files | None = None
-    """Downloads files that people send in Telegram."""
 
     async def report_partial(self, session: str, what: str | Notice) -> None:
-        """Pass the progress of a turn (text so far, or a notice) to its session's door, Telegram or HTTP; the orchestrator calls it."""
+        """To the session's door: text so far, or a notice."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_partial(session, what)
         elif self.telegram is not None:
             await self.telegram.delivery.report_partial(session, what)
 
     async def report_trouble(self, session: str, notice: Notice) -> None:
-        """Pass the notice that nothing can be stored to the session's door, Telegram or HTTP; the orchestrator calls it."""
+        """Tell the session's door that nothing can be stored."""
         if self.api is not None and session.startswith(PREFIX):
             await self.api.mailbox.report_trouble(session, notice)
         elif self.telegram is not None:
             await self.telegram.delivery.report_trouble(session, notice)
 
     def build_people(self, settings: Settings) -> People:
-        """Return the people of these doors. Raises SettingsError for an invalid address of the console."""
+        """Raises SettingsError for an invalid address of the console."""
         return People(
             report_trouble=self.report_trouble,
             show_partial=self.report_partial,
@@ -59,17 +58,14 @@ class Doors:
         )
 
     def refresh_actor(self, actor: Actor) -> Actor | None:
-        """Return the actor with the rights that its person or HTTP token has now, None if access was lost."""
+        """None if access was lost."""
         if actor.key.startswith(PREFIX):
             return self.api.tokens.refresh_actor(actor) if self.api is not None else None
         return self.access.refresh_actor(actor)
 
 
 def build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> Doors:
-    """Return the doors (ways to talk to the product): Telegram if a bot token is set, the HTTP API if API tokens are set.
-
-    Raises SettingsError if the settings of either are invalid.
-    """
+    """Telegram with a bot token, the HTTP API with API tokens. Raises SettingsError."""
     api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
     token = settings.telegram_bot_token
     if token is None:
@@ -86,7 +82,7 @@ def build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Cl
 
 
 def import_telegram(settings: Settings) -> None:
-    """Import the Telegram modules if a bot token is set; without one the process skips them, because they are a third of the program."""
+    """Only with a bot token: they are a third of the program."""
     if settings.telegram_bot_token is not None:
         import_aiogram()
         import_module("bot.telegram.door")

@@ -1,5 +1,3 @@
-"""Builds the engines of turns, and connects the engines of runs with the services of the process. Part of the composition root."""
-
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, ExitStack
 from dataclasses import dataclass, replace
@@ -23,22 +21,16 @@ from state.events.base import DEFAULT_ENGINE
 
 @dataclass(frozen=True, kw_only=True)
 class EngineSet:
-    """The engines of one process."""
-
     turns: Mapping[str, Engine]
-    """Those that answer messages, by name."""
     runs: Engines
-    """Those of runs (executions of scenarios, flows and workflows), with the definitions that are published."""
+    """With the definitions that are published."""
     scripts: ScriptRunner
-    """The sandbox in which runs execute the scripts of authors."""
 
     async def aclose(self) -> None:
-        """End the processes of the sandbox."""
         await self.scripts.aclose()
 
 
 def build_engines(installation: Installation, portal: Portal, outside: Outside, engines: Engines) -> EngineSet:
-    """Return `engines` connected with the services of the process, and the engines of turns."""
     settings, policies, scripts = installation.settings, installation.policies, ScriptRunner()
     ports = EnginePorts(
         settings=settings,
@@ -65,20 +57,14 @@ def build_engines(installation: Installation, portal: Portal, outside: Outside, 
 
 
 def open_lifetimes(settings: Settings, stack: ExitStack | AsyncExitStack) -> None:
-    """Open what engines keep open as long as the process, until the stack is closed; what cannot be opened is left out.
-
-    Raises SettingsError.
-    """
+    """Until the stack is closed. What cannot be opened is left out. Raises SettingsError."""
     for name, lifetime in list_parts(LIFETIME).items():
         with leave_out(name, LIFETIME.name, "it cannot be opened"):
             stack.enter_context(lifetime.open(settings.log_dir, settings.log_level))
 
 
 def build_turn_engines(ports: TurnPorts) -> dict[str, Engine]:
-    """Return the engines of turns by name; one that cannot be built is left out.
-
-    Raises SettingsError, also without the engine that answers messages: the others only answer their commands.
-    """
+    """Leave out what cannot be built. Raises SettingsError without the engine that answers messages."""
     engines = dict[str, Engine]()
     for name, face in list_parts(TURN_FACE).items():
         with leave_out(name, TURN_FACE.name, "it cannot be built"):

@@ -1,4 +1,4 @@
-"""Builds the features, each from the services it needs. Part of the composition root; a new feature is one line of `build_features`."""
+"""Builds the features; a new one is one line of `build_features`."""
 
 import re
 from collections.abc import Mapping
@@ -80,14 +80,14 @@ def build_models(settings: Settings, reachability: ReachabilityTracker) -> Model
 
 _COMMAND: Final = re.compile("[a-z][a-z0-9_]{0,31}", re.ASCII)
 _OF_FEATURES: Final = ("ask", "console", "docs", "freeze", "schedules", "unfreeze")
-"""Commands of features, some of which only some installations have: no engine gets them, so that each offers the same everywhere."""
+"""No engine gets these, also where an installation lacks them."""
 _NOTHING: Final = Feature()
 
 
 def build_features(
     installation: Installation, portal: Portal, models: Models, people: People, engines: EngineSet, outside: Outside
 ) -> Feature:
-    """Return one feature that combines all features. Raises SettingsError for faulty data files."""
+    """Raises SettingsError for faulty data files."""
     store, reads, naming, members, files = installation.store, portal.reads, portal.naming, people.members, people.files
 
     def url_of(target: str, actor: Actor) -> str:
@@ -121,15 +121,15 @@ def build_features(
 
 
 def drop_taken_commands(engines: Mapping[str, RegisteredEngine], others: Feature = _NOTHING) -> dict[str, RegisteredEngine]:
-    """Return the engines with those of their commands that nobody has before them: the program, features or an earlier engine."""
-    taken = {*COMMANDS, *CARD_BUTTONS, *RUN_COMMANDS, *_OF_FEATURES, *others.commands, *others.command_specs}
+    """The program, features and earlier engines go first."""
+    used_names = {*COMMANDS, *CARD_BUTTONS, *RUN_COMMANDS, *_OF_FEATURES, *others.commands, *others.command_specs}
     free: dict[str, RegisteredEngine] = {}
     for engine, registered in engines.items():
         for name in registered.commands:
-            if name in taken or _COMMAND.fullmatch(name) is None:
-                why = "is taken" if name in taken else "is no name such as begin_2"
+            if name in used_names or _COMMAND.fullmatch(name) is None:
+                why = "is taken" if name in used_names else "is no name such as begin_2"
                 note_fault(engine, "commands", f"the command {name} {why}")
-        own = {name: command for name, command in registered.commands.items() if name not in taken and _COMMAND.fullmatch(name)}
-        taken |= own.keys()
+        own = {name: command for name, command in registered.commands.items() if name not in used_names and _COMMAND.fullmatch(name)}
+        used_names |= own.keys()
         free[engine] = replace(registered, commands=own)
     return free

@@ -1,7 +1,6 @@
-"""Builds the app that the HTTP port serves: the API, portal events, Telegram's webhook, health, metrics and the console.
+"""Builds the app of the HTTP port.
 
-Part of the composition root. The process imports this module in a thread when it has started (`late_app`), because FastAPI and the
-endpoints are not needed before.
+`late_app` imports this in a thread after the start, which needs no FastAPI.
 """
 
 from collections.abc import Sequence
@@ -30,7 +29,6 @@ from state.clock import SystemClock
 
 
 def build_http_app(parts: HttpParts) -> BuiltApp:
-    """Return the app, and the work of the console if there is one."""
     settings, api, monitor = parts.settings, parts.api, parts.monitor
     routers = [
         *(api.build_routers(parts.orchestrator, parts.engines) if api is not None else []),
@@ -54,12 +52,10 @@ def build_http_app(parts: HttpParts) -> BuiltApp:
 
 
 async def _go_to_console(_: Request) -> RedirectResponse:
-    """Lead from the address of the console, as people type it, to its first page."""
     return RedirectResponse(f"{CONSOLE_PATH}/")
 
 
 def _build_monitoring_routers(settings: Settings, checks: HealthChecks | None, monitor: Monitor | None) -> Sequence[APIRouter]:
-    """Return the routers of the health checks and of the metrics; empty without a monitor."""
     if monitor is None:
         return []
     may = build_monitoring_check(settings.metrics_token)
@@ -69,7 +65,7 @@ def _build_monitoring_routers(settings: Settings, checks: HealthChecks | None, m
 def _build_console(
     settings: Settings, orchestrator: Orchestrator, access: Access, monitor: Monitor, engines: Engines, health: HealthChecks
 ) -> Console | None:
-    """Return the console; None without CONSOLE_SECRET. Raises SettingsError."""
+    """None without CONSOLE_SECRET. Raises SettingsError."""
     if settings.console_secret is None:
         return None
     services = ConsoleServices(

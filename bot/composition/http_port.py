@@ -1,4 +1,4 @@
-"""Opens the HTTP port of a process. The app that it serves is built later: see `late_app` and `http_door`."""
+"""Opens the HTTP port of a process; the app is built later (`late_app`)."""
 
 import asyncio
 import contextlib
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from bot.telegram.door import TelegramDoor
 
 _BUILD_AFTER: Final = 1.0
-"""Seconds after the start when the app of the HTTP port is built, unless a request needs it before: the start comes first."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class HttpParts:
-    """What the app is built from. Without `monitor` it has neither health checks nor metrics, and without `access` no console."""
+    """Without `monitor` no health checks and metrics, without `access` no console."""
 
     settings: Settings
     orchestrator: Orchestrator
@@ -43,22 +42,16 @@ class HttpParts:
     checks: HealthChecks | None = None
     access: Access | None = None
     webhook: "APIRouter | None" = None
-    """Where Telegram posts updates; None if it posts none."""
     events_session: str | None = None
-    """The session that gets the events of the portal; None if none are taken."""
 
     @property
     def has_console(self) -> bool:
-        """Whether the port serves the console, for the people of `access`."""
         return self.settings.console_secret is not None and self.access is not None
 
 
 @contextlib.asynccontextmanager
 async def open_http_port(parts: HttpParts) -> AsyncIterator[Work | None]:
-    """Bind the HTTP port and yield a function that serves it; yield None if no setting needs HTTP.
-
-    The port serves the API, portal events, Telegram's webhook, health checks, metrics, and the console.
-    """
+    """Yield None if no setting needs HTTP."""
     settings = parts.settings
     webhook = parts.telegram.build_router() if parts.telegram is not None else None
     if not settings.event_tokens and webhook is None and parts.api is None and settings.metrics_token is None and not parts.has_console:
@@ -77,7 +70,7 @@ async def open_http_port(parts: HttpParts) -> AsyncIterator[Work | None]:
 
 
 async def _serve(app: LateApp, listener: socket.socket, *, has_sockets: bool) -> None:
-    """Serve the port until cancelled, and what the app does beside requests; raises what building the app raises."""
+    """Raises what building the app raises."""
     async with asyncio.TaskGroup() as group:
         group.create_task(serve(app, listener, has_sockets=has_sockets))
         group.create_task(app.run(_BUILD_AFTER))

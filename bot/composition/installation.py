@@ -1,4 +1,4 @@
-"""What everything in a process rests on: its settings, database and clock, the rules of the company, and the shipped texts."""
+"""What everything in a process rests on: settings, database, clock, rules, texts."""
 
 import logging
 from dataclasses import dataclass
@@ -26,22 +26,18 @@ DATA: Final = Path(__file__).resolve().parents[2] / "data"
 
 @dataclass(frozen=True, kw_only=True)
 class Installation:
-    """One installation as a process runs it."""
-
     settings: Settings
     store: AsyncStore
     clock: Clock
     catalogue: Catalogue
-    """The methods of the portal, with those that the company's policy adds."""
     policies: LivePolicy
     policy_news: PolicyWatcher
-    """Hears of each change of the policy's files."""
     switch: LiveSwitch
     texts: AgentTexts
 
 
 def build_installation(settings: Settings, store: AsyncStore, clock: Clock, engines: Engines) -> Installation:
-    """Return the installation. Raises SettingsError, as `load_rules` does."""
+    """Raises SettingsError as `load_rules` does."""
     policy, catalogue = load_rules(settings, engines)
     news, kinds = PolicyWatcher(), partial(list_known_kinds, settings, engines)
     return Installation(
@@ -57,10 +53,7 @@ def build_installation(settings: Settings, store: AsyncStore, clock: Clock, engi
 
 
 def load_rules(settings: Settings, engines: Engines) -> tuple[Policy, Catalogue]:
-    """Return the company's policy, and the catalogue of portal methods with the policy's additions.
-
-    Raises SettingsError if the policy is invalid, or names methods, fields or kinds of definitions that there are not.
-    """
+    """Raises SettingsError if the policy is invalid or names what there is not."""
     policy = load_policy(settings.policy_file)
     catalogue = load_catalogue(DATA / "catalogue", [row.model_dump() for row in policy.catalogue])
     if faults := check_policy(policy, catalogue, kinds=list_known_kinds(settings, engines, policy)):

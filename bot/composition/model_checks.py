@@ -1,4 +1,4 @@
-"""Says in words which models are configured, who can answer people, and what is doubtful: for the start and for `sdelka doctor`."""
+"""Says which models are configured, who can answer, and what is doubtful."""
 
 import logging
 from collections.abc import Iterator
@@ -28,7 +28,6 @@ _SERVED: Final[tuple[tuple[Role, str], ...]] = (("agent", "People"), ("tool", "E
 
 
 def describe_chains(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield (role, sentence that names who serves it and in which order); also for the services that have a chain of their own."""
     for role, served in _SERVED:
         yield role, f"{served}: {_describe_chain(plan, plan.list_chain(role), settings, vectors=role == 'embedding')}."
     for service, chain in plan.services.items():
@@ -44,12 +43,11 @@ def _describe_chain(plan: ModelsPlan, chain: list[str], settings: Settings, *, v
 
 
 def describe_provider(name: str, spec: ProviderSpec, settings: Settings, *, vectors: bool = False) -> str:
-    """Return the name of a provider with its model, its host and what it is told beside the question."""
     model = find_model_names(spec, settings)[1 if vectors else 0] or "no model"
     parts = urlsplit(find_base(spec, settings))
     host = f"{parts.hostname}:{parts.port}" if parts.port else f"{parts.hostname}"
-    told = [] if vectors else list(_list_tuning(spec))
-    return f"{name} ({'; '.join([f'{model} at {host}', *told])})"
+    tuning = [] if vectors else list(_list_tuning(spec))
+    return f"{name} ({'; '.join([f'{model} at {host}', *tuning])})"
 
 
 def _list_tuning(spec: ProviderSpec) -> Iterator[str]:
@@ -61,10 +59,7 @@ def _list_tuning(spec: ProviderSpec) -> Iterator[str]:
 
 
 def find_mute_reason(settings: Settings, role: Role = "agent") -> str:
-    """Return why no model of this role can answer, "" if one can be asked. A service within the own network needs no key.
-
-    A plan that cannot be used is not judged: whoever builds the models says what is wrong with it.
-    """
+    """ "" if one can be asked; an unusable plan is not judged here."""
     try:
         plan = load_plan(settings)
     except SettingsError:
@@ -81,13 +76,12 @@ def find_mute_reason(settings: Settings, role: Role = "agent") -> str:
 
 
 def lacks_key(spec: ProviderSpec, settings: Settings) -> bool:
-    """Return whether a provider cannot be asked because it has no key. GigaChat always needs one."""
+    """GigaChat always needs one; services within the own network do not."""
     key = find_key(spec, settings)
     return (key is None or not key.get_secret_value().strip()) and (spec.kind == "gigachat" or not is_internal(find_base(spec, settings)))
 
 
 def list_talking_models(settings: Settings) -> tuple[str, ...]:
-    """Return the names of the models that may answer people, the first one first."""
     try:
         plan = load_plan(settings)
     except SettingsError:
@@ -96,7 +90,7 @@ def list_talking_models(settings: Settings) -> tuple[str, ...]:
 
 
 def find_doubts(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str, str]]:
-    """Yield (provider, sentence) for what can be meant but is probably a mistake."""
+    """Yield (provider, sentence) for what is probably a mistake."""
     used = {name for chain in (*plan.roles.values(), *plan.services.values()) for name in chain} or set(plan.providers)
     for name, spec in plan.providers.items():
         base, dialect, model = find_base(spec, settings), find_spec_dialect(spec, settings), find_model_names(spec, settings)[0]
@@ -112,7 +106,7 @@ def find_doubts(plan: ModelsPlan, settings: Settings) -> Iterator[tuple[str, str
 
 
 def log_models(settings: Settings) -> None:
-    """Log who answers people, and what is doubtful about it. Raises SettingsError if the models cannot be used as they are described."""
+    """Raises SettingsError if they cannot be used as described."""
     plan = load_plan(settings)
     log.info("models: %s", " ".join(says for _, says in describe_chains(plan, settings)), extra={"action": "models"})
     for name, doubt in find_doubts(plan, settings):

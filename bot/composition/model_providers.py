@@ -1,5 +1,3 @@
-"""Builds the clients of the providers that `model_plan` finds, and the router over them."""
-
 import ssl
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,12 +21,12 @@ from orchestrator.model_client.settings import ModelSettings, is_internal
 
 @dataclass(frozen=True, kw_only=True)
 class Providers:
-    """The router to all providers, and their clients by name, which the caller must close."""
+    """The caller closes the clients."""
 
     router: ModelRouter
     clients: Mapping[str, ModelClient]
     probe: Callable[[], Awaitable[None]]
-    """Asks the providers of the role "agent" whether they answer, until one does, and tells `heard`; it costs nothing."""
+    """Asks providers of the role "agent" until one answers and tells `heard`; costs nothing."""
 
 
 def build_providers(
@@ -39,18 +37,17 @@ def build_providers(
     wrap: Callable[[ModelClient], WireClient] = lambda client: client,
     transports: Mapping[str, httpx.AsyncBaseTransport] | None = None,
 ) -> Providers:
-    """Build the router and its clients. Raises SettingsError.
+    """Raises SettingsError.
 
-    `heard` is called after each request to the only provider of the role "agent"; with several it gets what became of the whole chain, and
-    `observe` gets each call. `wrap` returns what makes the requests of a client. Tests give `transports` by the name of the provider.
+    `heard` gets what became of the chain of "agent", `observe` each call; `wrap` returns what makes a client's requests.
     """
     plan = load_plan(settings)
     agents = plan.list_chain("agent")
     clients: dict[str, ModelClient] = {}
     routes: list[Route] = []
     for name, spec in plan.providers.items():
-        told = heard if agents == [name] else lambda _: None
-        client = build_client(name, spec, settings, heard=told, transport=(transports or {}).get(name))
+        heard_here = heard if agents == [name] else lambda _: None
+        client = build_client(name, spec, settings, heard=heard_here, transport=(transports or {}).get(name))
         clients[name] = client
         breaker = CircuitBreaker(failures=spec.failures, cool_down=spec.cool_down)
         routes.append(Route(name=name, provider=build_provider(spec, wrap(client), settings), parallel=spec.parallel, breaker=breaker))
@@ -61,7 +58,7 @@ def build_providers(
 
 
 async def _probe_chain(clients: Sequence[ModelClient], heard: Callable[[Exception | None], None]) -> None:
-    """Ask these clients in turn whether their service answers, and tell `heard` of the first that does, or of the last failure."""
+    """Tell `heard` that one answers, or of the last failure."""
     failure: ModelClientError | None = None
     for client in clients:
         failure = await client.probe()
@@ -71,18 +68,17 @@ async def _probe_chain(clients: Sequence[ModelClient], heard: Callable[[Exceptio
 
 
 def _tell_chain(
-    router: ModelRouter, agents: Sequence[str], heard: Callable[[Exception | None], None], observe: Observe, *told: Any
+    router: ModelRouter, agents: Sequence[str], heard: Callable[[Exception | None], None], observe: Observe, *call_report: Any
 ) -> None:
-    """Pass a call on to `observe`, and tell `heard` whether any provider of the agent's chain can still be used."""
-    name, how, _ = told
-    observe(*told)
+    """Tell `heard` whether a provider of the agent's chain can be used."""
+    name, how, _ = call_report
+    observe(*call_report)
     if name in agents:
         closed = how == "answered" or any(router.routes[agent].breaker.state == "closed" for agent in agents if agent != name)
         heard(None if closed else ModelClientError("No provider answers."))
 
 
 def build_provider(spec: ProviderSpec, client: WireClient, settings: Settings) -> OpenAiProvider:
-    """Return the provider of this kind over its client."""
     model, embeddings = find_model_names(spec, settings)
     tuning = build_tuning(spec, settings)
     if spec.kind == "gigachat":
@@ -91,7 +87,7 @@ def build_provider(spec: ProviderSpec, client: WireClient, settings: Settings) -
 
 
 def build_model_settings(spec: ProviderSpec, settings: Settings) -> ModelSettings:
-    """Return the address, key and limits of a provider. Raises SettingsError for an invalid address."""
+    """Raises SettingsError for a bad address."""
     base = find_base(spec, settings)
     _check_address(base, spec, name_base(spec))
     timeout = spec.timeout or settings.model_timeout.total_seconds()
@@ -111,7 +107,7 @@ def build_model_settings(spec: ProviderSpec, settings: Settings) -> ModelSetting
 
 
 def _check_address(url: str, spec: ProviderSpec, name: str) -> None:
-    """Raise SettingsError if a key would travel without TLS to an address that is not certainly within the own network."""
+    """Raise SettingsError if a key would leave the own network without TLS."""
     if urlsplit(url).scheme == "http" and not spec.plain_http and not is_internal(url):
         raise SettingsError(
             f"{name} must begin with https, or the key could be read on its way; `plain_http: true` in MODELS_FILE allows it"
@@ -126,14 +122,14 @@ def build_client(
     heard: Callable[[Exception | None], None] = lambda _: None,
     transport: httpx.AsyncBaseTransport | None = None,
 ) -> ModelClient:
-    """Return the client of a provider. Raises SettingsError that names the provider and what is wrong with it."""
+    """Raises SettingsError that names the provider."""
     try:
-        told = build_model_settings(spec, settings)
+        model_settings = build_model_settings(spec, settings)
         if spec.kind == "openai" and spec.ca_file is not None:
-            return ModelClient(told, transport=transport, verify=_load_authority(spec.ca_file, "ca_file"), heard=heard)
+            return ModelClient(model_settings, transport=transport, verify=_load_authority(spec.ca_file, "ca_file"), heard=heard)
         if spec.kind == "openai":
-            return ModelClient(told, transport=transport, heard=heard)
-        return _build_gigachat_client(spec, told, settings, heard, transport)
+            return ModelClient(model_settings, transport=transport, heard=heard)
+        return _build_gigachat_client(spec, model_settings, settings, heard, transport)
     except SettingsError as error:
         raise SettingsError(f"{error.reason} (provider {name})") from None
 
@@ -157,7 +153,7 @@ def _build_gigachat_client(
 
 
 def _load_authority(path: Path | None, name: str) -> ssl.SSLContext:
-    """Return the TLS context that trusts the certificate authority of the file that the setting `name` gives, beside the usual ones."""
+    """Trust the file's authority beside the usual ones; `name` is the setting."""
     context = httpx.create_ssl_context()
     if path is None:
         return context

@@ -1,7 +1,4 @@
-"""Builds who acts on the outside: the performers of all kinds of effects, and what engines reach there. Part of the composition root.
-
-Nothing but this module makes performers; the gate is their only caller.
-"""
+"""Builds the performers of effects, which only the gate calls, and what engines reach outside."""
 
 import asyncio
 from collections.abc import Mapping
@@ -38,33 +35,29 @@ from orchestrator.services.document_client import DocumentClient
 from orchestrator.services.http_client import ServiceClients
 
 FILES: Final = "file"
-"""The kind of effects that the policy opens for the folder of files."""
 AT_ONCE: Final = 2
-"""How many files are fetched at once in this process; one of 20 MB takes several times that of memory until it is stored."""
+"""One file of 20 MB takes several times that of memory."""
 
 
 @runtime_checkable
 class _Closing(Protocol):
-    """A performer with connections of its own, which are closed when the program stops."""
+    """It has connections of its own."""
 
     async def aclose(self) -> None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outside:
-    """What this process reaches outside of itself beside models."""
-
     performers: Mapping[str, Performer]
-    """Who performs effects, by their kind; `build_schedule_performer` makes the one that needs the engines."""
     services: ServiceClients
     documents: DocumentClient
     read_file: ReadFile
     download: Download
     shelf: DocumentShelf | None = None
-    """The folder of documents of the service inside of this process; None if documents are kept elsewhere, or not at all."""
+    """None if documents are not in this process."""
 
     async def aclose(self) -> None:
-        """Close the connections; the portal's are its own."""
+        """The portal's connections are its own."""
         await self.services.aclose()
         for performer in self.performers.values():
             if isinstance(performer, _Closing):
@@ -74,9 +67,9 @@ class Outside:
 def build_outside(
     installation: Installation, portal: Portal, people: People, services: ServiceClients, shelf: DocumentShelf | None = None
 ) -> Outside:
-    """Return what the settings allow to reach. Raises SettingsError for credentials that cannot be read.
+    """Raises SettingsError for unreadable credentials.
 
-    `services` are those that the tool agent asks, `shelf` the folder of documents of the service inside of this process.
+    `services` are those of the tool agent.
     """
     settings, policies = installation.settings, installation.policies
     documents = DocumentClient(services, top_k=settings.param_rag_top_k)
@@ -104,20 +97,17 @@ def build_outside(
 
 
 def build_schedule_performer(installation: Installation, people: People, engines: Engines) -> Performer:
-    """Return the performer of effects on schedules, which start runs of these engines."""
     checker, find_title = StartChecker(engines, people.refresh_actor), partial(find_published_title, engines=engines)
     return SchedulePerformer(installation.store, installation.clock, checker, find_title)
 
 
 def _build_knowledge(installation: Installation, portal: Portal, people: People, documents: DocumentClient) -> Performer:
-    """Return the performer of the reads that the program answers itself."""
     sources = HistoryData(catalogue=installation.catalogue, names=portal.naming, records=portal.reads)
     histories = HistoryReader(installation.store, sources, installation.clock, people.refresh_actor)
     return KnowledgePerformer(installation.catalogue, installation.policies, installation.texts.help, histories, documents)
 
 
 def _build_mongo(settings: Settings) -> dict[str, Performer]:
-    """Return the performer of mongo effects, if a database is set. Its connection opens with the first call."""
     if settings.mongo_url is None:
         return {}
     from orchestrator.performers.mongo import MongoPerformer  # noqa: PLC0415  # the driver takes a while to load
@@ -127,7 +117,7 @@ def _build_mongo(settings: Settings) -> dict[str, Performer]:
 
 
 def _build_files(installation: Installation, people: People, folder: Folder | None) -> dict[str, Performer]:
-    """Return the performers of file effects, if there is a folder (FILES_DIR), and of messages to chats, if there is a messenger."""
+    """Files need FILES_DIR, messages to chats need a messenger."""
     performers: dict[str, Performer] = {} if folder is None else {FILES: FilePerformer(folder)}
     if people.messenger is not None and people.members is not None:
         performers["telegram"] = TelegramPerformer(
@@ -137,7 +127,7 @@ def _build_files(installation: Installation, people: People, folder: Folder | No
 
 
 def build_file_reader(folder: Folder | None, policies: PolicySource) -> ReadFile:
-    """Return what reads files of the folder for the chat of a run. The policy opens the folder to it as to every other reader."""
+    """The policy must open the folder."""
 
     async def read_file(path: str) -> bytes:
         if folder is None or FILES not in policies.now().open_kinds:
@@ -154,7 +144,6 @@ def build_file_reader(folder: Folder | None, policies: PolicySource) -> ReadFile
 
 
 def build_downloader(http: HttpPerformer, policies: PolicySource) -> Download:
-    """Return what fetches files from the hosts that the policy opens at that moment (`may_be_fetched`)."""
     places = asyncio.Semaphore(AT_ONCE)
 
     async def download(url: str, limit: int, *, fetches: bool) -> Downloaded | None:

@@ -1,4 +1,4 @@
-"""The people who use the bot as the doors of a process know them. Part of the composition root."""
+"""The people who use the bot, as the doors know them."""
 
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -15,11 +15,11 @@ from orchestrator.turns.feature import Files, RefreshActor, ShowPartial
 
 
 class Members(Addressees, Staff, LeadStaff, KnownPeople, Protocol):
-    """Looks up the people who may use the bot. `Access` implements it for the features that write to people or admit new ones."""
+    """Who may use the bot."""
 
 
 def keep_actor(actor: Actor) -> Actor:
-    """Return the actor with the rights of the input: a door without a list of people has no others."""
+    """A door without a list of people has no other rights."""
     return actor
 
 
@@ -28,21 +28,13 @@ NOBODY: Final = Nobody()
 
 @dataclass(frozen=True, kw_only=True)
 class People:
-    """Who uses the bot, and how they are reached."""
-
     report_trouble: TellTrouble
-    """Tells a session that nothing can be stored."""
     show_partial: ShowPartial
-    """Shows a session the progress of its running turn (processing of a message)."""
     refresh_actor: RefreshActor = keep_actor
-    """Returns an actor with the rights that the person has now, None if access was lost."""
+    """None if access was lost."""
     audience: Audience = NOBODY
-    """Finds those who want notices of changes to their records."""
     members: Members | None = None
-    """Finds all people who use the bot; without it the bot never writes to people unasked and admits nobody."""
+    """Without it the bot never writes unasked and admits nobody."""
     files: Files | None = None
-    """Downloads what people send; None without a messenger that gives files."""
     messenger: ChatMessenger | None = None
-    """Sends the messages of effects."""
     sign_link: SignLink | None = None
-    """Signs links of the console; None without one."""

@@ -61,32 +61,28 @@ def _read_title(row: JsonObject) -> str:
 
 
 PROBE: Final = 5.0
-"""Seconds that a probe of the portal (a harmless call that shows whether it answers) may wait in the queue before it is sent."""
+"""Seconds that a probe, a harmless call, may wait in the queue."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Portal:
-    """The portal as this process reaches it.
-
-    All parts of the process use this one client, because the portal counts their calls together.
-    """
+    """One client for all, because the portal counts its calls together."""
 
     client: BitrixClient
     reads: PortalReader
     naming: Naming
     employees: Employees
     limiter: Limiter | None = None
-    """Bounds the calls of all processes together; None if whoever made the client owns it."""
+    """For all processes; None if whoever made the client owns it."""
 
     async def aclose(self) -> None:
-        """Close the connections."""
         await self.client.aclose()
         if self.limiter is not None:
             await self.limiter.aclose()
 
 
 def build_portal(installation: Installation, reachability: ReachabilityTracker) -> Portal:
-    """Return the portal of the settings; `reachability` hears how each call ends. Raises SettingsError for missing or invalid settings."""
+    """`reachability` hears how each call ends. Raises SettingsError."""
     settings, clock = installation.settings, installation.clock
     auth = build_portal_auth(settings, installation.store, clock.now)
     plan = parse_plan(settings.bitrix_plan)
@@ -108,7 +104,6 @@ def build_portal(installation: Installation, reachability: ReachabilityTracker) 
 
 
 def connect_portal(installation: Installation, client: BitrixClient, limiter: Limiter | None = None) -> Portal:
-    """Return the portal over this client."""
     reads = PortalReader(client, installation.catalogue, installation.clock)
     naming = Naming(reads)
     return Portal(client=client, reads=reads, naming=naming, employees=Employees(reads.reference, naming), limiter=limiter)
@@ -116,7 +111,6 @@ def connect_portal(installation: Installation, client: BitrixClient, limiter: Li
 
 @asynccontextmanager
 async def open_call_forms(settings: Settings, find_catalogue: Callable[[], Catalogue]) -> AsyncIterator[CallForms]:
-    """Yield what judges calls, with the portal of the webhook if there is one, beside a running bot. Raises SettingsError."""
     webhook = settings.bitrix_webhook_url
     if webhook is None:
         yield CallForms(find_catalogue)
@@ -138,7 +132,7 @@ def _build_webhook_client(settings: Settings, webhook: SecretStr) -> BitrixClien
 
 
 def open_title_search(settings: Settings, webhook: SecretStr) -> TitleSearch:
-    """Return a search over the portal of a webhook, beside a running bot: it uses no database. Raises SettingsError."""
+    """Uses no database, so it works beside a running bot. Raises SettingsError."""
     client = _build_webhook_client(settings, webhook)
     _, catalogue = load_rules(settings, load_installed_engines())
     return TitleSearch(PortalReader(client, catalogue, SystemClock()), close=client.aclose)

@@ -1,4 +1,4 @@
-"""Runs one process: the orchestrator, its doors (ways to talk to the product: Telegram, HTTP API), and the handler of stop signals."""
+"""Runs one process: orchestrator, doors, stop signals."""
 
 import asyncio
 import contextlib
@@ -43,15 +43,14 @@ log = logging.getLogger(__name__)
 
 _ZONES_INTERVAL = 3600.0
 _TURNS_TIMEOUT = 15.0
-"""Seconds that running turns get to finish after a stop signal; service managers wait longer before they kill the process."""
+"""In seconds; service managers wait longer."""
 _DELIVERY_TIMEOUT = 5.0
 
 
 async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: None, engines: Engines | None = None) -> None:
-    """Serve Telegram, the HTTP API, or both until SIGTERM or SIGINT; raises SettingsError if it cannot start.
+    """Serve until SIGTERM or SIGINT. Raises SettingsError if it cannot start.
 
-    `ready` is called once when everything has been started. `engines` are those of runs (executions of scenarios, flows and workflows), by
-    default all that are installed.
+    `ready` is called once when all is started.
     """
     check_required(settings, *([] if settings.http_api_tokens else ["telegram_bot_token"]), *list_portal_settings(settings))
     for name, meant in find_misspelt():
@@ -100,14 +99,13 @@ async def run_bot(settings: Settings, *, ready: Callable[[], None] = lambda: Non
 
 
 def _describe_process(settings: Settings, doors: Doors, access: Access) -> str:
-    """Return what one looks for after a start: the version, the safety mode, who may use it, by which doors, and who answers."""
     used = [name for name, door in (("Telegram", doors.telegram), ("HTTP API", doors.api)) if door is not None]
     _, answers = next(describe_chains(load_plan(settings), settings))
     return f"version {find_version()}, mode {settings.agent_mode}, {len(access)} people, doors: {' and '.join(used)}; {answers}"
 
 
 def _list_works(installation: Installation, doors: Doors, orchestrator: Orchestrator, monitor: Monitor) -> list[Work]:
-    """Return what goes on until the process is stopped, beside the HTTP port."""
+    """Until the process is stopped, beside the HTTP port."""
     access, store = doors.access, installation.store
     works: list[Work] = [
         partial(access.watch_registry, store),
@@ -125,10 +123,7 @@ def _list_works(installation: Installation, doors: Doors, orchestrator: Orchestr
 
 
 async def _stop_gracefully(door: "TelegramDoor | None", orchestrator: Orchestrator) -> None:
-    """Stop accepting messages from Telegram, let running turns end, and deliver their answers.
-
-    Turns have `_TURNS_TIMEOUT` seconds and deliveries `_DELIVERY_TIMEOUT`; whatever takes longer is resumed after the next start.
-    """
+    """What exceeds `_TURNS_TIMEOUT` or `_DELIVERY_TIMEOUT` resumes after the next start."""
     if door is not None:
         door.close()
     if not await orchestrator.finish_running(_TURNS_TIMEOUT):
@@ -147,17 +142,14 @@ async def _serve(works: Sequence[Work], ready: Callable[[], None]) -> None:
 
 
 async def _refresh_zones(access: Access, orchestrator: Orchestrator) -> None:
-    """Read people's time zones from the portal every hour, since they change when people move."""
+    """Once an hour, since people move."""
     while True:
         await access.fetch_zones(orchestrator.tools.queries["zone"])
         await asyncio.sleep(_ZONES_INTERVAL)
 
 
 async def _run_until_stopped(serve: Work, wind_down: Work) -> None:
-    """Run `serve` until SIGTERM or SIGINT, then run `wind_down`, which a second signal cancels.
-
-    A call to the portal that was already sent is completed in either case. If `serve` ends with an error, the error is raised.
-    """
+    """Serve until SIGTERM or SIGINT, then wind down, which a second signal cancels. Raises the error of `serve`."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for name in (signal.SIGTERM, signal.SIGINT):
@@ -188,10 +180,7 @@ async def _run_until_second_stop(wind_down: Work, stop: asyncio.Event) -> None:
 
 
 def _explain(error: BaseException | None) -> None:
-    """Raise the error with which the process ended; return if there is none.
-
-    A wrong bot token, and another program that polls with the same token, are raised as a SettingsError.
-    """
+    """Raise it, as SettingsError for a wrong or doubly polled bot token."""
     while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         error = error.exceptions[0]
     if error is not None and "aiogram" in sys.modules:

@@ -1,4 +1,4 @@
-"""Builds the read-only queries through which engines of turns know records, people and the time."""
+"""Builds the read-only queries of engines of turns."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -33,14 +33,10 @@ from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 MOST_KEPT: Final = 18
-"""For how many policies, and people who see all or not, what may be read is cached."""
 
 
 def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: PolicySource) -> Mapping[str, Query]:
-    """Return a mapping of name → read-only function, with which an engine looks up records, people, records' addresses and the time.
-
-    An engine plans the answer to a message. `policies` gives the policy of the moment, which decides what the portal card shows.
-    """
+    """By name; `policies` decides what the portal card shows."""
     lookup = Lookup(reads, naming, clock)
 
     async def shown(*, outcome: Outcome, actor: Actor) -> OutcomeView:
@@ -85,10 +81,7 @@ def build_queries(reads: PortalReader, naming: Naming, clock: Clock, policies: P
 
 
 def _build_meaning_queries(lookup: Lookup, reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return the queries that find what the names and days of a step mean, and whether the person whom it adds is there already.
-
-    A step about which the portal cannot be asked is not run, and the person is told why; the other steps of its plan are.
-    """
+    """Without the portal a step is not run; the others of its plan are."""
     dates = DateReferences(reads, naming, clock)
 
     async def resolve(*, reference: str, method: str, params: JsonObject, actor: Actor, state: SessionState, text: str) -> Resolution:
@@ -109,13 +102,13 @@ def _build_meaning_queries(lookup: Lookup, reads: PortalReader, naming: Naming, 
 
 
 def _build_unread(error: BitrixError) -> Unresolved:
-    """Return what becomes of a step whose meaning only the portal knows. The portal's words may quote anybody, so the model reads none."""
+    """The portal's words may quote anybody, so the model reads none."""
     detail = "the portal could not be asked what this step is about, so it was not run; trying it again now would not help"
     return Unresolved(notice=build_read_refusal(error).reason, detail=detail)
 
 
 def _build_plan_queries(naming: Naming) -> Mapping[str, Query]:
-    """Return the queries about calls that a plan holds: the kind of record of a call, and the place of a record that is to be created."""
+    """Find the kind of a call's record, and the place of one to be created."""
 
     async def created(*, reference: str, target: str, method: str, params: JsonObject) -> Resolution:
         return place_created(reference, target, method, params, naming)
@@ -127,7 +120,7 @@ def _build_plan_queries(naming: Naming) -> Mapping[str, Query]:
 
 
 def _build_list_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Mapping[str, Query]:
-    """Return the queries about lists that were read: one with more columns, and one counted by a field."""
+    """A list with more columns, or counted by a field."""
 
     async def columns(*, outcome: Outcome, table: Table, columns: Sequence[str], actor: Actor) -> ColumnedTable:
         context = ViewContext(reads=reads, naming=naming, actor=actor, now=clock.now())
@@ -140,21 +133,18 @@ def _build_list_queries(reads: PortalReader, naming: Naming, clock: Clock) -> Ma
 
 
 def _build_portal_card(reads: PortalReader, clock: Clock, policies: PolicySource) -> PortalCard:
-    """Return the portal card, which shows a person what the policy of the moment lets them read.
-
-    What that is, is found once for each policy, for people who see all and for the others.
-    """
+    """What may be read is found once for each policy."""
     catalogued = {name: method for name in METHODS if (method := reads.catalogue.find(name)) is not None}
 
-    kept: dict[tuple[str, bool], frozenset[str]] = {}
+    readable_by_policy: dict[tuple[str, bool], frozenset[str]] = {}
 
     def list_readable(actor: Actor) -> frozenset[str]:
         policy, sees_all = policies.now(), actor.sees == "all"
         key = policy.digest, sees_all
-        if key not in kept:
-            if len(kept) >= MOST_KEPT:
-                kept.clear()
-            kept[key] = frozenset(name for name, one in catalogued.items() if may_read_shared(one, policy, sees_all=sees_all))
-        return kept[key]
+        if key not in readable_by_policy:
+            if len(readable_by_policy) >= MOST_KEPT:
+                readable_by_policy.clear()
+            readable_by_policy[key] = frozenset(name for name, one in catalogued.items() if may_read_shared(one, policy, sees_all=sees_all))
+        return readable_by_policy[key]
 
     return PortalCard(reads.reference, clock, list_readable)

@@ -1,4 +1,4 @@
-"""Builds the clients of the services that the tool agent asks: inside of this process, or at the addresses of the settings."""
+"""Builds the clients of the services that the tool agent asks."""
 
 import ssl
 from collections.abc import Mapping
@@ -22,10 +22,7 @@ EMBEDDED = "http://embedded"
 
 
 def build_service_clients(settings: Settings, models: Models, *, documents: "EmbeddedRag | None" = None) -> ServiceClients:
-    """Return the clients of both services; `documents` is a started service of documents in this process.
-
-    Raises SettingsError for an address that is none.
-    """
+    """`documents` is started. Raises SettingsError for a bad address."""
     clients = {"rag": build_rag_client(settings, documents), "haiku": build_haiku_client(settings, models)}
     return ServiceClients(clients, believed=frozenset({"rag"} if "Authorization" in clients["rag"].headers else ()))
 
@@ -33,10 +30,9 @@ def build_service_clients(settings: Settings, models: Models, *, documents: "Emb
 async def open_documents(
     settings: Settings, stack: AsyncExitStack, models: Models | None = None, *, vectors: Models | None = None
 ) -> "EmbeddedRag | None":
-    """Return the started service of the company's documents inside of this process; `stack` ends it.
+    """None if it is elsewhere, or without RAG_DOCS_DIR.
 
-    `models` write its answers and `vectors` make its vectors, by default those of the settings, whose cost is not counted. None if the
-    service is at an address of its own, or if there is no folder RAG_DOCS_DIR.
+    The cost of default models and vectors is not counted.
     """
     if settings.rag_service_url is not None or not settings.rag_docs_dir.is_dir():
         return None
@@ -46,7 +42,7 @@ async def open_documents(
 
 
 def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
-    """Return a client of the haiku service: at HAIKU_SERVICE_URL, or inside of this process over these models."""
+    """At HAIKU_SERVICE_URL, or inside of this process."""
     if settings.haiku_service_url is not None:
         return open_client("HAIKU_SERVICE_URL", settings.haiku_service_url)
 
@@ -59,10 +55,7 @@ def build_haiku_client(settings: Settings, models: Models) -> httpx.AsyncClient:
 
 
 def build_rag_client(settings: Settings, documents: "EmbeddedRag | None" = None) -> httpx.AsyncClient:
-    """Return a client of the service that searches documents: inside of this process, at RAG_SERVICE_URL, or else on this machine.
-
-    It has the service's token if there is one, with which the service believes who asks.
-    """
+    """In this process, at RAG_SERVICE_URL, or on this machine; with the service's token."""
     token = documents.token if documents is not None else settings.rag_service_token
     headers = {"Authorization": f"Bearer {token.get_secret_value()}"} if token is not None else {}
     if documents is not None:
@@ -71,7 +64,7 @@ def build_rag_client(settings: Settings, documents: "EmbeddedRag | None" = None)
 
 
 def open_client(name: str, address: str, headers: Mapping[str, str] = MappingProxyType({})) -> httpx.AsyncClient:
-    """Return a client of the service at this address, which is the value of the setting `name`. Raises SettingsError."""
+    """`name` is the setting. Raises SettingsError."""
     parts = urlsplit(address.strip())
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise SettingsError(f"{name} must be an http or https address such as http://127.0.0.1:8081")  # not quoted: it may have a password
