@@ -1,7 +1,4 @@
-"""Translates notices (a code with arguments) into Russian or English sentences with the Fluent files of this folder.
-
-It does not depend on where the sentences are shown.
-"""
+"""Translates notices (a code with arguments) by the Fluent files of this folder."""
 
 import re
 from collections.abc import Mapping
@@ -25,21 +22,19 @@ _FOLDER = Path(__file__).parent
 _TEXTS = "texts"
 _PLAIN = (str, int, float)
 _LONG = 2000
-"""Length in characters above which a value is inserted after Fluent has run, because Fluent prints «{???}» for more than 2500."""
+"""Longer values are inserted afterwards: Fluent gives «{???}» above 2500 characters."""
 _OF_ENGINES = ("kind", "engine", "command")
-"""Arguments that name an engine, one of its kinds, or its command: for that name a message ID--NAME stands in place of ID."""
+"""Of such an argument NAME the message ID--NAME is taken before ID."""
 _KIND_OF = "kind-of"
-"""Says a kind of definitions as part of a sentence."""
 _NOTICE_KEYS = {"code", "args"}
-"""The keys by which an argument is recognized as a notice, which is translated and inserted into the sentence."""
+"""Such an argument is a notice, and translated, too."""
 _IDENTIFYING = frozenset({"id", "number", "employee", "record"})
-"""Arguments whose number identifies something; it is printed as 999999, never grouped as 999 999."""
+"""Their numbers are printed as 999999, never as 999 999."""
 _BETWEEN_TITLES: Mapping[Locale, str] = {"ru": "», «", "en": "”, “"}
-"""What stands between the titles of a batch, which come as one argument in Russian quotation marks."""
+"""Titles of a batch are one argument in Russian quotation marks."""
 _QUOTED: Mapping[Locale, str] = {"ru": "«{}»", "en": "“{}”"}
 _NUMBER = re.compile(r"№[0-9]+", re.ASCII)
 _SERVICES: Mapping[str, str] = {"mongo": "database", "http": "site", "telegram": "telegram", "file": "files", "reminder": "own"}
-"""The first word of a method that is no call of the portal → who answers it."""
 _TITLE = re.compile(r"«([^«»]{1,200})»")
 _COMMAND = re.compile(r"[^:\s]{1,100}: ")
 
@@ -47,25 +42,22 @@ _MARK = re.compile("\ue000(\\w+)\ue001")
 
 
 class Translator:
-    """Translates notices into one language, with times in one time zone."""
-
     def __init__(self, locale: Locale, time_zone: str = "Europe/Moscow") -> None:
-        """Create a translator; the Fluent files of a language are read once per process."""
         self.locale: Locale = locale
         self._zone = ZoneInfo(time_zone)
         self._sentences = _load_sentences(locale)
 
     def translate(self, code: str, /, **args: object) -> str:
-        """Return the sentence for `code` with `args` inserted; for an unknown code, return the code itself."""
+        """For an unknown code, the code itself."""
         return self._format(code, args)[0]
 
     def translate_complete(self, code: str, /, **args: object) -> str:
-        """Return the sentence for `code` if it needs no more than `args`, otherwise ""."""
+        """ "" if it needs more than `args`."""
         text, is_complete = self._format(code, args)
         return text if is_complete else ""
 
     def _format(self, code: str, args: Mapping[str, object]) -> tuple[str, bool]:
-        """Return the sentence for `code`, and whether there is one that got all that it needs."""
+        """Return (sentence, whether it got all that it needs)."""
         code = self._choose_own_words(code, args)
         if not self._sentences.has_message(code):
             return code, False
@@ -83,53 +75,45 @@ class Translator:
         long = {key: value for key, value in values.items() if isinstance(value, str) and len(value) > _LONG}
         marks = {key: f"\ue000{key}\ue001" for key in long}
         text, is_complete = self._sentences.format_message(code, values | marks)
-        return _MARK.sub(lambda found: long.get(found[1], found[0]), text) if long else text, is_complete
+        return _MARK.sub(lambda mark: long.get(mark[1], mark[0]), text) if long else text, is_complete
 
     def _choose_own_words(self, code: str, args: Mapping[str, object]) -> str:
-        """Return the id of the message that says this where an engine or a kind of definitions is meant that has words of its own."""
+        """Return ID--NAME if an engine or kind has its own words."""
         names = [name for of in _OF_ENGINES if isinstance(name := args.get(of), str)]
         own = (f"{code}--{name}" for name in names)
         return next((message for message in own if self._sentences.has_message(message)), code)
 
     def translate_notice(self, notice: Notice) -> str:
-        """Return the sentence for a notice (a code with arguments)."""
         return self.translate(notice.code, **notice.args)
 
     def has_message(self, code: str) -> bool:
-        """Return whether the Fluent files have a sentence for `code`."""
         return self._sentences.has_message(code)
 
     def find_act(self, method: str) -> str:
-        """Return a phrase for what a portal method does, such as «Отвязать контакт от сделки»; "" if the Fluent files have none for it."""
+        """Such as «Отвязать контакт от сделки»; "" if there is none."""
         code = build_act_code(method)
         return self.translate(code) if self.has_message(code) else ""
 
     def describe_call(self, method: str, verb: str, entity: str) -> str:
-        """Return a phrase for what a call does, "" if there is none.
-
-        It is the phrase of the method; if the method has none, the phrase of the verb and the kind of record (`entity`).
-        """
+        """Of the method, otherwise of verb and kind of record; "" for none."""
         code = f"verb-{verb}-{entity}"
         return self.find_act(method) or (self.translate(code) if self.has_message(code) else "")
 
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
-        """Return a time as "18:30", or as «22.11 18:30», "22 Nov 18:30", if it is on another day than `now` (default: the present)."""
+        """ "18:30", on another day than `now` «22.11 18:30» or "22 Nov 18:30"."""
         here = (parse_iso(moment) if isinstance(moment, str) else moment).astimezone(self._zone)
         today = (now or datetime.now(self._zone)).astimezone(self._zone).date()
         return f"{here:%H:%M}" if here.date() == today else f"{format_short_day(here.date(), self.locale)} {here:%H:%M}"
 
     def _name_call(self, args: Mapping[str, object]) -> JsonObject:
-        """Return the names that a sentence may use for a call (`doing`) and for what it lacks (`called`); "none" for those without one."""
+        """`doing` of the call and `called` of the parameter; "none" without one."""
         method, param = str(args.get("method") or ""), args.get("param")
         doing = self.describe_call(method, *split_method(method)) if method else ""
         param_name = find_param_name(param, method, self.locale) if isinstance(param, str) else ""
         return {"titles": args.get("titles", "none"), "doing": doing[:1].lower() + doing[1:] or "none", "called": param_name or "none"}
 
     def _format_event_time(self, moment: str) -> str:
-        """Return a time as words for a sentence, such as "в 18:30", or "22.11 в 18:30" if it is not today.
-
-        Sentences of the Fluent files say with these words when something happened; the time is their argument `at`.
-        """
+        """ "в 18:30", on another day "22.11 в 18:30"."""
         day, _, hour = self.format_time(moment).rpartition(" ")
         return self.translate("event-on-day", day=day, hour=hour) if day else self.translate("event-at-hour", hour=hour)
 
@@ -167,7 +151,7 @@ def _load_sentences(locale: Locale) -> Sentences:
 
 
 def _find_lacks(folder: Path) -> list[str]:
-    """Return which languages lack sentences that an engine has in the other one."""
+    """Sentences that an engine has in the other language only."""
     ru, en = ({code for path in (folder / locale).glob("*.ftl") for code in list_messages(_read(path))} for locale in ("ru", "en"))
     if not ru and not en:
         return [f"there are no sentences in {folder}"]
@@ -180,25 +164,22 @@ def _read(path: Path) -> str:
 
 
 def find_service(method: str) -> str:
-    """Return who answers a call of this method, by the name that the Fluent files know, such as "database"; "portal" for the portal."""
+    """Such as "database"; "portal" for the portal."""
     return _SERVICES.get(method.partition(".")[0], "portal")
 
 
 def build_act_code(method: str) -> str:
-    """Return the id of the Fluent message that says what a method does; for crm.deal.contact.delete it is "act-crm-deal-contact-delete"."""
+    """ "act-crm-deal-contact-delete" for crm.deal.contact.delete."""
     return f"act-{method.lower().replace('.', '-')}"
 
 
 def as_notice(data: JsonObject) -> Notice:
-    """Return a notice (a code with arguments) from its stored JSON; raises pydantic's ValidationError for other data."""
+    """Raises pydantic's ValidationError."""
     return Notice.model_validate(data)
 
 
 def find_param_name(param: str, method: str, locale: Locale) -> str:
-    """Return the name of a parameter that a refusal of a call of `method` gives as its path, "" if there is none.
-
-    A title in quotation marks that the path comes with is its name: "c1: UF_CRM_1 «Площадка»" is «Площадка».
-    """
+    """ "" if there is none; in "c1: UF_CRM_1 «Площадка»" it is «Площадка»."""
     titled = _TITLE.search(param)
     if titled is not None:
         return titled[1]
@@ -209,6 +190,6 @@ def find_param_name(param: str, method: str, locale: Locale) -> str:
 
 
 def split_method(method: str) -> tuple[str, str]:
-    """Return (verb, kind of record) as the name of a portal method says them: ("update", "deal") for crm.deal.update; else ("", "")."""
+    """("update", "deal") for crm.deal.update; ("", "") without a dot."""
     *_, entity, verb = ("", "", *method.lower().split("."))
     return verb, entity

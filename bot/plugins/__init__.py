@@ -1,1 +1,1 @@
-"""What an engine offers to the doors, and how the doors find it. Nothing here names an engine."""
+"""What an engine offers to the doors. Nothing here names an engine."""

@@ -1,5 +1,3 @@
-"""Builds the engines of runs, and connects them with the services of the process. Part of the composition root."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -17,12 +15,11 @@ from state.journal.store import Lane
 
 @cache
 def load_installed_engines() -> Engines:
-    """Return the engines of runs of all plugins, as they check definitions. The first call builds them; one that cannot be is left out."""
+    """As they check definitions; one that cannot be built is left out."""
     return Engines(runs=build_engines())
 
 
 def build_engines() -> dict[str, RegisteredEngine]:
-    """Return the engines by name; one that cannot be built is left out."""
     engines: dict[str, RegisteredEngine] = {}
     for name, wiring in list_parts(WIRING).items():
         engine = _build(name, wiring)
@@ -53,7 +50,7 @@ def _build(name: str, wiring: Wiring) -> RegisteredEngine | None:
 
 
 def _find_wrong_value(engine: RegisteredEngine) -> str:
-    """Return what of an engine, which no type checker has seen, the program could not use; "" for nothing."""
+    """No type checker has seen the engine; "" for nothing."""
     runs: object = engine.engine
     kind: object = engine.kind
     parts: object = engine.parts
@@ -82,22 +79,26 @@ def _find_wrong_command(name: object, command: RunCommand) -> str:
 
 
 def connect_engines(engines: Mapping[str, RegisteredEngine], ports: EnginePorts) -> dict[str, RegisteredEngine]:
-    """Return the engines with what each asks of the services; one that cannot be connected is left out. Raises SettingsError."""
+    """One that cannot be connected is left out. Raises SettingsError."""
     wirings, connected = list_parts(WIRING), dict[str, RegisteredEngine]()
     for name, engine in engines.items():
         with leave_out(name, "", "it cannot be connected with the services"):
-            made: object = wirings[name].connect(engine, ports) if name in wirings else engine
-            if isinstance(made, RegisteredEngine) and not (why := _find_wrong_value(made)):
-                connected[name] = made
+            connected_engine: object = wirings[name].connect(engine, ports) if name in wirings else engine
+            if isinstance(connected_engine, RegisteredEngine) and not (why := _find_wrong_value(connected_engine)):
+                connected[name] = connected_engine
                 continue
-            what = f"an engine whose {why}" if isinstance(made, RegisteredEngine) else f"the type {type(made).__name__}"
+            what = (
+                f"an engine whose {why}"
+                if isinstance(connected_engine, RegisteredEngine)
+                else f"the type {type(connected_engine).__name__}"
+            )
             note_fault(name, "", f"connected with the services it becomes {what}")
     return connected
 
 
 @contextmanager
 def leave_out(engine: str, slot: str, what: str) -> Iterator[None]:
-    """Enter a block whose error leaves out the engine, or its part in `slot`, and is told as `what`. Raises SettingsError."""
+    """An error leaves out the engine, or its part in `slot`. Raises SettingsError."""
     try:
         yield
     except SettingsError:

@@ -1,7 +1,6 @@
-"""Finds the engines: the folders of the package `engines`, and what installed packages name by entry points.
+"""Finds the engines: folders of `engines` and entry points of packages.
 
-Nothing that is wrong with an engine stops the program: the engine, or what cannot be used of it, is left out, logged, and told by
-`sdelka doctor`.
+A faulty one is left out, logged, and told by `sdelka doctor`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,33 +20,30 @@ _MODULE: Final = "plugin"
 _ATTRIBUTE: Final = "PLUGIN"
 GROUP: Final = "sdelka.engines"
 UNUSABLE: Final = (Exception, SystemExit)
-"""What code of an engine may raise while it is imported or asked, and what must not end the program."""
+"""May be raised by an engine's code, and must not end the program."""
 T = TypeVar("T")
 
 
 @cache
 def load_plugins() -> Sequence[EnginePlugin]:
-    """Return the plugins of all engines: those of this program by their positions, then the installed ones.
-
-    Of two engines of one name, or with one kind of definitions, the first is taken.
-    """
+    """The shipped ones go first; of one name or kind the first is taken."""
     forget_faults()
     plugins: dict[str, EnginePlugin] = {}
     kinds: dict[str, str] = {}
     for origin, plugin in (*_sort(_load_shipped()), *_sort(_load_installed())):
-        taken = sorted(kind for kind in plugin.kinds if kind in kinds)
+        other_kinds = sorted(kind for kind in plugin.kinds if kind in kinds)
         if plugin.name in plugins:
             note_fault(plugin.name, "", f"there is another engine of this name, and the one of {origin} came second")
-        elif taken:
-            note_fault(plugin.name, "", f"the kind {taken[0]} is one of the engine {kinds[taken[0]]}")
+        elif other_kinds:
+            note_fault(plugin.name, "", f"the kind {other_kinds[0]} is one of the engine {kinds[other_kinds[0]]}")
         else:
             plugins[plugin.name] = plugin
             kinds |= dict.fromkeys(plugin.kinds, plugin.name)
     return tuple(plugins.values())
 
 
-def _sort(found: Iterator[tuple[str, EnginePlugin]]) -> list[tuple[str, EnginePlugin]]:
-    return sorted(found, key=lambda one: (one[1].position, one[1].name, one[0]))
+def _sort(plugins_by_place: Iterator[tuple[str, EnginePlugin]]) -> list[tuple[str, EnginePlugin]]:
+    return sorted(plugins_by_place, key=lambda pair: (pair[1].position, pair[1].name, pair[0]))
 
 
 def _load_shipped() -> Iterator[tuple[str, EnginePlugin]]:
@@ -79,39 +75,36 @@ def _load_plugin(name: str, place: str) -> EnginePlugin | None:
 
 
 def list_texts() -> dict[str, Path]:
-    """Return the folders of sentences, by the name of the engine."""
     return {plugin.name: plugin.texts for plugin in load_plugins() if plugin.texts is not None}
 
 
 def list_kinds() -> list[str]:
-    """Return the kinds of definitions of all engines."""
     return [kind for plugin in load_plugins() for kind in plugin.kinds]
 
 
 def find_own_kind(engine: str) -> str:
-    """Return the kind of the definitions that an engine runs, which is the first of its plugin; its name if it is not known."""
+    """The first of its plugin; the engine's name if unknown."""
     return next((plugin.kinds[0] for plugin in load_plugins() if plugin.name == engine and plugin.kinds), engine)
 
 
 def list_offering(slot: Slot[T]) -> list[str]:
-    """Return the engines that offer something in a slot; what they offer is not imported."""
+    """What they offer is not imported."""
     return [plugin.name for plugin in load_plugins() if slot.name in plugin.parts]
 
 
 def find_part(slot: Slot[T], engine: str) -> T | None:
-    """Return what an engine offers in a slot, None for nothing that can be used."""
+    """None for nothing that can be used."""
     plugin = next((plugin for plugin in load_plugins() if plugin.name == engine), None)
     return _load_part(slot, slot.name, plugin) if plugin is not None else None
 
 
 def find_part_of_kind(slot: Slot[T], kind: str) -> T | None:
-    """Return what is offered in a slot for a kind of definitions, None for nothing that can be used."""
+    """None for nothing that can be used."""
     plugin = next((plugin for plugin in load_plugins() if kind in plugin.kinds), None)
     return _load_part(slot, f"{slot.name}/{kind}", plugin) if plugin is not None else None
 
 
 def list_parts(slot: Slot[T]) -> dict[str, T]:
-    """Return what engines offer in a slot, by the name of the engine."""
     offered = {plugin.name: _load_part(slot, slot.name, plugin) for plugin in load_plugins()}
     return {name: part for name, part in offered.items() if part is not None}
 
@@ -135,7 +128,7 @@ def _load_part(slot: Slot[T], name: str, plugin: EnginePlugin) -> T | None:
 
 
 def _find_uncallable(part: object) -> str:
-    """Return a field of this part, or of one in it, that must be callable and is not; "" for none."""
+    """Also of a part in it; "" for none."""
     for field in fields(part) if is_dataclass(part) and not isinstance(part, type) else ():
         content = getattr(part, field.name)
         must = str(field.type).removeprefix("collections.abc.")  # as it is written; resolving it would import more

@@ -1,4 +1,4 @@
-"""What an engine offers: the form of its plugin. Light, because every command of the terminal reads it."""
+"""The form of a plugin. Light, because every command of the terminal reads it."""
 
 import re
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 @dataclass(frozen=True, slots=True)
 class Slot(Generic[T]):
-    """A place where engines may offer something: its name, and the type of what they offer. Each belongs to the door that asks it."""
+    """Engines may offer something of this type; the door that asks owns it."""
 
     name: str
     type: type[T]
@@ -20,15 +20,14 @@ class Slot(Generic[T]):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TerminalGroup:
-    """A group of commands: `sdelka NAME …`."""
+    """`sdelka NAME …`."""
 
     name: str
     summary: str
     module: str
-    """The module with the Typer application `app`."""
 
     def __post_init__(self) -> None:
-        """Raise TypeError or ValueError for what no command can be made of, which would stop every other one."""
+        """Raise TypeError or ValueError for what would stop all other commands."""
         if not isinstance(self.summary, str) or not isinstance(self.module, str):
             raise TypeError("the summary and the module of a TerminalGroup must be texts")
         if not _NAME.fullmatch(self.name):
@@ -37,22 +36,21 @@ class TerminalGroup:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EnginePlugin:
-    """One engine, of runs or of turns, with all that the doors show of it."""
+    """All that the doors show of one engine."""
 
     name: str
-    """The name of the engine, under which runs and turns are stored; it must never change."""
+    """Runs and turns are stored under it; it must never change."""
     position: int = 100
-    """Where it stands where engines are listed."""
     kinds: tuple[str, ...] = ()
-    """The kinds of definitions that it has: first the one that it runs, then its parts."""
+    """First the one that it runs, then its parts."""
     parts: Mapping[str, str] = field(default_factory=dict)
-    """What it offers: "module:attribute" by the name of a slot, or by "slot/kind" for what belongs to one kind. Imported when asked for."""
+    """"module:attribute" by "slot" or "slot/kind"; imported when asked for."""
     terminal: tuple[TerminalGroup, ...] = ()
     texts: Path | None = None
-    """The folder of its sentences: ru/*.ftl and en/*.ftl."""
+    """Of its sentences: ru/*.ftl and en/*.ftl."""
 
     def __post_init__(self) -> None:
-        """Raise TypeError or ValueError for what no door could use: the plugin is then left out, and the program goes on."""
+        """Raise TypeError or ValueError: the plugin is left out, the program goes on."""
         if not isinstance(self.position, int):
             raise TypeError("position must be a number")
         if not isinstance(self.kinds, tuple):

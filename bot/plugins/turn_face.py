@@ -1,5 +1,3 @@
-"""How an engine of turns, which answers messages, is built, and what the services of the process give to it."""
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
@@ -15,21 +13,17 @@ from orchestrator.services.http_client import ServiceClients
 
 @dataclass(frozen=True, kw_only=True)
 class TurnPorts:
-    """What the services of the process give to engines of turns."""
-
     settings: Settings
     catalogue: Catalogue
     policies: PolicySource
-    """Gives the policy of the moment."""
+    """Of the moment."""
     texts: AgentTexts
     services: ServiceClients
-    """The services beside the program: documents, haiku."""
+    """Documents and haiku, beside the program."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TurnFace:
-    """Builds the engine; it answers under the name of its plugin."""
-
     build: Callable[[TurnPorts], Engine]
 
 

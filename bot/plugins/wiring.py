@@ -1,5 +1,3 @@
-"""How an engine is built, and what the services of the process give to it."""
-
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -20,8 +18,6 @@ from state.journal.async_store import AsyncStore
 
 @dataclass(frozen=True, kw_only=True)
 class EnginePorts:
-    """What the services of the process give to engines."""
-
     settings: Settings
     store: AsyncStore
     policies: PolicySource
@@ -29,20 +25,20 @@ class EnginePorts:
     naming: Naming
     find_documents: FindDocuments
     read_file: ReadFile
-    """Reads the folder of files, as far as the policy opens it."""
+    """As far as the policy opens the folder."""
     download: Download
-    """Fetches files from the hosts that the policy opens."""
+    """From hosts that the policy opens."""
     scripts: ScriptRunner
 
 
 def connect_nothing(engine: RegisteredEngine, _ports: EnginePorts) -> RegisteredEngine:
-    """Return the engine as it is: it reaches the outside only through its runs."""
+    """Its runs are all that reaches the outside."""
     return engine
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """Builds the engine: as it checks definitions, and as it executes them with services."""
+    """As it checks definitions, then as it executes them."""
 
     build: Callable[[], RegisteredEngine]
     connect: Callable[[RegisteredEngine, EnginePorts], RegisteredEngine] = connect_nothing
@@ -50,7 +46,7 @@ class Wiring:
 
 @dataclass(frozen=True, kw_only=True)
 class Lifetime:
-    """What lasts as long as the process, such as a log of its own; it gets the folder of logs and the level."""
+    """Lasts as long as the process; gets the folder and level of logs."""
 
     open: Callable[[Path, str], AbstractContextManager[None]]
 

@@ -1,4 +1,4 @@
-"""What the console asks of the policy: its file, what it says, whether a text would be taken, and what it would change. Decides nothing."""
+"""What the console asks of the policy. Decides nothing."""
 
 import asyncio
 import logging
@@ -33,8 +33,6 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, kw_only=True)
 class PolicySaver:
-    """Who has saved the policy file in the console, when, and which text."""
-
     key: str
     name: str
     at: str
@@ -43,7 +41,7 @@ class PolicySaver:
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyDesk:
-    """The policy of one process. Its methods that take a while run in threads."""
+    """What takes a while runs in threads."""
 
     settings: Settings
     deps: GateDeps
@@ -51,27 +49,22 @@ class PolicyDesk:
     store: AsyncStore
     clock: Clock
     receive: Callable[[Sequence[InboxRow]], Awaitable[object]]
-    """Stores inputs, such as who has saved the policy."""
 
     @property
     def digest(self) -> str:
-        """The version of the policy in force now."""
         return self.deps.policy.digest
 
     def describe(self) -> tuple[PolicyPart, ...]:
-        """Return what the policy in force says."""
         return describe_policy(self.deps.policy)
 
     def list_abilities(self, actor: Actor) -> tuple[Ability, ...]:
-        """Return what the person may do under the policy in force and the mode of this installation."""
         return list_abilities(actor, self._build_rules(self.deps.policy))
 
     async def read(self) -> PolicyText:
-        """Return what the owner's file says now."""
         return await asyncio.to_thread(read_policy_text, self.settings.policy_file)
 
     async def check(self, text: str) -> CheckedPolicy:
-        """Return whether the running bot would take the text."""
+        """Return whether the running bot would take it."""
         if len(text) > LONGEST:
             return CheckedPolicy(mistakes=(build_mistake("finding-policy-long", most=LONGEST),))
         name = self.settings.policy_file.name if self.settings.policy_file is not None else "policy.yaml"
@@ -80,25 +73,22 @@ class PolicyDesk:
         return await asyncio.to_thread(check_policy_text, text, name, catalogue=deps.catalogue, in_force=deps.policy, kinds=kinds)
 
     async def rehearse(self, checked: CheckedPolicy, *, days: int, show: Callable[[Comparison], None]) -> Comparison:
-        """Return which recorded steps of the last days the checked text would decide otherwise than the policy in force.
-
-        Raises StoreError, UnknownEvent, and ValueError for a text with mistakes.
-        """
+        """Raises StoreError, UnknownEvent, and ValueError for a text with mistakes."""
         if checked.loaded is None:
             raise ValueError("a text with mistakes is no policy")
         old, new = self._build_rules(self.deps.policy), self._build_rules(checked.loaded.policy)
         since = format_iso(self.clock.now() - timedelta(days=days))
         return await compare_rules(self.store, old, new, since=since, show=show)
 
-    async def save(self, text: str, *, shown: str, by: Actor) -> PolicyText:
-        """Replace the text of the owner's file; the bot takes it by itself within seconds. `shown` is the digest of what `by` was shown.
+    async def save(self, text: str, *, shown_digest: str, by: Actor) -> PolicyText:
+        """The bot takes it within seconds.
 
-        Raises PolicyFileChanged, and OSError if the file cannot be written. Raises ValueError for a text with mistakes, or without a file.
+        Raises PolicyFileChanged, OSError, and ValueError for mistakes or without a file.
         """
         path = self.settings.policy_file
         if path is None or (await self.check(text)).loaded is None:
             raise ValueError("a text with mistakes is not saved")
-        saved = await asyncio.to_thread(replace_policy_text, path, text, shown=shown)
+        saved = await asyncio.to_thread(replace_policy_text, path, text, shown_digest=shown_digest)
         log.info("the policy was saved by %s", by.key, extra={"action": "policy_saved", "actor": by.key, "via": "console"})
         try:
             await self.receive([self._build_news(saved, by)])
@@ -107,7 +97,7 @@ class PolicyDesk:
         return saved
 
     async def find_saver(self) -> PolicySaver | None:
-        """Return who was the last to save the file here; None for nobody. Raises StoreError."""
+        """None for nobody. Raises StoreError."""
         stream = to_stream(POLICY_FILE)
         seq, _ = await self.store.read_head(stream)
         events = await self.store.read_events(stream, after=seq - 1, limit=1) if seq else []
@@ -133,14 +123,14 @@ class PolicyDesk:
         )
 
     def _find_person(self, key: str) -> Actor | None:
-        """Return the person, token or local user with the present rights; None for who has no access today."""
+        """With present rights; None without access today."""
         if key.startswith("cli:"):
             return Actor(key=key, name=key.removeprefix("cli:"), role="admin", sees="all")
         return self.deps.present(Actor(key=key, name=""))
 
 
 def find_portal(settings: Settings) -> str:
-    """Return the portal's host from the settings, "" if they do not give it; raises SettingsError for an invalid webhook address."""
+    """ "" if they do not give it. Raises SettingsError."""
     if settings.bitrix_oauth_client_id is not None or settings.bitrix_webhook_url is None:
         return settings.bitrix_portal or ""
     try:

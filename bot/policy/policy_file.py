@@ -1,7 +1,6 @@
-"""Reads and replaces the owner's policy file (POLICY_FILE) for people who edit it in the console. What the text means is no matter here.
+"""Reads and replaces the owner's policy file (POLICY_FILE).
 
-A file is replaced by renaming a complete new one over it, so that neither a crash nor a full disk leaves half of it. It is replaced only
-if it still says what the editor was shown.
+A new file is renamed over it, only if it still says what the editor was shown.
 """
 
 import contextlib
@@ -16,39 +15,33 @@ from typing import Final, Literal
 from state.canonical import hash_text
 
 LONGEST: Final = 500_000
-"""Characters of a policy that may be saved; a policy is a page or two."""
+"""In characters; a policy is a page or two."""
 Why = Literal["not_set", "missing", "unreadable", "folder_closed", "file_closed"]
-"""Why the file cannot be edited."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PolicyText:
-    """What the file says now. `why` is "" if it can be edited."""
+    """`why` is "" if it can be edited."""
 
     name: str
     text: str
-    """With "\\n" at the ends of lines, as editors in browsers have it; their places would not fit another text."""
+    r"""Lines end with "\n" as in browsers, whatever the file has."""
     why: Why | Literal[""] = ""
     line_end: str = "\n"
-    """What stands at the ends of lines in the file."""
 
     @property
     def digest(self) -> str:
-        """Identifies the text that somebody was shown."""
         return hash_text(self.text)
 
 
 class PolicyFileChanged(Exception):
-    """Raised when the file does not say any more what the editor was shown; `present` is what it says now."""
-
     def __init__(self, present: PolicyText) -> None:
-        """Keep what the file says now."""
         super().__init__("the policy file was changed by somebody else")
         self.present = present
 
 
 def read_policy_text(path: Path | None) -> PolicyText:
-    """Return what the file says, and why it cannot be edited, if so. Never raises."""
+    """Never raises."""
     if path is None:
         return PolicyText(name="", text="", why="not_set")
     try:
@@ -68,16 +61,15 @@ def read_policy_text(path: Path | None) -> PolicyText:
     return PolicyText(name=path.name, text=text, why=why, line_end=line_end)
 
 
-def replace_policy_text(path: Path, text: str, *, shown: str) -> PolicyText:
-    """Replace the file's text, and return what it says then. `shown` is the digest of the text that the editor was shown.
+def replace_policy_text(path: Path, text: str, *, shown_digest: str) -> PolicyText:
+    """Keep line ends, permissions and, if possible, owner.
 
-    The ends of its lines stay as they are. The new file has the permissions of the old one, and its owner if this user may give files
-    away. Raises PolicyFileChanged, and OSError if the file cannot be written; then it is as it was.
+    After PolicyFileChanged and OSError it is as it was.
     """
     real = path.resolve()
     with _lock_folder(real.parent):
         present = read_policy_text(path)
-        if present.digest != shown:
+        if present.digest != shown_digest:
             raise PolicyFileChanged(present)
         _write_over(real, text.replace("\n", present.line_end))
     return read_policy_text(path)
@@ -85,7 +77,7 @@ def replace_policy_text(path: Path, text: str, *, shown: str) -> PolicyText:
 
 @contextlib.contextmanager
 def _lock_folder(folder: Path) -> Iterator[None]:
-    """Let one process and thread at a time replace a file of the folder."""
+    """For one process and thread at a time."""
     opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(opened, fcntl.LOCK_EX)

@@ -1,1 +1,0 @@
-"""Tries definitions without their outside, for the doors in which authors work."""

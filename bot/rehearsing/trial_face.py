@@ -1,5 +1,3 @@
-"""How a kind of definitions is tried."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
@@ -17,13 +15,11 @@ class LoadPlayable(Protocol):
     async def __call__(
         self, kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
     ) -> Playable:
-        """Return the definition with all that it needs. Raises StoreError."""
+        """Raises StoreError."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialFace:
-    """Loads what a trial plays."""
-
     load: LoadPlayable
 
 

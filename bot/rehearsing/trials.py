@@ -1,7 +1,6 @@
-"""Tries a scenario, flow or workflow step by step: whatever it asks for that nobody has given yet is asked of the author.
+"""Tries a definition step by step: what it lacks is asked of the author.
 
-A trial is played from its beginning each time something more was given, as every rehearsal is; it sends nothing and stores nothing. It
-runs in a thread of its own, for a bounded time, and can be stopped.
+It is played from its beginning each time in a thread of bounded time; nothing is sent or stored.
 """
 
 import asyncio
@@ -24,19 +23,18 @@ from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
 MOST_SECONDS: Final = 15.0
-"""How long one trial may take; nothing in it waits for anybody."""
 MOST_HAPPENINGS: Final = 500
 _READS: Final = frozenset("R")
 WantedKind = Literal["answer", "model", "agent", "read", "run"]
 Status = Literal["done", "failed", "cancelled", "waiting", "unfinished", "stopped"]
-"""How a trial ended; waiting: for what it wants; unfinished: it needs something that only a file of tests can give."""
+"""unfinished: only a file of tests can give what it needs."""
 
 
 Describe = Callable[[Translator], str]
 
 
 class TrialStopped(RehearsalStopped):
-    """The author has stopped the trial, or it has taken too long."""
+    """By the author, or it took too long."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,83 +44,68 @@ class Wanted:
     kind: WantedKind
     step: str
     name: str
-    """Under which name `TrialInputs` gives it; "" for an answer."""
+    """As `TrialInputs` gives it; "" for an answer."""
     text: str = ""
-    """What is asked: of a model all its messages, of a read its method, of a run what is started."""
     options: tuple[str, ...] = ()
-    """The buttons of a question, in the words of the author."""
     controls: tuple[str, ...] = ()
-    """The codes of the program's own buttons."""
+    """Codes of the program's own buttons."""
     takes_text: bool = False
     is_unfit: bool = False
-    """Whether the last answer was none that the question takes, so that it is asked once more."""
+    """The last answer did not fit, so it is asked once more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class TrialInputs:
-    """What the author has given so far."""
-
     case: JsonObject = field(default_factory=dict)
-    """A test in the form of `NAME.test.yaml`, of which what is expected is not looked at."""
+    """In the form of `NAME.test.yaml`; `expect` is not looked at."""
     answers: tuple[str | Given, ...] = ()
     spoken: Mapping[str, str] = field(default_factory=dict)
-    """What models and agents say, by the names of `Wanted`."""
+    """By `Wanted.name`."""
     reads: Mapping[str, Any] = field(default_factory=dict)
-    """What reads and other runs give, by the names of `Wanted`."""
+    """By `Wanted.name`."""
 
-    def add(self, wanted: Wanted, given: Any) -> "TrialInputs":
-        """Return the inputs with what was wanted."""
-        if wanted.kind == "answer":
-            return replace(self, answers=(*self.answers, given))
-        if wanted.kind in {"read", "run"}:
-            return replace(self, reads={**self.reads, wanted.name: given})
-        return replace(self, spoken={**self.spoken, wanted.name: str(given)})
+    def add(self, need: Wanted, answer: Any) -> "TrialInputs":
+        if need.kind == "answer":
+            return replace(self, answers=(*self.answers, answer))
+        if need.kind in {"read", "run"}:
+            return replace(self, reads={**self.reads, need.name: answer})
+        return replace(self, spoken={**self.spoken, need.name: str(answer)})
 
     def drop_answer(self) -> "TrialInputs":
-        """Return the inputs without the last answer."""
         return replace(self, answers=self.answers[:-1])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tried:
-    """What came of a trial so far."""
-
     status: Status
     happenings: Sequence[Happening] = ()
     wanted: Wanted | None = None
     code: str = ""
-    """The code of the failure of a run that failed."""
     problem: str = ""
-    """Why it could not go on, in English; "" if that is said by `wanted`, or if it ended."""
+    """In English; "" if `wanted` says it, or if it ended."""
     result: JsonObject = field(default_factory=dict)
-    """The variables of a scenario at its end, or the result of a flow or workflow."""
+    """Variables of a scenario, or the result of a flow or workflow."""
     proposed: tuple[Describe, ...] = ()
-    """What it proposes, each as what says it."""
 
 
 class Watch:
-    """Tells a trial that it must end: the author has stopped it, or its time is over."""
-
     def __init__(self, seconds: float = MOST_SECONDS) -> None:
-        """Let it take so many seconds from now on."""
         self.find_refusal: FindRefusal | None = None
-        """What knows the calls that a run of this installation would be refused; None for what every installation refuses."""
+        """None for what every installation refuses."""
         self._stopped, self._until = threading.Event(), time.monotonic() + seconds
         self.seconds = seconds
         self.happenings: list[Happening] = []
-        """What has happened so far."""
 
     def stop(self) -> None:
-        """End the trial at its next step; may be called from every thread."""
+        """May be called from every thread."""
         self._stopped.set()
 
     def take(self, happening: Happening) -> None:
-        """Take in what happened. Raises TrialStopped."""
+        """Raises TrialStopped."""
         self.happenings.append(happening)
         self.check()
 
     def check(self) -> None:
-        """Raise TrialStopped if the trial must end, also because too much has happened."""
         if self._stopped.is_set():
             raise TrialStopped("the author has stopped it")
         if time.monotonic() > self._until:
@@ -132,26 +115,24 @@ class Watch:
 
 
 class Asking(Script):
-    """A script that notes what it lacks, and looks at the watch at each step."""
+    """It notes what it lacks, and looks at the watch at each step."""
 
     watch: Watch
     key: str
     wanted: Wanted | None = None
 
     def start(self, key: str, watch: Watch) -> None:
-        """Play the definition `key`, as long as the watch allows."""
         self.key, self.watch = key, watch
         if watch.find_refusal is not None:
             self._find_refusal = watch.find_refusal
 
     def tell(self, happening: Happening) -> None:
-        """Keep what happened. Raises TrialStopped."""
         super().tell(happening)
         self.watch.take(happening)
 
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
-        """Return the next answer. Raises ScriptEnded if there is none, or none that the question takes."""
-        wanted = Wanted(
+        """Raises ScriptEnded if there is none that the question takes."""
+        need = Wanted(
             kind="answer",
             step=place.step,
             name="",
@@ -161,15 +142,15 @@ class Asking(Script):
             takes_text="text" in ask.takes,
         )
         if not self.left:
-            self._want(wanted)
+            self._want(need)
         try:
             return await super().answer(place, ask)
         except AnswerUnfit:
-            self._want(replace(wanted, is_unfit=True))
+            self._want(replace(need, is_unfit=True))
             raise
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
-        """Return what the model says by the inputs. Raises ScriptEnded or RunFailed if nothing is given."""
+        """Raises ScriptEnded or RunFailed if nothing is given."""
         self.watch.check()
         if not self._has_mock(place, "model"):
             text = "\n\n".join(str(message.get("content") or "") for message in request.messages).strip()
@@ -177,21 +158,21 @@ class Asking(Script):
         return await super().ask_model(place, request, on_delta)
 
     async def ask_agent(self, place: Place, engine: str, args: Mapping[str, Any]) -> str:
-        """Return what the agent says by the inputs. Raises ScriptEnded."""
+        """Raises ScriptEnded."""
         self.watch.check()
         if not self._has_mock(place, "agent"):
             self._want(Wanted(kind="agent", step=place.step, name=self._name(place), text=str(args.get("text", ""))))
         return await super().ask_agent(place, engine, args)
 
     async def run_elsewhere(self, place: Place, engine: str, args: Mapping[str, Any]) -> Any:
-        """Return what a flow or workflow gives that a scenario starts, by the inputs. Raises RunFailed and ScriptEnded."""
+        """Raises RunFailed and ScriptEnded."""
         self.watch.check()
         if not self._has_mock(place, "run"):
             self._want(Wanted(kind="run", step=place.step, name=self._name(place), text=engine))
         return await super().run_elsewhere(place, engine, args)
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
-        """Return what a read gives by the inputs; everything else is only planned. Raises ScriptEnded."""
+        """Everything but reads is only planned. Raises ScriptEnded."""
         self.watch.check()
         if (refused := await self.refuse_form(place, effect, params)) is not None:
             return refused
@@ -202,9 +183,9 @@ class Asking(Script):
                 raise ScriptEnded(f"step {place.step} of {place.definition} reads with {effect.method}")
         return await super().perform(place, effect, params)
 
-    def _want(self, wanted: Wanted) -> None:
-        """Note what is lacking first: parts of a workflow ask side by side."""
-        self.wanted = self.wanted or wanted
+    def _want(self, need: Wanted) -> None:
+        """Only the first: parts of a workflow ask side by side."""
+        self.wanted = self.wanted or need
 
     def _name(self, place: Place) -> str:
         return place.step if place.definition == self.key else f"{place.definition}/{place.step}"
@@ -214,7 +195,7 @@ class Asking(Script):
         return f"{place.definition}/{place.step}" in mocks or place.step in mocks
 
     def _name_read(self, place: Place, effect: RunEffect) -> str:
-        """Return under which name the result of a read is given; "" if it is only planned."""
+        """ "" if it is only planned."""
         del effect
         return self._name(place)
 
@@ -224,23 +205,21 @@ class Asking(Script):
 
 
 class Playable(Protocol):
-    """A definition without mistakes, with all that it needs of others."""
+    """A definition without mistakes, with all that it needs."""
 
     @property
-    def case_model(self) -> type[Case]:
-        """The form of its tests."""
+    def case_model(self) -> type[Case]: ...
 
     async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-        """Return what comes of it with these inputs. Raises TrialStopped, and pydantic's ValidationError for a case that is none."""
+        """Raises TrialStopped and pydantic's ValidationError."""
 
 
 async def try_definition(
     playable: Playable, inputs: TrialInputs, person: Actor, watch: Watch, find_refusal: FindRefusal | None = None
 ) -> Tried:
-    """Return what comes of a definition with these inputs; it is played in a thread, which ends when the watch says so.
+    """Play it in a thread, until the watch ends it. Raises pydantic's ValidationError for a wrong case.
 
-    `find_refusal` is asked in the loop of the caller, to which the client of a portal belongs. Raises
-    pydantic's ValidationError for a case that is none.
+    `find_refusal` is called in the caller's loop.
     """
     loop = asyncio.get_running_loop()
 
@@ -268,10 +247,10 @@ async def _try(playable: Playable, inputs: TrialInputs, person: Actor, watch: Wa
 
 
 def build_case(inputs: TrialInputs, person: Actor, spoken: str, reads: str) -> JsonObject:
-    """Return the test that the inputs are; `spoken` and `reads` are its fields for what models say and what reads give."""
+    """`spoken` and `reads` are names of fields."""
     case = {name: one for name, one in inputs.case.items() if name != "expect"}
-    told = {"name": person.name, "key": person.key, "employee": person.bitrix_user_id, "time_zone": person.time_zone}
-    case.setdefault("person", told)
+    person_fields = {"name": person.name, "key": person.key, "employee": person.bitrix_user_id, "time_zone": person.time_zone}
+    case.setdefault("person", person_fields)
     case["inputs"] = [*case.get("inputs", ()), *inputs.answers]
     case[spoken] = {**case.get(spoken, {}), **inputs.spoken}
     case[reads] = {**case.get(reads, {}), **inputs.reads}
@@ -279,7 +258,6 @@ def build_case(inputs: TrialInputs, person: Actor, spoken: str, reads: str) -> J
 
 
 def build_tried(script: Asking, ended: RunResult, problem: str, *, result: JsonObject, proposed: tuple[Describe, ...] = ()) -> Tried:
-    """Return what came of a trial: how it ended, or what it lacks."""
     happened = tuple(script.happenings)
     if problem:
         status: Status = "waiting" if script.wanted is not None else "unfinished"
@@ -288,7 +266,6 @@ def build_tried(script: Asking, ended: RunResult, problem: str, *, result: JsonO
 
 
 async def load_named(ids: Iterable[str], store: AsyncStore) -> Mapping[str, object]:
-    """Return the documents of versions by their ids."""
     versions, documents = StoredVersions(store), dict[str, object]()
     for version_id in dict.fromkeys(ids):
         version = await versions.find_by_id(version_id.lower()) if is_version_id(version_id) else None

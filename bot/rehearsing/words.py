@@ -1,5 +1,3 @@
-"""The words for what happens in a trial, for the terminal and the console alike."""
-
 from typing import Final
 
 from bot.i18n.translate import Translator
@@ -11,10 +9,9 @@ _LONGEST: Final = 4000
 
 
 def cut_text(text: str) -> str:
-    """Return the text, or its begin if it is too long to be shown."""
+    """Only the begin if it is too long."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 def render_plain_reply(reply: Reply, tr: Translator) -> str:
-    """Return a message as a chat shows it, without its marks."""
     return to_plain_text(render_message("reply", reply.model_dump(mode="json"), tr))

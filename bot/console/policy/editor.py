@@ -133,7 +133,7 @@ class PolicyEditor:
             return
         self._difference.clear()
         try:
-            self._file = await visit.services.policy.save(text, shown=self._file.digest, by=visit.actor)
+            self._file = await visit.services.policy.save(text, shown_digest=self._file.digest, by=visit.actor)
         except PolicyFileChanged as error:
             self._show_conflict(error.present)
             return

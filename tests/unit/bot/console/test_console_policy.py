@@ -176,7 +176,7 @@ def test_a_file_is_replaced_as_a_whole_with_its_permissions(tmp_path: Path) -> N
     link.symlink_to(real)
     shown = read_policy_text(link)
 
-    saved = replace_policy_text(link, "b: 2\n", shown=shown.digest)
+    saved = replace_policy_text(link, "b: 2\n", shown_digest=shown.digest)
 
     assert (saved.text, real.read_text(encoding="utf-8"), link.is_symlink(), real.stat().st_mode & 0o777) == (
         "b: 2\n",
@@ -186,7 +186,7 @@ def test_a_file_is_replaced_as_a_whole_with_its_permissions(tmp_path: Path) -> N
     )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["policy.yaml", "real.yaml"]
     with pytest.raises(PolicyFileChanged):
-        replace_policy_text(link, "c: 3\n", shown=shown.digest)
+        replace_policy_text(link, "c: 3\n", shown_digest=shown.digest)
     assert real.read_text(encoding="utf-8") == "b: 2\n"
 
 
