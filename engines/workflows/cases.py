@@ -19,29 +19,25 @@ from state.journal.async_store import AsyncStore
 
 
 def build(key: str, document: Mapping[str, Any], tuums: Mapping[str, object]) -> PlayableWorkflowTrial:
-    """Return the workflow with its tuums. Whatever its triggers say, its author may try it."""
+    """Read the workflow without its triggers: its author may try it whatever they say."""
     free = {name: part for name, part in document.items() if name != "triggers"}
     return PlayableWorkflowTrial(key=key, document=free, tuums=tuums, types=load_rune_types())
 
 
 def compile_playable(playable: PlayableWorkflow) -> CompiledWorkflow:
-    """Return the workflow with the order of its tuums."""
     tuums = {name: Tuum.model_validate(document) for name, document in playable.tuums.items()}
     return compile_workflow(Workflow.model_validate(playable.document), tuums, playable.types)
 
 
 def list_ids(playable: PlayableWorkflow) -> list[str]:
-    """Return the names of all tuums."""
     return [tuum.id for tuum in compile_playable(playable).tuums]
 
 
 def check_cases(document: Document, playable: PlayableWorkflow, find_classes: FindClasses) -> Iterable[Finding]:
-    """Return what is wrong with a file of tests."""
     return check_workflow_cases(document, list_ids(playable), find_classes)
 
 
 async def play_cases(playable: PlayableWorkflow, cases: object, find_classes: FindClasses) -> AsyncIterator[PlayedCase]:
-    """Yield what comes of each test, with the tuums that it reached."""
     async with ScriptRunner() as scripts:
         for case in WorkflowCaseFile.model_validate(cases).tests:
             played = await play_workflow(playable, case, scripts, find_classes=find_classes)
@@ -49,7 +45,6 @@ async def play_cases(playable: PlayableWorkflow, cases: object, find_classes: Fi
 
 
 def list_coverage(playable: PlayableWorkflow) -> Mapping[str, Sequence[str]]:
-    """Return the tuums."""
     return {"tuums": list_ids(playable)}
 
 

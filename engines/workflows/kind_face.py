@@ -1,4 +1,4 @@
-"""What editors show of workflows and their tuums."""
+"""What editors show of workflows and tuums."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -15,7 +15,6 @@ _RUNES: Final = frozenset({"runes", "promptRunes"})
 
 
 def begin_tuum(say: Say) -> JsonObject:
-    """Return a first tuum."""
     return {
         "tuumId": "first",
         "metadata": {"title": say("console-new-title")},
@@ -26,13 +25,12 @@ def begin_tuum(say: Say) -> JsonObject:
 
 
 def begin_workflow(say: Say) -> JsonObject:
-    """Return a first workflow."""
     title = say("console-new-title")
     return {"workflowId": "new_one", "metadata": {"title": title}, "tuums": [begin_tuum(say)], "terminal": {"rawText": "answer"}}
 
 
 def build_item(document: object, path: Path) -> object:
-    """Return a new tuum or rune of the simplest type, or another element without anything in it."""
+    """Return a rune of the simplest type, a tuum with a free id, or an empty element."""
     if path == (_TUUMS,):
         return {"tuumId": _find_free_id(document)}
     return {"runeType": "prompt", "template": ""} if path[-1] in _RUNES else {}
@@ -40,8 +38,8 @@ def build_item(document: object, path: Path) -> object:
 
 def _find_free_id(document: object) -> str:
     tuums = document.get(_TUUMS) if isinstance(document, Mapping) else None
-    written = [tuum.get("tuumId") for tuum in tuums if isinstance(tuum, Mapping)] if isinstance(tuums, list) else []
-    ids = {tuum_id for tuum_id in written if isinstance(tuum_id, str) and tuum_id}
+    tuum_ids = [tuum.get("tuumId") for tuum in tuums if isinstance(tuum, Mapping)] if isinstance(tuums, list) else []
+    ids = {tuum_id for tuum_id in tuum_ids if isinstance(tuum_id, str) and tuum_id}
     return next(tuum_id for number in range(len(ids) + 1, 2 * len(ids) + 3) if (tuum_id := f"tuum{number}") not in ids)
 
 

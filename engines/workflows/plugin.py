@@ -1,5 +1,3 @@
-"""The plugin of workflows."""
-
 from pathlib import Path
 from typing import Final
 

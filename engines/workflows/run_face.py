@@ -10,7 +10,6 @@ from engines.workflows.core.engine import TUUMS
 
 
 def read_launch(document: object) -> Launch:
-    """Return the trigger parameters, and the kind of record that it works on."""
     try:
         workflow = Workflow.model_validate(document)
     except ValidationError:  # it is refused when it is started

@@ -1,4 +1,4 @@
-"""Keeps the blocks of workflows on records in the journal, and puts records into words; see `state.journal.record_blocks`."""
+"""Blocks of workflows in the journal, and words for records; see `state.journal.record_blocks`."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -27,31 +27,26 @@ from state.model.run_state import ENDED
 from state.stored import JsonObject
 
 PATIENCE: Final = 15.0
-"""For how many seconds a run waits for others that write the blocks of the same record."""
+"""Seconds to wait for others that write blocks of the same record."""
 T = TypeVar("T")
 
 
 class StoredBlocks:
-    """The blocks of all records, in the journal."""
-
     def __init__(self, store: AsyncStore) -> None:
-        """Keep them in this store."""
         self._store = store
 
     async def read(self, record: Record, /) -> Sequence[Block]:
-        """Return the blocks of a record, oldest first."""
         return await self._store.read(record_blocks.read_blocks, find_place(record))
 
     async def find_permission(self, record: Record, /) -> Permission:
-        """Return whether a run without a block may change the record now."""
         blocks = await self.read(record)
         return manager.find_permission(blocks, await self._list_over(blocks))
 
-    async def open(self, record: Record, given: Opening, at: datetime, /) -> Opened:
-        """Open a block for a run. One that works keeps others out only as long as its run goes on."""
+    async def open(self, record: Record, opening: Opening, at: datetime, /) -> Opened:
+        """A working block keeps others out only as long as its run goes on."""
         over = await self._list_over(await self.read(record))
         opened = await self._change(
-            record, lambda blocks: manager.open_block(blocks, given, over, find_kept_from(blocks, at)), given.by, at
+            record, lambda blocks: manager.open_block(blocks, opening, over, find_kept_from(blocks, at)), opening.by, at
         )
         if opened.other is None:
             return opened
@@ -59,7 +54,7 @@ class StoredBlocks:
         return replace(opened, title=state.run.title if state.run is not None else "")
 
     async def _list_over(self, blocks: Sequence[Block]) -> frozenset[str]:
-        """Return the run of the current block if that run has ended, or is not known any more."""
+        """Return the run of the current block if it has ended or is unknown."""
         current = find_current(blocks)
         if current is None:
             return frozenset()
@@ -67,19 +62,15 @@ class StoredBlocks:
         return frozenset({current.run}) if all(row.status in ENDED for row in rows) else frozenset()
 
     async def enter_conflict(self, record: Record, block: str, fields: Sequence[JsonObject], owner: str, at: datetime, /) -> bool:
-        """Let a block wait for a choice."""
         return await self._change(record, lambda blocks: manager.enter_conflict(blocks, block, fields), owner, at)
 
     async def resolve(self, record: Record, block: str, choices: Mapping[str, str], by: str, at: datetime, /) -> bool:
-        """Note the choices."""
         return await self._change(record, lambda blocks: manager.resolve_conflict(blocks, block, choices, by), by, at)
 
-    async def finish(self, record: Record, block: str, given: Finish, owner: str, at: datetime, /) -> bool:
-        """End a block with its result."""
-        return await self._change(record, lambda blocks: manager.finish_block(blocks, block, given), owner, at)
+    async def finish(self, record: Record, block: str, finish: Finish, owner: str, at: datetime, /) -> bool:
+        return await self._change(record, lambda blocks: manager.finish_block(blocks, block, finish), owner, at)
 
     async def fail(self, record: Record, block: str, code: str, owner: str, at: datetime, /) -> bool:
-        """Mark a block as failed."""
         return await self._change(record, lambda blocks: manager.fail_block(blocks, block, code), owner, at)
 
     async def _change(self, record: Record, decide: Decide[T], owner: str, at: datetime) -> T:
@@ -94,23 +85,21 @@ class StoredBlocks:
 
 
 class PortalWords:
-    """Words for fields and records from the catalogue and the portal, as cards have them."""
-
     def __init__(self, catalogue: Catalogue, names: Names) -> None:
-        """Take titles of fields and kinds of values from `catalogue`, names from `names`."""
         self._catalogue, self._names = catalogue, names
         self._plain = PlainWords()
 
     async def describe_field(self, actor: Actor, kind: str, key: str, fields: Sequence[JsonObject], /) -> FieldText:
-        """Return the title of a field and its values; those of the portal as they are if it does not answer."""
-        found = await describe_field(ENTITIES[kind].update_method, key, fields, actor=actor, names=self._names, catalogue=self._catalogue)
-        if found is None:
+        """Values of the portal stay as they are if it does not answer."""
+        field_words = await describe_field(
+            ENTITIES[kind].update_method, key, fields, actor=actor, names=self._names, catalogue=self._catalogue
+        )
+        if field_words is None:
             return await self._plain.describe_field(actor, kind, key, fields)
-        title, values = found
+        title, values = field_words
         return FieldText(title=title, values=tuple(values))
 
     async def describe_record(self, actor: Actor, record: Record, fields: JsonObject, /) -> RecordText:
-        """Return the title and the address of a record."""
         record_text = await self._plain.describe_record(actor, record, fields)
         try:
             url = self._names.build_card_url(record.kind, int(record.number), user=actor.bitrix_user_id or 0)
@@ -120,10 +109,8 @@ class PortalWords:
 
 
 def build_record_host(store: AsyncStore, catalogue: Catalogue, names: Names) -> RecordHost:
-    """Return what this program has for workflows on records."""
     return RecordHost(blocks=StoredBlocks(store), words=PortalWords(catalogue, names))
 
 
 def find_place(record: Record) -> RecordPlace:
-    """Return whose blocks those of a record are."""
     return RecordPlace(record.kind, int(record.number))

@@ -1,5 +1,3 @@
-"""Tries a workflow step by step."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -37,12 +35,9 @@ class _WorkflowAsking(Asking, WorkflowScript):
 
 @dataclass(frozen=True, kw_only=True)
 class PlayableWorkflowTrial(PlayableWorkflow):
-    """A workflow that can be tried."""
-
     case_model = WorkflowCase
 
     async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-        """Return what comes of it with these inputs."""
         test = WorkflowCase.model_validate(build_case(inputs, person, "answers", "queries"))
         script = _WorkflowAsking(test)
         script.start(self.key, watch)
@@ -58,7 +53,7 @@ class PlayableWorkflowTrial(PlayableWorkflow):
 
 
 def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
-    """Return an operation as people read it: what it does to which record, then the fields."""
+    """Say what the operation does to which record, then its fields."""
     method = find_entity(operation.entity_type).find_method(operation.operation_type)
     words = f"{tr.describe_call(method, *split_method(method)) or method} {operation.entity_id}"
     if operation.operation_type == "ModifyEntity":
@@ -70,7 +65,7 @@ def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
 async def load_playable(
     kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
 ) -> PlayableWorkflowTrial:
-    """Return the workflow with its tuums. Whatever its triggers say, its author may try it."""
+    """Read the workflow without its triggers: its author may try it whatever they say."""
     del definitions
     tuums = await load_named((reference.written for reference in kind.list_references(document)), store)
     free = {name: part for name, part in document.items() if name != "triggers"}

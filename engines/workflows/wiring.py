@@ -1,4 +1,4 @@
-"""Builds the engine of workflows, and connects it with the store, for tuums that stand on their own. Part of the composition root."""
+"""Builds the engine of workflows and connects it with the store. Part of the composition root."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,10 +21,7 @@ COMMAND: Final = "workflow"
 
 
 def build_workflows() -> RegisteredEngine:
-    """Return the engine of workflows with its command, and the runes of this program and of installed plugins.
-
-    Until `connect_tuums` it finds no tuums, and its sandbox has no owner who closes it.
-    """
+    """Build with the runes of installed plugins. Until `connect` it finds no tuums, and nobody closes its sandbox."""
     types = build_rune_types(load_plugins())
     workflows, tuums = build_kinds(types)
     return RegisteredEngine(
@@ -39,14 +36,12 @@ def build_workflows() -> RegisteredEngine:
 
 
 def connect(workflows: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
-    """Return the engine whose workflows find their tuums in the store, and run their scripts in the sandbox of the process."""
     assert isinstance(workflows.engine, WorkflowEngine)  # noqa: S101 - as it was built here
     host = build_record_host(ports.store, ports.catalogue, ports.naming)
     return replace(workflows, engine=workflows.engine.connect(build_tuum_finder(ports.store), ports.scripts, host))
 
 
 def build_tuum_finder(store: AsyncStore) -> FindTuums:
-    """Return the function that finds published tuums in `store`."""
 
     async def find(versions: list[str], /) -> Mapping[str, object]:
         documents = {version: await find_part(store, TUUM, version) for version in versions}

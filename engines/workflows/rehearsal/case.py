@@ -1,7 +1,4 @@
-"""The form of a test of a workflow: how it is started, what models answer and the portal gives, and what is to come of it.
-
-It stands beside the workflow as `NAME.test.yaml`.
-"""
+"""The form of a test of a workflow, which stands beside it as `NAME.test.yaml`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -23,9 +20,9 @@ from orchestrator.rehearsals.script import find_shipped_classes
 from state.stored import JsonObject
 
 CHUNKS: Final = "chunks"
-"""The key of a mock of a model whose answer comes in pieces; its value is a list of them."""
+"""A mock of a model whose answer comes in pieces; its value is a list of them."""
 _OWN: Final = ("apply", "_block", "_shown")
-"""The parts of a run that read for the engine itself: what `+=` counts on, the record of the run, records of the last message."""
+"""Reads of the engine itself: for `+=`, the record of the run, records of the last message."""
 Operation = Annotated[AtomicOperation, BeforeValidator(read_operation)]
 TextPart = str | dict[str, str]
 """Plain words of a text, or a block: {its id: its data}."""
@@ -57,7 +54,6 @@ class WorkflowCase(LaunchedCase):
     expect: ExpectedWorkflow = Field(default_factory=ExpectedWorkflow)
 
     def choose_mocks(self, _place: object, kind: object) -> tuple[str, Mapping[str, Any]]:
-        """Return the answers of models, or what queries give."""
         return ("answers", self.answers) if kind == "model" else ("queries", self.queries)
 
 
@@ -68,16 +64,13 @@ class WorkflowCaseFile(FilePart):
 
 
 def is_query_known(name: str, tuums: Sequence[str], find_classes: FindClasses = find_shipped_classes) -> bool:
-    """Return whether a workflow with these tuums may ask for what is given under this name."""
+    """Return whether a workflow with these tuums may ask for this name."""
     tuum, slash, _ = name.partition("/")
     return tuum in (*tuums, *_OWN) if slash else find_classes("bitrix", name) is not None
 
 
 def check_workflow_cases(document: Document, tuums: Sequence[str], find_classes: FindClasses = find_shipped_classes) -> Iterable[Finding]:
-    """Return what is wrong with a file of tests of a workflow with these tuums, all of it.
-
-    Tuums and methods that there are not are looked for when nothing else is wrong.
-    """
+    """Return all mistakes. Unknown tuums and methods are looked for when nothing else is wrong."""
     findings = Findings(document)
     if report_model_mistakes(findings, WorkflowCaseFile, document.data, ()):
         known = KnownSteps("", {"": {tuum: tuum for tuum in tuums}}, kind="tuum")
@@ -87,7 +80,7 @@ def check_workflow_cases(document: Document, tuums: Sequence[str], find_classes:
 
 
 def _check_names(findings: Findings, known: KnownSteps, test: WorkflowCase, path: Path, find_classes: FindClasses) -> None:
-    """Report what is given under the names of tuums and methods that there are not: nothing would ever ask for it."""
+    """Nothing would ever ask for unknown names."""
     for name in test.answers:
         known.report_unknown(findings, (*path, "answers", name), name)
     for name in test.queries:

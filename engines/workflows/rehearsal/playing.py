@@ -1,4 +1,4 @@
-"""Plays workflows without their outside, and says how what came of a test differs from what was expected."""
+"""Plays workflows without their outside, and compares what came with what a test expects."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,48 +27,42 @@ from orchestrator.rehearsals.script import NO_MOCK, AskModel, Script, ScriptEnde
 from state.canonical import dumps
 
 _ENDED: Final = "rehearsal-ended"
-"""The code with which a run ends whose script lacks something; `WorkflowScript.problem` says what."""
+"""The script lacks something; `WorkflowScript.problem` says what."""
 
 
 _SHOWN: Final = "_shown/"
-"""How the nodes begin that read records for the last message; without them it only has no links."""
+"""Nodes that read records for the last message; without them it only has no links."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlayableWorkflow:
-    """A workflow that can be played, without mistakes."""
-
     key: str
     document: Mapping[str, Any]
     tuums: Mapping[str, object] = field(default_factory=dict)
-    """The documents of tuums that are stored on their own, by what is written where it names them."""
+    """Stored tuums, by what names them."""
     types: RuneTypes
-    """The types of its runes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class WorkflowPlayed:
-    """What came of a workflow."""
-
     result: WorkflowExecutionResult
-    """Of a run that failed before its tuums ran, or behind them, its code and words."""
+    """Code and words of a run that failed before or behind its tuums."""
     proposed: tuple[AtomicOperation, ...] = ()
-    """What the tuums propose, also if it could not be handed on."""
+    """Also if it could not be handed on."""
     left_out: tuple[str, ...] = ()
-    """The fields that they do not write, because no value came for them."""
+    """Fields that are not written, because no value came for them."""
     reached: frozenset[str] = frozenset()
-    """The tuums that ran, to their end or not."""
+    """Tuums that ran, to their end or not."""
     happenings: Sequence[Happening] = ()
     ended: RunResult
-    """How the run ended."""
     problem: str = ""
     """Why it could not be played to its end; "" if it was."""
     left: int = 0
-    """How many inputs were not asked for."""
+    """Inputs that were not asked for."""
 
 
 class WorkflowScript(Script):
-    """The outside of a workflow: models and reads are answered for, what it proposes is only planned."""
+    """The outside of a workflow: models and reads are mocked, changes are only planned."""
 
     def __init__(
         self,
@@ -78,24 +72,21 @@ class WorkflowScript(Script):
         find_classes: FindClasses = find_shipped_classes,
         is_strict: bool = True,
     ) -> None:
-        """Answer by this test, for models without an answer by `model`.
-
-        A read without a mock ends the test; if not `is_strict`, it is refused.
-        """
+        """`model` answers where the test does not. A read without a mock ends the test, or is refused if not `is_strict`."""
         super().__init__(test, model=model, find_classes=find_classes, is_strict=is_strict)
         self._refuses_reads = not is_strict
         self.problem = ""
-        """What the script lacks; "" if nothing was asked for that it does not have."""
+        """What the script lacks; "" for nothing."""
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
-        """Return the answer of a tuum's model. Raises RunFailed, also if there is none."""
+        """Raises RunFailed, also if there is no answer."""
         try:
             return await super().ask_model(place, request, on_delta)
         except ScriptEnded as error:
             raise self._end(error) from None
 
     async def give_answer(self, found: Any, request: RunModelRequest, on_delta: TakeText | None) -> Any:
-        """Return an answer that comes in the pieces of its mock, {chunks: […]}, or in one; {chunks: […], failed: why} breaks off."""
+        """Stream a mock of {chunks: […]}; {chunks: […], failed: why} breaks off."""
         pieces: Sequence[object] | None = None
         if isinstance(found, Mapping) and CHUNKS in found and set(found) <= {CHUNKS, FAILED} and isinstance(found[CHUNKS], list):
             pieces = found[CHUNKS]
@@ -109,7 +100,7 @@ class WorkflowScript(Script):
         return answer
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
-        """Return what a read gives; anything else is only planned. Raises RunFailed if the test does not say what is read."""
+        """Answer reads; anything else is only planned. Raises RunFailed for a read that the test does not know."""
         if (refused := await self.refuse_form(place, effect, params)) is not None:
             return refused
         if not effect.must_read:
@@ -120,7 +111,7 @@ class WorkflowScript(Script):
             raise self._end(error) from None
 
     def _find_read(self, place: Place, method: str) -> Any:
-        """Return what the test gives for a read: by its node, its tuum or its method alone. Raises ScriptEnded."""
+        """Look up a read by node, tuum or method alone. Raises ScriptEnded."""
         node = f"{place.step}/{place.node.partition('/')[2]}"
         mock = self.take_mock(place, "effect", (node, f"{place.step}/{method}", method))
         if mock is not NO_MOCK:
@@ -130,7 +121,7 @@ class WorkflowScript(Script):
         raise ScriptEnded(f"{node} reads {method}: give what it returns as queries.{method}")
 
     def _end(self, error: ScriptEnded) -> RunFailed:
-        """Return the error that ends the run, whatever runes and scripts make of other errors."""
+        """Ends the run whatever runes and scripts make of other errors."""
         self.problem = self.problem or str(error)
         return RunFailed(_ENDED, self.problem)
 
@@ -144,7 +135,7 @@ async def rehearse_workflow(
     now: datetime,
     person: Actor = PERSON,
 ) -> WorkflowPlayed:
-    """Return what comes of a workflow with this outside. Raises SettingsError of the outside."""
+    """Raises SettingsError of the outside."""
     noted: list[Execution] = []
 
     async def find_tuums(versions: list[str], /) -> Mapping[str, object]:
@@ -173,30 +164,29 @@ async def rehearse_workflow(
 
 
 def _build_result(ended: RunResult, execution: Execution | None, happenings: Sequence[Happening]) -> WorkflowExecutionResult:
-    """Return the result of the workflow; of a run that failed otherwise than by one of its tuums, one that says so."""
+    """A run that failed outside its tuums gets a failed result."""
     known = execution.result if execution is not None else WorkflowExecutionResult(is_success=False)
     if ended.status == "done" or known.error_code:
         return known
     failures = [happening for happening in happenings if happening.kind == "failure"]
-    told = {"error_code": ended.code, "error_message": failures[-1].text if failures else "", "raw_text": "", "operations": ()}
-    return known.model_copy(update={"is_success": False, **told})
+    result_fields = {"error_code": ended.code, "error_message": failures[-1].text if failures else "", "raw_text": "", "operations": ()}
+    return known.model_copy(update={"is_success": False, **result_fields})
 
 
 async def play_workflow(
     workflow: PlayableWorkflow, test: WorkflowCase, scripts: ScriptRunner, *, find_classes: FindClasses = find_shipped_classes
 ) -> WorkflowPlayed:
-    """Return what comes of a workflow under this test."""
     return await play_script(workflow, test, WorkflowScript(test, find_classes=find_classes), scripts)
 
 
 async def play_script(workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner) -> WorkflowPlayed:
-    """Return what comes of a workflow that is started as this test says, with this outside."""
+    """Play with this outside."""
     person = build_actor(test.person)
     return await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=test.find_start(BEGINS), person=person)
 
 
 def compare_workflow(expect: ExpectedWorkflow, played: WorkflowPlayed) -> list[str]:
-    """Return how what came differs from what was expected, as lines to read; none if it does not."""
+    """Lines to read; none without a difference."""
     return list(_compare(expect, played))
 
 
@@ -222,10 +212,10 @@ def _compare(expect: ExpectedWorkflow, played: WorkflowPlayed) -> Iterator[str]:
 
 
 def _compare_end(expect: ExpectedWorkflow, result: WorkflowExecutionResult) -> Iterator[str]:
-    """Yield how the end differs; code and words are looked at only if some are expected."""
+    """Code and words are compared only if some are expected."""
     if expect.is_success != result.is_success or (expect.error_code and expect.error_code != result.error_code):
-        wanted, came = _write_end(expect.is_success, expect.error_code), _write_end(result.is_success, result.error_code)
-        yield f"isSuccess: expected {wanted}, came {came}{f' ({result.error_message})' if result.error_message else ''}"
+        expected_end, came = _write_end(expect.is_success, expect.error_code), _write_end(result.is_success, result.error_code)
+        yield f"isSuccess: expected {expected_end}, came {came}{f' ({result.error_message})' if result.error_message else ''}"
     elif expect.error_message and expect.error_message != result.error_message:
         yield f"errorMessage: expected {dumps(expect.error_message)}, came {dumps(result.error_message)}"
 
@@ -235,7 +225,7 @@ def _write_end(is_success: bool, code: str) -> str:  # noqa: FBT001 - the value 
 
 
 def list_parts(raw_text: str) -> list[TextPart]:
-    """Return the parts of a text as tests write them, without the white space around each."""
+    """Without the white space around each part."""
     read = [restore_data(one.text.strip() if isinstance(one, Words) else {one.id: one.data.strip()}) for one in parse_raw_text(raw_text)]
     return [one for one in read if one]
 
@@ -245,7 +235,7 @@ def _write_part(part: TextPart) -> str:
 
 
 def write_operation(operation: AtomicOperation) -> str:
-    """Return an operation as a line: what is done to which record, and the rest as JSON."""
+    """Say what is done to which record, and the rest as JSON."""
     data = operation.model_dump(mode="json", by_alias=True, exclude_none=True)
     what = " ".join(str(data.pop(name)) for name in ("operationType", "entityType", "entityId"))
     return f"{what} {dumps(data)}" if data else what

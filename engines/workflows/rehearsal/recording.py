@@ -1,9 +1,3 @@
-"""Turns a finished run of a workflow into a test that can be played.
-
-What its models answered, or did not, what reads of the portal gave and what the person said is read from the run's stream. What it proposed
-is not: the test is played, and what comes of it is what the test expects, if the run ended as that does with the same text and operations.
-"""
-
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -56,22 +50,22 @@ from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
 _TEMP: Final = "_block/temp/"
-"""Where a run reads its record before its changes, anew after each retry: the next part of the node is the number of the round."""
+"""Reads of the record before its changes; the next part of the node is the round."""
 _CHOICE: Final = "_block/choice/"
-"""Where the person chose in a conflict: a run that is played changes nothing, and asks nobody about it."""
+"""A replay changes nothing, and asks nobody about conflicts."""
 _BEFORE: Final = "apply/before/"
-"""What `+=` counts on: the next part is the place of the operation, and another behind it the number of the retry."""
+"""Reads for `+=`; the next parts are the place of the operation and the number of the retry."""
 _UNREAD: Final = ("_block/after", "_shown/")
-"""What is read behind changes that were made, or for links of the last message; in a test nothing is made."""
+"""Reads after changes, or for links; in a test nothing is changed."""
 _APPLY: Final = "apply/"
-"""How nodes begin that make changes, but for what `+=` counts on."""
+"""Nodes that make changes, but for reads of `+=`."""
 _ANSWER_FAILED: Final = "/failed"
 _COMPARED: Final = ("isSuccess", "rawText", "operations", "finished")
 
 
 @dataclass(frozen=True, slots=True)
 class HeardInput:
-    """What the person gave at a node, and the number of the option if they pressed one."""
+    """What the person gave, and the number of the option if they pressed one."""
 
     node: str
     given: str | Given
@@ -80,8 +74,6 @@ class HeardInput:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedWorkflow:
-    """What was read of a run."""
-
     key: str
     case: WorkflowCase
     inputs: Sequence[HeardInput]
@@ -90,38 +82,37 @@ class RecordedWorkflow:
     status: str
     code: str
     result: Any
-    """The result of the run, None if it has none."""
+    """None if the run has none."""
 
 
 @dataclass
 class _Tape:
-    """What has been read so far, in the order in which it happened."""
+    """In the order in which it happened."""
 
     inputs: list[HeardInput] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
-    """What models gave, by node."""
     reads: dict[str, tuple[str, Any]] = field(default_factory=dict)
-    """(method, what it gave) of reads, by node."""
+    """(method, what it gave) by node."""
     tuums: Mapping[str, object] = field(default_factory=dict)
     buttons: dict[str, Sequence[str]] = field(default_factory=dict)
 
     def find_last_temp(self) -> str:
-        """Return the node of the first reading of the record in the last round, "" if there was none."""
+        """The first reading of the record in the last round; "" if there was none."""
         rounds = {node for node in self.reads if node.startswith(_TEMP) and node.count("/") == _TEMP.count("/")}
         return max(rounds, key=lambda node: int(node.removeprefix(_TEMP)), default="")
 
 
 @dataclass(frozen=True, kw_only=True)
 class CompletedWorkflow:
-    """A test of a workflow with what is to come of it."""
+    """A test with what is to come of it."""
 
     case: WorkflowCase
     left_out: Sequence[str] = ()
-    """The global variables at which it does not look, with both values: they came otherwise when it was played."""
+    """Global variables that are not compared, with both values: a replay gave others."""
 
 
 async def read_workflow_recording(run_id: str, store: AsyncStore) -> RecordedWorkflow:
-    """Return what a run of a workflow was given, ready to be played. Raises NotRecordable."""
+    """Raises NotRecordable."""
     stream = f"{STREAM}{run_id}"
     memo, started = await read_finished(store, stream, WORKFLOW)
     document = await load_run_document(started, store)
@@ -172,7 +163,7 @@ async def _read_event(kind: str, data: JsonObject, tape: _Tape, store: AsyncStor
 
 
 async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
-    """Take what a model or a read gave, the last one if a retry did it anew; what the run itself noted is made anew."""
+    """A retry's value replaces the first; what the run itself noted is made anew."""
     before, is_failure, _ = done.node.rpartition(_ANSWER_FAILED)
     is_wanted = done.kind in {"model", "effect"} or done.node == TUUMS or (done.kind == "memo" and is_failure)
     is_change = done.node.startswith(_APPLY) and not done.node.startswith(_BEFORE)
@@ -194,17 +185,17 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
 
 
 def _join_answers(tape: _Tape) -> dict[str, Any]:
-    """Return the answers by tuum, in the order in which it asked."""
-    found: dict[str, list[Any]] = {}
+    """By tuum, in the order in which it asked."""
+    answers_by_tuum: dict[str, list[Any]] = {}
     for node, answer in tape.answers.items():
-        found.setdefault(find_step_id(node), []).append(answer)
-    return {tuum: build_mocks(answers) for tuum, answers in found.items()}
+        answers_by_tuum.setdefault(find_step_id(node), []).append(answer)
+    return {tuum: build_mocks(answers) for tuum, answers in answers_by_tuum.items()}
 
 
 def _name_reads(tape: _Tape) -> dict[str, Any]:
-    """Return what reads gave, by METHOD if it was read once, by TUUM/METHOD if the tuum has read it once, otherwise by node.
+    """Name reads by METHOD or TUUM/METHOD if unique, otherwise by node.
 
-    A run that is played has no retries, so nodes that bear their number are called as in a run without any.
+    A replay has no retries, so nodes with their number get the name without.
     """
     reads: dict[str, tuple[str, Any]] = {}
     temp = tape.find_last_temp()
@@ -217,7 +208,7 @@ def _name_reads(tape: _Tape) -> dict[str, Any]:
             reads[node] = read
     methods = Counter(method for method, _ in reads.values())
     of_steps = Counter((find_step_id(node), method) for node, (method, _) in reads.items())
-    named: dict[str, Any] = {}
+    reads_by_name: dict[str, Any] = {}
     for node, (method, mock) in reads.items():
         step = find_step_id(node)
         if methods[method] == 1:
@@ -226,36 +217,36 @@ def _name_reads(tape: _Tape) -> dict[str, Any]:
             name = f"{step}/{method}"
         else:
             name = f"{step}/{node.partition('/')[2]}"
-        named[name] = mock
-    return named
+        reads_by_name[name] = mock
+    return reads_by_name
 
 
 class _Again(WorkflowScript):
-    """The outside of a run that is played again. An option is pressed by its number, for its words may be in another language."""
+    """The outside of a replay. An option is pressed by its number, for its words may be in another language."""
 
     def __init__(self, case: WorkflowCase, inputs: Sequence[HeardInput], find_classes: FindClasses) -> None:
         super().__init__(case.model_copy(update={"inputs": [heard_input.given for heard_input in inputs]}), find_classes=find_classes)
         self._heard = deque(inputs)
         self.pressed: list[str | Given] = []
-        """The inputs with the words of the buttons as they are here."""
+        """With the words of the buttons as they are here."""
 
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
         if self._heard:
             heard = self._heard.popleft()
-            given = heard.given
+            recorded_input = heard.given
             if heard.option is not None and heard.option < len(ask.options):
-                given = self._inputs[0] = Given(press=ask.options[heard.option].label)
-            self.pressed.append(given)
+                recorded_input = self._inputs[0] = Given(press=ask.options[heard.option].label)
+            self.pressed.append(recorded_input)
         return await super().answer(place, ask)
 
 
 async def complete_workflow_recording(
     recorded: RecordedWorkflow, types: RuneTypes, scripts: ScriptRunner, find_classes: FindClasses = find_shipped_classes
 ) -> CompletedWorkflow:
-    """Return the test with what is to come of it, after playing it.
+    """Play the test to complete it.
 
-    Raises NotRecordable if it does not end as the run did, or gives another text, other operations or other variables. A variable with
-    another value, such as a time that was measured, is left out of what is expected.
+    Raises NotRecordable if it ends otherwise, or gives another text, other operations or variables. A variable with another value, such as
+    a measured time, is not expected.
     """
     document = {name: one for name, one in recorded.document.items() if name != "triggers"}  # whatever they say, it is played
     workflow = PlayableWorkflow(key=recorded.key, document=document, tuums=recorded.tuums, types=types)
@@ -268,8 +259,8 @@ async def complete_workflow_recording(
         if dumps(had[name]) != dumps(came_result[name]):
             raise NotRecordable(f"{name}: the run had {dumps(had[name])}, and played again it is {dumps(came_result[name])}")
     left_out = compare_variables(had["globals"], played.result.globals) if "globals" in had else {}
-    kept = {name: one for name, one in played.result.globals.items() if name not in left_out} if "globals" in had else {}
-    expect = build_expected_workflow(played, kept)
+    global_values = {name: one for name, one in played.result.globals.items() if name not in left_out} if "globals" in had else {}
+    expect = build_expected_workflow(played, global_values)
     case = recorded.case.model_copy(update={"inputs": script.pressed, "expect": expect})
     if differences := compare_workflow(expect, await play_workflow(workflow, case, scripts, find_classes=find_classes)):
         raise NotRecordable(f"played twice it does not come as before: {differences[0]}")
@@ -277,9 +268,9 @@ async def complete_workflow_recording(
 
 
 def build_expected_workflow(played: WorkflowPlayed, variables: JsonObject) -> ExpectedWorkflow:
-    """Return what came of a workflow as what is expected of it, and of its global variables only these."""
+    """Expect what came, of the globals only these."""
     result = played.result
-    told: JsonObject = {
+    expected: JsonObject = {
         "isSuccess": result.is_success,
         "errorCode": result.error_code or "",
         "errorMessage": result.error_message or "",
@@ -289,4 +280,4 @@ def build_expected_workflow(played: WorkflowPlayed, variables: JsonObject) -> Ex
         "finished": list(result.finished) if result.is_success else None,
         "messages": list_messages(played.happenings),
     }
-    return ExpectedWorkflow.model_validate(told)
+    return ExpectedWorkflow.model_validate(expected)

@@ -1,4 +1,4 @@
-"""`sdelka workflow blocks` and `block`: what workflows did on a record, from the blocks in the journal."""
+"""`sdelka workflow blocks` and `block`: what workflows did on a record."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -45,34 +45,34 @@ class FoundBlock:
     block: Block
     place: RecordPlace
     workflow: str
-    """The title of its workflow, the key if it has none."""
+    """The key if the workflow has none."""
     is_over: bool
-    """Whether its run has ended, or is not known any more."""
+    """Or is not known any more."""
 
     @property
     def status(self) -> str:
-        """Its status as people are told: that of the block, or what else is to be known of it."""
+        """As people are told."""
         if self.block.is_dismissed:
             return "dismissed"
         return "over" if self.is_over and self.block.status in {"Loading", "Conflict"} else self.block.status
 
     @property
     def changed_fields(self) -> list[str]:
-        """The fields that differ after the run from before, those first that the run proposed, as the record spells them."""
+        """Fields that differ after the run, those first that it proposed."""
         before, after = self.block.input, self.block.post_user
         proposed = [find_field_name(after, key, self.place.kind) for key in self.block.post_ai]
         return list(dict.fromkeys([*(one for one in proposed if one), *(find_field_name(before, key) or key for key in after)]))
 
 
 def write_blocks(record: str, tr: Translator, *, as_json: bool) -> None:
-    """Write the blocks of a record, oldest first. Raises SettingsError if the record is written wrongly, or has none."""
+    """Oldest first. Raises SettingsError for a wrong record, or one without blocks."""
     place = read_place(record)
     with open_database_reader() as store:
-        found = [_complete(store, place, block) for block in read_blocks(store, place)]
-    if not found:
+        found_blocks = [_complete(store, place, block) for block in read_blocks(store, place)]
+    if not found_blocks:
         raise SettingsError(escape_text(f"{record}: no workflow has worked on this record, or its blocks are older than a year"))
     if as_json:
-        write_json_lines([_to_json(one) for one in found])
+        write_json_lines([_to_json(one) for one in found_blocks])
         return
     rows = [
         (
@@ -84,60 +84,60 @@ def write_blocks(record: str, tr: Translator, *, as_json: bool) -> None:
             format_time(one.block.ended),
             _describe_change(one, tr),
         )
-        for one in found
+        for one in found_blocks
     ]
     write_table(_name_columns(_LIST_COLUMNS, tr), rows)
 
 
 def write_block(block: str, tr: Translator, *, as_json: bool) -> None:
-    """Write one block. Raises SettingsError if there is none, or if several fit."""
+    """Raises SettingsError if there is none, or if several fit."""
     with open_database_reader() as store:
         place, block_id = _find_id(store, block.strip())
         known = find_block(read_blocks(store, place), block_id)
         if known is None:
             raise SettingsError(escape_text(f"the block {block_id} is not kept any more: it is older than a year, or others came after it"))
-        found = _complete(store, place, known)
+        found_block = _complete(store, place, known)
     if as_json:
-        write_json_lines([{**_to_json(found), **_list_details(known)}])
+        write_json_lines([{**_to_json(found_block), **_list_details(known)}])
         return
-    _write_people(found, tr)
+    _write_people(found_block, tr)
 
 
-def read_place(written: str) -> RecordPlace:
-    """Return the record that is written as its kind and number. Raises SettingsError."""
-    kind, _, number = written.strip().partition(":")
+def read_place(text: str) -> RecordPlace:
+    """Raises SettingsError."""
+    kind, _, number = text.strip().partition(":")
     if kind not in RECORDS or _NUMBER.fullmatch(number) is None:
         kinds = ", ".join(sorted(RECORDS))
-        raise SettingsError(escape_text(f"{written!r} is no record: write its kind and number, such as deal:481 (kinds: {kinds})"))
+        raise SettingsError(escape_text(f"{text!r} is no record: write its kind and number, such as deal:481 (kinds: {kinds})"))
     return RecordPlace(kind, int(number))
 
 
-def _find_id(store: "Store", written: str) -> tuple[RecordPlace, str]:
-    """Return the record and the whole id of a block that is written as its id, or as a part of its run's id that only one block has."""
-    kind, _, rest = written.partition(":")
+def _find_id(store: "Store", text: str) -> tuple[RecordPlace, str]:
+    """Read the id of a block, or a part of its run's id that only one block has."""
+    kind, _, rest = text.partition(":")
     number, _, part = rest.rpartition(":")
-    if ":" in written:
+    if ":" in text:
         if not part or not number:
-            raise SettingsError(escape_text(f"{written!r} is no block: write the id of its run behind the record, such as deal:481:5f2c"))
+            raise SettingsError(escape_text(f"{text!r} is no block: write the id of its run behind the record, such as deal:481:5f2c"))
         place = read_place(f"{kind}:{number}")
         ids = [block.id for block in read_blocks(store, place)]
     else:
-        part, ids = written, list(_list_ids(store))
+        part, ids = text, list(_list_ids(store))
     runs = {one: one.split(":", 2)[2] for one in ids}
     fits = [one for one, run in runs.items() if run == part] or [
         one for one, run in runs.items() if part and (run.startswith(part) or run.endswith(part))
     ]
     if not fits:
-        raise SettingsError(escape_text(f"there is no block {written!r}; `sdelka workflow blocks deal:481` lists those of a record"))
+        raise SettingsError(escape_text(f"there is no block {text!r}; `sdelka workflow blocks deal:481` lists those of a record"))
     if len(fits) > 1:
         more = " …" if len(fits) > 5 else ""  # noqa: PLR2004 - a line's worth
-        raise SettingsError(escape_text(f"{written!r} may be {', '.join(fits[:5])}{more}: give more of it"))
+        raise SettingsError(escape_text(f"{text!r} may be {', '.join(fits[:5])}{more}: give more of it"))
     kind, number, _ = fits[0].split(":", 2)
     return read_place(f"{kind}:{number}"), fits[0]
 
 
 def _list_ids(store: "Store") -> Iterator[str]:
-    """Yield the ids of all blocks that were ever opened; they are readable without a key."""
+    """All blocks ever opened; ids are readable without a key."""
     after = ""
     while page := store.scan_clear([BlockOpened.__name__], after):
         after = page[-1].id
@@ -151,7 +151,7 @@ def _complete(store: "Store", place: RecordPlace, block: Block) -> FoundBlock:
 
 
 def _find_title(store: "Store", block: Block) -> str:
-    """Return the title of the workflow in the version that ran; its key where that is gone, damaged, or has none."""
+    """The title in the version that ran; the key where that is gone, damaged, or has none."""
     try:
         version = find_version(store, WORKFLOW, block.definition, block.version) if block.version else None
     except DefinitionDamaged:
@@ -161,45 +161,45 @@ def _find_title(store: "Store", block: Block) -> str:
     return str((metadata or {}).get("title") or block.definition)
 
 
-def _describe_change(found: FoundBlock, tr: Translator) -> str:
-    """Return in short what changed in the record while the run worked; of one that failed, the code of the reason."""
-    block = found.block
+def _describe_change(found_block: FoundBlock, tr: Translator) -> str:
+    """Changes while the run worked; of a failed one, the code of the reason."""
+    block = found_block.block
     if block.code:
         return block.code
     if block.is_erased and not block.post_user:
         return tr.translate("workflow-cli-block-erased")
     if block.status == "Conflict":
         return ", ".join(f"{one['key']}?" for one in block.conflict)
-    told = [
+    lines = [
         f"{name}: {_write_value(find_field(block.input, name), most=_LONGEST_VALUE)} → "
         f"{_write_value(find_field(block.post_user, name), most=_LONGEST_VALUE)}"
-        for name in found.changed_fields[:_MOST_CHANGES]
+        for name in found_block.changed_fields[:_MOST_CHANGES]
     ]
-    more = len(found.changed_fields) - len(told)
-    return "; ".join([*told, *([tr.translate("workflow-cli-block-more", count=more)] if more else [])]) or _NOTHING
+    more = len(found_block.changed_fields) - len(lines)
+    return "; ".join([*lines, *([tr.translate("workflow-cli-block-more", count=more)] if more else [])]) or _NOTHING
 
 
-def _write_people(found: FoundBlock, tr: Translator) -> None:
-    block = found.block
+def _write_people(found_block: FoundBlock, tr: Translator) -> None:
+    block = found_block.block
     erased = tr.translate("workflow-cli-block-erased") if block.is_erased else ""
-    told = {
+    fields = {
         "block": block.id,
-        "record": block.title or erased or found.place.session.removeprefix("block:"),
-        "status": tr.translate("workflow-cli-block-status", status=found.status) + (f" ({block.code})" if block.code else ""),
-        "workflow": f"{found.workflow} ({block.definition}, {block.version})",
+        "record": block.title or erased or found_block.place.session.removeprefix("block:"),
+        "status": tr.translate("workflow-cli-block-status", status=found_block.status) + (f" ({block.code})" if block.code else ""),
+        "workflow": f"{found_block.workflow} ({block.definition}, {block.version})",
         "run": block.run,
         "person": block.by,
         "begun": format_time(block.at),
         "ended": format_time(block.ended) or _NOTHING,
         "parent": block.parent or _NOTHING,
     }
-    write_table(_name_columns(("what", "is"), tr), [(tr.translate("workflow-cli-block", what=name), one) for name, one in told.items()])
+    write_table(_name_columns(("what", "is"), tr), [(tr.translate("workflow-cli-block", what=name), one) for name, one in fields.items()])
     if erased:
         write_text(f"\n{tr.translate('workflow-cli-block-erased-note')}")
     if block.raw_text:
         write_text(f"\n{cut_text(render_plain(block.raw_text))}")
     sections: dict[str, tuple[Sequence[str], list[Sequence[object]]]] = {
-        "fields": (_FIELD_COLUMNS, _list_field_rows(found)),
+        "fields": (_FIELD_COLUMNS, _list_field_rows(found_block)),
         "conflicts": (_CONFLICT_COLUMNS, _list_conflict_rows(block, tr)),
         "operations": (_OPERATION_COLUMNS, _list_operation_rows(block, tr)),
     }
@@ -209,11 +209,11 @@ def _write_people(found: FoundBlock, tr: Translator) -> None:
             write_table(_name_columns(columns, tr), rows, title=tr.translate("workflow-cli-block-section", name=name))
 
 
-def _list_field_rows(found: FoundBlock) -> list[Sequence[object]]:
-    """Return the fields that the run proposed or that changed while it worked: before, as proposed, and after."""
-    block = found.block
-    kind = found.place.kind
-    names = dict.fromkeys([*(find_field_name(block.input, key, kind) or key for key in block.post_ai), *found.changed_fields])
+def _list_field_rows(found_block: FoundBlock) -> list[Sequence[object]]:
+    """Proposed or changed fields: before, as proposed, and after."""
+    block = found_block.block
+    kind = found_block.place.kind
+    names = dict.fromkeys([*(find_field_name(block.input, key, kind) or key for key in block.post_ai), *found_block.changed_fields])
     after = {**block.input, **block.post_user}
     is_over = block.status == "Idle"
     return [
@@ -255,18 +255,18 @@ def _write_value(value: object, *, most: int | None = None) -> str:
     return text if most is None or len(text) <= most else f"{text[:most]}…"
 
 
-def _to_json(found: FoundBlock) -> dict[str, object]:
-    block = found.block
+def _to_json(found_block: FoundBlock) -> dict[str, object]:
+    block = found_block.block
     return {
         "id": block.id,
-        "record": f"{found.place.kind}:{found.place.number}",
+        "record": f"{found_block.place.kind}:{found_block.place.number}",
         "status": block.status,
         "dismissed": block.is_dismissed,
         "run": block.run,
-        "run_is_over": found.is_over,
+        "run_is_over": found_block.is_over,
         "workflow": block.definition,
         "version": block.version,
-        "title": found.workflow,
+        "title": found_block.workflow,
         "person": block.by,
         "begun": block.at,
         "ended": block.ended,
@@ -274,13 +274,14 @@ def _to_json(found: FoundBlock) -> dict[str, object]:
         "code": block.code,
         "erased": block.is_erased,
         "changed": {
-            name: {"before": find_field(block.input, name), "after": find_field(block.post_user, name)} for name in found.changed_fields
+            name: {"before": find_field(block.input, name), "after": find_field(block.post_user, name)}
+            for name in found_block.changed_fields
         },
     }
 
 
 def _list_details(block: Block) -> JsonObject:
-    """Return what only one block is shown with. Of an erased person these are empty."""
+    """Fields for one block alone. Empty of an erased person."""
     return {
         "record_title": block.title,
         "raw_text": block.raw_text,

@@ -1,4 +1,4 @@
-"""What the commands of `sdelka workflow` do that other kinds do not have."""
+"""What only `sdelka workflow` does."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""`sdelka workflow compile`: in which order the tuums of a workflow run, and what they exchange."""
+"""`sdelka workflow compile`: the order of the tuums, and what they exchange."""
 
 from pathlib import Path
 from typing import Final
@@ -17,10 +17,7 @@ _COLUMNS: Final = ("level", "tuum", "after", "takes", "publishes")
 
 
 def write_order(file: Path, tr: Translator, *, as_json: bool) -> bool:
-    """Write the tuums by their levels, with what is wrong with the workflow or else its first wrong tuum; return whether nothing is.
-
-    For people it is a table, for programs an object a line. Raises SettingsError.
-    """
+    """Write the tuums by their levels and the mistakes; return whether there are none. Raises SettingsError."""
     loaded = load_file(FAMILY, file)
     faulty = loaded.wrong or loaded.files[0]
     if faulty.findings:
@@ -54,7 +51,7 @@ def _list_sources(compiled: CompiledWorkflow, tuum: CompiledTuum) -> list[str]:
 
 
 def _name_variable(local: str, name: str, mark: str = "") -> str:
-    """Return a variable as people read it: the global, with the local behind it if that is called otherwise; `?` marks an optional one."""
+    """Global, the local behind it if it is called otherwise, and `?` for an optional one."""
     return f"{name}{mark}" if local == name else f"{name}{mark} ({local})"
 
 

@@ -1,4 +1,4 @@
-"""Files of workflows and their tuums: which is which."""
+"""Tells workflows and tuums in files apart."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""`sdelka workflow run`: plays a workflow in the terminal with its real engine. Models are really asked; nothing else of the outside is."""
+"""`sdelka workflow run`: plays a workflow with its real engine. Only models are really asked."""
 
 import asyncio
 import contextlib
@@ -35,36 +35,31 @@ from state.stored import JsonObject
 
 
 class ProgramView:
-    """Writes JSON to stdout, an object a line."""
+    """An object a line, on stdout."""
 
     def show(self, event: JsonObject, *, text: str = "", was_shown: bool = False, happening: Happening | None = None) -> None:
-        """Write an event."""
         del text, was_shown, happening
         write_json_lines([event])
 
     def end(self, played: WorkflowPlayed) -> None:
-        """Write the event `end` with the result in the seed's names."""
+        """`end` has the result in the seed's names."""
         outcome = "unfinished" if played.problem else "done" if played.result.is_success else "failed"
         result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
         write_json_lines([{"event": "end", "outcome": outcome, "problem": played.problem, "result": result}])
 
 
 class PeopleView:
-    """Writes sentences to stdout. Tuums run side by side: whenever another one speaks, a line begins with its title."""
+    """Sentences on stdout. Whenever another tuum speaks, a line begins with its title."""
 
     def __init__(self, tr: Translator, compiled: CompiledWorkflow) -> None:
-        """Write in the language of `tr`."""
         self._tr, self._titles = tr, {tuum.id: tuum.tuum.metadata.title or tuum.id for tuum in compiled.tuums}
         self._speaker = ""
-        """The tuum whose line is open, "" for none."""
+        """Whose line is open; "" for none."""
         self._shown: dict[str, str] = {}
-        """What each tuum has shown last."""
+        """By tuum, the last thing shown."""
 
     def show(self, event: JsonObject, *, text: str = "", was_shown: bool = False, happening: Happening | None = None) -> None:
-        """Write an event but for effects: what the workflow proposes is written at the end.
-
-        `text` is the whole text of an update, "" for a change; `was_shown` says that an answer has come in pieces.
-        """
+        """Effects are written at the end. `text` is the whole text of an update, "" for a change; `was_shown`: it came in pieces."""
         title = self._titles.get(event["tuum"], "")
         match event["event"]:
             case "ask":
@@ -83,7 +78,6 @@ class PeopleView:
                 self._write(render_plain_reply(happening.reply, self._tr))
 
     def _add(self, tuum: str, piece: str) -> None:
-        """Write a piece behind those before it."""
         if self._speaker != tuum:
             self._close_line()
             write_text(f"[{self._titles[tuum]}] ", end="")
@@ -91,7 +85,7 @@ class PeopleView:
         write_text(piece, end="")
 
     def _update(self, tuum: str, content: str) -> None:
-        """Write what is shown; of a text that has only become longer, what is new."""
+        """Write only what is new of a text that has become longer."""
         before = self._shown.get(tuum, "")
         if before and content.startswith(before) and self._speaker == tuum:
             self._add(tuum, content[len(before) :])
@@ -101,7 +95,7 @@ class PeopleView:
         self._shown[tuum] = content
 
     def end(self, played: WorkflowPlayed) -> None:
-        """Write the text of the result, what is proposed, what finished, and how it ended."""
+        """Write the text, what is proposed, what finished, and how it ended."""
         self._close_line()
         if played.problem:
             sys.stderr.write(escape_text(self._tr.translate("author-unfinished", why=played.problem)) + "\n")
@@ -132,17 +126,17 @@ class PeopleView:
 
 
 class WorkflowOutside(WorkflowScript):
-    """The outside of a workflow that is tried: a read that no file answers is refused, and a view shows everything."""
+    """The outside of a try: unknown reads are refused, and a view shows everything."""
 
     def __init__(
         self, test: WorkflowCase, compiled: CompiledWorkflow, model: AskModel, view: ProgramView | PeopleView, find_classes: FindClasses
     ) -> None:
-        """Answer by what the test gives; `model` answers for tuums that have no answer there."""
+        """`model` answers for tuums that have no answer in the test."""
         super().__init__(test, model=model, find_classes=find_classes, is_strict=False)
         self._tuums, self._view = {tuum.id: tuum.tuum for tuum in compiled.tuums}, view
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
-        """Return the answer of a tuum's model. Raises RunFailed."""
+        """Raises RunFailed."""
 
         async def take(piece: str) -> None:
             self._view.show({"event": "text", "tuum": place.step, "added": piece})
@@ -162,20 +156,19 @@ class WorkflowOutside(WorkflowScript):
         return answer
 
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what the run notes. What a tuum publishes is noted when it has ended."""
+        """What a tuum publishes is noted when it has ended."""
         noted = await super().read_memo(place, make)
         if "/" not in place.node and place.step in self._tuums:
             self._view.show({"event": "tuum", "tuum": place.step})
         return noted
 
     def show(self, place: Place, update: RunUpdate) -> None:
-        """Show what a tuum shows; what the run tells of itself is told at the end."""
+        """What the run tells of itself is told at the end."""
         display = (update.patch or {}).get("displayUpdate")
         if place.step in self._tuums and isinstance(display, Mapping):
             self._view.show({"event": "display", "tuum": place.step, "displayUpdate": display}, text=update.text)
 
     def tell(self, happening: Happening) -> None:
-        """Show what no method here has shown already."""
         super().tell(happening)
         if happening.kind != "model" and not self.problem:
             place = {"tuum": happening.place.step, "node": happening.place.node}
@@ -184,7 +177,7 @@ class WorkflowOutside(WorkflowScript):
 
 
 def _load_case(key: str, options: TryOptions, tuums: list[str], find_classes: FindClasses) -> WorkflowCase:
-    """Return what files give by tuum, and by method or node. Raises SettingsError, also for a name that there is not."""
+    """Return answers by tuum, and reads by method or node. Raises SettingsError, also for an unknown name."""
     answers, queries = options.answers_file, options.queries_file
     content = "the answers of models by tuum are needed, such as letter: Good morning"
     reads = "what reads give by method is needed, such as crm.deal.list: []"
@@ -197,7 +190,7 @@ def _load_case(key: str, options: TryOptions, tuums: list[str], find_classes: Fi
 
 
 def _list_parameters(workflow: Workflow, tr: Translator) -> list[LaunchParameter]:
-    """Return what a workflow is started with: its parameters, before them the number of its record if it works on one."""
+    """Parameters, before them the number of the record if the workflow has one."""
     kind = workflow.record
     if kind is None:
         return workflow.trigger_parameters
@@ -205,7 +198,7 @@ def _list_parameters(workflow: Workflow, tr: Translator) -> list[LaunchParameter
 
 
 def try_workflow(playable: PlayableWorkflow, options: TryOptions, tr: Translator) -> bool:
-    """Play a workflow and return whether it ended well. Raises SettingsError."""
+    """Return whether it ended well. Raises SettingsError."""
     compiled, find_classes = compile_playable(playable), load_classes()
     test = _load_case(playable.key, options, [tuum.id for tuum in compiled.tuums], find_classes)
     parameters = collect_parameters(_list_parameters(compiled.workflow, tr), split_parameters(options.params), sys.stdin, tr)

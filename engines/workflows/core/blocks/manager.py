@@ -52,18 +52,16 @@ class Opening:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
-    """Whether a run has its block now; if not, why not, and the block that stands in its way."""
+    """`refusal` is "" if the run has its block, else `other` stands in its way."""
 
     refusal: Refusal = ""
     other: Block | None = None
     title: str = ""
-    """What people call the workflow of that block, where the host knows it."""
+    """The title of the workflow of `other`, where the host knows it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finish:
-    """What a run leaves in its block."""
-
     raw_text: str
     origins: tuple[str, ...]
     operations: tuple[JsonObject, ...]
@@ -72,10 +70,7 @@ class Finish:
 
 
 def find_permission(blocks: Sequence[Block], over: frozenset[str]) -> Permission:
-    """Return whether somebody beside the block's own run may change the record through this program now.
-
-    `over` are the runs of which it is known that they have ended: nobody can answer the question of such a one any more.
-    """
+    """Ask for anybody but the block's own run. `over` are runs known to have ended, whose question nobody can answer."""
     current = find_current(blocks)
     if current is None or (current.status == "Conflict" and current.run in over):
         return "apply"
@@ -83,10 +78,7 @@ def find_permission(blocks: Sequence[Block], over: frozenset[str]) -> Permission
 
 
 def open_block(blocks: Sequence[Block], opening: Opening, over: frozenset[str], kept_from: int) -> tuple[list[Event], Opened]:
-    """Return the events that open a block, or let the block of this run go on, and whether it may.
-
-    `over` are the runs of which it is known that they have ended. A run has one block, however often it asks.
-    """
+    """Return the events and the verdict. A run has one block, however often it asks; `over` are runs known to have ended."""
     current, own = find_current(blocks), find_block(blocks, opening.block)
     if own is not None:
         if own.is_dismissed:
@@ -103,7 +95,7 @@ def open_block(blocks: Sequence[Block], opening: Opening, over: frozenset[str], 
 
 
 def enter_conflict(blocks: Sequence[Block], block_id: str, fields: Sequence[JsonObject]) -> tuple[list[Event], bool]:
-    """Return the event that lets a working block wait for a choice, and whether the run still has its block."""
+    """Let a working block wait for a choice; False if the run no longer has it."""
     block = _find_own(blocks, block_id)
     if block is None or block.status not in {"Loading", "Conflict"}:
         return [], False
@@ -112,7 +104,7 @@ def enter_conflict(blocks: Sequence[Block], block_id: str, fields: Sequence[Json
 
 
 def resolve_conflict(blocks: Sequence[Block], block_id: str, choices: Mapping[str, str], by: str) -> tuple[list[Event], bool]:
-    """Return the event that notes the choices, and whether the run still has its block."""
+    """Note the choices; False if the run no longer has its block."""
     block = _find_own(blocks, block_id)
     if block is None or block.status not in {"Loading", "Conflict"}:
         return [], False
@@ -121,7 +113,7 @@ def resolve_conflict(blocks: Sequence[Block], block_id: str, choices: Mapping[st
 
 
 def finish_block(blocks: Sequence[Block], block_id: str, finish: Finish) -> tuple[list[Event], bool]:
-    """Return the event that ends a working block with its result, and whether the run still had it, or has ended it before."""
+    """End a block; true also if the run has ended it before."""
     block = _find_own(blocks, block_id)
     if block is None or block.status not in {"Loading", "Idle"}:
         return [], False
@@ -140,7 +132,7 @@ def finish_block(blocks: Sequence[Block], block_id: str, finish: Finish) -> tupl
 
 
 def fail_block(blocks: Sequence[Block], block_id: str, code: str) -> tuple[list[Event], bool]:
-    """Return the event that marks a block as failed, and whether there was one that could fail."""
+    """Mark a block as failed; false if none could fail."""
     block = _find_own(blocks, block_id)
     if block is None or block.status not in {"Loading", "Conflict"}:
         return [], False

@@ -1,8 +1,7 @@
-"""What scripts of a workflow on a record may ask about records and their blocks: reads with the rights of the run's person (S003-64, 65).
+"""What scripts on a record may ask about records and blocks, with the rights of the run's person (S003-64, 65).
 
-A block is named by its id, by the key of its record (deal:481: the last result on it), or by nothing: the run's own. Whoever may not see
-the record in the CRM is not told of its blocks either. The text of a block keeps where it comes from; what another person typed counts as
-text of strangers in a run of this one.
+A block is named by its id, by the key of its record (deal:481: the last result on it), or by "": the run's own. Text that another person
+typed counts as text of strangers.
 """
 
 import re
@@ -26,7 +25,7 @@ _LINKS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "lead": (("contact", "CONTACT_ID"), ("company", "COMPANY_ID")),
     "contact": (("company", "COMPANY_ID"),),
 }
-"""The records that belong to one, by the field that holds their number."""
+"""Linked records by the field that holds their number."""
 _OWNER_TYPES: Final = {"lead": 1, "deal": 2, "contact": 3, "company": 4}
 _ACTIVITY_FIELDS: Final = ["ID", "TYPE_ID", "SUBJECT", "DEADLINE", "RESPONSIBLE_ID"]
 _NOTHING: Final = Value(None)
@@ -35,7 +34,7 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Named:
-    """What a script named: a record, and a block of it, "" for the last result on it."""
+    """`block` is "" for the last result on the record."""
 
     record: Record
     block: str
@@ -43,36 +42,36 @@ class _Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordQueries:
-    """The queries of one run. Each has a node, so that a run that is played again is told the same."""
+    """The queries of one run. Each has a node, so that a replay is told the same."""
 
     ctx: RunContext
     blocks: Blocks
     record: Record
     block: str
-    """The run's own block; "" if it has none."""
+    """"" if the run has none."""
 
     async def list_entities(self, node: str, block_id: str, /) -> Value:
-        """Return the record of a block and those linked to it: [{entityType, entityId, attributes}]; null if it may not be seen."""
-        named = self._find_named(block_id)
-        fields = await self._read(node, named.record)
+        """Return [{entityType, entityId, attributes}] of the record and those linked to it; null if it may not be seen."""
+        target = self._find_named(block_id)
+        fields = await self._read(node, target.record)
         if fields is None:
             return _NOTHING
-        found = [_describe(named.record, fields)]
-        for kind, name in _LINKS.get(named.record.kind, ()):
+        entities = [_describe(target.record, fields)]
+        for kind, name in _LINKS.get(target.record.kind, ()):
             number = str(fields.get(name) or "")
             linked = Record(kind=kind, number=number)
             if number.isdecimal() and int(number) and (read := await self._read(f"{node}/{kind}", linked)) is not None:
-                found.append(_describe(linked, read))
-        return Value(found, UNDECLARED)
+                entities.append(_describe(linked, read))
+        return Value(entities, UNDECLARED)
 
     async def read_game_state(self, node: str, block_id: str, /) -> Value:
-        """Return {funnel, stage, activities: those that are open} of the record of a block; null if it may not be seen."""
+        """Return {funnel, stage, activities: the open ones}; null if the record may not be seen."""
         record = self._find_named(block_id).record
         fields = await self._read(node, record)
         if fields is None:
             return _NOTHING
-        wanted = {"OWNER_TYPE_ID": _OWNER_TYPES[record.kind], "OWNER_ID": record.number, "COMPLETED": "N"}
-        params = {"filter": Value(wanted, UNDECLARED), "select": _ACTIVITY_FIELDS}
+        activity_filter = {"OWNER_TYPE_ID": _OWNER_TYPES[record.kind], "OWNER_ID": record.number, "COMPLETED": "N"}
+        params = {"filter": Value(activity_filter, UNDECLARED), "select": _ACTIVITY_FIELDS}
         outcome = await self.ctx.submit(
             f"{node}/activities", RunEffect(method=ENTITIES["activity"].list_method, params=params, must_read=True)
         )
@@ -81,17 +80,17 @@ class RecordQueries:
         return Value(state, UNDECLARED)
 
     async def read_raw_text(self, node: str, block_id: str, /) -> Value:
-        """Return the text that a run left in a block; null if there is none, or if its record may not be seen."""
-        named = self._find_named(block_id)
-        if await self._read(node, named.record) is None:
+        """Return null if there is no text, or if the record may not be seen."""
+        target = self._find_named(block_id)
+        if await self._read(node, target.record) is None:
             return _NOTHING
 
         async def look() -> list[str] | None:
-            block = await self._find_block(named)
+            block = await self._find_block(target)
             return sorted(self._list_origins(block)) if block is not None and block.status == "Idle" else None
 
         async def read() -> str:
-            block = await self._find_block(named)
+            block = await self._find_block(target)
             return block.raw_text if block is not None else ""
 
         origins = (await self.ctx.memo(f"{node}/origins", look, origins=_AUTHOR)).data
@@ -100,43 +99,43 @@ class RecordQueries:
         return await self.ctx.memo(f"{node}/text", read, origins=frozenset(origins))
 
     async def list_parents(self, node: str, block_id: str, /) -> Value:
-        """Return the ids of the blocks from the first on the record to this one; none if the record may not be seen."""
-        named = self._find_named(block_id)
-        if await self._read(node, named.record) is None:
+        """Return ids from the first block to this one; none if the record may not be seen."""
+        target = self._find_named(block_id)
+        if await self._read(node, target.record) is None:
             return Value([], _AUTHOR)
 
         async def look() -> list[str]:
-            blocks = await self.blocks.read(named.record)
-            block = await self._find_block(named)
-            if block is None and named.block and named.block == self.block:  # planned in shadow mode: it would follow on the last one
+            blocks = await self.blocks.read(target.record)
+            block = await self._find_block(target)
+            if block is None and target.block and target.block == self.block:  # planned in shadow mode: it would follow on the last one
                 last = find_last_result(blocks)
-                return [*(list_parents(blocks, last.id) if last is not None else []), named.block]
+                return [*(list_parents(blocks, last.id) if last is not None else []), target.block]
             return list_parents(blocks, block.id) if block is not None else []
 
         return await self.ctx.memo(f"{node}/parents", look, origins=_AUTHOR)
 
     def _find_named(self, block_id: str) -> _Named:
-        """Return what an id names. Raises ScriptCallFailed if it names nothing."""
+        """Raises ScriptCallFailed."""
         if not block_id:
             return _Named(record=self.record, block=self.block)
         if block_id == self.record.number:
             return _Named(record=self.record, block="")
-        found = _ID.fullmatch(block_id)
-        if found is None or found[1] not in RECORDS:
+        match = _ID.fullmatch(block_id)
+        if match is None or match[1] not in RECORDS:
             raise ScriptCallFailed(f"{block_id[:60]!r} is no block and no record such as deal:481")
-        return _Named(record=Record(kind=found[1], number=found[2]), block=block_id if found[3] else "")
+        return _Named(record=Record(kind=match[1], number=match[2]), block=block_id if match[3] else "")
 
-    async def _find_block(self, named: _Named) -> Block | None:
-        blocks = await self.blocks.read(named.record)
-        return find_block(blocks, named.block) if named.block else find_last_result(blocks)
+    async def _find_block(self, target: _Named) -> Block | None:
+        blocks = await self.blocks.read(target.record)
+        return find_block(blocks, target.block) if target.block else find_last_result(blocks)
 
     def _list_origins(self, block: Block) -> set[Any]:
-        """Return where the text of a block comes from, as this run's person sees it."""
+        """Origins as this run's person sees them."""
         origins = set(block.origins)
         return origins if block.by == self.ctx.run.owner or "person" not in origins else (origins - {"person"}) | UNDECLARED
 
     async def _read(self, node: str, record: Record) -> JsonObject | None:
-        """Return the fields of a record, None if the person may not see it or there is none."""
+        """None if the person may not see the record or there is none."""
         entity = ENTITIES[record.kind]
         effect = RunEffect(method=entity.get_method, params={entity.id_parameter: Value(record.number, UNDECLARED)}, must_read=True)
         outcome = await self.ctx.submit(node, effect)

@@ -1,7 +1,7 @@
-"""The work of one run on its record: its block, the snapshots, and the choice where people changed the same fields (S003-54, S003-X10).
+"""The work of a run on its record: its block, its snapshots, and the choice in conflicts (S003-54, S003-X10).
 
-Input is the record when the run begins, Temp when its operations are known, PostAI what the run proposes, PostUser what stands there in the
-end. A micro workflow has no block: it only asks whether the record may be changed now.
+Input is the record when the run begins, Temp when its operations are known, PostAI what the run proposes, PostUser what stands there in
+the end. A micro workflow has no block.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,11 +38,11 @@ from state.model.record_blocks import find_block
 from state.stored import JsonObject
 
 MOST_CONFLICTS: Final = 20
-"""About how many fields a person is asked after one run; with more the run fails."""
+"""About how many fields a person is asked in a run; with more it fails."""
 MOST_ASKINGS: Final = 5
-"""How often a run asks about conflicts, because the record was changed again before the person answered."""
+"""Rounds of questions, as the record may change before each answer."""
 MOST_TEXT: Final = 200_000
-"""How many characters the text of a block may have."""
+"""Characters in the text of a block."""
 SHADOW: Final = "shadow"
 _READ: Final[Origins] = frozenset({"prose"})
 _AUTHOR: Final[Origins] = frozenset({"definition"})
@@ -53,36 +53,31 @@ _WORDS: Final = load_lexicon("workflows")
 
 @dataclass(slots=True, kw_only=True)
 class RecordWork:
-    """One run at work on its record."""
-
     ctx: RunContext
     host: RecordHost
     chosen: Chosen
     block: str
-    """The id of its block; "" for a micro workflow, which has none."""
+    """Its id; "" for a micro workflow, which has none."""
     input: JsonObject
     title: str
     notifier: Notifier
     is_planned: bool = False
-    """Whether nothing is stored, because the run began in shadow mode."""
+    """In shadow mode nothing is stored."""
     now: JsonObject = field(default_factory=dict)
-    """The snapshot Temp, once it was read."""
     choices: dict[str, str] = field(default_factory=dict)
-    """What was chosen until now, by field."""
+    """By field."""
     _round: str = ""
-    """Which reading of the record counts, once conflicts are looked for."""
+    """Which reading of the record counts."""
 
     @property
     def record(self) -> Record:
-        """The record."""
         return self.chosen.record
 
     def build_queries(self) -> RecordQueries:
-        """Return what the scripts of the run may ask about records and blocks."""
         return RecordQueries(ctx=self.ctx, blocks=self.host.blocks, record=self.record, block=self.block)
 
     async def settle(self, execution: Execution) -> Sequence[Emitted]:
-        """Return those of the run's operations that shall be applied, after a person has chosen where others changed the same.
+        """Return the operations to apply, after a person has chosen in conflicts.
 
         Raises RunFailed if the record may not be changed now, RunSuspended while the person is asked.
         """
@@ -99,7 +94,7 @@ class RecordWork:
         return list(left.values())
 
     async def recheck(self, card: int, operations: Mapping[int, Emitted]) -> Mapping[int, Emitted]:
-        """Return those of the operations of a later card that shall be applied now: the cards before it may have waited for days."""
+        """Filter the operations of a later card again: the cards before it may have waited for days."""
         if not self._round or self.is_planned or not has_changes(self.record, list(operations.values())):
             return operations
         place = f"{self._round}/card{card}"
@@ -113,12 +108,8 @@ class RecordWork:
     async def _settle_conflicts(
         self, place: str, card: int, before: JsonObject, operations: Mapping[int, Emitted]
     ) -> Mapping[int, Emitted]:
-        """Return the operations that are left after the person has chosen, by place. `before` is the record as the run has known it.
-
-        A choice may come days later, and a run may stand still for days. So nothing is sent unless a reading of this very pass has found
-        nothing to ask about.
-        """
-        asked, reading = 0, 1
+        """Filter by place until a reading of this pass has no conflict: a choice may take days. `before` is what the run knew."""
+        rounds, reading = 0, 1
         while True:
             node, following = (f"{place}/again{one}" if one > 1 else place for one in (reading, reading + 1))
             is_fresh = self.ctx.find_state(f"_block/temp/{node}") == "new"
@@ -134,16 +125,15 @@ class RecordWork:
                 chosen = await self._ask_choices(node, conflicts)
                 left = choose_operations(self.record, list(operations.values()), conflicts, chosen)
                 operations = {at: one for at, one in zip(operations, left, strict=True) if one is not None}
-                asked += 1
-            if asked == MOST_ASKINGS:
+                rounds += 1
+            if rounds == MOST_ASKINGS:
                 raise RunFailed("workflow-conflicts-again", f"after {MOST_ASKINGS} questions it was changed again", title=self.title)
             reading += 1
 
     async def _keep_conflicts(self, place: str, card: int, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
-        """Return the conflicts of this reading: the fields are those of the first time, also if a later program compares otherwise.
+        """Return the conflicts with the fields of the first reading, also if a later program compares otherwise.
 
-        An answer is kept by the place of its question, so with other fields it would be given to another one; and nobody must be asked
-        about a field whose change has gone to the gate.
+        An answer is stored by the place of its question, and nobody is asked about a change that has gone to the gate.
         """
 
         async def keep() -> list[str]:
@@ -156,9 +146,9 @@ class RecordWork:
         return build_conflicts(self.record, before, self.now, operations, keys)
 
     async def _recall_fields(self, place: str) -> list[str]:
-        """Return the fields about which an earlier program has asked, which kept them in the block alone.
+        """Fields of a question of an earlier program, which are in the block alone.
 
-        Of several rounds the block does not tell which field was asked about where: RunFailed, for nothing is assigned by chance.
+        Raises RunFailed after several rounds, as the block does not tell them apart.
         """
         block = find_block(await self.host.blocks.read(self.record), self.block)
         is_only = place == "1" and self.ctx.find_state("_block/conflict/1/again2") == "new"
@@ -167,7 +157,7 @@ class RecordWork:
         return [str(one["key"]) for one in block.conflict]
 
     async def _find_round(self) -> int:
-        """Return which reading of the record counts: after a retry a new one, unless changes of this run were made before it."""
+        """A retry reads the record anew, unless changes of this run were made before it."""
         attempt = 1
         while self.ctx.is_before_retry(f"_block/round/{attempt}"):
             attempt += 1
@@ -187,17 +177,16 @@ class RecordWork:
         return await self.ctx.memo(f"_block/round/{attempt}", refuse, origins=_AUTHOR)
 
     async def _check_permission(self, number: int) -> None:
-        """Raise RunFailed if the status of the record's block forbids changes by others (S003-X10)."""
+        """Raise RunFailed if the block's status forbids changes by others (S003-X10)."""
 
         async def look() -> str:
             return await self.host.blocks.find_permission(self.record)
 
-        found = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
-        if found.data == "refuse":
+        permission = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
+        if permission.data == "refuse":
             raise RunFailed("workflow-record-locked", f"the block of {self.record.key} is in conflict, or failed", title=self.title)
 
     async def _ask_choices(self, number: str, conflicts: Sequence[FieldConflict]) -> dict[str, str]:
-        """Return what a person chose for each field."""
         if len(conflicts) > MOST_CONFLICTS:
             raise RunFailed("workflow-conflicts-many", f"{len(conflicts)} fields were changed meanwhile", count=len(conflicts))
         ctx, blocks, owner = self.ctx, self.host.blocks, self.ctx.run.owner
@@ -223,18 +212,21 @@ class RecordWork:
         self.choices |= choices
         return choices
 
-    async def _build_question(self, one: FieldConflict, place: str) -> Ask:
-        """Return the question whose value of a field stays, with both values as people read them."""
-        name = find_field_name(self.now, one.key, self.record.kind) or find_field_name(self.input, one.key, self.record.kind) or one.key
-        states: list[JsonObject] = [{**self.input, name: one.before}, self.now, {**self.now, name: one.process}]
+    async def _build_question(self, conflict: FieldConflict, place: str) -> Ask:
+        name = (
+            find_field_name(self.now, conflict.key, self.record.kind)
+            or find_field_name(self.input, conflict.key, self.record.kind)
+            or conflict.key
+        )
+        states: list[JsonObject] = [{**self.input, name: conflict.before}, self.now, {**self.now, name: conflict.process}]
 
         async def describe() -> JsonObject:
             field_text = await self.host.words.describe_field(self.ctx.actor, self.record.kind, name, states)
             return {"title": field_text.title, "values": list(field_text.values)}
 
-        told = (await self.ctx.memo(f"_block/words/{place}", describe, origins=_READ)).data
-        before, person, process = told["values"]
-        args = {"title": self.title, "field": told["title"], "before": before, "person": person, "process": process}
+        words = (await self.ctx.memo(f"_block/words/{place}", describe, origins=_READ)).data
+        before, person, process = words["values"]
+        args = {"title": self.title, "field": words["title"], "before": before, "person": person, "process": process}
         options = [Option(label=self._label(side, value), value=side) for side, value in ((PERSON, person), (PROCESS, process))]
         return Ask(notice=Notice(code="workflow-conflict", args=args), options=options)
 
@@ -243,16 +235,16 @@ class RecordWork:
         return _WORDS.read_text("conflict", side, self.ctx.actor.locale).format(value=short)
 
     async def finish(self, execution: Execution, operations: Sequence[Emitted], applied: Applied) -> JsonObject:
-        """Leave the result in the block and return what the run's own result says of it. `operations` are those that were applied."""
+        """Store the result and return its part in the run's own; `operations` are the applied ones."""
         if not self.block:
             return {}
-        made = [operation for place, operation in enumerate(operations) if applied.found.get(place, {}).get("status") in _MADE]
+        made_operations = [operation for place, operation in enumerate(operations) if applied.found.get(place, {}).get("status") in _MADE]
         finish = Finish(
             raw_text=execution.raw_text.data,
             origins=tuple(sorted(execution.raw_text.origins)),
             operations=tuple(applied.reports),
             post_ai=compute_changes(self.record, self.input, execution.operations),
-            post_user=list_differences(self.input, await self._read_after(made)),
+            post_user=list_differences(self.input, await self._read_after(made_operations)),
         )
 
         async def write() -> bool:
@@ -263,18 +255,18 @@ class RecordWork:
         await self.notifier.tell_change(sorted(finish.post_user))
         return {"block": {"id": self.block, "status": "Planned" if self.is_planned else "Idle"}}
 
-    async def _read_after(self, made: Sequence[Emitted]) -> JsonObject:
-        """Return the record as it stands after the changes that were made; computed if it cannot be read any more."""
+    async def _read_after(self, made_operations: Sequence[Emitted]) -> JsonObject:
+        """Read the record after the changes; compute it if it cannot be read any more."""
         now = self.now or self.input
-        if not made:
+        if not made_operations:
             return now
         try:
             return await read_record(self.ctx, self.chosen, "_block/after")
         except RunFailed:  # the changes are made: that they cannot be looked at must not make the run a failed one
-            return {**now, **compute_changes(self.record, now, made)}
+            return {**now, **compute_changes(self.record, now, made_operations)}
 
     async def fail(self, code: str) -> None:
-        """Mark the block as failed; a run that is retried afterwards takes it up again."""
+        """A retry takes the block up again."""
         if not self.block:
             return
 
@@ -288,7 +280,7 @@ class RecordWork:
 async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: RecordHost) -> RecordWork:
     """Read the record and open the run's block.
 
-    Raises RunFailed if the person may not see the record, or if another run works on it.
+    Raises RunFailed if the person may not see the record, or another run works on it.
     """
     fields = await read_record(ctx, chosen, "_block/input")
     title = (await host.words.describe_record(ctx.actor, chosen.record, fields)).title
@@ -301,7 +293,7 @@ async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: 
 
 
 async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
-    """Open the block, or take it up again after a retry; return whether it is only planned, in shadow mode."""
+    """Return whether the block is only planned, in shadow mode."""
     ctx = work.ctx
     opening = Opening(
         block=work.block,
@@ -322,18 +314,15 @@ async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
             return {"refusal": opened.refusal, "workflow": "", "run": ""}
         return {"refusal": opened.refusal, "workflow": opened.title or other.definition, "run": other.run}
 
-    told = (await ctx.memo(name_attempt(ctx, "_block/open"), open_it, origins=_AUTHOR)).data
-    if refusal := told.get("refusal"):
-        detail = f"{work.record.key}: {refusal} by run {told['run']}"
-        raise RunFailed(f"workflow-block-{refusal}", detail, title=work.title, workflow=told["workflow"])
-    return bool(told.get("planned"))
+    opening_state = (await ctx.memo(name_attempt(ctx, "_block/open"), open_it, origins=_AUTHOR)).data
+    if refusal := opening_state.get("refusal"):
+        detail = f"{work.record.key}: {refusal} by run {opening_state['run']}"
+        raise RunFailed(f"workflow-block-{refusal}", detail, title=work.title, workflow=opening_state["workflow"])
+    return bool(opening_state.get("planned"))
 
 
 async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
-    """Return the fields of the record; nothing in shadow mode, in which no call is made.
-
-    Raises RunFailed if the person may not see it, if there is none, or if the portal does not answer.
-    """
+    """Return {} in shadow mode. Raises RunFailed for a record that is hidden or missing, or without an answer."""
     record = chosen.record
     entity = ENTITIES[record.kind]
     effect = RunEffect(method=entity.get_method, params={entity.id_parameter: chosen.number}, must_read=True)
@@ -347,7 +336,7 @@ async def read_record(ctx: RunContext, chosen: Chosen, node: str) -> JsonObject:
 
 
 def name_attempt(ctx: RunContext, node: str) -> str:
-    """Return the node under which something is done that must be done anew after each retry."""
+    """Name a node that is new after each retry."""
     name, number = node, 1
     while ctx.is_before_retry(name):
         number += 1

@@ -1,4 +1,4 @@
-"""Runes that make variables of variables: a script, a fixed value, and parts of texts (S003-41)."""
+"""Runes that make variables of variables: script, fixed value, parts of texts (S003-41)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -86,8 +86,8 @@ async def _set(call: RuneCall[SetParams]) -> Changes:
 async def _take_text(call: RuneCall[TextParams]) -> Changes:
     params = call.params
 
-    def take(given: Any) -> str:
-        text = format_value(given)
+    def take(raw: Any) -> str:
+        text = format_value(raw)
         _, mark, behind = text.partition(params.after) if params.after else ("", "-", text)
         part, end, _ = behind.partition(params.before) if params.before else (behind, "-", "")
         return part.strip() if mark and end else ""
@@ -96,9 +96,9 @@ async def _take_text(call: RuneCall[TextParams]) -> Changes:
 
 
 async def _take_json(call: RuneCall[JsonParams]) -> Changes:
-    """Return the part of the JSON; of a model whose answer cannot be read another one, which then stands in its place.
+    """Take the part, asking the model again if its answer cannot be read.
 
-    Raises AnswerUnfit if it cannot be read either, unless the author says what the part is then.
+    Raises AnswerUnfit, unless the author gives a default.
     """
     params, source = call.params, call.find(call.params.input)
     has_default = "default" in params.model_fields_set and not params.required
@@ -118,7 +118,7 @@ async def _take_json(call: RuneCall[JsonParams]) -> Changes:
 
 
 def _read_part(params: JsonParams, source: Value) -> Value:
-    """Return the part at the path. Raises JsonUnreadable if there is no JSON, or not all that is required in it."""
+    """Raises JsonUnreadable."""
     text = source.data
     data = read_model_json(text, lambda data: find_part(data, params.path).is_there) if isinstance(text, str) else text
     check_required(data, params.required)
@@ -128,9 +128,9 @@ def _read_part(params: JsonParams, source: Value) -> Value:
 
 async def _find_pattern(call: RuneCall[RegexParams]) -> Changes:
     params = call.params
-    found = await call.work.search_pattern(call.node, params.pattern, call.find(params.input), is_all=params.is_all)
-    taken = [_take_group(call, match) for match in found.data]
-    return {params.output: Value(taken if params.is_all else taken[0] if taken else None, found.origins)}
+    matches = await call.work.search_pattern(call.node, params.pattern, call.find(params.input), is_all=params.is_all)
+    parts = [_take_group(call, match) for match in matches.data]
+    return {params.output: Value(parts if params.is_all else parts[0] if parts else None, matches.origins)}
 
 
 def _take_group(call: RuneCall[RegexParams], match: Mapping[str, Any]) -> Any:

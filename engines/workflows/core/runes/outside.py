@@ -1,4 +1,4 @@
-"""Runes that look at the CRM, propose changes of it, show something, or make the result (S003-16 … S003-18, S003-41, S003-66 … S003-69)."""
+"""Runes that read the CRM, propose changes, show something, or make the result (S003-16…18, 41, 66…69)."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
@@ -60,20 +60,20 @@ class TerminalParams(RuneParams):
 
 
 async def _query(call: RuneCall[QueryParams]) -> Changes:
-    found = await call.work.query(call.node, call.params.method, call.fill(call.params.params))
-    return {call.params.output: found}
+    rows = await call.work.query(call.node, call.params.method, call.fill(call.params.params))
+    return {call.params.output: rows}
 
 
 async def _propose(call: RuneCall[OperationParams]) -> Changes:
     params = call.params
-    made, changed = call.fill_noting(params.initial_attributes), call.fill_noting({"value": params.modify_value})
-    fields, left_out = leave_out_fields(made.data, made.empty)
+    initial, changed = call.fill_noting(params.initial_attributes), call.fill_noting({"value": params.modify_value})
+    fields, left_out = leave_out_fields(initial.data, initial.empty)
     changes, is_gone = leave_out_fields(changed.data, changed.empty)
     filled = {
         "operationType": params.operation_type,
         "entityType": params.entity_type,
         "entityId": call.fill(params.entity_id),
-        "initialAttributes": {**made.data, **fields} or None,
+        "initialAttributes": {**initial.data, **fields} or None,
         "attributeKey": call.fill(params.attribute_key) or None,
         "modifyOperator": params.modify_operator if params.operation_type == "ModifyEntity" else None,
         "modifyValue": None if is_gone else changes["value"],
@@ -121,7 +121,7 @@ def _find_query_mistakes(params: QueryParams) -> Iterator[RuneMistake]:
 
 
 def _find_operation_mistakes(params: OperationParams) -> Iterator[RuneMistake]:
-    """Yield what the operation lacks, or has that does not belong to it; the same is refused when it is proposed."""
+    """Yield what the operation lacks or has too much; proposing refuses the same."""
     kind = params.operation_type
     has = {
         "entityId": bool(params.entity_id.strip()),
@@ -149,7 +149,6 @@ _NEEDS: Final[Mapping[OperationType, tuple[str, ...]]] = {
     "ModifyEntity": ("attributeKey", "modifyValue"),
     "DeleteEntity": (),
 }
-"""What an operation has besides `entityId` (S003-X9)."""
 TYPES: Final[tuple[AnyRuneType, ...]] = (
     RuneType[QueryParams](
         name="query",

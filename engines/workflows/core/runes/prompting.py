@@ -1,4 +1,4 @@
-"""Runes that speak with models: one adds a message to the prompt, one asks (S003-40, S003-42, S003-X7)."""
+"""Runes that speak with models (S003-40, S003-42, S003-X7)."""
 
 from typing import Final, Literal
 
@@ -20,7 +20,6 @@ from orchestrator.engines.shared.declared import Options
 from orchestrator.expressions.placeholders import format_value
 
 AI_OUTPUT: Final = "AiOutput"
-"""The local variable that gets the answer of a model, unless the author says another."""
 
 
 class PromptParams(RuneParams):
@@ -40,7 +39,7 @@ class AiParams(RuneParams):
 
 
 async def _add_prompt(call: RuneCall[PromptParams]) -> Changes:
-    """Add a message to the prompt; one that is empty after filling is left out, for services of models refuse it."""
+    """Leave out a message that is empty after filling: services of models refuse it."""
     filled = call.fill(call.params.template)
     text = filled if isinstance(filled, Value) else Value(filled)
     before = call.variables.get(PROMPTS, Value([]))
@@ -49,7 +48,7 @@ async def _add_prompt(call: RuneCall[PromptParams]) -> Changes:
     if not str(text.data).strip():
         return {PROMPTS: Value(before.data, before.origins | text.origins | AUTHOR)}
     role = call.params.role
-    joined = combine(lambda said, more: [*said, {"role": role, "content": format_value(more)}], before, text)
+    joined = combine(lambda messages, more: [*messages, {"role": role, "content": format_value(more)}], before, text)
     return {PROMPTS: Value(joined.data, joined.origins | AUTHOR)}
 
 
