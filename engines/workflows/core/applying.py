@@ -1,8 +1,7 @@
-"""Hands the operations of a workflow to the gate: the host's part after the engine has returned them (S003-18, S003-19, S003-71, S003-A6).
+"""Hands the operations of a workflow to the gate (S003-18, S003-19, S003-71, S003-A6).
 
-The operations of a run are one card, of at most as many commands as a batch of the portal takes; more of them are several cards, one after
-another. Each is sent once: what was refused, failed or is not known is not tried again. All changes of a record are one command: were a
-field set twice on one card, nobody could tell afterwards whether the first of the two had happened.
+The operations of a run are one card, or several one after another. Each is sent once: what was refused, failed or is not known is not
+tried again. All changes of a record are one command: were a field set twice on one card, nobody could tell whether the first had happened.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -23,34 +22,32 @@ from state.canonical import dumps
 from state.stored import JsonObject
 
 MOST_COMMANDS: Final = 50
-"""How many commands one card has at most: as many as a batch of the portal takes."""
+"""Commands on one card: as many as a batch of the portal takes."""
 LARGEST_CARD: Final = 1_900_000
-"""How many characters of JSON the commands of one card have at most: a little less than one value of a run."""
+"""Characters of JSON on one card: a little less than one value of a run."""
 _READ: Final[Origins] = frozenset({"prose"})
 _REFERENCE: Final = "$result["
 _UNMADE: Final = "card-already-refused"
-"""The reason of a call that was begun after a consent and certainly not made, because the program stopped."""
+"""The call was begun after a consent and certainly not made, because the program stopped."""
 AWAY: Final = frozenset({"portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer"})
-"""The reasons of calls and reads that were not made because the portal did not answer: nothing is known of the record then."""
+"""The portal did not answer, so nothing is known of the record."""
 Recheck = Callable[[int, Mapping[int, Emitted]], Awaitable[Mapping[int, Emitted]]]
-"""Returns, for the number of a card that is not the first and its operations by place, those that shall be applied now."""
+"""Filters the operations, by place, of the card with this number, which is not the first."""
 
 
 @dataclass(slots=True, kw_only=True)
 class Command:
-    """One call of the portal."""
-
     key: str
     method: str
     operations: dict[int, AtomicOperation]
-    """What it does, by place among the operations of the run."""
+    """By place among the operations of the run."""
     params: dict[str, Any]
     origins: Origins
 
 
 @dataclass(slots=True, kw_only=True)
 class Applied:
-    """What became of the operations, in their order: {operation, method, status, error}; and what a person is to read of it."""
+    """What became of the operations, by place: {operation, method, status, error}; and what a person reads of it."""
 
     found: dict[int, JsonObject] = field(default_factory=dict)
     notices: list[Notice] = field(default_factory=list)
@@ -58,22 +55,19 @@ class Applied:
 
     @property
     def reports(self) -> list[JsonObject]:
-        """What became of each operation, in their order."""
         return [self.found[place] for place in sorted(self.found)]
 
 
 async def keep_all(_number: int, operations: Mapping[int, Emitted]) -> Mapping[int, Emitted]:
-    """Return the operations: of a run on no record, which asks nobody whose value stays."""
+    """The recheck of a run on no record."""
     return operations
 
 
 async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], recheck: Recheck = keep_all) -> Applied:
-    """Submit the operations and return what became of them.
+    """Submit the operations card by card; later cards are written when it comes to them, and `recheck` filters them.
 
-    A card may wait for days. So what stands on the next one is written when it comes to that: `recheck` says which of its operations are
-    left, and sums follow the records as they are then. Raises RunSuspended while a person decides, or must look whether they were done;
-    RunFailed if they cannot be written as calls; if a consent was lost with the program, or the portal does not answer, so that a retry
-    asks once more; or if it is not known of some of them whether they happened, for nothing may follow on that.
+    Raises RunSuspended while a person decides; RunFailed if they cannot be written, if a consent was lost or the portal does not answer (a
+    retry asks once more), or if it is not known whether some happened.
     """
     applied = Applied()
     commands = await _Commands(ctx).write(dict(enumerate(operations)))
@@ -87,9 +81,9 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
         applied.notices += [refused.reason] if refused.reason is not None else []
         return applied
     is_planned = False
-    for number, written in enumerate(cards, 1):
+    for number, planned_card in enumerate(cards, 1):
         is_later = number > 1 and not is_planned
-        card = await _write_anew(ctx, written, operations, recheck, number=number, cards=len(cards)) if is_later else written
+        card = await _write_anew(ctx, planned_card, operations, recheck, number=number, cards=len(cards)) if is_later else planned_card
         if not card:
             continue
         outcome = await ctx.submit(f"apply/{number}", _build_effect(card, number, len(cards)))
@@ -107,7 +101,7 @@ async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], reche
 
 
 async def _find_refused(ctx: RunContext, cards: Sequence[Sequence[Command]]) -> Outcome | None:
-    """Return what the gate says of a later card that it would refuse: nothing of the set is sent then. The first card is judged at once."""
+    """Return the refusal of a later card, before anything of the set is sent."""
     if ctx.mode == "shadow":  # nothing is sent anyway
         return None
     for number, card in enumerate(cards[1:], 2):
@@ -122,7 +116,7 @@ async def _find_refused(ctx: RunContext, cards: Sequence[Sequence[Command]]) -> 
 
 
 def _raise_undone(node: str, outcome: Outcome) -> None:
-    """Raise RunFailed if the portal did not answer, or a record has changed behind the card, so that a retry writes the effect anew."""
+    """Raise RunFailed if the portal did not answer or a record has changed, so that a retry writes the effect anew."""
     if outcome.status != "refused" or outcome.reason is None:
         return
     if outcome.reason.code in AWAY:
@@ -132,7 +126,6 @@ def _raise_undone(node: str, outcome: Outcome) -> None:
 
 
 def _add_left(applied: Applied, cards: Sequence[Sequence[Command]], status: str, error: str) -> None:
-    """Report all operations of these cards as not done."""
     commands = [command for card in cards for command in card]
     applied.found |= {place: _report(one, status, error) for command in commands for place, one in command.operations.items()}
 
@@ -140,7 +133,7 @@ def _add_left(applied: Applied, cards: Sequence[Sequence[Command]], status: str,
 async def _write_anew(
     ctx: RunContext, card: Sequence[Command], operations: Sequence[Emitted], recheck: Recheck, *, number: int, cards: int
 ) -> list[Command]:
-    """Return the commands of a card behind the first as they are now, none if nothing is left of it. Raises RunFailed naming the card."""
+    """Return the commands as they are now, none if nothing is left. Raises RunFailed naming the card."""
     places = sorted(place for command in card for place in command.operations)
     try:
         left = await recheck(number, {place: operations[place] for place in places})
@@ -150,10 +143,7 @@ async def _write_anew(
 
 
 def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect:
-    """Return one call, or a batch that stops at its first error.
-
-    Raises RunFailed for what cannot be written as a call, or not be kept: all cards are built before the first one is handed on.
-    """
+    """Return one call, or a batch that stops at its first error. Raises RunFailed for what cannot be written or stored."""
     comment = f"{number}/{cards}" if cards > 1 else ""
     is_computed = any(operation.modify_operator not in {None, "="} for command in card for operation in command.operations.values())
     if len(card) == 1:
@@ -166,8 +156,8 @@ def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect
         raise RunFailed("workflow-operations-unwritable", f"an operation cannot be written: {error}") from None
     if (size := len(dumps(cmd))) > LARGEST_CARD:
         raise RunFailed("workflow-operations-unwritable", f"the commands of card {number} have {size} characters, and {LARGEST_CARD} fit")
-    written = {command.key: Value(cmd[command.key], command.origins) for command in card}
-    return RunEffect(method="batch", params={"halt": 1, "cmd": written}, comment=comment, is_computed=is_computed)
+    cmd_values = {command.key: Value(cmd[command.key], command.origins) for command in card}
+    return RunEffect(method="batch", params={"halt": 1, "cmd": cmd_values}, comment=comment, is_computed=is_computed)
 
 
 def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) -> None:
@@ -187,63 +177,59 @@ def _add_outcome(applied: Applied, card: Sequence[Command], outcome: Outcome) ->
 
 
 def _report(operation: AtomicOperation, status: str, error: str = "", created: str = "") -> JsonObject:
-    told = {"operation": f"{operation.operation_type} {operation.entity_type} {operation.entity_id}", "status": status}
-    return {**told, **({"error": error} if error else {}), **({"created": created} if created else {})}
+    report = {"operation": f"{operation.operation_type} {operation.entity_type} {operation.entity_id}", "status": status}
+    return {**report, **({"error": error} if error else {}), **({"created": created} if created else {})}
 
 
 class _Commands:
-    """Writes operations as calls of the portal: those of all cards before the first of them is sent, later those of one card."""
+    """Writes operations as calls: of all cards before the first is sent, later of one card."""
 
     def __init__(self, ctx: RunContext, *, card: int = 1) -> None:
         self._ctx, self._card = ctx, card
         self._first = (card - 1) * MOST_COMMANDS
-        """The number of the first command."""
         self._commands: list[Command] = []
         self._place = 0
-        """The place of the operation that is being written."""
         self._made: dict[tuple[str, str], str] = {}
-        """The key of the command that makes a record, by its kind and its name."""
+        """The command that makes a record, by its kind and its name."""
         self._changing: dict[tuple[str, str], Command] = {}
-        """The command that changes a record."""
         self._fields: dict[tuple[str, str], dict[str, Any]] = {}
-        """The fields of records that were read for `+=`, and as earlier operations leave them."""
+        """Fields of records, as earlier operations leave them."""
         self._origins: dict[tuple[str, str], Origins] = {}
-        """Where those fields come from."""
         self._read_records: set[tuple[str, str]] = set()
 
     async def write(self, operations: Mapping[int, Emitted]) -> list[Command]:
-        for self._place, one in operations.items():
-            operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
+        for self._place, emitted in operations.items():
+            operation, record = emitted.operation, (emitted.operation.entity_type, emitted.operation.entity_id)
             _refuse_references(operation)
             match operation.operation_type:
                 case "CreateEntity":
                     if record in self._made:
                         raise RunFailed("workflow-operations-twice", f"{operation.entity_id} is made twice", name=operation.entity_id)
                     self._forget(record)
-                    self._note_fields(record, dict(operation.initial_attributes or {}), one.origins)
-                    self._made[record] = self._add(one, self._entity(one).build_add_params(operation.initial_attributes or {})).key
+                    self._note_fields(record, dict(operation.initial_attributes or {}), emitted.origins)
+                    self._made[record] = self._add(emitted, self._entity(emitted).build_add_params(operation.initial_attributes or {})).key
                 case "ModifyEntity":
-                    await self._modify(one)
+                    await self._modify(emitted)
                 case "DeleteEntity":
                     self._changing.pop(record, None)  # what changes the record afterwards must come after it, and fail
-                    self._add(one, self._name_record(one))
+                    self._add(emitted, self._name_record(emitted))
         return self._commands
 
-    async def _modify(self, one: Emitted) -> None:
-        operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
+    async def _modify(self, emitted: Emitted) -> None:
+        operation, record = emitted.operation, (emitted.operation.entity_type, emitted.operation.entity_id)
         key = operation.attribute_key or ""
-        value, origins = operation.modify_value, one.origins
+        value, origins = operation.modify_value, emitted.origins
         if operation.modify_operator != "=":
-            known = await self._read(record, one)
+            known = await self._read(record, emitted)
             name = find_field_name(known, key, record[0])
             if name is None and record not in self._made:  # without the value before, a text that is added would replace it
                 raise refuse_computing(operation)
             value = compute_value(operation, known[name] if name is not None else None)
             origins |= self._origins[record]
         self._note_fields(record, {find_field_name(self._fields.get(record, {}), key, record[0]) or key: value}, origins)
-        entity = self._entity(one)
+        entity = self._entity(emitted)
         if (command := self._changing.get(record)) is None:
-            self._changing[record] = self._add(one, {**self._name_record(one), entity.fields_parameter: {key: value}}, origins)
+            self._changing[record] = self._add(emitted, {**self._name_record(emitted), entity.fields_parameter: {key: value}}, origins)
             return
         fields = command.params[entity.fields_parameter]
         fields[find_field_name(fields, key, record[0]) or key] = value
@@ -251,7 +237,7 @@ class _Commands:
         command.origins |= origins
 
     def _forget(self, record: tuple[str, str]) -> None:
-        """Forget the record of this number, because from here on it is the name of one that is made."""
+        """From here on this number is the name of a record that is made."""
         self._changing.pop(record, None)
         self._fields.pop(record, None)
         self._origins.pop(record, None)
@@ -260,20 +246,20 @@ class _Commands:
         self._fields.setdefault(record, {}).update(fields)
         self._origins[record] = self._origins.get(record, NOWHERE) | origins
 
-    async def _read(self, record: tuple[str, str], one: Emitted) -> dict[str, Any]:
-        """Return the fields of a record as they are now, and as earlier operations of this run leave them."""
+    async def _read(self, record: tuple[str, str], emitted: Emitted) -> dict[str, Any]:
+        """Fields as they are now, and as earlier operations of this run leave them."""
         if record in self._read_records or record in self._made:
             return self._fields[record]
-        entity = self._entity(one)
+        entity = self._entity(emitted)
         node = self._name_reading(self._find_card(record))
-        params = {entity.id_parameter: Value(one.operation.entity_id, one.origins)}
+        params = {entity.id_parameter: Value(emitted.operation.entity_id, emitted.origins)}
         outcome = await self._ctx.submit(node, RunEffect(method=entity.get_method, params=params, must_read=True))
-        found = outcome.result
+        record_fields = outcome.result
         if outcome.status == "planned":
             raise RunFailed("workflow-shadow-unread", f"{node} is not read in shadow mode")
-        if outcome.status != "succeeded" or not isinstance(found, Mapping):
-            raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=one.operation.entity_id)
-        inner = found.get("task", found)
+        if outcome.status != "succeeded" or not isinstance(record_fields, Mapping):
+            raise RunFailed("workflow-record-unread", f"{node} was not read: {outcome.detail}", name=emitted.operation.entity_id)
+        inner = record_fields.get("task", record_fields)
         fields = dict(inner) if isinstance(inner, Mapping) else {}
         self._read_records.add(record)
         earlier = {find_field_name(fields, key, record[0]) or key: value for key, value in self._fields.get(record, {}).items()}
@@ -282,15 +268,13 @@ class _Commands:
         return self._fields[record]
 
     def _find_card(self, record: tuple[str, str]) -> int:
-        """Return on which card the change of a record stands that is being written."""
         begun = self._changing.get(record)
         return (_find_number(begun.key) if begun is not None else self._first + len(self._commands)) // MOST_COMMANDS + 1
 
     def _name_reading(self, card: int) -> str:
-        """Return the node that reads a record for this operation.
+        """Name the node that reads a record.
 
-        As long as the card was not sent the record is read anew whenever the run goes on, be it days later, for others may have changed it;
-        of one that was sent the last reading counts. What stands on later cards is only tried with a first one, before anything is sent.
+        Until its card is sent the record is read anew whenever the run goes on; afterwards the last reading counts.
         """
         number = 1
         while card == self._card and self._ctx.find_state(self._number_reading(number)) == "finished":
@@ -301,26 +285,26 @@ class _Commands:
     def _number_reading(self, number: int) -> str:
         return f"apply/before/{self._place}" if number == 1 else f"apply/before/{self._place}/{number}"
 
-    def _entity(self, one: Emitted) -> Entity:
-        return ENTITIES[one.operation.entity_type]
+    def _entity(self, emitted: Emitted) -> Entity:
+        return ENTITIES[emitted.operation.entity_type]
 
-    def _name_record(self, one: Emitted) -> dict[str, Any]:
-        """Return the parameter that names the record; one that this run makes is named by the command that makes it."""
-        operation = one.operation
-        made = self._made.get((operation.entity_type, operation.entity_id))
-        if made is None:
-            return {self._entity(one).id_parameter: operation.entity_id}
-        if (self._first + len(self._commands)) // MOST_COMMANDS != _find_number(made) // MOST_COMMANDS:
+    def _name_record(self, emitted: Emitted) -> dict[str, Any]:
+        """A record that this run makes is named by the command that makes it."""
+        operation = emitted.operation
+        maker_key = self._made.get((operation.entity_type, operation.entity_id))
+        if maker_key is None:
+            return {self._entity(emitted).id_parameter: operation.entity_id}
+        if (self._first + len(self._commands)) // MOST_COMMANDS != _find_number(maker_key) // MOST_COMMANDS:
             raise RunFailed("workflow-operations-many", "an operation names a record of another card", most=MOST_COMMANDS)
-        return {self._entity(one).id_parameter: f"$result[{made}]{self._entity(one).made_id}"}
+        return {self._entity(emitted).id_parameter: f"$result[{maker_key}]{self._entity(emitted).made_id}"}
 
-    def _add(self, one: Emitted, params: dict[str, Any], origins: Origins | None = None) -> Command:
+    def _add(self, emitted: Emitted, params: dict[str, Any], origins: Origins | None = None) -> Command:
         command = Command(
             key=f"op{self._first + len(self._commands):03}",
-            method=self._entity(one).find_method(one.operation.operation_type),
-            operations={self._place: one.operation},
+            method=self._entity(emitted).find_method(emitted.operation.operation_type),
+            operations={self._place: emitted.operation},
             params=params,
-            origins=one.origins if origins is None else origins,
+            origins=emitted.origins if origins is None else origins,
         )
         self._commands.append(command)
         return command
@@ -331,6 +315,6 @@ def _find_number(key: str) -> int:
 
 
 def _refuse_references(operation: AtomicOperation) -> None:
-    """Raise RunFailed if a value of an operation names the result of another command: the portal would put that in its place."""
+    """Raise RunFailed if a value names the result of another command: the portal would put that in its place."""
     if _REFERENCE in dumps([operation.entity_id, operation.initial_attributes, operation.attribute_key, operation.modify_value]):
         raise RunFailed("workflow-operations-unwritable", f"{operation.entity_type} {operation.entity_id}: a value holds {_REFERENCE}")

@@ -1,4 +1,4 @@
-"""The picture of a workflow: its tuums with what they do, the variables between them, what the start gives, and the result."""
+"""The picture of a workflow: its tuums, the variables between them, what the start gives, and the result."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -19,32 +19,28 @@ _MAIN: Final = "mainScript"
 _UUID_SIGNS: Final = 36
 _SHOWN_SIGNS: Final = 8
 RESULT: Final = "result"
-"""What the box of the result is called."""
 
 
 def build_chart(document: object, types: RuneTypes, tuums: Mapping[str, object] = NO_TUUMS) -> Chart:
-    """Return the chart of a workflow, also of one with mistakes. `tuums` are the documents of tuums by what is written in references.
-
-    Tuums that are switched off are left out, and so is what nobody gives or reads.
-    """
-    given: JsonObject = document if isinstance(document, Mapping) else {}
+    """Draw a workflow, also one with mistakes; `tuums` are by what references say. Disabled tuums and unused variables are left out."""
+    raw: JsonObject = document if isinstance(document, Mapping) else {}
     known = {name: tuum for name, one in tuums.items() if (tuum := read_part(Tuum, one)) is not None}
     report = Report(Findings(), suggests=False)
-    nodes = list(list_nodes(map(read_entry, _list(given.get("tuums"))), known, types, report))
-    read = [read_part(LaunchParameter, one) for one in _list(given.get("triggerParameters"))]
-    terminal = read_part(Terminal, given.get("terminal", {})) or Terminal()
+    nodes = list(list_nodes(map(read_entry, _list(raw.get("tuums"))), known, types, report))
+    read = [read_part(LaunchParameter, one) for one in _list(raw.get("triggerParameters"))]
+    terminal = read_part(Terminal, raw.get("terminal", {})) or Terminal()
     graph = build_graph(nodes, [launch_parameter for launch_parameter in read if launch_parameter is not None], terminal, report)
-    metadata = given.get("metadata")
+    metadata = raw.get("metadata")
     title = str(metadata.get("title") or "") if isinstance(metadata, Mapping) else ""
-    return _Drawing(graph, terminal, types).build(title or str(given.get("workflowId") or ""))
+    return _Drawing(graph, terminal, types).build(title or str(raw.get("workflowId") or ""))
 
 
-def _list(given: object) -> list[object]:
-    return given if isinstance(given, list) else []
+def _list(raw: object) -> list[object]:
+    return raw if isinstance(raw, list) else []
 
 
 class _Drawing:
-    """One chart in the making: the tuums come first, then the parameters and the result, in the order in which they are met."""
+    """Tuums come first, then parameters and the result as they are met."""
 
     def __init__(self, graph: Graph, terminal: Terminal, types: RuneTypes) -> None:
         self._graph, self._terminal = graph, terminal
@@ -56,14 +52,13 @@ class _Drawing:
         return Chart(title=title, boxes=self._boxes, arrows=[*arrows, *self._list_results()])
 
     def _list_inputs(self, position: int) -> Iterator[Arrow]:
-        """Yield an arrow from each source of a tuum, with all that it takes from there."""
-        graph, taken = self._graph, dict[int, list[str]]()
+        graph, names_by_source = self._graph, dict[int, list[str]]()
         for name in dict.fromkeys([*graph.nodes[position].inputs.values(), *graph.reads[position].values()]):
             if graph.takes_trigger(position, name):
                 yield Arrow(source=self._find_parameter(name), target=position, way="data")
             elif name in graph.producers:
-                taken.setdefault(graph.producers[name], []).append(name)
-        for source, names in taken.items():
+                names_by_source.setdefault(graph.producers[name], []).append(name)
+        for source, names in names_by_source.items():
             yield Arrow(source=source, target=position, label=cut_text(", ".join(names), _LONGEST_LINE))
 
     def _list_results(self) -> Iterator[Arrow]:
@@ -87,7 +82,6 @@ class _Drawing:
         return self._find_other(Box(title=RESULT, text="", shape="end"))
 
     def _find_other(self, box: Box) -> int:
-        """Return the place of a box that is no tuum; it is added when it is met first."""
         if box not in self._others:
             self._others[box] = len(self._boxes)
             self._boxes.append(box)
@@ -95,7 +89,7 @@ class _Drawing:
 
 
 def _build_box(node: Node, types: RuneTypes) -> Box:
-    """Return the box of a tuum; it stands out if the tuum proposes operations by itself."""
+    """A tuum stands out if it proposes operations by itself."""
     name = node.id[: _SHOWN_SIGNS if len(node.id) == _UUID_SIGNS else None] or _UNKNOWN
     if node.tuum is None:
         return Box(title=cut_text(name, _LONGEST_LINE), text=_UNKNOWN if node.id else "", shape="step", key=node.id)

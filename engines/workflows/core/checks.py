@@ -1,7 +1,6 @@
-"""Finds every mistake of a workflow or a tuum before it runs, each with its place (S003-X6).
+"""Finds every mistake of a workflow or a tuum before it runs, with its place (S003-X6).
 
-A workflow that names tuums which are stored elsewhere is checked with those that are at hand. What others need and publish is not known,
-but for what the references map themselves: nothing counts as missing then that one of them could give.
+What tuums that are not at hand need and publish is not known: nothing counts as missing that one of them could give.
 """
 
 import re
@@ -29,33 +28,30 @@ from orchestrator.expressions.scripts.checking import is_variable_name
 ModelT = TypeVar("ModelT", bound=BaseModel)
 NO_TUUMS: Final[Mapping[str, object]] = {}
 SCRIPTS: Final = ("chunkCallback", "mainScript")
-"""The fields of a tuum that are scripts."""
 _LATE: Final = ConfigDict(defer_build=True)  # the pattern of variables takes 35 ms to compile, and not every process checks workflows
 _ENTRY: Final[TypeAdapter[TuumEntry]] = TypeAdapter(TuumEntry, config=_LATE)
 _MAPPINGS: Final[TypeAdapter[Mappings]] = TypeAdapter(Mappings, config=_LATE)
 _ONLY_TUUMS: Final = frozenset(to_camel(name) for name in Tuum.model_fields.keys() - TuumReference.model_fields.keys() - {"tuum_id"})
-"""The fields of a tuum that a reference to one does not have; `tuumId` counts as misspelt there."""
+"""The fields of a tuum that a reference does not have; `tuumId` counts as misspelt there."""
 _PARAMETERS: Final = "triggerParameters"
 _VARIABLE: Final = re.compile(VARIABLE)
 
 
 def check_workflow(document: Document, types: RuneTypes, tuums: Mapping[str, object] = NO_TUUMS) -> Iterable[Finding]:
-    """Return what is wrong with a workflow, all of it. `tuums` are the documents of tuums by what is written in references."""
+    """Return all mistakes; `tuums` are documents by what is written in references."""
     checking = _Checking(document, types)
     checking.check_workflow(tuums)
     return checking.findings.list_all()
 
 
 def check_tuum(document: Document, types: RuneTypes) -> Iterable[Finding]:
-    """Return what is wrong with a tuum that is stored on its own. Where its inputs come from is said by each workflow that names it."""
+    """Each workflow that names the tuum says where its inputs come from."""
     checking = _Checking(document, types)
     checking.check_tuum()
     return checking.findings.list_all()
 
 
 class _Checking:
-    """One check of one document."""
-
     def __init__(self, document: Document, types: RuneTypes) -> None:
         self.findings = Findings(document)
         self._report = Report(self.findings)
@@ -84,32 +80,32 @@ class _Checking:
         parameters = self._check_parameters(data.get(_PARAMETERS))
         terminal = read_part(Terminal, data.get("terminal", {}))
         raw = data.get("tuums")
-        given = raw if isinstance(raw, list) else []
-        for index, one in enumerate(given):
-            if isinstance(one, Mapping):
-                self._check_entry(("tuums", index), one)
-        known = {name: tuum for name, one in tuums.items() if (tuum := read_part(Tuum, one)) is not None}
-        nodes = list(list_nodes(map(read_entry, given), known, self._types, self._report))
+        entries = raw if isinstance(raw, list) else []
+        for index, entry_json in enumerate(entries):
+            if isinstance(entry_json, Mapping):
+                self._check_entry(("tuums", index), entry_json)
+        known = {name: tuum for name, tuum_json in tuums.items() if (tuum := read_part(Tuum, tuum_json)) is not None}
+        nodes = list(list_nodes(map(read_entry, entries), known, self._types, self._report))
         for node in nodes:
             if node.tuum is not None and node.own is not None and not node.variables.is_whole:
                 check_runes(self._report, node.path, node.tuum, self._types, is_stored=True)
-        if given and not nodes:
+        if entries and not nodes:
             self._report.add("finding-workflow-all-off", ("tuums",))
         record = data.get("record")
         record = record if isinstance(record, str) and record in RECORDS else None
         build_graph(nodes, parameters or [], terminal, self._report, is_open=parameters is None, record=record)
 
-    def _check_parameters(self, given: object) -> list[LaunchParameter] | None:
-        """Report what is wrong with what a start gives; return it, None if it cannot all be read."""
-        if given is None:
+    def _check_parameters(self, parameters: object) -> list[LaunchParameter] | None:
+        """Return None if not all can be read."""
+        if parameters is None:
             return [] if _PARAMETERS not in self._data else None
-        if not isinstance(given, list):
+        if not isinstance(parameters, list):
             return None
         launch_parameters: list[LaunchParameter] = []
         seen: set[str] = set()
-        for index, one in enumerate(given):
+        for index, parameter in enumerate(parameters):
             path: Path = (_PARAMETERS, index)
-            read = read_part(LaunchParameter, one)
+            read = read_part(LaunchParameter, parameter)
             if read is None:
                 continue
             launch_parameters.append(read)
@@ -119,64 +115,64 @@ class _Checking:
                 self._report.add("finding-workflow-name-form", (*path, "name"), of_value=True, name=read.name)
             seen.add(read.name)
             check_launch_parameter(self.findings, path, read)
-        return launch_parameters if len(launch_parameters) == len(given) else None
+        return launch_parameters if len(launch_parameters) == len(parameters) else None
 
-    def _check_entry(self, path: Path, given: Mapping[str, object]) -> None:
-        if is_reference(given):
-            report_misspelt(self._report, path, given, TuumReference)
-            for name in given:
+    def _check_entry(self, path: Path, entry_json: Mapping[str, object]) -> None:
+        if is_reference(entry_json):
+            report_misspelt(self._report, path, entry_json, TuumReference)
+            for name in entry_json:
                 if name in _ONLY_TUUMS:
                     self._report.add("finding-workflow-reference-field", (*path, name), name=name)
         else:
-            self._check_parts(path, given)
+            self._check_parts(path, entry_json)
 
-    def _check_parts(self, path: Path, given: Mapping[str, object]) -> None:
-        """Report what is wrong with the parts of a tuum by themselves, whatever the rest of it looks like."""
-        report_misspelt(self._report, path, given, Tuum)
+    def _check_parts(self, path: Path, tuum_json: Mapping[str, object]) -> None:
+        """Check each part by itself, whatever the rest looks like."""
+        report_misspelt(self._report, path, tuum_json, Tuum)
         for name in SCRIPTS:
-            script = given.get(name)
+            script = tuum_json.get(name)
             if isinstance(script, Mapping):
                 self._check_script((*path, name), script)
         for name in RUNE_LISTS:
-            runes = given.get(name)
+            runes = tuum_json.get(name)
             for index, rune in enumerate(runes if isinstance(runes, list) else ()):
                 if isinstance(rune, Mapping):
                     check_rune(self._report, (*path, name, index), rune, self._types)
 
-    def _check_script(self, path: Path, given: Mapping[str, object]) -> None:
-        report_misspelt(self._report, path, given, Script)
-        names = given.get("consumes")
-        for index, one in enumerate(names if isinstance(names, list) else ()):
-            if isinstance(one, str) and _VARIABLE.fullmatch(one) and not is_variable_name(one):
-                self._report.add("finding-script-variable-word", (*path, "consumes", index), of_value=True, name=one)
+    def _check_script(self, path: Path, script_json: Mapping[str, object]) -> None:
+        report_misspelt(self._report, path, script_json, Script)
+        names = script_json.get("consumes")
+        for index, consumed in enumerate(names if isinstance(names, list) else ()):
+            if isinstance(consumed, str) and _VARIABLE.fullmatch(consumed) and not is_variable_name(consumed):
+                self._report.add("finding-script-variable-word", (*path, "consumes", index), of_value=True, name=consumed)
 
 
-def read_part(model: type[ModelT], given: object) -> ModelT | None:
-    """Return a part as its model, None if it is none; what is wrong with it has been reported with the whole."""
+def read_part(model: type[ModelT], raw: object) -> ModelT | None:
+    """Return None for an unfit part, which has been reported with the whole."""
     try:
-        return model.model_validate(given)
+        return model.model_validate(raw)
     except ValidationError:
         return None
 
 
-def read_entry(given: object) -> TuumEntry | UnreadTuum:
-    """Return a place of a workflow, also of a draft; of one that is no tuum what can be read, so that it hides no mistakes of others."""
+def read_entry(raw: object) -> TuumEntry | UnreadTuum:
+    """Read what can be read also of a draft, so that it hides no mistakes of others."""
     try:
-        return _ENTRY.validate_python(given)
+        return _ENTRY.validate_python(raw)
     except ValidationError:
-        if not isinstance(given, Mapping) or is_reference(given):
+        if not isinstance(raw, Mapping) or is_reference(raw):
             return UnreadTuum()
-    name = given.get("tuumId")
+    name = raw.get("tuumId")
     return UnreadTuum(
         id=name if isinstance(name, str) else "",
-        inputs=_read_mappings(given.get("inputMappings")),
-        outputs=_read_mappings(given.get("outputMappings", {})),
-        enabled=given.get("enabled") is not False,
+        inputs=_read_mappings(raw.get("inputMappings")),
+        outputs=_read_mappings(raw.get("outputMappings", {})),
+        enabled=raw.get("enabled") is not False,
     )
 
 
-def _read_mappings(given: object) -> Mappings | None:
+def _read_mappings(raw: object) -> Mappings | None:
     try:
-        return _MAPPINGS.validate_python(given)
+        return _MAPPINGS.validate_python(raw)
     except ValidationError:
         return None

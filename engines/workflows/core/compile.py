@@ -1,6 +1,6 @@
-"""Orders the tuums of a workflow by the variables that they need and publish (S003-14, S003-27 … S003-31). Pure, and without recursion.
+"""Orders the tuums of a workflow by the variables that they need and publish (S003-14, S003-27…31). Pure, without recursion.
 
-Where tuums stand in the file does not matter (S003-13). All that keeps a workflow from being ordered is found at once.
+The order in the file does not matter (S003-13); all that is wrong is found at once.
 """
 
 from collections import deque
@@ -24,42 +24,37 @@ class CompiledTuum:
     """A tuum in its place in the graph. Positions are those in `CompiledWorkflow.tuums`."""
 
     index: int
-    """Its place in the file."""
     id: str
-    """Its name in this workflow: that of the reference, or its own."""
+    """That of the reference, or its own."""
     tuum: Tuum
-    """The tuum, with the mappings of the reference in place of its own if that has any."""
+    """With the mappings of the reference, if that has any."""
     inputs: Mapping[str, str]
-    """Local name: global name, of what it needs; without one of them it fails (S003-X4)."""
+    """Local name: global name of what it needs; without one of them it fails (S003-X4)."""
     reads: Mapping[str, str]
-    """Local name: global name, of what it only reads if it is there; names of templates are spelled as in the template."""
+    """Local name: global name of what it reads only if it is there, spelled as in the template."""
     outputs: Mapping[str, str]
-    """Global name: local name, of what it publishes."""
+    """Global name: local name of what it publishes."""
     needs: tuple[int, ...]
-    """The positions of the tuums for which it waits, in order."""
+    """Positions of those it waits for, in order."""
     level: int
-    """0 for one that waits for nothing, else one more than the highest level for which it waits."""
+    """0 for one that waits for nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class CompiledWorkflow:
-    """A workflow that can run: its enabled tuums in the order of the file, and who waits for whom."""
+    """The enabled tuums in the order of the file, and who waits for whom."""
 
     workflow: Workflow
     tuums: tuple[CompiledTuum, ...]
     dependents: tuple[tuple[int, ...], ...]
-    """Of each tuum the positions of those that wait for it."""
+    """Positions of those that wait for each."""
     levels: tuple[tuple[int, ...], ...]
-    """The positions of the tuums of each level: the batches of the seed (S003-31)."""
+    """Positions by level: the batches of the seed (S003-31)."""
     has_scripts: bool
-    """Whether any of the tuums has a script."""
 
 
 def compile_workflow(workflow: Workflow, tuums: Mapping[str, Tuum], types: RuneTypes) -> CompiledWorkflow:
-    """Return the workflow in the order in which it runs. `tuums` are those that its references name, by what is written there.
-
-    Raises DefinitionRefused with every error that keeps it from running, and nothing else.
-    """
+    """Order the workflow; `tuums` are by what its references say. Raises DefinitionRefused with every error, no warnings."""
     report = Report(Findings(), suggests=False)
     nodes = list(list_nodes(workflow.tuums, tuums, types, report))
     for node in nodes:
@@ -92,22 +87,22 @@ def _compile_nodes(graph: "Graph") -> Iterator[CompiledTuum]:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A tuum that takes part, before the order is known. Of one that is stored elsewhere less may be known."""
+    """A tuum that takes part, before the order is known."""
 
     index: int
     id: str
     tuum: Tuum | None
-    """None if it is stored elsewhere and not at hand, or cannot be read."""
+    """None if it is not at hand or cannot be read."""
     variables: Variables
     inputs: Mapping[str, str]
-    """Local name: global name, of what it needs."""
+    """Local name: global name of what it needs."""
     outputs: Mapping[str, str]
     given: Mappings | None
-    """Its input mappings, if it has any."""
+    """Its input mappings, if any."""
     own: frozenset[str] | None
-    """None if the whole tuum stands in the document; else the names of those of its fields that do."""
+    """None if the whole tuum stands in the document; else those of its fields that do."""
     is_open: bool
-    """Whether it may publish more than `outputs`."""
+    """It may publish more than `outputs`."""
 
     @property
     def path(self) -> Path:
@@ -116,28 +111,26 @@ class Node:
 
     @property
     def id_place(self) -> Path:
-        """Where its name stands."""
         return self.place(("tuumId",)) if self.own is None else self.place(("id" if "id" in self.own else "tuum",))
 
     def place(self, path: Path) -> Path:
-        """Return where in the document a part of the tuum stands; of a part that is stored elsewhere, the reference."""
+        """A part that is stored elsewhere stands at the reference."""
         return place_part(self.index, self.own, path)
 
     def find_input_place(self, local: str) -> Path:
-        """Return where it is said that it needs this local."""
         if self.given is not None:
             return self.place(("inputMappings", local))
         return self.place(self.variables.needs.get(local) or self.variables.reads.get(local, WHOLE))
 
 
 def place_part(index: int, own: frozenset[str] | None, path: Path) -> Path:
-    """Return the place in a workflow of a part of the tuum with this index; `own` as in `Node`."""
+    """`own` as in `Node`."""
     return ("tuums", index, *path) if own is None or (path[:1] and path[0] in own) else ("tuums", index)
 
 
 @dataclass(frozen=True, slots=True)
 class UnreadTuum:
-    """A place of a workflow that is no tuum, and what can be read of it: None where its mappings cannot."""
+    """A place that is no tuum, and what can be read of it: None where its mappings cannot."""
 
     id: str = ""
     inputs: Mappings | None = None
@@ -146,7 +139,7 @@ class UnreadTuum:
 
 
 def list_nodes(entries: Iterable[TuumEntry | UnreadTuum], tuums: Mapping[str, Tuum], types: RuneTypes, report: Report) -> Iterator[Node]:
-    """Yield the tuums that take part, and report what is wrong with each by itself; of unread ones that has been done."""
+    """Yield the tuums that take part, and report each one's mistakes; those of unread ones were reported before."""
     for index, entry in enumerate(entries):
         if isinstance(entry, UnreadTuum):
             if entry.enabled:
@@ -157,7 +150,7 @@ def list_nodes(entries: Iterable[TuumEntry | UnreadTuum], tuums: Mapping[str, Tu
 
 
 def _read_node(index: int, entry: TuumEntry, tuums: Mapping[str, Tuum], types: RuneTypes, report: Report) -> Node | None:
-    """Return a tuum that takes part, None if it is stored elsewhere and does not."""
+    """Return None if it is stored elsewhere and takes no part."""
     own: frozenset[str] | None = None
     if isinstance(entry, TuumReference):
         own = _list_own(entry)
@@ -176,15 +169,15 @@ def _read_node(index: int, entry: TuumEntry, tuums: Mapping[str, Tuum], types: R
 
 
 def _list_own(entry: TuumReference) -> frozenset[str]:
-    """Return the fields of a tuum that its reference says itself."""
+    """The fields that the reference says itself."""
     fields = {"id": entry.id, "tuum": entry.tuum, "inputMappings": entry.input_mappings, "outputMappings": entry.output_mappings}
     return frozenset(name for name, one in fields.items() if one is not None)
 
 
 def _build_unknown(index: int, entry: TuumReference, own: frozenset[str]) -> Node:
-    outputs, given = entry.output_mappings, entry.input_mappings
+    outputs, input_mappings = entry.output_mappings, entry.input_mappings
     name = entry.id or entry.tuum.partition("@")[0]
-    return Node(index, name, None, Variables(), given or {}, outputs or {}, given, own, is_open=outputs is None)
+    return Node(index, name, None, Variables(), input_mappings or {}, outputs or {}, input_mappings, own, is_open=outputs is None)
 
 
 def _put_mappings(tuum: Tuum, entry: TuumReference) -> Tuum:
@@ -201,18 +194,17 @@ def build_graph(
     is_open: bool = False,
     record: str | None = None,
 ) -> "Graph":
-    """Return who waits for whom, and report what is wrong with that: all of it, with its places.
+    """Link the tuums and report all mistakes.
 
-    A terminal that is None cannot be read. With `is_open` there may be variables of which nothing is known here, as with tuums that are
-    not at hand: nothing is missing then. `record` is the kind of record that the workflow works on: the start gives its number under that
-    name, so that no parameter may be called so.
+    An unreadable `terminal` is None; with `is_open` nothing counts as missing; the start gives the number of the `record` under the name
+    of its kind.
     """
     known = {parameter.name: parameter for parameter in parameters}
     if record in known:
         place = next(index for index, parameter in enumerate(parameters) if parameter.name == record)
         report.add("finding-workflow-parameter-record", ("triggerParameters", place, "name"), name=record)
-    given = {record: LaunchParameter(name=record, type="string")} if record is not None else {}
-    graph = Graph(nodes, {**known, **given}, record)
+    record_parameter = {record: LaunchParameter(name=record, type="string")} if record is not None else {}
+    graph = Graph(nodes, {**known, **record_parameter}, record)
     _report_ids(nodes, report)
     _Linking(graph, report, is_open=is_open).link(terminal)
     for cycle in graph.order():
@@ -222,7 +214,6 @@ def build_graph(
 
 
 def _report_ids(nodes: Sequence[Node], report: Report) -> None:
-    """Report names that two tuums have which take part."""
     seen: set[str] = set()
     for node in nodes:
         if node.id and node.id in seen:
@@ -240,32 +231,30 @@ class Graph:
     """The parameter that is the number of the workflow's record."""
     needs: list[list[int]] = field(default_factory=list)
     reads: list[dict[str, str]] = field(default_factory=list)
-    """Of each node the optional inputs that something gives: local name: global name."""
+    """Local name: global name of the optional inputs that something gives."""
     levels: list[int] = field(default_factory=list)
     producers: dict[str, int] = field(default_factory=dict)
-    """The global variables, with the position of what publishes each."""
+    """Global variable: position of what publishes it."""
 
     def takes_trigger(self, position: int, name: str) -> bool:
-        """Return whether a node takes the value of the start: if nobody publishes the variable anew, or only itself (S003-A2)."""
+        """Return whether nobody else publishes the variable anew (S003-A2)."""
         return name in self.parameters and self.producers.get(name, position) == position
 
     def list_dependents(self) -> tuple[tuple[int, ...], ...]:
-        """Return of each node the positions of those that wait for it, in order."""
-        found: list[list[int]] = [[] for _ in self.nodes]
+        dependents: list[list[int]] = [[] for _ in self.nodes]
         for position, needs in enumerate(self.needs):
-            for one in needs:
-                found[one].append(position)
-        return tuple(map(tuple, found))
+            for source in needs:
+                dependents[source].append(position)
+        return tuple(map(tuple, dependents))
 
     def list_levels(self) -> tuple[tuple[int, ...], ...]:
-        """Return the positions of the nodes of each level, in order."""
-        found: list[list[int]] = [[] for _ in range(max(self.levels, default=-1) + 1)]
+        by_level: list[list[int]] = [[] for _ in range(max(self.levels, default=-1) + 1)]
         for position, level in enumerate(self.levels):
-            found[level].append(position)
-        return tuple(map(tuple, found))
+            by_level[level].append(position)
+        return tuple(map(tuple, by_level))
 
     def order(self) -> list[list[int]]:
-        """Give each node its level, and return the cycles that keep nodes from having one, each in the order in which data goes round."""
+        """Give each node its level; return the cycles that prevent it, in the direction of the data."""
         dependents = self.list_dependents()
         waits = [len(needs) for needs in self.needs]
         self.levels = [0] * len(waits)
@@ -274,21 +263,19 @@ class Graph:
         while ready:
             position = ready.popleft()
             done += 1
-            for one in dependents[position]:
-                self.levels[one] = max(self.levels[one], self.levels[position] + 1)
-                waits[one] -= 1
-                if not waits[one]:
-                    ready.append(one)
-        return [] if done == len(waits) else find_cycles(dependents, [one for one, count in enumerate(waits) if count])
+            for dependent in dependents[position]:
+                self.levels[dependent] = max(self.levels[dependent], self.levels[position] + 1)
+                waits[dependent] -= 1
+                if not waits[dependent]:
+                    ready.append(dependent)
+        return [] if done == len(waits) else find_cycles(dependents, [position for position, count in enumerate(waits) if count])
 
 
 class _Linking:
-    """Finds for each variable that is needed where it comes from."""
-
     def __init__(self, graph: Graph, report: Report, *, is_open: bool) -> None:
         self._graph, self._report = graph, report
         self._used: set[str] = set()
-        """The globals that some tuum takes, or that are part of the result."""
+        """Globals that some tuum takes, or that are part of the result."""
         self._is_open = is_open or any(node.is_open for node in graph.nodes)
 
     def link(self, terminal: Terminal | None) -> None:
@@ -332,22 +319,22 @@ class _Linking:
                 report.add("finding-workflow-no-source", place, suggestion=suggestion, of_value=node.given is not None, name=name)
 
     def _link_reads(self, position: int, folded: Mapping[str, str], needs: set[int]) -> dict[str, str]:
-        """Return the optional inputs of a node that something gives; case does not count in the names of templates (S003-X7)."""
+        """Return the optional inputs that something gives; case does not count in templates (S003-X7)."""
         node = self._graph.nodes[position]
-        found: dict[str, str] = {}
+        linked: dict[str, str] = {}
         for local in node.variables.reads:
             name = local if local in self._graph.producers or local in self._graph.parameters else folded.get(local.casefold(), local)
             if self._add_source(position, local, name, needs):
-                found[local] = name
+                linked[local] = name
             elif not self._is_open:
                 path = node.find_input_place(local)
                 self._report.add(
                     "finding-workflow-template-empty", path, suggestion=self._report.suggest(local, folded.values()), name=local
                 )
-        return found
+        return linked
 
     def _add_source(self, position: int, local: str, name: str, needs: set[int]) -> bool:
-        """Add the source of a variable to what a node waits for, and return whether there is one."""
+        """Return whether there is a source."""
         self._used.add(name)
         source = self._graph.producers.get(name)
         if self._graph.takes_trigger(position, name):
@@ -363,19 +350,21 @@ class _Linking:
 
     def _compare_types(self, position: int, local: str, name: str, parameter_type: ParameterType | None) -> None:
         node = self._graph.nodes[position]
-        wanted = node.tuum.variable_types.get(local) if node.tuum is not None else None
-        if wanted is not None and parameter_type is not None and wanted != parameter_type:
-            self._report.add("finding-workflow-types", node.place(("variableTypes", local)), name=name, given=parameter_type, wanted=wanted)
+        needed_type = node.tuum.variable_types.get(local) if node.tuum is not None else None
+        if needed_type is not None and parameter_type is not None and needed_type != parameter_type:
+            self._report.add(
+                "finding-workflow-types", node.place(("variableTypes", local)), name=name, given=parameter_type, wanted=needed_type
+            )
 
     def _check_terminal(self, terminal: Terminal) -> None:
         graph, report = self._graph, self._report
-        for name, one in (("rawText", terminal.raw_text), ("operations", terminal.operations)):
-            if one is None:
+        for name, global_name in (("rawText", terminal.raw_text), ("operations", terminal.operations)):
+            if global_name is None:
                 continue
-            self._used.add(one)
-            if one not in graph.producers and one not in graph.parameters and not self._is_open:
-                near = report.suggest(one, (*graph.producers, *graph.parameters))
-                report.add("finding-workflow-terminal-empty", ("terminal", name), suggestion=near, of_value=True, name=one)
+            self._used.add(global_name)
+            if global_name not in graph.producers and global_name not in graph.parameters and not self._is_open:
+                near = report.suggest(global_name, (*graph.producers, *graph.parameters))
+                report.add("finding-workflow-terminal-empty", ("terminal", name), suggestion=near, of_value=True, name=global_name)
         if terminal.operations is not None and (position := graph.producers.get(terminal.operations)) is not None:
             self._check_proposals(graph.nodes[position], terminal.operations)
         makers = [position for position, node in enumerate(graph.nodes) if node.variables.terminals]
@@ -385,20 +374,20 @@ class _Linking:
             place = node.place(node.variables.terminals[0])
             if count or terminal != Terminal():
                 report.add("finding-workflow-terminal-twice", place)
-            if others := [one for one in dependents[position] if one != position]:
+            if others := [dependent for dependent in dependents[position] if dependent != position]:
                 report.add("finding-workflow-terminal-inside", place, name=graph.nodes[others[0]].id)
 
     def _check_proposals(self, node: Node, name: str) -> None:
-        """Report operations of the result that the tuum which publishes them does not say it may propose: they would be refused."""
+        """Such operations of the result would be refused."""
         if node.tuum is None or not node.variables.is_whole:
             return
-        written = node.variables.written.get(node.outputs[name])
-        for code, kind in list_unproposed_of(name, written, node.tuum.may_propose):
+        literal = node.variables.written.get(node.outputs[name])
+        for code, kind in list_unproposed_of(name, literal, node.tuum.may_propose):
             near = self._report.suggest(kind, node.tuum.may_propose or ())
             self._report.add(code, node.place(("outputMappings", name)), suggestion=near, name=kind)
 
     def _report_unused(self, terminal: Terminal) -> None:
-        """Report what is published or given and read by nobody. Without a terminal all globals are the result (S003-A8)."""
+        """Without a terminal all globals are the result (S003-A8)."""
         for index, name in enumerate(self._graph.parameters):
             if name not in self._used and name != self._graph.record:
                 self._report.add("finding-workflow-parameter-unused", ("triggerParameters", index), name=name)

@@ -1,22 +1,20 @@
-"""Finds the cycles of a graph whose nodes are numbers. Without recursion, so that the length of a way does not matter."""
+"""Finds the cycles of a graph of numbered nodes, without recursion."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 MOST_CYCLES: Final = 50
-"""How many cycles are looked for."""
 Following = Sequence[Sequence[int]]
-"""Of each node the nodes to which an edge leads from it."""
+"""Of each node the targets of its edges."""
 
 
 def find_cycles(following: Following, nodes: Iterable[int]) -> list[list[int]]:
-    """Return cycles, each as its nodes in the order of the edges, beginning with those of the smallest nodes.
+    """Return cycles in the direction of the edges, those of the smallest nodes first.
 
-    Every edge that lies on a cycle stands in one of them, unless there are more than `MOST_CYCLES`. `nodes` are those to begin with: all
-    cycles must be reachable from them.
+    Every edge on a cycle stands in one, up to `MOST_CYCLES`. All cycles must be reachable from `nodes`.
     """
-    found: list[list[int]] = []
+    cycles: list[list[int]] = []
     seen: set[tuple[int, int]] = set()
     for part in sorted(_Components(following).find(nodes), key=min):
         for source, target in ((one, other) for one in sorted(part) for other in following[one]):
@@ -24,22 +22,22 @@ def find_cycles(following: Following, nodes: Iterable[int]) -> list[list[int]]:
                 continue
             cycle = [source, *_find_way(following, part, target, source)]
             seen.update(zip(cycle, [*cycle[1:], cycle[0]], strict=True))
-            found.append(cycle)
-            if len(found) == MOST_CYCLES:
-                return found
-    return found
+            cycles.append(cycle)
+            if len(cycles) == MOST_CYCLES:
+                return cycles
+    return cycles
 
 
 def _find_way(following: Following, part: frozenset[int], start: int, end: int) -> list[int]:
-    """Return the shortest way inside of `part` from `start` to before `end`, which can be reached; nothing if they are the same."""
+    """Return the shortest way from `start` to before `end`, which must be reachable; [] if they are the same."""
     before: dict[int, int] = {start: start}
     waiting = deque([start])
     while end not in before:
         node = waiting.popleft()
-        for one in following[node]:
-            if one in part and one not in before:
-                before[one] = node
-                waiting.append(one)
+        for neighbour in following[node]:
+            if neighbour in part and neighbour not in before:
+                before[neighbour] = node
+                waiting.append(neighbour)
     way: list[int] = []
     while end != start:
         end = before[end]
@@ -48,31 +46,30 @@ def _find_way(following: Following, part: frozenset[int], start: int, end: int) 
 
 
 class _Components:
-    """Finds the largest sets of nodes of which each can be reached from each, by Tarjan's method."""
+    """Strongly connected components, by Tarjan's method."""
 
     def __init__(self, following: Following) -> None:
         self._following = following
         self._order: dict[int, int] = {}
         """When each node was met."""
         self._lowest: dict[int, int] = {}
-        """The earliest node that is still open and can be reached from each."""
+        """The earliest open node reachable from each."""
         self._open: dict[int, None] = {}
-        """The nodes whose set is not known yet, in the order in which they were met."""
+        """Nodes without a component yet, in the order they were met."""
         self._way: list[tuple[int, Iterator[int]]] = []
 
     def find(self, roots: Iterable[int]) -> Iterator[frozenset[int]]:
-        """Yield the sets that hold a cycle."""
         for root in roots:
             if root not in self._order:
                 self._enter(root)
             while self._way:
                 node, waiting = self._way[-1]
-                if (one := next(waiting, None)) is None:
+                if (neighbour := next(waiting, None)) is None:
                     yield from self._leave(node)
-                elif one not in self._order:
-                    self._enter(one)
-                elif one in self._open:
-                    self._lowest[node] = min(self._lowest[node], self._order[one])
+                elif neighbour not in self._order:
+                    self._enter(neighbour)
+                elif neighbour in self._open:
+                    self._lowest[node] = min(self._lowest[node], self._order[neighbour])
 
     def _enter(self, node: int) -> None:
         self._order[node] = self._lowest[node] = len(self._order)

@@ -1,8 +1,4 @@
-"""The form of a workflow as authors write it: tuums, each of runes, that the engine orders by their variables (S003-1 … S003-7, 73 … 80).
-
-A tuum may be written inside of a workflow or stored on its own and named by several workflows. Words are those of the seed, names are
-spelled as in flows; what the seed does not have is marked as ours.
-"""
+"""The form of a workflow as authors write it (S003-1…7, 73…80). Words are those of the seed; what it does not have is marked as ours."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
@@ -22,12 +18,11 @@ from orchestrator.engines.shared.declared import (
 )
 
 MOST_TUUMS: Final = 10_000
-"""How many tuums a workflow may have: as many as a run has nodes, of which each tuum is at least one."""
+"""As many as a run has nodes."""
 VARIABLE: Final = r"^[^\W\d]\w{0,99}$"
-"""What names of variables look like: letters of any script, digits and underscores, so that scripts and templates read them as they are."""
+"""Letters of any script, digits and underscores, as scripts and templates read them."""
 
 Variable = Annotated[str, Field(pattern=VARIABLE)]
-"""The name of a variable of a pool."""
 PROPOSAL: Final = r"^(CreateEntity|ModifyEntity|DeleteEntity) (deal|lead|contact|company|activity|task)$"
 Proposal = Annotated[str, Field(pattern=PROPOSAL)]
 """A kind of operations and a kind of records."""
@@ -111,13 +106,12 @@ class Terminal(FlowModel):
     operations: Variable | None = Field(None, description="The global whose operations follow those that were emitted.")
 
 
-def is_reference(given: object) -> bool:
-    """Return whether a place of a workflow names a tuum that is stored on its own."""
-    return "tuum" in given if isinstance(given, Mapping) else isinstance(given, TuumReference)
+def is_reference(candidate: object) -> bool:
+    return "tuum" in candidate if isinstance(candidate, Mapping) else isinstance(candidate, TuumReference)
 
 
-def _tell_form(given: object) -> str:
-    return "reference" if is_reference(given) else "tuum"
+def _tell_form(candidate: object) -> str:
+    return "reference" if is_reference(candidate) else "tuum"
 
 
 TuumEntry = Annotated[Annotated[Tuum, Tag("tuum")] | Annotated[TuumReference, Tag("reference")], Discriminator(_tell_form)]

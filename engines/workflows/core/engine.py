@@ -1,4 +1,4 @@
-"""Plays workflows as runs: finds their tuums, asks for what the start needs, runs them, hands what they propose to the gate (S003)."""
+"""Plays workflows as runs (S003)."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -34,38 +34,37 @@ from state.clock import parse_iso
 from state.stored import JsonObject
 
 _MOST_GLOBALS: Final = 200_000
-"""How many characters of globals the result of a run shows; larger ones are left out of it."""
+"""Characters of globals in a result; larger ones are left out."""
 _MOST_KEPT: Final = 5_000
-"""How many tuums the workflows have together that are kept in memory; one larger workflow is kept alone."""
+"""Tuums of all workflows in memory together; one larger workflow stays alone."""
 TUUMS: Final = "_tuums"
-"""The node at which a run keeps the tuums that are stored on their own, by UUID."""
+"""The node with the run's stored tuums, by UUID."""
 _CLOCK: Final = "_clock"
-"""The engine's own nodes begin with `_`. No tuum is called so: ids begin with a letter or digit."""
+"""The engine's own nodes begin with `_`, ids of tuums with a letter or digit."""
 _LABEL: Final[Origins] = frozenset({"label"})
 
 
 class FindTuums(Protocol):
-    """Finds tuums that are stored on their own, by the UUIDs of their versions."""
+    """Finds stored tuums by the UUIDs of their versions."""
 
     async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
-        """Return the documents of those versions that are published and whose tuum is active; others are left out."""
+        """Return published versions of active tuums; others are left out."""
 
 
 NoteExecution = Callable[[Execution], None]
-"""Hears what the tuums of a run came to, before their operations are handed on."""
+"""Hears what the tuums came to, before their operations are handed on."""
 
 
-def note_nothing(_execution: Execution) -> None:
-    """Note nothing: of a program that only wants the result of the run."""
+def note_nothing(_execution: Execution) -> None: ...
 
 
 async def find_no_tuums(_versions: list[str], /) -> Mapping[str, object]:
-    """Return nothing: of a program without a store of tuums."""
+    """For a program without a store of tuums."""
     return {}
 
 
 class WorkflowEngine:
-    """Plays workflows. What it has played stands in the run's stream, so a restart goes on where it was."""
+    """Plays workflows. What was played stands in the run's stream, so a restart goes on where it was."""
 
     replay = 2
     replays = frozenset({1, 2})
@@ -80,34 +79,28 @@ class WorkflowEngine:
         host: RecordHost = ALONE,
         note_execution: NoteExecution = note_nothing,
     ) -> None:
-        """Play workflows with these types of runes; scripts run in `scripts`, and `find_tuums` finds the tuums that they name.
-
-        `host` keeps the blocks of workflows that work on records.
-        """
+        """Until `connect` no stored tuums are found; `host` keeps blocks."""
         self._types, self._scripts, self._find_tuums = types, scripts, find_tuums
         self._bounds, self._host, self._note_execution = bounds or Bounds(), host, note_execution
         self._recent = _Recent()
 
     def connect(self, find_tuums: FindTuums, scripts: ScriptRunner, host: RecordHost = ALONE) -> "WorkflowEngine":
-        """Return an engine that is the same with this way to find tuums, this sandbox and this host.
-
-        One that was made with a way to find tuums keeps that and its sandbox, and one that was made with a host keeps it.
-        """
+        """Replace what was not given when this engine was made."""
         host = host if self._host is ALONE else self._host
         if self._find_tuums is not find_no_tuums:
             scripts, find_tuums = self._scripts, self._find_tuums
         return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, host=host, note_execution=self._note_execution)
 
     async def run(self, ctx: RunContext) -> RunResult:
-        """Play the workflow and return its result. Raises RunFailed and RunSuspended."""
+        """Raises RunFailed and RunSuspended."""
         ready = await self._prepare(ctx)
         workflow = ready.compiled.workflow
         check_trigger(ctx, workflow.triggers)
         check_names(ctx, (PARAMETERS, TEXT))
         ctx.limit(build_limits(workflow.budget))
         chosen = await choose_record(ctx, workflow.record, self._host.words) if workflow.record is not None else None
-        given = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
-        parameters = {str(name): Value(one, given.origins) for name, one in given.data.items()}
+        arguments = await find_parameters(ctx, workflow.trigger_parameters, first=workflow.record)
+        parameters = {str(name): Value(one, arguments.origins) for name, one in arguments.data.items()}
         work = await begin_work(ctx, workflow, chosen, self._host) if chosen is not None else None
         if chosen is not None:
             parameters[chosen.record.kind] = chosen.number
@@ -123,7 +116,7 @@ class WorkflowEngine:
     async def _play(
         self, ctx: RunContext, ready: "_Ready", parameters: Mapping[str, Value], notifier: Notifier, work: RecordWork | None
     ) -> RunResult:
-        """Run the tuums, hand what they propose to the gate, and return the result. Raises RunFailed and RunSuspended."""
+        """Raises RunFailed and RunSuspended."""
         compiled = ready.compiled
         surroundings = Surroundings(
             types=self._types,
@@ -145,16 +138,15 @@ class WorkflowEngine:
             raise failure
         operations = await work.settle(execution) if work is not None else execution.operations
         applied = await apply_operations(ctx, operations, work.recheck if work is not None else keep_all)
-        told = await work.finish(execution, operations, applied) if work is not None else {}
+        block_part = await work.finish(execution, operations, applied) if work is not None else {}
         await notifier.tell_end("Complete", execution.raw_text.data)
         reply = await self._build_reply(ctx, execution, applied)
-        return RunResult(value=_build_value(execution, applied, told), reply=reply, changes=count_changes(applied.reports))
+        return RunResult(value=_build_value(execution, applied, block_part), reply=reply, changes=count_changes(applied.reports))
 
     async def _build_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
-        """Return the last message: the text with its options and records, which fields were left out, and what was not made and why.
+        """Return the text, the fields left out, and what was not made and why.
 
-        Of a workflow that another run started it is what was not made alone, for that run may say that it was; its author decides about the
-        rest.
+        A run that another started tells only what was not made; its author decides about the rest.
         """
         reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
         is_told = not ctx.actor.for_customers
@@ -165,10 +157,7 @@ class WorkflowEngine:
         return reply or self._build_quiet_reply(ctx, execution, applied)
 
     def _build_quiet_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
-        """Return the message that a workflow has come to its end, None where something else has told that or nobody waits for it.
-
-        Whoever started one in a chat would otherwise hear nothing if it gives no text, and proposes nothing or what stands there already.
-        """
+        """Tell the end to whoever would otherwise hear nothing; None where something else has told it."""
         if ctx.run.parent or TEXT not in ctx.run.args or any(report["status"] != "already" for report in applied.reports):
             return None
         title = str((ctx.run.definition.document.get("metadata") or {}).get("title") or ctx.run.definition.key)
@@ -176,18 +165,20 @@ class WorkflowEngine:
         return Reply(notices=(Notice(code="workflow-ended-quietly", args={"title": title, "proposed": proposed}),))
 
     async def _find_rows(self, ctx: RunContext, execution: Execution) -> dict[str, Row]:
-        """Return the lines of the records that the text names, by key: of those that the person may see."""
-        found: dict[str, Row] = {}
+        """Lines of the named records that the person may see, by key."""
+        rows: dict[str, Row] = {}
         for key in list_record_keys(execution.raw_text.data):
             kind, _, number = key.partition(":")
             record = Chosen(record=Record(kind=kind, number=number), origins=execution.raw_text.origins)
             with suppress(RunFailed):
-                told = await self._host.words.describe_record(ctx.actor, record.record, await read_record(ctx, record, f"_shown/{key}"))
-                found[key] = Row(label=told.title, url=told.url, target=key)
-        return found
+                record_words = await self._host.words.describe_record(
+                    ctx.actor, record.record, await read_record(ctx, record, f"_shown/{key}")
+                )
+                rows[key] = Row(label=record_words.title, url=record_words.url, target=key)
+        return rows
 
     async def _prepare(self, ctx: RunContext) -> "_Ready":
-        """Return the workflow in its order, with its tuums as they were when the run began. Raises RunFailed if it cannot be played."""
+        """Order the workflow with its tuums as they were when the run began. Raises RunFailed."""
         key = hash_text(dumps(ctx.run.definition.document))
         ready = self._recent.find(key)
         if ready is not None and not ready.has_references:
@@ -204,12 +195,12 @@ class WorkflowEngine:
         return ready
 
     async def _find_referenced(self, ctx: RunContext, versions: list[str]) -> dict[str, Tuum]:
-        found = await ctx.memo(TUUMS, lambda: self._find(versions), origins=AUTHOR)
-        missing = [version for version in versions if version not in found.data]
+        stored_tuums = await ctx.memo(TUUMS, lambda: self._find(versions), origins=AUTHOR)
+        missing = [version for version in versions if version not in stored_tuums.data]
         if missing:
             raise RunFailed("workflow-tuum-gone", f"the tuums {', '.join(missing)} are not published or not active", tuum=missing[0])
         try:
-            return {version: Tuum.model_validate(document) for version, document in found.data.items()}
+            return {version: Tuum.model_validate(document) for version, document in stored_tuums.data.items()}
         except ValidationError as error:  # one that another program, or another version of a plugin, has let pass
             raise RunFailed("workflow-unreadable", f"a tuum that it names is none: {error.error_count()} mistakes") from None
 
@@ -226,7 +217,7 @@ class WorkflowEngine:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A workflow that was read and ordered, with the tuums that its references named then."""
+    """A workflow in its order, with the tuums that its references named then."""
 
     compiled: CompiledWorkflow
     tuums: Mapping[str, Tuum]
@@ -235,20 +226,19 @@ class _Ready:
 
     @property
     def has_references(self) -> bool:
-        """Whether some of its tuums are stored on their own, so that another run may have other versions of them."""
         return bool(self.tuums)
 
 
 class _Recent:
-    """The workflows that were played last: one that waits for people is played anew each time it goes on, and need not be read anew."""
+    """A workflow that waits for people is played anew each time it goes on, and need not be read anew."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Ready] = {}
 
     def find(self, key: str) -> _Ready | None:
-        if (found := self._kept.pop(key, None)) is not None:
-            self._kept[key] = found
-        return found
+        if (ready := self._kept.pop(key, None)) is not None:
+            self._kept[key] = ready
+        return ready
 
     def add(self, key: str, ready: _Ready) -> None:
         self._kept[key] = ready
@@ -257,14 +247,14 @@ class _Recent:
 
 
 def _describe_player(ctx: RunContext) -> dict[str, Value]:
-    """Return the profile of the run's person as it was when the run began, so that a run that is played again reads the same (S003-64)."""
+    """The person's profile when the run began, so that a replay reads the same (S003-64)."""
     run = ctx.run
-    told = {"name": run.owner_name, "employee": run.employee, "time_zone": run.time_zone, "today": run.today}
-    return {name: Value(one, _LABEL if name == "name" else AUTHOR) for name, one in told.items()}
+    profile = {"name": run.owner_name, "employee": run.employee, "time_zone": run.time_zone, "today": run.today}
+    return {name: Value(one, _LABEL if name == "name" else AUTHOR) for name, one in profile.items()}
 
 
 async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime | None:
-    """Return the moment at which the clocks of scripts stand, None if there are no scripts: a node less for the run."""
+    """When the clocks of scripts stand; None without scripts."""
     if not compiled.has_scripts:
         return None
 
@@ -275,7 +265,7 @@ async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime |
 
 
 def _build_failure(execution: Execution) -> RunFailed:
-    """Return what ends the run: a person may have it retried, and what finished is not done again."""
+    """A person may retry the run, and what finished is not done again."""
     result = execution.result
     if execution.words:
         return RunFailed("workflow-stopped", result.error_message, why=execution.words)
@@ -286,11 +276,10 @@ def _build_failure(execution: Execution) -> RunFailed:
     )
 
 
-def _build_value(execution: Execution, applied: Applied, told: JsonObject) -> Value:
-    """Return the result of the run: that of the workflow as JSON, what became of its operations, and its block."""
+def _build_value(execution: Execution, applied: Applied, block_part: JsonObject) -> Value:
     data = execution.result.model_dump(mode="json", by_alias=True, exclude_none=True)
     if sum(len(str(one)) for one in data["globals"].values()) > _MOST_GLOBALS:
         del data["globals"]
     origins = execution.origins
     left_out = {"leftOut": list(execution.left_out)} if execution.left_out else {}
-    return Value({**data, "applied": applied.reports, **left_out, **told}, origins | applied.origins | AUTHOR)
+    return Value({**data, "applied": applied.reports, **left_out, **block_part}, origins | applied.origins | AUTHOR)

@@ -1,6 +1,6 @@
-"""Runs a compiled workflow: its tuums by their order, one pool of globals between them, and a result at the end (S003-8 … 21, 26 … 37).
+"""Runs a compiled workflow with one pool of globals (S003-8…21, 26…37).
 
-The engine keeps nothing, changes nothing outside, and returns what it proposes (S003-18, S003-57, S003-58).
+The engine changes nothing outside and returns what it proposes (S003-18, S003-57, S003-58).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,31 +32,29 @@ from state.canonical import dumps
 TUUM_FAILED: Final = "TuumExecutionFailed"
 RESULT_UNFIT: Final = "ResultUnfit"
 STOPPED: Final = "Stopped"
-"""The codes of what ends a workflow without success; the first is the seed's (S003-X4), the others are ours."""
+"""Codes of ends without success: the first is the seed's (S003-X4), the others are ours."""
 MOST_RESULT: Final = 1_200_000
-"""How many characters of JSON the text and the operations of a result have at most. With globals, and what became of each operation, that
-is what one value of a run holds."""
+"""Characters of JSON of text and operations; with globals and reports that is what one value of a run holds."""
 JUDGES_NULLS: Final = 2
-"""The replay version of the first runs that leave out what a model gave no value for; earlier ones go on as they began."""
+"""The replay version from which fields are left out for which a model gave no value."""
 NO_TEXT: Final = Value("", AUTHOR)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """What one run of a workflow gave: its result, and the same with where each part comes from, for its host."""
+    """The result of a workflow, and where each part comes from."""
 
     result: WorkflowExecutionResult
     raw_text: Value = NO_TEXT
     operations: tuple[Emitted, ...] = ()
     left_out: tuple[str, ...] = ()
-    """The fields that operations do not write, because no value came for them."""
+    """Fields that are not written, because no value came for them."""
     failed_tuum: str = ""
     words: str = ""
     """What a script that stopped the workflow wants the person to read."""
     code: str = ""
-    """That of the sentence with which a person reads why a tuum failed."""
+    """Of the sentence that says why a tuum failed."""
     origins: Origins = AUTHOR
-    """Where anything of the result comes from."""
 
 
 async def execute_workflow(
@@ -84,17 +82,15 @@ async def execute_workflow(
 
 @dataclass(slots=True)
 class _Running:
-    """One pass through a workflow."""
-
     ctx: RunContext
     compiled: CompiledWorkflow
     pool: dict[str, Value]
-    """The globals, from which each tuum takes what it needs when it starts. Values are never changed, only replaced (S003-X11)."""
+    """The globals. Values are never changed, only replaced (S003-X11)."""
     surroundings: Surroundings
     published: dict[int, Published] = field(default_factory=dict)
 
     async def run(self, place: int) -> None:
-        """Run the tuum at a place and publish what it gives, all at once (S003-34)."""
+        """Run a tuum and publish what it gives, all at once (S003-34)."""
         try:
             published = await run_tuum(self.ctx, self.compiled.tuums[place], self.pool, self.surroundings)
         except (RunSuspended, NotStarted):
@@ -107,20 +103,20 @@ class _Running:
         self.pool.update(published.variables)
 
     def raise_other(self, played: Played) -> None:
-        """Raise what is no failure of a tuum but of the run, such as a used-up budget, or a mistake of the program."""
+        """Raise failures of the run, such as a used-up budget, or a mistake of the program."""
         for error in played.failed.values():
             if not isinstance(error, TuumFailed):
                 raise error
 
     def build_success(self) -> Execution:
-        """Return the result. Raises OperationUnfit if what should be its operations is none."""
+        """Raises OperationUnfit."""
         terminal = self.compiled.workflow.terminal
         endings = [one.ending for one in self._list_published()]
         raw_text = self._find(terminal.raw_text) or next((one.raw_text for one in endings if one.raw_text is not None), None)
         operations = [operation for one in self._list_published() for operation in one.operations]
-        named = self._find(terminal.operations)
-        if named is not None:
-            operations += self._judge(self._read_named(str(terminal.operations), named))
+        terminal_operations = self._find(terminal.operations)
+        if terminal_operations is not None:
+            operations += self._judge(self._read_named(str(terminal.operations), terminal_operations))
         elif (ending := next((one.operations for one in endings if one.operations is not None), None)) is not None:
             operations += self._judge(read_operations(ending))
         if len(operations) > MOST_OPERATIONS:
@@ -142,23 +138,22 @@ class _Running:
     def _judge(self, operations: Iterable[Emitted]) -> Iterable[Emitted]:
         return map(judge_nulls, operations) if self.ctx.run.replay >= JUDGES_NULLS else operations
 
-    def _read_named(self, name: str, named: Value) -> list[Emitted]:
-        """Return the operations of a global. Raises OperationUnfit for one that the tuum which publishes it may not propose."""
-        operations = list(read_operations(named))
+    def _read_named(self, name: str, operations_value: Value) -> list[Emitted]:
+        """Raises OperationUnfit for one that the publishing tuum may not propose."""
+        operations = list(read_operations(operations_value))
         for tuum in self.compiled.tuums:
             if name in tuum.outputs:
                 check_proposals((one.operation for one in operations), tuum.tuum.may_propose)
         return operations
 
     def build_failure(self, failed: CompiledTuum, error: Exception) -> Execution:
-        """Return the result after a tuum has failed: what finished is named, half a plan is not given (S003-A6)."""
+        """What finished is named; half a plan is not given (S003-A6)."""
         if isinstance(error, TuumStopped):
             return self.build_error(STOPPED, error.words, failed_tuum=failed.id, words=error.words)
         code = error.code if isinstance(error, TuumFailed) else TuumFailed.code
         return replace(self.build_error(TUUM_FAILED, str(error), failed_tuum=failed.id), code=code)
 
     def build_error(self, code: str, message: str, *, failed_tuum: str = "", words: str = "") -> Execution:
-        """Return a result without success."""
         result = WorkflowExecutionResult(
             is_success=False, globals=self._list_globals(), error_code=code, error_message=message, finished=self._list_finished()
         )
@@ -168,7 +163,7 @@ class _Running:
         return self.pool.get(name) if name is not None else None
 
     def _list_published(self) -> list[Published]:
-        """Return what the tuums have published: by level, then in the order of the file (S003-A6)."""
+        """By level, then in the order of the file (S003-A6)."""
         return [self.published[place] for level in self.compiled.levels for place in level if place in self.published]
 
     def _list_globals(self) -> dict[str, Any]:
@@ -179,7 +174,7 @@ class _Running:
 
 
 def _check_size(text: str, operations: Sequence[Emitted]) -> None:
-    """Raise OperationUnfit for a result that the run could not keep: its operations would be handed on, and it would fail behind them."""
+    """Raise OperationUnfit if the run could not store the result: it would fail after its operations were handed on."""
     size = len(dumps([text, [operation.to_stored()["operation"] for operation in operations]]))
     if size > MOST_RESULT:
         raise OperationUnfit(f"the text and the operations have {size} characters, and {MOST_RESULT} are allowed")
