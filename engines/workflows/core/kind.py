@@ -1,4 +1,4 @@
-"""The kinds of definitions that workflows and tuums are: how they are checked, what they name, and what they may write."""
+"""The kinds of definitions that workflows and tuums are."""
 
 import re
 import unicodedata
@@ -22,11 +22,9 @@ from orchestrator.expressions.placeholders import WORKFLOW as SYNTAX
 
 WORKFLOW: Final = "workflow"
 TUUM: Final = "tuum"
-"""The names of the two kinds."""
 
 
 def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
-    """Return the kinds of workflows and of tuums, whose runes are of these types."""
     workflows = DefinitionKind(
         name=WORKFLOW,
         check=lambda document: check_workflow(document, types),
@@ -55,7 +53,6 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
 
 
 def list_tuums(document: object) -> Iterator[Reference]:
-    """Yield the tuums that a workflow names; of a draft, those that can be read."""
     entries = document.get("tuums") if isinstance(document, Mapping) else None
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         tuum = entry.get("tuum") if isinstance(entry, Mapping) else None
@@ -64,62 +61,53 @@ def list_tuums(document: object) -> Iterator[Reference]:
 
 
 def list_workflow_writes(document: object, types: RuneTypes) -> Sequence[Write] | None:
-    """Return what a correct workflow may write; None if it cannot be told.
-
-    What tuums that are stored on their own write is theirs. But operations that the terminal takes from a variable may be any.
-    """
+    """Return None if it cannot be told, as with operations that the terminal takes from a variable. Stored tuums list their own."""
     workflow = Workflow.model_validate(document)
     if workflow.terminal.operations is not None:
         return None
-    found: list[Write] = []
+    all_writes: list[Write] = []
     for _, tuum in _list_own_tuums(workflow):
         writes = _list_writes(tuum, types)
         if writes is None:
             return None
-        found += writes
-    return list(dict.fromkeys(found))
+        all_writes += writes
+    return list(dict.fromkeys(all_writes))
 
 
 def list_tuum_writes(document: object, types: RuneTypes) -> Sequence[Write] | None:
-    """Return what a correct tuum may write; None if it cannot be told."""
+    """None if it cannot be told."""
     return _list_writes(Tuum.model_validate(document), types)
 
 
 def _list_writes(tuum: Tuum, types: RuneTypes) -> list[Write] | None:
-    """Return what a tuum may write, whether it takes part or not.
-
-    Without `mayPropose` it cannot be told of a script that emits operations, nor of types of plugins that emit; of a terminal that takes
-    operations from a variable it cannot be told at all. Queries only read: the gate refuses every other one.
-    """
+    """Return what a tuum may write, disabled or not; None if it cannot be told. Queries only read: the gate refuses others."""
     if tuum.may_propose is None and any(may_emit(source) for _, source in _list_scripts(tuum, types)):
         return None
-    found = [_find_write(one) for one in tuum.may_propose or ()]
+    writes = [_find_write(one) for one in tuum.may_propose or ()]
     for _, rune in _list_runes(tuum):
         kind = types[rune.rune_type]
         match read_params(kind, rune.model_extra or {}):
             case OperationParams(operation_type=operation, entity_type=entity):
-                found.append(("bitrix", find_entity(entity).find_method(operation)))
+                writes.append(("bitrix", find_entity(entity).find_method(operation)))
             case TerminalParams(operations=name) if name is not None:
                 return None
             case _ if kind.emits and tuum.may_propose is None:
                 return None
-    return found
+    return writes
 
 
 def _find_write(proposal: Proposal) -> Write:
-    """Return the method of an operation that a tuum says it may propose."""
     operation, _, entity = proposal.partition(" ")
     return "bitrix", ENTITIES[entity].find_method(operation)  # type: ignore[arg-type]  # the pattern of a proposal lets no other word in
 
 
 def list_workflow_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
-    """Return the methods with which the tuums of a correct workflow read, but for those that are stored on their own."""
+    """Without stored tuums, which list their own."""
     for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
         yield from _list_methods(("tuums", index), tuum, types)
 
 
 def list_tuum_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
-    """Return the methods with which a correct tuum reads."""
     return _list_methods(WHOLE, Tuum.model_validate(document), types)
 
 
@@ -133,13 +121,13 @@ def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUs
 
 
 def list_workflow_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
-    """Yield the calls that the tuums of a correct workflow write, but for those that are stored on their own."""
+    """Without stored tuums, which list their own."""
     for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
         yield from _list_calls(("tuums", index), tuum, types)
 
 
 def list_tuum_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
-    """Yield the calls that a correct tuum writes: its queries, and the operations that it proposes."""
+    """Its queries, and the operations that it proposes."""
     return _list_calls(WHOLE, Tuum.model_validate(document), types)
 
 
@@ -178,7 +166,6 @@ def _list_own_tuums(workflow: Workflow) -> Iterator[tuple[int, Tuum]]:
 
 
 def _list_scripts(tuum: Tuum, types: RuneTypes) -> Iterator[tuple[Path, str]]:
-    """Yield the sources of all scripts of a tuum, each with its place."""
     for name, script in (("mainScript", tuum.main_script), ("chunkCallback", tuum.chunk_callback)):
         if script is not None:
             yield (name, "source"), script.source
@@ -201,14 +188,11 @@ _QUERY: Final = re.compile(rf"""\b{QUERY}\(\s*(?P<quote>["'])(?P<method>[A-Za-z]
 
 
 def may_emit(source: str) -> bool:
-    """Return whether a script might propose operations; True where it cannot be told for certain.
-
-    A name may be spelled with other signs that the language reads as the same, so it is looked for in its plain spelling.
-    """
-    written = unicodedata.normalize("NFKC", source)
-    return any(name in written for name in (EMIT, *_DYNAMIC))
+    """Return True also where it cannot be told. Names are sought in the spelling that the language reads."""
+    normalized = unicodedata.normalize("NFKC", source)
+    return any(name in normalized for name in (EMIT, *_DYNAMIC))
 
 
 def list_queries(source: str) -> tuple[str, ...]:
-    """Return the methods of the queries of a script, as far as they stand in it as texts."""
+    """Only those that stand in the script as texts."""
     return tuple(dict.fromkeys(found["method"] for found in _QUERY.finditer(unicodedata.normalize("NFKC", source))))

@@ -1,7 +1,6 @@
-"""The mistakes of workflows: how grave each is, which rule it breaks, and its English sentence (S003-X6); and the report that they enter.
+"""The mistakes of workflows (S003-X6), and the report that they enter.
 
-The grades are those of the engine from which the seed comes. A definition has three severities: a hint is shown as information, and what
-is fatal, with which the workflow cannot even be ordered, as an error.
+The grades are the seed's: a hint is shown as information, a fatal one, with which a workflow cannot even be ordered, as an error.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,8 +15,7 @@ from orchestrator.domain.suggestions import suggest_name
 
 Grade = Literal["Hint", "Warning", "Error", "Fatal"]
 Rule = Literal["DataFlow", "SingleInTuum", "InLastTuum", "InFrontOf", "Behind", "Form"]
-"""What is broken: where data comes from; what stands once in a tuum; what stands in a last tuum; what needs something in front of it, or
-stands behind where it is needed; and of ours, how a part is written."""
+"""What is broken: where data comes from, what stands once, last, in front or behind; of ours, how a part is written."""
 SEVERITIES: Final[Mapping[Grade, Severity]] = {"Hint": "info", "Warning": "warning", "Error": "error", "Fatal": "error"}
 
 
@@ -28,7 +26,7 @@ class Mistake:
     grade: Grade
     rule: Rule
     sentence: str
-    """In English, with the names of its arguments in braces; the Fluent files have the same for people."""
+    """In English, with arguments in braces; the Fluent files have the same for people."""
 
 
 MISTAKES: Final[Mapping[str, Mistake]] = {
@@ -103,19 +101,16 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     "finding-workflow-scripts-unchecked": Mistake("Warning", "Form", "scripts could not be checked from here on: {problem}"),
     "finding-script-variable-word": Mistake("Error", "Form", 'a script cannot read "{name}": it is a word of the language'),
 }
-"""Every mistake that the checks of workflows and tuums report beside those that all kinds of definitions have in common."""
 
 
 _MOST_NAMES: Final = 30
 _PATTERNS: Final[Mapping[str, str]] = {VARIABLE: "finding-workflow-name-form", PROPOSAL: "finding-tuum-proposal-form"}
-"""What is reported for a text that does not fit a pattern of the form."""
+"""Reported for a text that does not fit a pattern of the form."""
 
 
 class Report:
-    """Collects the mistakes of one document."""
-
     def __init__(self, findings: Findings, *, suggests: bool = True) -> None:
-        """Add them to `findings`; without `suggests` nothing is said of what was probably meant, which takes time."""
+        """Without `suggests` no near names are looked for, which takes time."""
         self.findings = findings
         self._left = MOST if suggests else 0
 
@@ -127,32 +122,32 @@ class Report:
     def add(
         self, code: str, path: Path, *, names: Sequence[str] = (), suggestion: str = "", of_value: bool = False, **args: str | int
     ) -> None:
-        """Add a mistake about what is at `path`, with the arguments of its sentence; texts among them are cut.
+        """Add a mistake about what is at `path`; texts in `args` are cut.
 
-        `names` are tuums, of which the first ones are told, with arrows between them.
+        `names` are tuums, of which the first are told, with arrows between them.
         """
         mistake = MISTAKES[code]
-        shown = {name: arg if isinstance(arg, int) else quote_part(arg) for name, arg in args.items()}
+        quoted_args = {name: arg if isinstance(arg, int) else quote_part(arg) for name, arg in args.items()}
         if names:
-            shown["names"] = " -> ".join([*names[:_MOST_NAMES], *(["…"] if len(names) > _MOST_NAMES else [])])
+            quoted_args["names"] = " -> ".join([*names[:_MOST_NAMES], *(["…"] if len(names) > _MOST_NAMES else [])])
         self.findings.add(
             code,
-            mistake.sentence.format(**shown),
+            mistake.sentence.format(**quoted_args),
             path,
             severity=SEVERITIES[mistake.grade],
             suggestion=suggestion,
             of_value=of_value,
-            args={**shown, "rule": mistake.rule, "grade": mistake.grade},
+            args={**quoted_args, "rule": mistake.rule, "grade": mistake.grade},
         )
 
     def explain(self, pattern: str, path: Path, value: str) -> bool:
-        """Report a text that does not fit a pattern of the form, and return whether the pattern is one of those."""
+        """Report a text that does not fit; return whether the pattern is one of the form."""
         code = _PATTERNS.get(pattern)
         if code is not None:
             self.add(code, path, of_value=True, name=value)
         return code is not None
 
     def suggest(self, wrong: str, known: Iterable[str]) -> str:
-        """Return what was probably meant, for as many names as are reported; to look for more would take minutes for a hostile document."""
+        """Suggest for a limited number of names: more would take minutes for a hostile document."""
         self._left -= 1
         return suggest_name(wrong, known) if self._left >= 0 else ""

@@ -1,4 +1,4 @@
-"""Reads the operations that a workflow proposes, as its runes, scripts and models write them (S003-17, S003-49, S003-X9)."""
+"""Reads the operations that runes, scripts and models write (S003-17, S003-49, S003-X9)."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from orchestrator.engines.shared.left_out import list_null_fields
 from state.stored import JsonObject
 
 MOST_OPERATIONS: Final = 500
-"""How many operations one run may propose: ten cards of fifty."""
+"""Ten cards of fifty."""
 _OPERATIONS: Final = frozenset(get_args(OperationType))
 
 
@@ -29,69 +29,67 @@ class Emitted:
     operation: AtomicOperation
     origins: Origins
     left_out: tuple[str, ...] = ()
-    """The fields for which no value came, which are not written."""
+    """Fields for which no value came, which are not written."""
 
     def to_stored(self) -> JsonObject:
-        """Return it as JSON data."""
-        written = self.operation.model_dump(mode="json", by_alias=True, exclude_none=True)
+        operation = self.operation.model_dump(mode="json", by_alias=True, exclude_none=True)
         left_out = {"left_out": list(self.left_out)} if self.left_out else {}
-        return {"operation": written, "origins": sorted(self.origins), **left_out}
+        return {"operation": operation, "origins": sorted(self.origins), **left_out}
 
     @classmethod
     def from_stored(cls, stored: JsonObject) -> "Emitted":
-        """Return it from its JSON data."""
         operation = AtomicOperation.model_validate(stored["operation"])
         return cls(operation=operation, origins=frozenset(stored["origins"]), left_out=tuple(stored.get("left_out", ())))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
-    """The operations of a run: those that have a value to write, and the fields for which none came."""
+    """Operations with a value to write, and the fields without one."""
 
     operations: tuple[Emitted, ...]
     left_out: tuple[str, ...]
 
 
-def judge_nulls(one: Emitted) -> Emitted:
-    """Return an operation that a script or a model has written; where anything in it is a model's, null is no value but a missing one."""
-    if "model" not in one.origins or one.left_out:
-        return one
-    operation = one.operation
+def judge_nulls(emitted: Emitted) -> Emitted:
+    """Where anything in the operation is a model's, null is no value but a missing one."""
+    if "model" not in emitted.origins or emitted.left_out:
+        return emitted
+    operation = emitted.operation
     missing = [operation.attribute_key] if operation.attribute_key and operation.modify_value is None else []
     missing += list_null_fields(operation.initial_attributes or {})
-    return replace(one, left_out=tuple(missing)) if missing else one
+    return replace(emitted, left_out=tuple(missing)) if missing else emitted
 
 
 def leave_out(operations: Iterable[Emitted]) -> Sorted:
-    """Return the operations without the fields for which no value came. What would only make such a record goes, with what changes it."""
-    kept: list[Emitted] = []
+    """Drop fields without a value. What would only make such a record goes, with what changes it."""
+    remaining: list[Emitted] = []
     left_out: list[str] = []
     unmade: set[tuple[str, str]] = set()
-    for one in operations:
-        operation, record = one.operation, (one.operation.entity_type, one.operation.entity_id)
-        left_out += one.left_out
-        if operation.operation_type == "CreateEntity" and one.left_out:
-            fields = {name: field for name, field in (operation.initial_attributes or {}).items() if name not in one.left_out}
+    for emitted in operations:
+        operation, record = emitted.operation, (emitted.operation.entity_type, emitted.operation.entity_id)
+        left_out += emitted.left_out
+        if operation.operation_type == "CreateEntity" and emitted.left_out:
+            fields = {name: field for name, field in (operation.initial_attributes or {}).items() if name not in emitted.left_out}
             operation = operation.model_copy(update={"initial_attributes": fields})
             if not fields:
                 unmade.add(record)
         if record in unmade:
             left_out += [operation.attribute_key] if operation.attribute_key else []
-        elif operation.operation_type == "CreateEntity" or not one.left_out:
-            kept.append(Emitted(operation=operation, origins=one.origins))
-    return Sorted(operations=tuple(kept), left_out=tuple(dict.fromkeys(left_out)))
+        elif operation.operation_type == "CreateEntity" or not emitted.left_out:
+            remaining.append(Emitted(operation=operation, origins=emitted.origins))
+    return Sorted(operations=tuple(remaining), left_out=tuple(dict.fromkeys(left_out)))
 
 
-def read_operation(given: object) -> AtomicOperation:
-    """Return the operation that JSON data writes. The id of a record is taken as a text without spaces around it. Raises OperationUnfit."""
-    if not isinstance(given, Mapping):
+def read_operation(raw: object) -> AtomicOperation:
+    """Strip the id of a record. Raises OperationUnfit."""
+    if not isinstance(raw, Mapping):
         raise OperationUnfit("an operation is an object")
-    read: Mapping[str, object] = restore_data(given)
+    read: Mapping[str, object] = restore_data(raw)
     entity = read.get("entityId")
     is_number = isinstance(entity, int) and not isinstance(entity, bool)
-    written = {**read, "entityId": str(entity).strip()} if is_number or isinstance(entity, str) else read
+    fields = {**read, "entityId": str(entity).strip()} if is_number or isinstance(entity, str) else read
     try:
-        operation = AtomicOperation.model_validate(dict(written))
+        operation = AtomicOperation.model_validate(dict(fields))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(one) for one in first["loc"])
@@ -102,7 +100,7 @@ def read_operation(given: object) -> AtomicOperation:
 
 
 def _find_problem(atomic_operation: AtomicOperation) -> str:
-    """Return what an operation lacks, or has that does not belong to it; "" for a whole one."""
+    """Return "" for a whole operation."""
     is_change = atomic_operation.operation_type == "ModifyEntity"
     if atomic_operation.operation_type == "CreateEntity" and not atomic_operation.initial_attributes:
         return "initialAttributes: a record that is made needs fields"
@@ -115,33 +113,33 @@ def _find_problem(atomic_operation: AtomicOperation) -> str:
     return ""
 
 
-def read_operations(given: Value) -> Iterable[Emitted]:
-    """Return the operations in a list of JSON data, all with its origins. Raises OperationUnfit that names the place of a wrong one."""
-    items: Any = given.data
+def read_operations(operations_value: Value) -> Iterable[Emitted]:
+    """Raises OperationUnfit naming the place of a wrong one."""
+    items: Any = operations_value.data
     if not isinstance(items, list):
         raise OperationUnfit("operations are a list")
     read: list[Emitted] = []
-    for index, one in enumerate(items):
+    for index, raw in enumerate(items):
         try:
-            read.append(Emitted(operation=read_operation(one), origins=given.origins))
+            read.append(Emitted(operation=read_operation(raw), origins=operations_value.origins))
         except OperationUnfit as error:
             raise OperationUnfit(f"operation {index + 1}: {error}") from None
     return read
 
 
 def name_kind(operation: AtomicOperation) -> str:
-    """Return the kind of an operation as `mayPropose` writes it, such as ModifyEntity deal."""
+    """As `mayPropose` writes it: ModifyEntity deal."""
     return f"{operation.operation_type} {operation.entity_type}"
 
 
 def check_proposals(operations: Iterable[AtomicOperation], may_propose: Collection[str] | None) -> None:
-    """Raise OperationUnfit for an operation that a tuum does not say it may propose; None lets it propose any."""
+    """Raise OperationUnfit; None lets a tuum propose any."""
     for operation in operations:
         if may_propose is not None and name_kind(operation) not in may_propose:
             raise OperationUnfit(f"{name_kind(operation)} is not in mayPropose: {', '.join(may_propose) or 'nothing'}")
 
 
-def list_written_kinds(given: list[object]) -> Iterator[str]:
-    """Yield the kinds of the operations in a list as a document writes it, each once; those that only a run will know are left out."""
-    found = dict.fromkeys((str(one.get("operationType")), str(one.get("entityType"))) for one in given if isinstance(one, Mapping))
-    yield from (f"{operation} {entity}" for operation, entity in found if operation in _OPERATIONS and entity in ENTITIES)
+def list_written_kinds(raw_operations: list[object]) -> Iterator[str]:
+    """Yield each kind once, without those that only a run will know."""
+    kinds = dict.fromkeys((str(one.get("operationType")), str(one.get("entityType"))) for one in raw_operations if isinstance(one, Mapping))
+    yield from (f"{operation} {entity}" for operation, entity in kinds if operation in _OPERATIONS and entity in ENTITIES)

@@ -1,8 +1,7 @@
-"""Tells which marks of blocks in what a script gives are its own: others came in with a record, a person's words or a model's answer.
+"""Tells which marks of blocks in what a script gives are its own.
 
-A script reads what came from outside as it came. If any of that holds a mark, or a part of one, the script is played once more, with the
-same answers of its functions, on the same values with their marks escaped: what is a mark then, the script has written itself. Nothing that
-the second play does reaches anybody.
+If what it read holds marks from outside, the script is played once more with the same answers, on values with their marks escaped: what is
+a mark then, it has written itself. Nothing of the second play reaches anybody.
 """
 
 from collections import defaultdict, deque
@@ -19,33 +18,28 @@ from orchestrator.expressions.scripts.runner import ScriptFunction, ScriptResult
 from state.canonical import dumps
 
 MISSING: Final = object()
-"""What the second play has not given."""
 
 
 class Play(Protocol):
-    """Plays the script."""
-
     def __call__(self, *, inputs: Mapping[str, Data], functions: Mapping[str, ScriptFunction]) -> Awaitable[ScriptResult]:
-        """Return what it gives. Raises ScriptFailed."""
+        """Raises ScriptFailed."""
 
 
 class MarkedPlay:
-    """One play of a script, and the second one where it is needed."""
-
     def __init__(self, inputs: Mapping[str, Value], show: ShowNow, foreign_marks: Sequence[str]) -> None:
-        """Play with these inputs, whose marks from outside are escaped; `foreign_marks` are none of the script's, wherever they stand."""
+        """`inputs` have their marks from outside escaped; `foreign_marks` are never the script's."""
         self._inputs, self._show, self._foreign_marks = inputs, show, foreign_marks
         plain = split_values(dict(inputs))[0]
         self._is_doubtful = bool(restore_data(plain) != plain)
-        """Whether anything that the script has read holds a mark from outside."""
+        """Something that the script has read holds a mark from outside."""
         self._answers: dict[str, deque[Data]] = defaultdict(deque)
-        """What its functions gave, with marks escaped."""
+        """Of its functions, with marks escaped."""
         self._held: list[DisplayUpdatePayload] = []
-        """What it wants to show, until it is known which marks in it are its own."""
+        """Held until it is known which marks are its own."""
         self._shown_again: list[str] = []
 
     async def run(self, play: Play, functions: Mapping[str, ScriptFunction]) -> Value:
-        """Return what the script gives, with its own marks alone. Raises what `play` raises for the first play."""
+        """Return the script's value with its own marks alone. Raises what `play` raises."""
         value = (await play(inputs=restore_data(self._inputs), functions=self._wrap(functions))).value
         data = value.data
         if self._is_doubtful:
@@ -53,14 +47,13 @@ class MarkedPlay:
             with suppress(ScriptFailed):
                 # functions of the same names that give the kept answers once more, and do nothing
                 again = (await play(inputs=self._inputs, functions={name: self._answer(name) for name in functions})).value.data
-            shown = self._shown_again if len(self._shown_again) == len(self._held) else [MISSING] * len(self._held)
-            for payload, other in zip(self._held, shown, strict=True):
+            second_shows = self._shown_again if len(self._shown_again) == len(self._held) else [MISSING] * len(self._held)
+            for payload, other in zip(self._held, second_shows, strict=True):
                 await self._show_own(payload.model_copy(update={"content": keep_own_marks(payload.content, other)}))
             data = keep_own_marks(data, again)
         return Value(_break_data(data, self._foreign_marks) if self._foreign_marks else data, value.origins)
 
     async def show(self, payload: DisplayUpdatePayload) -> None:
-        """Show what the script wants to show."""
         if self._is_doubtful:
             self._held.append(payload)
         else:
@@ -70,38 +63,38 @@ class MarkedPlay:
         await self._show(payload.model_copy(update={"content": break_marks(payload.content, self._foreign_marks)}))
 
     def _wrap(self, functions: Mapping[str, ScriptFunction]) -> dict[str, ScriptFunction]:
-        """Return the functions, which give what came from outside as it came, and whose answers are kept."""
+        """What came from outside is given as it came, and answers are recorded."""
         return {name: self._keep(name, function) for name, function in functions.items()}
 
     def _keep(self, name: str, function: ScriptFunction) -> ScriptFunction:
-        async def call(*args: Data, **named: Data) -> Data:
-            answer = function(*args, **named)
+        async def call(*args: Data, **keywords: Data) -> Data:
+            answer = function(*args, **keywords)
             if not isinstance(answer, Value):
                 answer = await answer
             read = restore_data(answer)
-            self._answers[_name_call(name, args, named)].append(answer)
+            self._answers[_name_call(name, args, keywords)].append(answer)
             self._is_doubtful = self._is_doubtful or read != answer
             return read
 
         return call
 
     def _answer(self, name: str) -> ScriptFunction:
-        async def call(*args: Data, **named: Data) -> Data:
+        async def call(*args: Data, **keywords: Data) -> Data:
             if name == "show":
-                self._shown_again.append(str(args[0] if args else named.get("content", "")))
+                self._shown_again.append(str(args[0] if args else keywords.get("content", "")))
                 return Value(None)
-            kept = self._answers.get(_name_call(name, args, named))
-            if not kept:
+            answers = self._answers.get(_name_call(name, args, keywords))
+            if not answers:
                 if name == "emit":
                     return Value(None)
                 raise ScriptCallFailed("this was not asked before")
-            return kept.popleft()
+            return answers.popleft()
 
         return call
 
 
-def _name_call(name: str, args: tuple[Data, ...], named: dict[str, Data]) -> str:
-    return dumps([name, restore_data(list(args)), restore_data(named)])
+def _name_call(name: str, args: tuple[Data, ...], keywords: dict[str, Data]) -> str:
+    return dumps([name, restore_data(list(args)), restore_data(keywords)])
 
 
 def _break_data(data: Data, marks: Sequence[str]) -> Data:
@@ -112,29 +105,31 @@ def _break_data(data: Data, marks: Sequence[str]) -> Data:
     return [_break_data(one, marks) for one in data] if isinstance(data, list) else data
 
 
-def keep_own_marks(given: Data, again: Data) -> Data:
-    """Return JSON data that a script gave, in whose texts only its own marks are marks; `again` is what its second play gave."""
-    if isinstance(given, str):
-        return _choose_text(given, again)
-    if isinstance(given, dict):
-        named = {restore_marks(name): name for name in again} if isinstance(again, dict) else {}
+def keep_own_marks(script_data: Data, again: Data) -> Data:
+    """Keep only the script's own marks in what it gave; `again` is what its second play gave."""
+    if isinstance(script_data, str):
+        return _choose_text(script_data, again)
+    if isinstance(script_data, dict):
+        marked_names = {restore_marks(name): name for name in again} if isinstance(again, dict) else {}
         return {
-            named.get(name) or escape_marks(name): keep_own_marks(one, again[named[name]] if name in named else MISSING)
-            for name, one in given.items()
+            marked_names.get(name) or escape_marks(name): keep_own_marks(
+                one, again[marked_names[name]] if name in marked_names else MISSING
+            )
+            for name, one in script_data.items()
         }
-    if isinstance(given, list):
-        others = again if isinstance(again, list) and len(again) == len(given) else [MISSING] * len(given)
-        return [keep_own_marks(one, other) for one, other in zip(given, others, strict=True)]
-    return given
+    if isinstance(script_data, list):
+        others = again if isinstance(again, list) and len(again) == len(script_data) else [MISSING] * len(script_data)
+        return [keep_own_marks(one, other) for one, other in zip(script_data, others, strict=True)]
+    return script_data
 
 
-def _choose_text(given: str, again: Data) -> str:
-    """Return the text in which only the script's own marks are marks: what was given, if the second play tells them apart there."""
-    marks = list_marks(given)
+def _choose_text(text: str, again: Data) -> str:
+    """Choose the text in which only the script's own marks are marks."""
+    marks = list_marks(text)
     if not isinstance(again, str):
-        return break_marks(given, marks) if marks else escape_marks(given)
-    if restore_marks(again) == given:
+        return break_marks(text, marks) if marks else escape_marks(text)
+    if restore_marks(again) == text:
         return again
     if not marks:
-        return escape_marks(given)
-    return given if list_marks(again) == marks else copy_signs(given, again)
+        return escape_marks(text)
+    return text if list_marks(again) == marks else copy_signs(text, again)

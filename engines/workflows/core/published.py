@@ -1,6 +1,6 @@
-"""What a tuum publishes when it ends: globals, operations, and its part of the result, each with where it comes from (S003-11, S003-34).
+"""What a tuum publishes when it ends, and where it comes from (S003-11, S003-34).
 
-It is stored as one value of the run, so it becomes visible as a whole or not at all.
+It is stored as one value of the run, so it is visible as a whole or not at all.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What a terminal rune makes the result of the workflow (S003-16)."""
+    """What a terminal rune makes the result (S003-16)."""
 
     raw_text: Value | None = None
     operations: Value | None = None
@@ -26,23 +26,19 @@ NO_ENDING: Final = Ending()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
-    """What one run of a tuum gives to the rest of the workflow."""
-
     variables: Mapping[str, Value] = field(default_factory=dict)
-    """Globals by name."""
+    """By name."""
     operations: tuple[Emitted, ...] = ()
     ending: Ending = NO_ENDING
 
     def find_origins(self) -> Origins:
-        """Return where anything of it comes from."""
-        found = AUTHOR
-        for one in (*self.variables.values(), *self.operations, self.ending.raw_text, self.ending.operations):
-            if one is not None and not one.origins <= found:
-                found |= one.origins
-        return found
+        origins = AUTHOR
+        for part in (*self.variables.values(), *self.operations, self.ending.raw_text, self.ending.operations):
+            if part is not None and not part.origins <= origins:
+                origins |= part.origins
+        return origins
 
     def to_stored(self) -> JsonObject:
-        """Return it as JSON data."""
         stored: dict[str, JsonObject | list[JsonObject]] = {
             "variables": {name: variable.to_stored() for name, variable in self.variables.items()},
             "operations": [operation.to_stored() for operation in self.operations],
@@ -54,18 +50,17 @@ class Published:
 
     @classmethod
     def from_stored(cls, stored: Value) -> "Published":
-        """Return it from what the run has stored. Where the run found text of strangers that nothing told of, all counts as theirs."""
+        """Where the run found text of strangers that nothing told of, all counts as theirs."""
         data = stored.data
         read = cls(
             variables={name: Value.from_stored(variable) for name, variable in data["variables"].items()},
             operations=tuple(Emitted.from_stored(operation) for operation in data["operations"]),
             ending=Ending(raw_text=_read(data.get("raw_text")), operations=_read(data.get("terminal"))),
         )
-        found = stored.origins - read.find_origins()
-        return read.add_origins(found) if found else read
+        hidden = stored.origins - read.find_origins()
+        return read.add_origins(hidden) if hidden else read
 
     def add_origins(self, origins: Origins) -> "Published":
-        """Return the same with further places from which all of it comes."""
         ending = Ending(raw_text=_add(self.ending.raw_text, origins), operations=_add(self.ending.operations, origins))
         return Published(
             variables={name: Value(variable.data, variable.origins | origins) for name, variable in self.variables.items()},

@@ -1,4 +1,4 @@
-"""All types of runes that this program can do: its own, and those of plugins."""
+"""The types of runes of the program and of plugins."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -9,12 +9,12 @@ from engines.workflows.core.runes import computing, outside, prompting
 from orchestrator.engines.plugins import load_types
 
 GROUP: Final = "sdelka.workflow_runes"
-"""The group of entry points by which plugins add types; each names a `RuneType`."""
+"""Entry points by which plugins add types; each names a `RuneType`."""
 OWN: Final[tuple[AnyRuneType, ...]] = (*prompting.TYPES, *computing.TYPES, *outside.TYPES)
 
 
 def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
-    """Return the types by name. Raises ValueError if two have one name."""
+    """Raises ValueError if two have one name."""
     rune_types: RuneTypes = {}
     for rune_type in (*OWN, *more):
         if rune_type.name in rune_types:
@@ -24,11 +24,11 @@ def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
 
 
 def load_plugins() -> list[AnyRuneType]:
-    """Return the types of installed plugins; see `load_types` for those that are left out."""
+    """See `load_types` for those that are left out."""
     return load_types(GROUP, RuneType, OWN)
 
 
 @cache
 def load_rune_types() -> RuneTypes:
-    """Return the types of this program and of installed plugins; the plugins are looked up once per process."""
+    """Installed plugins are looked up once per process."""
     return build_rune_types(load_plugins())

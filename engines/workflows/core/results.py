@@ -1,7 +1,4 @@
-"""What a workflow gives: its result with operations and a text, and what it shows while it runs (S003-16 … S003-21, S003-66 … S003-72).
-
-Names in JSON are those of the seed. Its entities are things of a game; here they are records of the CRM (S003-M5).
-"""
+"""What a workflow gives, as JSON with the names of the seed (S003-16…21, S003-66…72, S003-M5)."""
 
 from typing import Annotated, Any, Literal
 
@@ -24,9 +21,8 @@ class AtomicOperation(BaseModel):
     operation_type: OperationType
     entity_type: EntityType
     entity_id: Annotated[str, Field(min_length=1, max_length=100, pattern=r"\S")]
-    """The number of the record; of one that is made a name by which later operations of the same run call it."""
+    """The number of the record; of a new one a name by which later operations call it."""
     initial_attributes: JsonObject | None = None
-    """The fields of a record that is made."""
     attribute_key: str | None = None
     modify_operator: ModifyOperator | None = None
     modify_value: Any = None
@@ -38,10 +34,10 @@ class DisplayUpdatePayload(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_pascal, populate_by_name=True)
 
     content: str
-    """Written as the text of a result, and drawn the same way."""
+    """Drawn like the text of a result."""
     update_mode: UpdateMode = "FullSnapshot"
     incremental_type: str | None = None
-    """How a change is written, such as json-patch; only where the mode is Incremental."""
+    """Such as json-patch; only where the mode is Incremental."""
 
 
 class WorkflowExecutionResult(BaseModel):
@@ -52,11 +48,11 @@ class WorkflowExecutionResult(BaseModel):
     is_success: bool
     raw_text: str = ""
     operations: tuple[AtomicOperation, ...] = ()
-    """In a fixed order: by level of the graph, then by the order of the tuums in the file, then as they were emitted."""
+    """By level of the graph, then in the order of the file, then as they were emitted."""
     globals: JsonObject = Field(default_factory=dict)
-    """The global variables at the end (S003-36)."""
+    """At the end (S003-36)."""
     error_code: str = ""
-    """Such as TuumExecutionFailed or CircularDependency; "" after success (S003-X4)."""
+    """Such as TuumExecutionFailed; "" after success (S003-X4)."""
     error_message: str = ""
     finished: tuple[str, ...] = ()
-    """The tuums that finished, in the order of the file."""
+    """In the order of the file."""

@@ -1,7 +1,6 @@
-"""The published JSON Schemas of workflows and tuums, made from the models that the program itself checks with.
+"""The JSON Schemas of workflows and tuums, made from the models that check them.
 
-An editor completes and underlines with them. They refuse nothing that the program takes; what needs more than one place to be judged
-(missing sources, cycles, tuums) is said by the check alone.
+They refuse nothing that the program takes; what needs more than one place to be judged is said by the check alone.
 """
 
 from collections.abc import Mapping
@@ -14,23 +13,21 @@ from state.stored import JsonObject
 
 _TYPE: Final = "runeType"
 _VARIABLE: Final = r"^(?:[A-Za-z_]|[^\x00-\x7F])(?:[A-Za-z0-9_]|[^\x00-\x7F]){0,99}$"
-"""A name of a variable for editors, whose expressions know no letters but Latin ones: other signs are left to the check."""
+"""For editors whose expressions know only Latin letters: other signs are left to the check."""
 
 
 def build_workflow_schema(types: RuneTypes) -> JsonObject:
-    """Return the JSON Schema of a workflow whose runes are of these types."""
     whole, defs = split_schema(Workflow)
-    given = {"$ref": REFS + Tuum.__name__}
+    inline = {"$ref": REFS + Tuum.__name__}
     whole["properties"]["tuums"]["items"] = {
         "if": {"required": ["tuum"]},
         "then": {"$ref": REFS + TuumReference.__name__},
-        "else": given,
+        "else": inline,
     }
     return _write("Workflow of Sdelka", whole, defs, types)
 
 
 def build_tuum_schema(types: RuneTypes) -> JsonObject:
-    """Return the JSON Schema of a tuum that is stored on its own."""
     return _write("Tuum of Sdelka", *split_schema(Tuum), types)
 
 
@@ -41,25 +38,24 @@ def _write(title: str, whole: JsonObject, defs: dict[str, Any], types: RuneTypes
     known = [{"const": rune_type.name, "description": rune_type.summary} for rune_type in types.values()]
     rune["properties"][_TYPE] = {"description": rune["properties"][_TYPE]["description"], "oneOf": known}
     rune["allOf"] = [_build_rule(rune_type) for rune_type in types.values()]
-    written: JsonObject = _widen_names(write_schema(title, whole, defs))
-    return written
+    schema: JsonObject = _widen_names(write_schema(title, whole, defs))
+    return schema
 
 
 def _build_params(kind: AnyRuneType) -> dict[str, Any]:
-    """Return the definitions of a type's parameters, under names that begin with that of the type."""
-    made: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
-    inner = {f"{kind.name}.{name}": one for name, one in made.pop("$defs", {}).items()}
-    made.pop("additionalProperties", None)  # the fields that all runes have stand beside the parameters
-    return {kind.name: made, **inner}
+    """Names begin with that of the type."""
+    definitions: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
+    inner = {f"{kind.name}.{name}": one for name, one in definitions.pop("$defs", {}).items()}
+    definitions.pop("additionalProperties", None)  # the fields that all runes have stand beside the parameters
+    return {kind.name: definitions, **inner}
 
 
 def _build_rule(kind: AnyRuneType) -> JsonObject:
-    """Return the rule for runes of a type: their parameters stand in the rune itself."""
+    """Parameters stand in the rune itself."""
     return {"if": {"properties": {_TYPE: {"const": kind.name}}, "required": [_TYPE]}, "then": {"$ref": REFS + kind.name}}
 
 
 def _widen_names(tree: Any) -> Any:
-    """Return the schema with the names of variables as editors can judge them."""
     if isinstance(tree, list):
         return [_widen_names(one) for one in tree]
     if isinstance(tree, Mapping):

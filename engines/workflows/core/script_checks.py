@@ -1,4 +1,4 @@
-"""Finds the mistakes in the scripts of workflows and tuums before they run; each has a place inside of its script."""
+"""Finds mistakes in scripts of workflows before they run."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -16,13 +16,13 @@ from orchestrator.expressions.scripts.checking import ScriptChecker
 from orchestrator.expressions.scripts.failures import ScriptFailed
 
 MOST_SCRIPTS: Final = 100
-"""How many different scripts of one document are checked: each takes some 25 ms."""
+"""Different scripts of one document; each takes some 25 ms."""
 _CALLBACK: Final = "chunkCallback"
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenScript:
-    """A script as its author wrote it: what it reads, and the functions that it may call."""
+    """A script, the variables that it reads, and the functions that it may call."""
 
     source: str
     names: tuple[str, ...]
@@ -30,7 +30,7 @@ class WrittenScript:
 
 
 def check_scripts(document: Document) -> tuple[Finding, ...]:
-    """Return what is wrong with the scripts of a workflow or a tuum, which may be any draft. It starts a process if there are any."""
+    """Check the scripts of any draft. Starts a process if there are any."""
     findings = Findings(document)
     known: dict[WrittenScript, tuple[Finding, ...]] = {}
     with ScriptChecker() as checker:
@@ -49,13 +49,11 @@ def check_scripts(document: Document) -> tuple[Finding, ...]:
 
 
 def _place(document: Document, path: Path, finding: Finding) -> Finding:
-    """Return a finding about a script with its place in the document."""
     line, column = document.find_inside(path, finding.line, finding.column)
     return replace(finding, path=format_path(path), line=line, column=column, step=document.find_step(path))
 
 
 def _list_scripts(data: object) -> Iterator[tuple[Path, WrittenScript]]:
-    """Yield the scripts that can be read, each with the place of its source."""
     if not isinstance(data, Mapping):
         return
     entries = data.get("tuums")
@@ -74,9 +72,9 @@ def _list_scripts(data: object) -> Iterator[tuple[Path, WrittenScript]]:
                     yield from _read_script((*path, name, index), rune, ALL)
 
 
-def _read_script(path: Path, given: object, functions: tuple[str, ...]) -> Iterator[tuple[Path, WrittenScript]]:
-    if not isinstance(given, Mapping) or not isinstance(given.get("source"), str):
+def _read_script(path: Path, script_json: object, functions: tuple[str, ...]) -> Iterator[tuple[Path, WrittenScript]]:
+    if not isinstance(script_json, Mapping) or not isinstance(script_json.get("source"), str):
         return
-    names = given.get("consumes")
+    names = script_json.get("consumes")
     read = tuple(one for one in names if isinstance(one, str)) if isinstance(names, list) else ()
-    yield (*path, "source"), WrittenScript(given["source"], read, functions)
+    yield (*path, "source"), WrittenScript(script_json["source"], read, functions)

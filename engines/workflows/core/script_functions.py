@@ -1,4 +1,4 @@
-"""The functions that scripts of workflows may call: queries, operations, and what they show (S003-41, S003-49, S003-63 … S003-66)."""
+"""The functions that scripts of workflows may call (S003-41, S003-49, S003-63…66)."""
 
 import inspect
 from collections import Counter
@@ -33,7 +33,6 @@ SHOW: Final = "show"
 EMIT: Final = "emit"
 STOP: Final = "stop"
 ALL: Final = (*QUERIES, EMIT, SHOW, STOP)
-"""The names by which scripts call them."""
 Query = Callable[[str, str, Mapping[str, Any]], Awaitable[Value]]
 """Reads for (node, method, params) from the portal."""
 ShowNow = Callable[[DisplayUpdatePayload], Awaitable[None]]
@@ -41,15 +40,15 @@ ShowNow = Callable[[DisplayUpdatePayload], Awaitable[None]]
 _NOTHING: Final = Value(None, AUTHOR)
 _LONGEST_WORDS: Final = 1_000
 _DIGEST: Final = 12
-"""How many characters of the hash of what is asked stand in the name of a node."""
+"""Characters of the hash in the name of a node."""
 
 
 @dataclass(slots=True, kw_only=True)
 class ScriptCalls:
-    """The functions of one run of one script, and what it has proposed so far.
+    """The functions of one run of one script, and what it has proposed.
 
-    A script that is played again after a crash gets the same answers to its queries: each is a node of the run, named by what it asks. A
-    number in the order of calls would not do: of two calls side by side either may be answered first, and the script goes on with that.
+    A replay gets the same answers: each query is a node named by what it asks. A number would not do, as of two calls side by side either
+    may be answered first.
     """
 
     node: str
@@ -62,7 +61,7 @@ class ScriptCalls:
     """How often each query was made."""
 
     def list_functions(self, *, may_query: bool, may_emit: bool) -> Mapping[str, ScriptFunction]:
-        """Return the functions by name. A script that calls one wrongly gets an error that it may catch."""
+        """A script that calls one wrongly gets an error that it may catch."""
         functions: dict[str, ScriptFunction] = {SHOW: self._show}
         if may_emit:
             functions |= {EMIT: self._emit, STOP: self._stop}
@@ -77,9 +76,9 @@ class ScriptCalls:
             }
         return {name: _check_calls(name, function) for name, function in functions.items()}
 
-    def _name_node(self, function: str, asked: object) -> str:
-        """Return the node of a query that a function makes for `asked`, JSON data; one that is made once more has a further node."""
-        digest = hash_text(dumps([function, asked]))[:_DIGEST]
+    def _name_node(self, function: str, question: object) -> str:
+        """A repeated query gets a further node."""
+        digest = hash_text(dumps([function, question]))[:_DIGEST]
         self._asked[digest] += 1
         number = self._asked[digest]
         return f"{self.node}/q-{digest}" if number == 1 else f"{self.node}/q-{digest}-{number}"
@@ -108,7 +107,7 @@ class ScriptCalls:
         return escape_value(self.player.get(str(key), _NOTHING))
 
     def _stop(self, words: object = "", *_more: object, **_named: object) -> Value:
-        """End the workflow, however it is called: after a call that was refused the script might go on and propose."""
+        """However it is called: after a refused call the script might go on and propose."""
         raise TuumStopped(self.node, to_storable_text(str(words)).strip()[:_LONGEST_WORDS] or f"{STOP}()")
 
     def _emit(self, operation: object) -> Value:
@@ -132,13 +131,13 @@ class ScriptCalls:
 
 
 def _check_calls(name: str, function: ScriptFunction) -> ScriptFunction:
-    """Return the function with a check of how many arguments it is given: without one, a script could end the run with a TypeError."""
+    """Check the number of arguments: otherwise a script could end the run with a TypeError."""
 
-    def call(*args: object, **named: object) -> Any:
+    def call(*args: object, **keywords: object) -> Any:
         try:
-            inspect.signature(function).bind(*args, **named)
+            inspect.signature(function).bind(*args, **keywords)
         except TypeError as error:
             raise ScriptCallFailed(f"{name}: {error}") from None
-        return function(*args, **named)
+        return function(*args, **keywords)
 
     return call

@@ -1,4 +1,4 @@
-"""What workflows are played with beside their runs: types of runes, the sandbox of scripts, blocks, and bounds on models and scripts."""
+"""What workflows are played with beside their runs."""
 
 import asyncio
 from collections import defaultdict
@@ -16,41 +16,37 @@ from orchestrator.domain.taint import Origins, Value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 
 AI_CALLS: Final = 4
-"""How many calls of one AI service workflows make at a time in one process."""
+"""Calls of one AI service at a time in one process."""
 SCRIPTS: Final = 16
-"""How many scripts workflows run at a time in one process."""
+"""Scripts at a time in one process."""
 Show = Callable[[str, DisplayUpdatePayload, Origins], Awaitable[None]]
 """Shows something for a node. It may be dropped (S003-70)."""
 
 
 class Bounds:
-    """Holds back what workflows do side by side: calls of AI services, and scripts, of which too many at once would be refused."""
+    """Bounds calls of AI services and scripts, of which too many at once would be refused."""
 
     def __init__(self, calls: int = AI_CALLS, scripts: int = SCRIPTS) -> None:
-        """Allow this many calls of each service, and this many scripts, at a time in this process."""
         self.scripts = asyncio.Semaphore(scripts)
-        """What a script holds while it runs."""
+        """Held by a script while it runs."""
         self._turns: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(calls))
 
     def find(self, service: str) -> asyncio.Semaphore:
-        """Return what a call of the service holds while it goes on."""
         return self._turns[service]
 
 
 class Halt:
-    """Tells what waits for its turn in one run that a part of the run has failed: nothing that costs money begins any more (S003-X4).
+    """Tells what waits for its turn in one run that a part of it has failed: nothing that costs money begins any more (S003-X4).
 
-    Other runs wait for the same places, and are not told. What finds a place free takes it also after a failure, so that it does not
-    matter which of two tuums that are ready begins first.
+    A free place is taken also after a failure, so that the order of two ready tuums does not matter.
     """
 
     def __init__(self) -> None:
-        """Tell nobody yet."""
         self._is_stopped = False
         self._waiting: set[asyncio.Timeout] = set()
 
     def stop(self) -> None:
-        """Have all that waits for a place give up, and what would have to wait from now on."""
+        """Give up all that waits for a place, now and later."""
         if not self._is_stopped:
             self._is_stopped = True
             for waiting in self._waiting:
@@ -58,7 +54,7 @@ class Halt:
 
     @asynccontextmanager
     async def hold(self, places: asyncio.Semaphore) -> AsyncIterator[None]:
-        """Hold one of the places. Raises NotStarted if there is none and the run has failed, or fails while this waits."""
+        """Raises NotStarted if there is no place and the run has failed, or fails while this waits."""
         if places.locked():
             await self._wait(places)
         else:
@@ -72,7 +68,7 @@ class Halt:
         return self._is_stopped
 
     async def _wait(self, places: asyncio.Semaphore) -> None:
-        """Acquire a place when it is free. One that a failed call has left is free before its tuum has failed, so look once more."""
+        """A place that a failed call has left is free before its tuum has failed, so look once more."""
         if self._is_over():
             raise NotStarted
         turn = asyncio.timeout(None)
@@ -91,17 +87,15 @@ class Halt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Surroundings:
-    """What the tuums of one run are played with."""
-
     types: RuneTypes
     scripts: ScriptRunner
     params: dict[int, RuneParams] = field(default_factory=dict)
-    """The parameters of runes that were read before, by the id() of the rune. It must not live longer than the runes do."""
+    """By the id() of the rune; must not live longer than the runes do."""
     show: Show
     blocks: RecordQueries | None = None
     player: Mapping[str, Value] = field(default_factory=dict)
-    """The profile of the run's person, as it was when the run began."""
+    """As it was when the run began."""
     bounds: Bounds = field(default_factory=Bounds)
     halt: Halt = field(default_factory=Halt)
     clock: datetime | None = None
-    """The moment at which the clocks of scripts stand: that of the run's begin, so that a run that is played again gives the same."""
+    """When the run began, so that a replay gives the same."""

@@ -1,7 +1,7 @@
-"""Runs one tuum: it takes its inputs, builds the prompt, has the model answer, runs its runes and scripts, publishes (S003-32 … S003-52).
+"""Runs one tuum (S003-32…52).
 
-A call of the model and a query are nodes of the run, so that after a crash only what was in flight is done again; scripts run again on the
-remembered answers. What the tuum publishes is a node, too: once that is stored, nothing of the tuum runs again.
+Model calls and queries are nodes, so after a crash only what was in flight is done again, and scripts run again on the stored answers.
+What the tuum publishes is a node, too: then nothing of it runs again.
 """
 
 import logging
@@ -29,15 +29,15 @@ from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 _OWN: Final = frozenset(kind.name for kind in OWN)
-"""The types of runes of the program itself, which escape what comes in from outside; those of plugins read what they like."""
+"""Types of the program escape what comes in from outside; plugins read what they like."""
 _NULL: Final = Value(None, AUTHOR)
 
 
 async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> Published:
-    """Run a tuum with the globals in `pool`, and return what it publishes; if it has run before, what is stored.
+    """Run a tuum with the globals in `pool`, or return what it has stored.
 
-    Raises TuumFailed, and what its nodes raise: RunSuspended while one waits, RunFailed if the run cannot go on, NotStarted if it
-    has failed elsewhere before a model was asked.
+    Raises TuumFailed, RunSuspended while a node waits, RunFailed if the run cannot go on, NotStarted if it has failed elsewhere before a
+    model was asked.
     """
     node = name_step_node(compiled.id)
     if ctx.find_state(node) == "finished":
@@ -49,8 +49,8 @@ async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, V
         async def make() -> JsonObject:
             return stored
 
-        kept = await ctx.memo(node, make, origins=origins)
-        return published if kept.origins == origins else Published.from_stored(kept)
+        stored_value = await ctx.memo(node, make, origins=origins)
+        return published if stored_value.origins == origins else Published.from_stored(stored_value)
     except RunFailed as error:
         if error.code not in UNFIT:
             raise
@@ -62,8 +62,6 @@ async def _make_nothing() -> JsonObject:
 
 
 class _TuumRun:
-    """One run of one tuum, with its local variables."""
-
     __slots__ = ("_began", "_compiled", "_ctx", "_locals", "_node", "_surroundings", "_tuum", "_work")
 
     def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings, node: str) -> None:
@@ -90,7 +88,6 @@ class _TuumRun:
         return Published(variables=variables, operations=tuple(self._work.staged.operations), ending=self._work.staged.ending)
 
     async def _run_runes(self, runes: list[Rune], part: str) -> None:
-        """Run runes one after another."""
         for number, rune in enumerate(runes, 1):
             if rune.enabled:
                 await self._run_rune(rune, f"{self._node}/{part}{number}")
@@ -112,21 +109,18 @@ class _TuumRun:
             raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
 
     def _find_params(self, kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
-        """Return the parameters of a rune, which are read once for all runs. Raises TuumFailed if these are none."""
+        """Read once for all runs. Raises TuumFailed."""
         if (params := self._surroundings.params.get(id(rune))) is None:
             params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
         return params
 
     def _note_missing(self, name: str) -> None:
-        """Tell the log of a variable that a text names and that is not there (S003-A11)."""
-        told = (self._ctx.run.run_id, self._compiled.id, name[:100])
-        log.warning("run %s, tuum %s: a text names %s, which is not there", *told, extra={"action": "workflow_variable_missing"})
+        """Log a variable that a text names (S003-A11)."""
+        log_args = (self._ctx.run.run_id, self._compiled.id, name[:100])
+        log.warning("run %s, tuum %s: a text names %s, which is not there", *log_args, extra={"action": "workflow_variable_missing"})
 
     async def _ask(self, service: str) -> bool:
-        """Have the model answer (S003-42), with the callback for each chunk (S003-43), and return whether it did.
-
-        Raises TuumFailed if the tuum cannot go on without the answer.
-        """
+        """Have the model answer (S003-42, S003-43); return whether it did. Raises TuumFailed if the tuum cannot go on without."""
         tuum, node = self._tuum, f"{self._node}/ai"
         number = self._find_attempt(node)
         failed = f"{node}/failed{number}"
@@ -154,14 +148,14 @@ class _TuumRun:
         return True
 
     def _set_unheard(self) -> None:
-        """Set what the callback should have given and has not to null: that it broke, or no piece came, breaks nothing else (S003-52)."""
+        """Set what the callback has not given to null: its failure breaks nothing else (S003-52)."""
         callback = self._tuum.chunk_callback
         if callback is not None and self._tuum.is_streaming:
             for name in callback.produces:
                 self._locals.setdefault(name, Value(None, self._locals[FINAL_OUTPUT].origins))
 
     def _list_unmade(self) -> dict[str, Value]:
-        """Return null for what the runes behind the model would have made, had it answered: a main script may read that (S003-A7)."""
+        """Null for what runes after an answer would have made: a main script may read that (S003-A7)."""
         null = Value(None, self._locals[FINAL_OUTPUT].origins)
         unmade: dict[str, Value] = {}
         for rune in self._tuum.runes:
@@ -171,7 +165,7 @@ class _TuumRun:
         return unmade
 
     def _find_attempt(self, node: str) -> int:
-        """Return the number under which a failure of the model is kept: a person who has the run retried forgives those before."""
+        """Number the attempt: a retry forgives the failures before it."""
         number = 1
         while self._ctx.is_before_retry(f"{node}/failed{number}"):
             number += 1
@@ -183,7 +177,7 @@ class _TuumRun:
         self._set_unheard()
 
     async def _run_main(self, script: Script, unmade: Mapping[str, Value]) -> None:
-        """Run the main script, also after a call of the model that failed (S003-46); then `unmade` is what no rune has made."""
+        """Runs also after a failed call of the model (S003-46); then `unmade` is what no rune has made."""
         node = f"{self._node}/main"
         names = {**unmade, **self._locals}
         if EXECUTION_TIME in script.consumes:
@@ -203,18 +197,18 @@ def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
 
 
 def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the local variables with which a tuum begins (S003-32). Raises TuumFailed if one is missing that it needs (S003-X4)."""
-    taken: dict[str, Value] = {}
+    """The locals at the start (S003-32). Raises TuumFailed if a needed one is missing (S003-X4)."""
+    local_values: dict[str, Value] = {}
     for local, name in compiled.inputs.items():
         if (value := pool.get(name)) is None:
             raise TuumFailed(f"{compiled.id}: there is no global variable {name}")
-        taken[local] = _copy(value)
+        local_values[local] = _copy(value)
     for local, name in compiled.reads.items():
         if name in pool:
-            taken[local] = _copy(pool[name])
-    return taken
+            local_values[local] = _copy(pool[name])
+    return local_values
 
 
 def _copy(value: Value) -> Value:
-    """Return a value that shares nothing with the global: a type of runes may change what it gets, and others read the same (S003-X11)."""
+    """Share nothing with the global: a rune may change what it gets (S003-X11)."""
     return Value(loads(dumps(value.data)), value.origins) if isinstance(value.data, dict | list) else value

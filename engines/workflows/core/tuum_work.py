@@ -1,4 +1,4 @@
-"""What the runes of one run of a tuum reach: the model, the sandbox, the portal, and the staging area of operations."""
+"""What the runes of one run of a tuum reach: model, sandbox, portal, and the staging area of operations."""
 
 import asyncio
 import logging
@@ -28,17 +28,17 @@ from orchestrator.expressions.scripts.runner import ScriptLimits
 from state.stored import JsonObject
 
 NO_ANSWER: Final = "degraded"
-"""The code of the failure after which a main script still runs: no provider answered. Others, such as a used-up budget, end the run."""
+"""No provider answered, so a main script still runs. Other failures, such as a used-up budget, end the run."""
 UNFIT: Final = frozenset({"run-large-value", "run-bad-value"})
-"""The codes of failures of a run that say that a value cannot be kept: that is a matter of the tuum which made it."""
+"""A value cannot be stored: that is a failure of the tuum which made it."""
 SCRIPT_LIMITS: Final = ScriptLimits(total_seconds=60.0, calls=MOST_OPERATIONS + 100)
 CALLBACK_LIMITS: Final = ScriptLimits(seconds=0.1, total_seconds=5.0, calls=10)
 MOST_FAILURES: Final = 3
-"""How often the callback of one answer may fail before it is left alone."""
+"""Failures after which the callback of an answer is left alone."""
 MOST_PARTIAL: Final = 500_000
-"""How many characters are kept of an answer that failed."""
+"""Characters that are stored of an answer that failed."""
 MOST_CALLBACK_SECONDS: Final = 20.0
-"""How long the callbacks of one answer may take together before they are left alone."""
+"""For all callbacks of one answer."""
 _SEARCH: Final = """
 import re
 found = list(re.finditer(pattern, text)) if is_all else [one for one in [re.search(pattern, text)] if one]
@@ -47,24 +47,21 @@ found = list(re.finditer(pattern, text)) if is_all else [one for one in [re.sear
 _PROSE: Final[Origins] = frozenset({"prose"})
 _MODEL: Final[Origins] = frozenset({"model"})
 _TOLD_BY_PARAMETERS: Final = frozenset({"script", "terminal"})
-"""The types of our own that propose what their parameters tell beforehand: see `kind.py`."""
+"""Types that propose what their parameters tell beforehand: see `kind.py`."""
 _ROLES: Final = frozenset({"system", "user", "assistant"})
 log = logging.getLogger(__name__)
 
 
 class AiFailed(TuumFailed):
-    """No answer of a model has come. `reason` says why, in English."""
+    """`reason` is in English."""
 
     def __init__(self, node: str, reason: str) -> None:
-        """Keep the reason."""
         super().__init__(f"{node}: the model gave no answer: {reason}")
         self.reason = reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
-    """An answer of a model, and how it was asked for."""
-
     answer: Value
     node: str
     prompts: Value
@@ -76,33 +73,33 @@ class _Asked:
 
 @dataclass(slots=True)
 class Staged:
-    """What one run of a tuum proposes, and what it makes the result, until it publishes both."""
+    """What a tuum proposes, and its result, until it publishes both."""
 
     operations: list[Emitted] = field(default_factory=list)
     ending: Ending = NO_ENDING
     asked: list[_Asked] = field(default_factory=list)
-    """The answers that may be asked for once more."""
+    """Those that may be asked for once more."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TuumWork:
-    """See `Work`. That of one rune holds its type to what it says of itself, for by that it was told what the tuum may write."""
+    """See `Work`. That of one rune holds its type to what it says of itself, as permissions depend on it."""
 
     ctx: RunContext
     node: str
     surroundings: Surroundings
     may_propose: Sequence[str] | None = None
-    """The kinds of operations that it may propose, None for any."""
+    """None for any."""
     opens_blocks: bool = False
-    """Whether the answers of its models open blocks, as long as these have read nothing foreign."""
+    """Answers open blocks, unless the model has read something foreign."""
     staged: Staged = field(default_factory=Staged)
     rune: str = ""
-    """The rune whose work it is, for people who look for what went wrong; "" for the tuum's own."""
+    """For people who look for what went wrong; "" for the tuum's own."""
     may_emit: bool = True
     may_end: bool = True
 
     def narrow(self, node: str, kind: AnyRuneType) -> "TuumWork":
-        """Return the work of a rune of this type, which stages to the same place."""
+        """The work of a rune of this type, which stages to the same place."""
         return TuumWork(  # not by `replace`, which would take a third of what a whole tuum takes
             ctx=self.ctx,
             node=self.node,
@@ -118,9 +115,9 @@ class TuumWork:
     async def ask(
         self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool, chunks: "Chunks | None" = None
     ) -> Value:
-        """Return the answer of a model, which is asked once for each node; its marks of blocks are escaped, unless it opens blocks.
+        """Ask once for each node; marks of blocks are escaped unless the tuum opens blocks.
 
-        Raises AiFailed, RunFailed if the run cannot go on, and NotStarted if it fails while this waits for its turn.
+        Raises AiFailed, RunFailed if the run cannot go on, NotStarted if it fails while this waits for its turn.
         """
         messages = _read_messages(node, prompts.data)
         request = RunModelRequest(
@@ -145,22 +142,22 @@ class TuumWork:
         return answer
 
     async def ask_again(self, answer: Value, why: str) -> Value | None:
-        """Return what the model says after it is told what is wrong with this answer; an answer to that waits for a retry."""
-        asked = next((asked for asked in self.staged.asked if asked.answer is answer), None)
-        if asked is None or (asked.number and not self.ctx.is_before_retry(f"{asked.node}/again{asked.number}")):
+        """An answer to this waits for a retry before it can be asked again."""
+        previous = next((previous for previous in self.staged.asked if previous.answer is answer), None)
+        if previous is None or (previous.number and not self.ctx.is_before_retry(f"{previous.node}/again{previous.number}")):
             return None
         message = {"role": "User", "content": build_complaint(why, ONLY_JSON)}
-        prompts = Value([*asked.prompts.data, message], asked.prompts.origins | answer.origins)
-        number = asked.number + 1
-        again = await self.ask(f"{asked.node}/again{number}", prompts, asked.service, asked.options, is_streaming=False)
-        self.staged.asked[-1] = replace(asked, answer=again, number=number)
+        prompts = Value([*previous.prompts.data, message], previous.prompts.origins | answer.origins)
+        number = previous.number + 1
+        again = await self.ask(f"{previous.node}/again{number}", prompts, previous.service, previous.options, is_streaming=False)
+        self.staged.asked[-1] = replace(previous, answer=again, number=number)
         return again
 
     def _take_answer(self, answer: Value) -> Value:
         return answer if self.opens_blocks and not answer.is_foreign else escape_value(answer)
 
     async def run_script(self, node: str, script: Script, names: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Return the variables that a script gives; what it proposes is kept if it ends well. Raises TuumFailed."""
+        """What the script proposes counts only if it ends well. Raises TuumFailed."""
         calls = self._build_calls(node)
         functions = calls.list_functions(may_query=True, may_emit=True)
         async with self.surroundings.bounds.scripts:
@@ -169,7 +166,7 @@ class TuumWork:
     async def run_callback(
         self, node: str, script: Script, names: Mapping[str, Value], foreign_marks: Sequence[str] = ()
     ) -> Mapping[str, Value]:
-        """Return the variables that the callback of a chunk gives; `foreign_marks` open nothing in them. Raises TuumFailed."""
+        """`foreign_marks` open nothing in what it gives. Raises TuumFailed."""
         calls = self._build_calls(node)
         functions = calls.list_functions(may_query=False, may_emit=False)
         return await self._run(node, script, names, calls, functions, CALLBACK_LIMITS, foreign_marks)
@@ -215,7 +212,7 @@ class TuumWork:
         return {name: Value(data[name], value.origins) for name in script.produces if name in data}
 
     async def query(self, node: str, method: str, params: Mapping[str, Any]) -> Value:
-        """Return what a reading method of the portal gives. Raises TuumFailed if it is not read, RunFailed in shadow mode."""
+        """Raises TuumFailed if it is not read, RunFailed in shadow mode."""
         outcome = await self.ctx.submit(node, RunEffect(method=method, params=restore_data(params), must_read=True))
         if outcome.status == "planned":
             raise RunFailed("workflow-shadow-unread", f"{node}: {method} is not read in shadow mode")
@@ -224,7 +221,7 @@ class TuumWork:
         return Value(escape_data(outcome.result), _PROSE)
 
     async def search_pattern(self, node: str, pattern: str, text: Value, *, is_all: bool = True) -> Value:
-        """Return what a regular expression finds; it runs in the sandbox, where one that never ends is stopped. Raises TuumFailed."""
+        """Search in the sandbox, where an endless expression is stopped. Raises TuumFailed."""
         script = Script.model_validate({"source": _SEARCH, "consumes": ["pattern", "text", "is_all"]})
         inputs = {"pattern": Value(pattern, AUTHOR), "text": text, "is_all": Value(is_all, AUTHOR)}
         try:
@@ -235,10 +232,7 @@ class TuumWork:
         return result.value
 
     def emit(self, operation: AtomicOperation, origins: Origins, left_out: Sequence[str] | None = None) -> None:
-        """Propose an operation without the fields `left_out`, by default those that are null by a model.
-
-        Raises TuumFailed after too many, or for one that the tuum or the type of the rune does not propose.
-        """
+        """`left_out` are by default the fields that are null by a model. Raises TuumFailed for too many, or one that is not allowed."""
         self._check_type()
         self._check_proposals(operation)
         if len(self.staged.operations) >= MOST_OPERATIONS:
@@ -247,11 +241,10 @@ class TuumWork:
         self.staged.operations.append(judge_nulls(emitted) if left_out is None else emitted)
 
     async def show(self, payload: DisplayUpdatePayload, origins: Origins) -> None:
-        """Show something while the run goes on."""
         await self.surroundings.show(self.node, payload, origins)
 
     def end_with(self, *, raw_text: Value | None, operations: Value | None) -> None:
-        """Make these values the result of the workflow. Raises TuumFailed for what the tuum or the type of the rune does not do."""
+        """Raises TuumFailed for what the tuum or the type of the rune does not do."""
         if not self.may_end:
             raise TuumFailed(f"{self.rune}: runes of this type say that they make no result, and this one did")
         if operations is not None:
@@ -264,12 +257,12 @@ class TuumWork:
         self.staged.ending = Ending(raw_text=raw_text, operations=operations)
 
     def _check_type(self) -> None:
-        """Raise TuumFailed if the type of the rune does not say that it proposes operations: nobody was told of them."""
+        """Raise TuumFailed if the type does not say that it proposes: nobody was told."""
         if not self.may_emit:
             raise TuumFailed(f"{self.rune}: runes of this type say that they propose nothing, and this one did")
 
     def _check_proposals(self, *operations: AtomicOperation) -> None:
-        """Raise TuumFailed for an operation that the tuum does not say it may propose."""
+        """Raise TuumFailed."""
         try:
             check_proposals(operations, self.may_propose)
         except OperationUnfit as error:
@@ -277,7 +270,7 @@ class TuumWork:
 
 
 def _read_messages(node: str, prompts: Any) -> list[JsonObject]:
-    """Return the messages of a prompt, which a script may have made as well. Raises TuumFailed if they are none."""
+    """Raises TuumFailed if the prompt, which a script may have made, is none."""
     if not isinstance(prompts, list) or not all(isinstance(prompt, dict) and {"role", "content"} <= prompt.keys() for prompt in prompts):
         raise TuumFailed(f"{node}: {PROMPTS} is no list of messages with role and content")
     if not prompts:
@@ -291,25 +284,23 @@ def _read_messages(node: str, prompts: Any) -> list[JsonObject]:
 
 
 class _Chunk(NamedTuple):
-    """A piece of an answer as it came: its text, and the seconds from the begin of the tuum."""
-
     added: str
     seconds: float
 
 
 class Chunks:
-    """Takes the pieces of one streamed answer, in order, and runs the callback for each (S003-43 … S003-45).
+    """Runs the callback for each piece of a streamed answer, in order (S003-43…45).
 
-    The answer does not wait for callbacks: they come after it as fast as they can. One that fails or takes too long is skipped. After
-    `MOST_FAILURES`, or `MOST_CALLBACK_SECONDS` in all, they are left alone: the answer matters more.
+    The answer does not wait: callbacks come after it. A failing one is skipped; after `MOST_FAILURES` or `MOST_CALLBACK_SECONDS` they are
+    left alone.
     """
 
     def __init__(self, work: TuumWork, callback: Script | None, variables: dict[str, Value], began: float) -> None:
-        """Run `callback` with `variables`, which it may change; `began` is when the tuum began, on the monotonic clock."""
+        """`callback` may change `variables`; `began` is on the monotonic clock."""
         self._work, self._callback, self._variables, self._began = work, callback, variables, began
         self._pieces: list[str] = []
         self._heard = ""
-        """What the callback has been told of; pieces that it adds up itself may make a mark together."""
+        """What the callback was told; pieces that it adds up may make a mark together."""
         self._waiting: deque[_Chunk] = deque()
         self._calling: asyncio.Task[None] | None = None
         self._failures = 0
@@ -318,11 +309,9 @@ class Chunks:
 
     @property
     def total(self) -> str:
-        """All that has come."""
         return "".join(self._pieces)
 
     async def take(self, added: str) -> None:
-        """Take the next piece."""
         self._pieces.append(added)
         if self._callback is None or not added or self._is_left_alone:
             return
@@ -348,13 +337,13 @@ class Chunks:
             self._waiting.clear()
 
     async def _call(self, callback: Script, chunk: _Chunk) -> None:
-        told = {ADDED_OUTPUT: self._take(chunk.added), EXECUTION_TIME: Value(chunk.seconds, AUTHOR)}
+        extra = {ADDED_OUTPUT: self._take(chunk.added), EXECUTION_TIME: Value(chunk.seconds, AUTHOR)}
         self._heard += chunk.added
         if TOTAL_OUTPUT in callback.consumes:  # of a long answer it is long, and many callbacks only add up
-            told[TOTAL_OUTPUT] = self._take(self._heard)
+            extra[TOTAL_OUTPUT] = self._take(self._heard)
         adds_up = ADDED_OUTPUT in callback.consumes and "BLOCK" in self._heard and not self._opens_blocks
         marks = list_marks(self._heard) if adds_up else ()
-        self._variables.update(await self._work.run_callback(f"{self._work.node}/callback", callback, self._variables | told, marks))
+        self._variables.update(await self._work.run_callback(f"{self._work.node}/callback", callback, self._variables | extra, marks))
 
     def _take(self, text: str) -> Value:
         value = Value(text, self._origins)
@@ -365,20 +354,20 @@ class Chunks:
         return self._work.opens_blocks and not self._origins & FOREIGN
 
     async def wait(self) -> None:
-        """Wait until the callback has run for all that came."""
+        """Until the callback has run for all pieces."""
         if self._calling is not None:
             await self._calling
 
     async def close(self) -> None:
-        """End a callback that still runs, because nothing more is to be done for the answer."""
+        """Nothing more is to be done for the answer."""
         if self._calling is not None and not self._calling.done():
             self._calling.cancel()
             await asyncio.gather(self._calling, return_exceptions=True)
 
     async def finish(self, node: str, answer: Value, *, was_answered: bool) -> None:
-        """Keep what the callback has left in variables, so that a run that is played again finds the same.
+        """Store what the callback has left, so that a replay finds the same.
 
-        If the answer was remembered and what the callback left was not, it runs once more, for the whole answer in one piece.
+        If only the answer was stored, the callback runs once more for the whole answer.
         """
         callback = self._callback
         if callback is None or not callback.produces:
@@ -395,17 +384,17 @@ class Chunks:
         self._variables.update({name: Value.from_stored(one) for name, one in left.data.items()})
 
     async def keep_failure(self, node: str, reason: str, origins: Origins) -> Value:
-        """Return what is left of an answer that failed: {error, text, variables}. It is kept, so that the model is not asked once more."""
+        """Return {error, text, variables}; stored, so that the model is not asked once more."""
         variables, more = self._list_left()
-        told = {"error": reason, "text": self._take(self.total[:MOST_PARTIAL]).data, "variables": variables}
+        failure = {"error": reason, "text": self._take(self.total[:MOST_PARTIAL]).data, "variables": variables}
 
         async def make() -> JsonObject:
-            return told
+            return failure
 
         return await self._work.ctx.memo(node, make, origins=origins | more | _MODEL)
 
     def _list_left(self) -> tuple[JsonObject, Origins]:
-        """Return what the callback has left in variables, as JSON data, with where it comes from."""
+        """What the callback has left, as JSON data."""
         names = self._callback.produces if self._callback is not None else ()
         left = {name: self._variables[name] for name in names if name in self._variables}
         return {name: one.to_stored() for name, one in left.items()}, join_origins(left.values()) | AUTHOR

@@ -1,7 +1,6 @@
-"""What one tuum needs, reads and gives: its runes and scripts are gone through in the order in which they run (S003-6, S003-7, S003-33).
+"""What one tuum needs, reads and gives, in the order in which it runs (S003-6, S003-7, S003-33).
 
-A variable that is made by an earlier part of the same tuum needs no source. One that is only read by a template needs none either, but is
-taken if it is there (S003-A11); so is what makes the result (S003-A9).
+What an earlier part makes needs no source. What only templates read (S003-A11) or makes the result (S003-A9) is taken if it is there.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,62 +17,59 @@ from engines.workflows.core.runes.outside import OperationParams, TerminalParams
 from orchestrator.domain.finding import WHOLE, Path
 
 AI_ERROR: Final = "ai_error"
-"""The local variable that says why a model gave no answer; null after an answer (S003-A7)."""
+"""Why a model gave no answer; null after one (S003-A7)."""
 FINAL_OUTPUT: Final = "ai_final_output"
-"""The whole answer of the tuum's own model; null in a tuum without one (S003-47, S003-51)."""
+"""The answer of the tuum's own model; null without one (S003-47, S003-51)."""
 ADDED_OUTPUT: Final = "ai_stream_output_added"
 TOTAL_OUTPUT: Final = "ai_stream_output_total"
 EXECUTION_TIME: Final = "tuum_execution_time"
 IN_CALLBACK: Final = frozenset({EXECUTION_TIME, ADDED_OUTPUT, TOTAL_OUTPUT})
 """What a chunk callback is given (S003-44)."""
 AFTER_ANSWER: Final = (FINAL_OUTPUT, AI_ERROR)
-"""What runes and the main script find after the answer or its failure, and also in a tuum that asks no model (S003-47, S003-51)."""
+"""Set after the answer or its failure, and in a tuum that asks no model (S003-47, S003-51)."""
 IN_MAIN_SCRIPT: Final = frozenset({EXECUTION_TIME})
-"""What a main script is given besides."""
 NOTHING: Final[frozenset[str]] = frozenset()
 Place = Callable[[Path], Path]
-"""Returns where in the document that is checked a part of a tuum stands."""
+"""Locates a part of the tuum in the document that is checked."""
 
 
 @dataclass(slots=True)
 class Variables:
-    """The variables of one tuum by their local names, each with the place in the tuum where it is met first."""
+    """By local name, with the place where each is met first."""
 
     needs: dict[str, Path] = field(default_factory=dict)
-    """What has to come from outside, though nothing says under which global name: it is the same (S003-A1)."""
+    """Comes from outside under the same name, as nothing maps it (S003-A1)."""
     reads: dict[str, Path] = field(default_factory=dict)
-    """What is taken from outside if it is there, and not needed elsewhere in the tuum."""
+    """Taken from outside if it is there."""
     gives: dict[str, Path] = field(default_factory=dict)
-    """What runes and scripts make."""
     written: dict[str, object] = field(default_factory=dict)
-    """The locals that are last set to a value which stands in the document, with it."""
+    """Values that stand in the document."""
     terminals: list[Path] = field(default_factory=list)
-    """The runes that make the result."""
     late: set[str] = field(default_factory=set)
-    """Those of `needs` and `reads` that are made by the tuum itself, but only behind the place where they are met."""
+    """Made by the tuum itself, but only behind the place where they are met."""
     is_whole: bool = True
-    """Whether all runes could be read; otherwise it is not known what they need and give."""
+    """False if a rune could not be read: then its variables are not known."""
 
 
 def list_unproposed(kinds: Iterable[str], may_propose: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Return the mistakes of operations that a tuum does not say it may propose, each with what it says: their codes and kinds."""
+    """Return (code, kind) of each kind that the tuum may not propose."""
     return [("finding-tuum-not-proposed", kind) for kind in kinds if may_propose is not None and kind not in may_propose]
 
 
-def list_unproposed_of(name: str, written: object, may_propose: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Return the mistakes of a variable that is to hold operations; `written` is what the document sets it to.
+def list_unproposed_of(name: str, literal: object, may_propose: Sequence[str] | None) -> list[tuple[str, str]]:
+    """Check a variable that is to hold operations; `literal` is its value in the document.
 
-    Of one that is no list there, because only a run makes it, it is known that it can hold none if the tuum says that it proposes nothing.
+    If only a run makes it, all that is known is that it must be empty where the tuum may propose nothing.
     """
-    if not isinstance(written, list):
+    if not isinstance(literal, list):
         return [("finding-tuum-proposes-nothing", name)] if may_propose is not None and not may_propose else []
-    return list_unproposed(list_written_kinds(written), may_propose)
+    return list_unproposed(list_written_kinds(literal), may_propose)
 
 
 def read_variables(tuum: Tuum, types: RuneTypes, report: Report, place: Place) -> Variables:
-    """Return the variables of a tuum, and report what is wrong with it by itself (S003-X6).
+    """Read the variables and report the tuum's own mistakes (S003-X6).
 
-    Runes that are no runes of their types are left out: what is wrong with them is told by `rune_checks.py`.
+    Unreadable runes are left out: `rune_checks.py` reports them.
     """
     reader = _Reader(tuum, types, report, place)
     reader.read()
@@ -81,19 +77,16 @@ def read_variables(tuum: Tuum, types: RuneTypes, report: Report, place: Place) -
 
 
 class _Reader:
-    """Goes through one tuum."""
-
     def __init__(self, tuum: Tuum, types: RuneTypes, report: Report, place: Place) -> None:
         self.found = Variables()
         self._tuum, self._types, self._report, self._place = tuum, types, report, place
         self._mapped = tuum.input_mappings
         self._there = set(tuum.input_mappings or ())
-        """What is there at the point that has been reached."""
         self._folded: set[str] = {name.casefold() for name in self._there}
         self._used: set[str] = set()
         self._used_folded: set[str] = set()
         self._unmapped: list[tuple[str, Path, bool]] = []
-        """What is neither mapped nor made before: its name, where it is met, and whether it is needed."""
+        """Neither mapped nor made before: (name, place, whether it is needed)."""
         self._has_parts = False
 
     def read(self) -> None:
@@ -132,10 +125,10 @@ class _Reader:
             return
         self._note_kind(path, kind)
         self._check_proposal(path, params)
-        for one in kind.list_consumes(params):
-            (self._take if not kind.is_terminal else self._look_at)(one, path)
-        for one in kind.list_reads(params):
-            self._look_at(one, path)
+        for variable in kind.list_consumes(params):
+            (self._take if not kind.is_terminal else self._look_at)(variable, path)
+        for variable in kind.list_reads(params):
+            self._look_at(variable, path)
         self._give(kind.list_produces(params), path)
         if isinstance(params, SetParams):
             self.found.written[params.variable] = params.value
@@ -149,7 +142,7 @@ class _Reader:
             self._add("finding-tuum-ai-twice", path)
 
     def _check_proposal(self, path: Path, params: RuneParams) -> None:
-        """Report an operation that the tuum does not say it may propose: it would fail there."""
+        """The operation would fail at run time."""
         match params:
             case OperationParams(operation_type=operation, entity_type=entity):
                 mistakes = list_unproposed([f"{operation} {entity}"], self._tuum.may_propose)
@@ -161,9 +154,9 @@ class _Reader:
         for code, name in mistakes:
             self._add(code, path, suggestion=self._report.suggest(name, self._tuum.may_propose or ()), name=name)
 
-    def _read_script(self, name: str, script: Script, given: frozenset[str]) -> None:
-        for index, one in enumerate(script.consumes):
-            self._take(one, (name, "consumes", index), given)
+    def _read_script(self, name: str, script: Script, provided: frozenset[str]) -> None:
+        for index, variable in enumerate(script.consumes):
+            self._take(variable, (name, "consumes", index), provided)
         self._give(script.produces, (name,))
 
     def _ask_model(self, path: Path) -> None:
@@ -171,25 +164,24 @@ class _Reader:
         if PROMPTS not in self._there and self.found.is_whole:
             self._add("finding-tuum-prompt-missing", path)
 
-    def _take(self, name: str, path: Path, given: frozenset[str] = NOTHING) -> None:
-        """Note a variable that is needed here."""
+    def _take(self, name: str, path: Path, provided: frozenset[str] = NOTHING) -> None:
         if name == PROMPTS:
             self._ask_model(path)
             return
         self._use(name)
-        if name in given or name in self._there:
+        if name in provided or name in self._there:
             return
         self._miss(name, path, is_needed=True)
 
     def _look_at(self, name: str, path: Path) -> None:
-        """Note a variable that is read here if it is there; case does not count in templates (S003-X7)."""
+        """Case does not count in templates (S003-X7)."""
         self._use(name)
         if name in self._there or name.casefold() in self._folded:
             return
         self._miss(name, path, is_needed=False)
 
     def _miss(self, name: str, path: Path, *, is_needed: bool) -> None:
-        """Note a variable that is not there. A rune that cannot be read may have given it, so nothing is said behind one."""
+        """A rune that cannot be read may have given it, so nothing is said behind one."""
         if not self.found.is_whole:
             return
         if self._mapped is not None:
@@ -218,7 +210,6 @@ class _Reader:
         self._used_folded.add(name.casefold())
 
     def _report_replaced(self) -> None:
-        """Report what the program replaces before the runes behind the model run."""
         for name in AFTER_ANSWER:
             if name in (self._mapped or ()):
                 self._add("finding-tuum-variable-replaced", ("inputMappings", name), name=name)
@@ -226,7 +217,6 @@ class _Reader:
                 self._add("finding-tuum-variable-replaced", self.found.gives[name], name=name)
 
     def _report_unmapped(self) -> None:
-        """Report what is neither mapped nor made before."""
         for name, path, is_needed in self._unmapped:
             if is_needed and name in self.found.gives:
                 self._add("finding-tuum-variable-late", path, name=name)
@@ -235,7 +225,6 @@ class _Reader:
                 self._add(code, path, suggestion=self._report.suggest(name, self._there), name=name)
 
     def _report_idle(self) -> None:
-        """Report what is written and has no effect."""
         tuum = self._tuum
         if tuum.is_streaming and tuum.ai_service is None:
             self._add("finding-tuum-streaming-idle", ("isStreaming",))
@@ -245,7 +234,6 @@ class _Reader:
             self._add("finding-tuum-empty", WHOLE)
 
     def _report_outputs(self) -> None:
-        """Report outputs of locals that are not there at the end."""
         there = {*self._there, *self.found.needs, *self.found.reads}
         for name, local in self._tuum.output_mappings.items():
             if local not in there and self.found.is_whole:
@@ -253,7 +241,7 @@ class _Reader:
                 self._add("finding-tuum-output-missing", ("outputMappings", name), suggestion=suggestion, of_value=True, name=local)
 
     def _report_unused(self) -> None:
-        """Report what is made and read by nobody, and what is taken in and not read."""
+        """Report what is made or taken in and read by nobody."""
         published = set(self._tuum.output_mappings.values())
         for name, path in self.found.gives.items():
             if name in published or name in self._used or name.casefold() in self._used_folded:
