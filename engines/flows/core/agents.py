@@ -1,4 +1,4 @@
-"""What an agent of flows is: the part that it plays, the model that answers, and what it may do (S002-12, S002-24 … S002-27)."""
+"""What an agent of flows is: its part, its model, and what it may do (S002-12, S002-24…27)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Protocol
@@ -8,13 +8,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from orchestrator.engines.shared.declared import Options
 
 KIND: Final = "agent"
-"""The kind of definitions that agents are."""
 
 OWN_TOOLS: Final[Mapping[str, tuple[str, str, str]]] = {
     "rag_search": ("Answers a question from the company's documents.", "question", "The question, short and complete."),
     "calculate": ("Calculates with numbers, sums of money and percent.", "expression", 'Such as "150 000 + 20%".'),
 }
-"""The tools that are no methods of the portal: name → what it does, its parameter, and what that means."""
+"""Tools that are no methods of the portal: name: (what it does, its parameter, what that means)."""
 
 
 class Agent(BaseModel):
@@ -41,9 +40,9 @@ class FindAgents(Protocol):
     """Finds agents by the UUIDs of their versions."""
 
     async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
-        """Return the documents of those versions that are published and whose agent is active; others are left out."""
+        """Return published versions of active agents; others are left out."""
 
 
 async def find_no_agents(_versions: list[str], /) -> Mapping[str, object]:
-    """Return nothing: of a program without a store of agents."""
+    """For a program without a store of agents."""
     return {}

@@ -1,4 +1,4 @@
-"""Has an agent work on a step, once or as often as the step's author allows, until its answer can be used (S002-40, S002-X6, S002-X7)."""
+"""Has an agent work on a step until its answer can be used (S002-40, S002-X6, S002-X7)."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
@@ -18,47 +18,44 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunModelRequest
 from orchestrator.engines.shared.model_json import JsonUnreadable, read_model_json, tell_mistake
 
 PAUSE: Final = timedelta(seconds=1)
-"""How long a flow waits before it tries a step again (S002-X6)."""
+"""Before a step is tried again (S002-X6)."""
 NO_ANSWER: Final = "degraded"
-"""The code of the failure that a step may be repeated after: no provider answered. Others, such as a used-up budget, end the run."""
+"""No provider answered, so the step may be repeated. Other failures, such as a used-up budget, end the run."""
 Why = Literal["", "silent", "empty", "tools", "json", "operations", "refused"]
-"""Why a step failed: no answer, an empty one, tools asked for without end, JSON that cannot be read, operations that cannot be taken, or
-that were not done."""
+"""Why a step failed: no answer, an empty one, endless calls of tools, bad JSON, bad operations, or operations that were not done."""
 JUDGES_JSON: Final = 2
-"""The replay version of the first runs in which JSON that cannot be read fails an attempt; earlier ones go on as they began."""
+"""The replay version from which unreadable JSON fails an attempt."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempted:
-    """What came of a step's attempts: the output of the last one with the operations in it; None if none could be used, and why."""
+    """The output of the last attempt; None if it could not be used, and why."""
 
     node: str = ""
-    """The node of the answer."""
+    """Of the answer."""
     output: Value | None = None
     operations: Sequence[Operation] = ()
     why: Why = ""
     detail: str = ""
-    """The reason in English, for operations staff and for the model's next attempt."""
+    """In English, for operations staff and for the model's next attempt."""
 
 
 class Attempts:
-    """The attempts at the steps of one run."""
-
     def __init__(
         self, ctx: RunContext, outputs: Outputs, find_documents: FindDocuments | None, show: Callable[[FlowStep, int], Awaitable[None]]
     ) -> None:
-        """Have agents work in this run, whose result is made so; `show` tells the chat which attempt at which step begins."""
+        """`outputs` make the result; `show` tells the chat which attempt at which step begins."""
         self._ctx, self._find_documents, self._show = ctx, find_documents, show
         self._read_by_fields = list_read_by_fields(outputs)
         self.heard = Heard()
-        """What the attempts at all steps have read of strangers, also those that gave nothing."""
+        """What all attempts have read of strangers, also those that gave nothing."""
 
     async def make(self, step: FlowStep, agent: Agent, request: RunModelRequest, base: str) -> Attempted:
-        """Return the first answer that can be used, or what was wrong with the last one after `maxAttempts`.
+        """Return the first answer that can be used, or the mistake of the last one after `maxAttempts`.
 
-        What failed before a person had the run retried is forgiven. After JSON or operations that could not be taken the agent is told why;
-        for JSON that is at least once, for the step's author can do nothing about it.
+        Failures before a person's retry do not count. Bad JSON is told to the agent at least once, for the step's author can do nothing
+        about it.
         """
         failed = 0
         self.heard.add(request.origins)
@@ -66,20 +63,20 @@ class Attempts:
             node = f"{base}/{number}"
             if self._ctx.find_state(node) != "finished" and not self._ctx.count_failures(node):
                 await self._show(step, number)
-            made = await self._make_one(node, step, agent, request)
-            if made.output is not None:
-                return made
+            attempted = await self._make_one(node, step, agent, request)
+            if attempted.output is not None:
+                return attempted
             failed += not self._ctx.is_before_retry(node)
-            if failed >= max(step.max_attempts, 2 if made.why == "json" else 1):
-                return made
+            if failed >= max(step.max_attempts, 2 if attempted.why == "json" else 1):
+                return attempted
             request = replace(request, origins=request.origins | self.heard.origins)
-            if made.why in {"json", "operations"}:
-                request = tell_mistake(request, made.detail)
+            if attempted.why in {"json", "operations"}:
+                request = tell_mistake(request, attempted.detail)
             await self._rest(node)
         raise AssertionError("count never ends")
 
     async def _make_one(self, node: str, step: FlowStep, agent: Agent, request: RunModelRequest) -> Attempted:
-        """Return the answer of one attempt, or why it has none. An empty answer is none (S002-X7)."""
+        """An empty answer is none (S002-X7)."""
         try:
             answer = await self._ask(node, agent, request)
         except RunFailed as error:
@@ -100,10 +97,7 @@ class Attempts:
             return Attempted(why="operations", detail=str(error))
 
     def _find_json_problem(self, step: FlowStep, agent: Agent, text: str) -> str:
-        """Return why the JSON of an answer cannot be read, "" if it can, if there is none, or if the author does not ask for any.
-
-        Words without JSON have no fields, which is no mistake (S002-A9).
-        """
+        """Return "" if the JSON can be read or none is asked for. Words without JSON are no mistake (S002-A9)."""
         if self._ctx.run.replay < JUDGES_JSON or not (agent.effects or step.id in self._read_by_fields):
             return ""
         try:
@@ -120,7 +114,6 @@ class Attempts:
         return await self._ctx.ask_model(node, request)
 
     async def _rest(self, node: str) -> None:
-        """Wait before the next attempt."""
         until = await self._ctx.memo(f"{node}/until", self._find_end_of_pause, origins=_AUTHOR)
         await self._ctx.sleep(f"{node}/pause", datetime.fromisoformat(until.data))
 

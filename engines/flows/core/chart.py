@@ -1,4 +1,4 @@
-"""The picture of a flow: its steps with agents and attempts, where they lead, how it ends, and the channels of memory between them."""
+"""The picture of a flow: its steps, where they lead, how it ends, and the channels of memory between them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
@@ -16,24 +16,24 @@ _UUID_SIGNS: Final = 36
 _SHOWN_SIGNS: Final = 8
 COMPLETE: Final = "complete"
 FAIL: Final = "fail"
-"""What the two ends of a flow are called; the words of its own fields."""
+"""The two ends of a flow, in the words of its fields."""
 
 
 def build_chart(document: object) -> Chart:
-    """Return the chart of a flow, also of one with mistakes: ways to steps that there are not are left out.
+    """Draw a flow, also one with mistakes, without ways to unknown steps.
 
-    A failure that fails the flow because its author says nothing else is not drawn: it is the same for every step.
+    A failure without a route is not drawn: it is the same for every step.
     """
-    given: JsonObject = document if isinstance(document, Mapping) else {}
-    listed = given.get("steps")
-    steps = [_read_step(one) for one in listed] if isinstance(listed, list) else []
-    metadata = given.get("metadata")
+    raw: JsonObject = document if isinstance(document, Mapping) else {}
+    raw_steps = raw.get("steps")
+    steps = [_read_step(one) for one in raw_steps] if isinstance(raw_steps, list) else []
+    metadata = raw.get("metadata")
     title = str(metadata.get("title") or "") if isinstance(metadata, Mapping) else ""
-    return _Drawing(steps).build(title or str(given.get("flowId") or ""))
+    return _Drawing(steps).build(title or str(raw.get("flowId") or ""))
 
 
 class _Drawing:
-    """One chart in the making: the steps come first, then the ends and channels, in the order in which they are met."""
+    """Steps come first, then ends and channels as they are met."""
 
     def __init__(self, steps: Sequence[FlowStep]) -> None:
         self._steps = steps
@@ -71,7 +71,6 @@ class _Drawing:
         return self._find_other(Box(title=cut_text(channel, _LONGEST_LINE), text="", shape="store"))
 
     def _find_other(self, box: Box) -> int:
-        """Return the place of a box that is no step; it is added when it is met first."""
         if box not in self._others:
             self._others[box] = len(self._boxes)
             self._boxes.append(box)
@@ -79,17 +78,17 @@ class _Drawing:
 
 
 def _build_box(step: FlowStep) -> Box:
-    named = f"{step.id} · {step.name}" if step.name and step.name != step.id else step.id
+    title = f"{step.id} · {step.name}" if step.name and step.name != step.id else step.id
     agent = step.agent_version_id[: _SHOWN_SIGNS if len(step.agent_version_id) == _UUID_SIGNS else None]
     attempts = f" · maxAttempts {step.max_attempts}" if step.max_attempts > 1 else ""
     return Box(
-        title=cut_text(named, _LONGEST_LINE), text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts, shape="step", key=step.id
+        title=cut_text(title, _LONGEST_LINE), text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts, shape="step", key=step.id
     )
 
 
-def _read_step(given: object) -> FlowStep:
-    """Return a step of a draft; of one with mistakes what can be read."""
-    step: JsonObject = given if isinstance(given, Mapping) else {}
+def _read_step(raw: object) -> FlowStep:
+    """Of a step with mistakes, read what can be read."""
+    step: JsonObject = raw if isinstance(raw, Mapping) else {}
     try:
         return FlowStep.model_validate(step)
     except ValidationError as error:

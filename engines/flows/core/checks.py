@@ -1,6 +1,6 @@
-"""Finds every mistake of a flow before it runs, each with its place (S002-4, S002-11, S002-47 … S002-52, S002-A2 … A7, A13).
+"""Finds every mistake of a flow before it runs (S002-4, S002-11, S002-47…52, S002-A2…A7, A13).
 
-Whether its agents exist is not checked here, for that is known to the store alone.
+Only the store knows whether its agents exist.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -44,21 +44,19 @@ SENTENCES: Final[dict[str, str]] = {
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 EXCLUDED: Final = ("retryPolicy", "timeoutSec")
-"""Fields of earlier schemas that people may still write (S002-52)."""
+"""Of earlier schemas; people may still write them (S002-52)."""
 _SHOWN_LOOP: Final = 6
 _SYNC: Final = "syncOnly"
 
 
 def check_flow(document: Document) -> Iterable[Finding]:
-    """Return what is wrong with a flow, all of it."""
+    """Return all mistakes."""
     checking = _Checking(document)
     checking.check()
     return checking.findings.list_all()
 
 
 class _Checking:
-    """One check of one document."""
-
     def __init__(self, document: Document) -> None:
         self.findings = Findings(document)
         self._data = document.data
@@ -77,20 +75,19 @@ class _Checking:
         if not (isinstance(metadata, Mapping) and metadata.get("title")):
             self._add("finding-flow-title-missing", ("metadata",), severity="warning")
         raw = data.get("steps")
-        given = raw if isinstance(raw, list) else []
+        raw_steps = raw if isinstance(raw, list) else []
         self._check_parts(data)
-        self._check_steps(given)
-        ids = _list_ids(given)
+        self._check_steps(raw_steps)
+        ids = _list_ids(raw_steps)
         start = data.get("startStepId")
         if isinstance(start, str) and start not in ids:
             self._report_unknown_step(("startStepId",), start, ids)
         self._check_outputs(data.get("outputs"), ids)
-        steps = [_read(FlowStep, one) for one in given]
-        if given and all(step is not None for step in steps):
+        steps = [_read(FlowStep, one) for one in raw_steps]
+        if raw_steps and all(step is not None for step in steps):
             self._check_ways([step for step in steps if step is not None], start if isinstance(start, str) else "")
 
     def _check_parts(self, data: Mapping[str, object]) -> None:
-        """Check what is declared once for the whole flow."""
         memory, parameters = data.get("memory"), data.get("launchParameters")
         channels = memory.get("sharedChannels") if isinstance(memory, Mapping) else None
         self._check_names(("memory", "sharedChannels"), channels, "id")
@@ -100,19 +97,19 @@ class _Checking:
             if read is not None:
                 check_launch_parameter(self.findings, ("launchParameters", index), read)
 
-    def _check_names(self, path: Path, given: object, field: str) -> None:
+    def _check_names(self, path: Path, declared: object, field: str) -> None:
         seen: set[str] = set()
-        for index, one in enumerate(given if isinstance(given, list) else ()):
-            name = one.get(field) if isinstance(one, Mapping) else None
+        for index, declaration in enumerate(declared if isinstance(declared, list) else ()):
+            name = declaration.get(field) if isinstance(declaration, Mapping) else None
             if isinstance(name, str) and name:
                 if name in seen:
                     report_name_twice(self.findings, (*path, index, field), name)
                 seen.add(name)
 
-    def _check_steps(self, given: Sequence[object]) -> None:
-        self._check_names(("steps",), given, "id")
-        ids = _list_ids(given)
-        for index, step in enumerate(given):
+    def _check_steps(self, raw_steps: Sequence[object]) -> None:
+        self._check_names(("steps",), raw_steps, "id")
+        ids = _list_ids(raw_steps)
+        for index, step in enumerate(raw_steps):
             if isinstance(step, Mapping):
                 self._check_step(("steps", index), step, ids)
 
@@ -136,20 +133,20 @@ class _Checking:
 
     def _check_memory(self, path: Path, step: Mapping[str, object]) -> None:
         reads, writes = step.get("memoryReads"), step.get("memoryWrites")
-        for index, one in enumerate(reads if isinstance(reads, list) else ()):
-            limit = one.get("limit") if isinstance(one, Mapping) else None
+        for index, memory_json in enumerate(reads if isinstance(reads, list) else ()):
+            limit = memory_json.get("limit") if isinstance(memory_json, Mapping) else None
             if isinstance(limit, int) and limit < 1:
                 self._warn_of_usual((*path, "memoryReads", index, "limit"), "limit", USUAL_LIMIT)
-        for index, one in enumerate(writes if isinstance(writes, list) else ()):
-            read = _read(MemoryWrite, one)
+        for index, memory_json in enumerate(writes if isinstance(writes, list) else ()):
+            read = _read(MemoryWrite, memory_json)
             place = (*path, "memoryWrites", index)
             if read is not None and read.mode == "STATIC" and read.payload is None:
                 self._add("finding-flow-payload-missing", place, severity="warning")
             elif read is not None and read.mode == "AGENT_OUTPUT" and read.payload is not None:
                 self._add("finding-flow-payload-unused", (*place, "payload"), severity="warning")
 
-    def _check_outputs(self, given: object, ids: Mapping[str, None]) -> None:
-        outputs = _read(Outputs, given)
+    def _check_outputs(self, raw: object, ids: Mapping[str, None]) -> None:
+        outputs = _read(Outputs, raw)
         if outputs is None:
             return
         for index, summary_field in enumerate(outputs.summary_fields):
@@ -157,19 +154,19 @@ class _Checking:
         for path, text in list_texts(outputs.result_payload):
             if MARK in text and not text.startswith(MARK):
                 self._add("finding-flow-reference-inside", ("outputs", "resultPayload", *path), severity="warning", of_value=True)
-        for path, written in list_references(outputs.result_payload):
-            self._check_reference(("outputs", "resultPayload", *path), written, ids, f"{MARK[0]}{EXAMPLE}")
+        for path, path_text in list_references(outputs.result_payload):
+            self._check_reference(("outputs", "resultPayload", *path), path_text, ids, f"{MARK[0]}{EXAMPLE}")
 
-    def _check_reference(self, path: Path, written: str, ids: Mapping[str, None], example: str) -> None:
-        reference = read_reference(written)
+    def _check_reference(self, path: Path, path_text: str, ids: Mapping[str, None], example: str) -> None:
+        reference = read_reference(path_text)
         if reference is None:
-            self._add("finding-flow-reference-form", path, of_value=True, name=quote_part(written), example=example)
+            self._add("finding-flow-reference-form", path, of_value=True, name=quote_part(path_text), example=example)
         elif reference.step not in ids:
             suggestion = self._suggest(reference.step, ids)
             self._add("finding-flow-reference-unknown", path, of_value=True, suggestion=suggestion, name=quote_part(reference.step))
 
     def _check_ways(self, steps: Sequence[FlowStep], start: str) -> None:
-        """Warn of steps to which nothing leads, and report those that lead round for ever."""
+        """Report unreachable steps, and loops without an end."""
         places: dict[str, int] = {}
         for index, step in enumerate(steps):
             places.setdefault(step.id, index)
@@ -181,21 +178,18 @@ class _Checking:
                 self._add("finding-flow-step-unreachable", ("steps", index), severity="warning")
         endless = [index for index in sorted(reached) if index not in ending]
         if endless:
-            shown = " → ".join(quote_part(steps[index].id) for index in endless[:_SHOWN_LOOP])
-            names = shown + (" → …" if len(endless) > _SHOWN_LOOP else "")
+            loop = " → ".join(quote_part(steps[index].id) for index in endless[:_SHOWN_LOOP])
+            names = loop + (" → …" if len(endless) > _SHOWN_LOOP else "")
             self._add("finding-flow-loop-endless", ("steps", endless[0]), names=names)
         elif steps and not _may_complete(steps, places, places.get(start, 0)):
             self._add("finding-flow-only-fails", ("steps", places.get(start, 0)), severity="warning")
 
-    def _report_fields(self, path: Path, given: Mapping[str, object], model: type[BaseModel]) -> None:
-        """Report fields that belonged to flows once, and warn of those that look misspelt; other fields are the author's own.
-
-        The parts of which the model consists are looked through as well, each with its own fields.
-        """
+    def _report_fields(self, path: Path, part_json: Mapping[str, object], model: type[BaseModel]) -> None:
+        """Report excluded and misspelt fields, also of the model's parts; others are the author's own."""
         known = [field.alias or name for name, field in model.model_fields.items()]
         for field, name in zip(model.model_fields.values(), known, strict=True):
-            self._report_part((*path, name), given.get(name), field.annotation)
-        for name in given:
+            self._report_part((*path, name), part_json.get(name), field.annotation)
+        for name in part_json:
             if name in EXCLUDED and model in {Flow, FlowStep}:
                 self._add("finding-flow-field-excluded", (*path, name), name=name)
             elif name not in known and (near := self._suggest(name, known)):
@@ -204,13 +198,12 @@ class _Checking:
                     "finding-field-unknown", message, (*path, name), severity="warning", suggestion=near, args={"name": quote_part(name)}
                 )
 
-    def _report_part(self, path: Path, given: object, form: object) -> None:
-        """Look through the fields of a part whose form is a model, and of each element of a list of such parts."""
+    def _report_part(self, path: Path, part_json: object, form: object) -> None:
         if get_origin(form) is list:
-            for index, one in enumerate(given if isinstance(given, list) else ()):
-                self._report_part((*path, index), one, get_args(form)[0])
-        elif isinstance(form, type) and issubclass(form, BaseModel) and isinstance(given, Mapping):
-            self._report_fields(path, given, form)
+            for index, element in enumerate(part_json if isinstance(part_json, list) else ()):
+                self._report_part((*path, index), element, get_args(form)[0])
+        elif isinstance(form, type) and issubclass(form, BaseModel) and isinstance(part_json, Mapping):
+            self._report_fields(path, part_json, form)
 
     def _report_unknown_step(self, path: Path, name: str, ids: Mapping[str, None]) -> None:
         self._add("finding-flow-step-unknown", path, of_value=True, suggestion=self._suggest(name, ids), name=quote_part(name))
@@ -219,7 +212,7 @@ class _Checking:
         self._add("finding-flow-number-usual", path, severity="warning", of_value=True, name=name, usual=usual)
 
     def _suggest(self, wrong: str, known: Iterable[str]) -> str:
-        """Return what was probably meant, for as many names as are reported; to look for more would take minutes for a hostile document."""
+        """Suggest for a limited number of names: more would take minutes for a hostile document."""
         self._suggested += 1
         return suggest_name(wrong, known) if self._suggested <= MOST else ""
 
@@ -243,21 +236,20 @@ def _add(
     findings.add(code, message, path, severity=severity, suggestion=suggestion, of_value=of_value, args=dict(args))
 
 
-def _list_ids(given: Sequence[object]) -> dict[str, None]:
-    """Return the ids of steps, in their order."""
-    return dict.fromkeys(step["id"] for step in given if isinstance(step, Mapping) and isinstance(step.get("id"), str))
+def _list_ids(raw_steps: Sequence[object]) -> dict[str, None]:
+    return dict.fromkeys(step["id"] for step in raw_steps if isinstance(step, Mapping) and isinstance(step.get("id"), str))
 
 
-def _read(model: type[ModelT], given: object) -> ModelT | None:
-    """Return a part as its model, None if it is none; what is wrong with it has been reported with the whole."""
+def _read(model: type[ModelT], raw: object) -> ModelT | None:
+    """Return None for an unfit part, which has been reported with the whole."""
     try:
-        return model.model_validate(given)
+        return model.model_validate(raw)
     except ValidationError:
         return None
 
 
 def _find_reached(ways: Sequence[Sequence[int]], start: int) -> frozenset[int]:
-    """Return the places to which a way leads from `start`."""
+    """Places that can be reached from `start`."""
     seen: set[int] = set()
     waiting = [start]
     while waiting:
@@ -269,7 +261,7 @@ def _find_reached(ways: Sequence[Sequence[int]], start: int) -> frozenset[int]:
 
 
 def _may_complete(steps: Sequence[FlowStep], places: Mapping[str, int], start: int) -> bool:
-    """Return whether a way leads from `start` to an end at which the flow is complete, or to a step that there is not."""
+    """A step that does not exist counts as such an end."""
     ways: list[list[int]] = []
     ends: list[int] = []
     for index, step in enumerate(steps):
@@ -281,11 +273,10 @@ def _may_complete(steps: Sequence[FlowStep], places: Mapping[str, int], start: i
 
 
 def _find_ending(ways: Sequence[Sequence[int]], ends: Iterable[int]) -> frozenset[int]:
-    """Return the places from which a way leads to one of `ends`."""
     before: list[list[int]] = [[] for _ in ways]
     for place, following in enumerate(ways):
-        for one in following:
-            before[one].append(place)
+        for neighbour in following:
+            before[neighbour].append(place)
     seen: set[int] = set()
     waiting = list(ends)
     while waiting:

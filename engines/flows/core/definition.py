@@ -1,7 +1,4 @@
-"""The form of a flow as authors write it: a JSON object with steps, each done by an agent (S002-1 … S002-43, S002-X10).
-
-Names are those of the seed's schema, in its spelling; fields beyond it are marked as ours.
-"""
+"""The form of a flow as authors write it (S002-1…43, S002-X10). Names are the seed's; fields beyond it are marked as ours."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -12,22 +9,20 @@ from state.stored import JsonObject
 
 MOST_STEPS: Final = 500
 USUAL_LIMIT: Final = 10
-"""How many entries of a channel a step reads if its author does not say (S002-30)."""
+"""Entries of a channel that a step reads (S002-30)."""
 USUAL_VERSIONS: Final = 10
 USUAL_DAYS: Final = 30
-"""How long a channel keeps its entries if its author does not say (S002-X10)."""
+"""How long a channel keeps its entries (S002-X10)."""
 
 WriteMode = Literal["AGENT_OUTPUT", "STATIC"]
 
 
-def _to_upper(given: object) -> object:
-    """Return a word in capitals: modes may be written either way (S002-X7)."""
-    return given.upper() if isinstance(given, str) else given
+def _to_upper(mode: object) -> object:
+    """Modes may be written either way (S002-X7)."""
+    return mode.upper() if isinstance(mode, str) else mode
 
 
 class DefaultOverrides(FlowModel):
-    """What is changed for all steps."""
-
     options: Options = Field(default_factory=Options, description="Options of all steps that say nothing else.")
 
 

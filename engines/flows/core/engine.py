@@ -1,4 +1,4 @@
-"""Plays flows: one agent after another, as the routes of their steps say, until one ends the flow (S002)."""
+"""Plays flows: one agent after another, until one ends the flow (S002)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,25 +27,25 @@ from orchestrator.engines.step_nodes import name_step_node
 from state.stored import JsonObject
 
 MOST_STEPS: Final = 100
-"""How many steps a run makes at most (S002-A6)."""
+"""Steps of a run (S002-A6)."""
 LEFT: Final = "left"
-"""The node of a visit that failed and from which the flow went on with another step."""
+"""The node of a failed visit from which the flow went on with another step."""
 REOPENED: Final = "reopened"
-"""The node of a visit that succeeded after a person had the run retried: it notes the visits that had followed its failure."""
+"""The node of a visit that succeeded after a retry: it notes the visits that had followed its failure."""
 TOO_OLD: Final = "outdated"
-"""The node that notes which entries of channels had become too old when a visit read them; without it none had."""
+"""The node that notes which entries were too old when a visit read them; without it none were."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 NoteStep = Callable[[str, int, bool], None]
-"""Is called with (step, its visit, whether it succeeded) each time a step is over, also when the run is played again."""
+"""Hears (step, its visit, whether it succeeded) at each end of a step, also in a replay."""
 
 
 def note_nothing(_step: str, _visit: int, _is_success: bool, /) -> None:  # noqa: FBT001 - see NoteStep
-    """Note nothing: of an engine that nobody watches."""
+    ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """What flows are played with, beside their runs."""
+    """What flows are played with beside their runs."""
 
     most_steps: int
     memory: PersonMemory
@@ -54,7 +54,7 @@ class _Surroundings:
 
 
 class FlowEngine:
-    """Plays flows. What it has played stands in the run's stream, so a restart goes on where it was."""
+    """Plays flows. What was played stands in the run's stream, so a restart goes on where it was."""
 
     replay = 2
     replays = frozenset({1, 2})
@@ -68,27 +68,21 @@ class FlowEngine:
         find_documents: FindDocuments | None = None,
         note_step: NoteStep = note_nothing,
     ) -> None:
-        """Play flows whose agents `find_agents` finds; channels of scope `user` are kept in `memory`, without it they end with the run.
-
-        The tool rag_search asks `find_documents`; `note_step` hears of each step's end.
-        """
+        """Without `memory` channels of scope `user` end with the run. `find_documents` serves rag_search."""
         self._find_agents = find_agents
         self._surroundings = _Surroundings(most_steps, memory or NoMemory(), find_documents, note_step)
 
     def connect(
         self, find_agents: FindAgents, find_documents: FindDocuments | None = None, memory: PersonMemory | None = None
     ) -> "FlowEngine":
-        """Return an engine that is the same with these ways to find agents and documents and to keep memory.
-
-        Itself if it was made with a way to find agents.
-        """
+        """Return this engine with these parts; itself if it was made with a way to find agents."""
         if self._find_agents is not find_no_agents:
             return self
         known = self._surroundings
         return FlowEngine(find_agents, memory, most_steps=known.most_steps, find_documents=find_documents, note_step=known.note_step)
 
     async def run(self, ctx: RunContext) -> RunResult:
-        """Play the flow and return {payload, summary}. Raises RunFailed and RunSuspended."""
+        """Return {payload, summary}. Raises RunFailed and RunSuspended."""
         try:
             flow = Flow.model_validate(ctx.run.definition.document)
         except ValidationError as error:
@@ -100,21 +94,19 @@ class FlowEngine:
         return await _Playing(ctx, flow, agents, start, channels, self._surroundings).play()
 
     async def _load_agents(self, ctx: RunContext, flow: Flow) -> Mapping[str, Agent]:
-        """Return the agents by version, as they were when the run began: what is published afterwards does not reach it."""
+        """Agents by version, as they were when the run began."""
         versions = list(dict.fromkeys(step.agent_version_id for step in flow.steps))
-        found = await ctx.memo("agents", lambda: self._find(versions), origins=_AUTHOR)
-        missing = [version for version in versions if version not in found.data]
+        documents = await ctx.memo("agents", lambda: self._find(versions), origins=_AUTHOR)
+        missing = [version for version in versions if version not in documents.data]
         if missing:
             raise RunFailed("flow-agent-gone", f"the agents {', '.join(missing)} are not published or not active", agent=missing[0])
-        return {version: Agent.model_validate(document) for version, document in found.data.items()}
+        return {version: Agent.model_validate(document) for version, document in documents.data.items()}
 
     async def _find(self, versions: list[str]) -> dict[str, object]:
         return dict(await self._find_agents(versions))
 
 
 class _Playing:
-    """One pass through a flow."""
-
     def __init__(
         self, ctx: RunContext, flow: Flow, agents: Mapping[str, Agent], start: Value, channels: Channels, surroundings: _Surroundings
     ) -> None:
@@ -125,14 +117,14 @@ class _Playing:
         self._steps = {step.id: step for step in flow.steps}
         self._outputs = StepOutputs()
         self._reports: list[JsonObject] = []
-        """What became of the operations of all steps."""
+        """Of the operations of all steps."""
         self._reasons: dict[str, Notice] = {}
-        """Why they were refused, by visit, of what no card tells."""
+        """Why they were refused where no card tells it, by visit."""
         self._marks: dict[str, StepMark] = {}
         self._attempts = Attempts(ctx, flow.outputs, surroundings.find_documents, self._show)
 
     async def play(self) -> RunResult:
-        """Follow the routes from the first step to an end. Raises RunFailed if the flow fails."""
+        """Raises RunFailed if the flow fails."""
         place = self._flow.start_step_id or self._flow.steps[0].id
         doomed: FlowStep | None = None
         reasons: dict[str, Why] = {}
@@ -159,7 +151,7 @@ class _Playing:
         return RunResult(value=caused, reply=self._build_reply(result.data), changes=count_changes(self._reports))
 
     def _build_reply(self, result: Mapping[str, object]) -> Reply | None:
-        """Return the last message; for a flow that another run started only what was not made: its author decides about the rest."""
+        """For a flow that another run started, tell only what was not made: its author decides about the rest."""
         run, locale = self._ctx.run, self._ctx.actor.locale
         left = build_left_notice(self._reports) if not self._ctx.actor.for_customers else None
         if run.parent and left is None:
@@ -170,7 +162,7 @@ class _Playing:
         return reply.model_copy(update={"notices": (left, *self._reasons.values())})
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
-        """Show how far the flow is: a draft in the chat, and a picture to clients that watch the run."""
+        """A draft in the chat, a picture for clients that watch."""
         self._marks[step.id] = "working"
         update = RunUpdate(
             text=draw_progress(self._flow, self._marks, attempt),
@@ -179,22 +171,22 @@ class _Playing:
         await self._ctx.show(update, node=f"{self._name_visit(step)}/begins")
 
     def _name_visit(self, step: FlowStep) -> str:
-        """Return the first parts of the names of the nodes of a step's present visit."""
+        """The beginning of the names of the visit's nodes."""
         return f"{name_step_node(step.id)}/{self._visits[step.id]}"
 
     async def _play_step(self, step: FlowStep) -> Why:
-        """Play a step: its attempts, its operations, its memory. Return why it failed, "" if it did not."""
+        """Return why it failed, "" if it did not."""
         agent, base = self._agents[step.agent_version_id], self._name_visit(step)
         if self._ctx.find_state(f"{base}/{LEFT}") == "finished":
             return await self._recall_failure(step)
         channels = await self._read_channels(step, base)
         request = build_request(self._flow, step, agent, self._start, channels, self._ctx.run)
-        made = await self._attempts.make(step, agent, request, base)
-        output, why = made.output, made.why
+        attempted = await self._attempts.make(step, agent, request, base)
+        output, why = attempted.output, attempted.why
         if output is not None:
-            if made.operations:
+            if attempted.operations:
                 heard = self._attempts.heard
-                done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", made.operations, output, heard.origins)
+                done = await submit_operations(self._ctx, f"{base}/{OPERATIONS}", attempted.operations, output, heard.origins)
                 output, why = done.output, "" if done.is_success else "refused"
                 self._reports += output.data[OPERATIONS]
                 self._reasons |= {base: done.reason} if done.reason is not None else {}
@@ -203,13 +195,13 @@ class _Playing:
         if why or output is None:
             self._outputs.note_failure(step.id)
             return why
-        await self._leave_other_way(base, made)
-        last = f"{base}/{OPERATIONS}" if made.operations else made.node
+        await self._leave_other_way(base, attempted)
+        last = f"{base}/{OPERATIONS}" if attempted.operations else attempted.node
         await self._channels.write(step, output, self._ctx.find_time(last), place=base)
         return ""
 
     async def _read_channels(self, step: FlowStep, base: str) -> Sequence[tuple[str, Value]]:
-        """Return what a visit is told of its channels: what they held when it began, however long it has been trying since."""
+        """What the channels held when the visit began, however long it has been trying since."""
         reads, node = step.memory_reads, f"{base}/{TOO_OLD}"
         first = f"{base}/1"
         has_begun = self._ctx.find_state(first) == "finished" or self._ctx.count_failures(first) > 0
@@ -222,15 +214,15 @@ class _Playing:
             too_old = (await self._ctx.memo(node, note, origins=_AUTHOR)).data
         return self._channels.read(reads, too_old)
 
-    async def _leave_other_way(self, base: str, made: Attempted) -> None:
-        """Take no visit for one of this way that followed the failure of this one, if a person's retry has made it succeed.
+    async def _leave_other_way(self, base: str, attempted: Attempted) -> None:
+        """After a retry made this step succeed, skip visits of this way that followed its failure.
 
-        Such a visit has answered for another failure, so its step is asked anew. One that has changed something stays what it is: whether
-        the change is also for this way nobody can tell, and it must not be made twice.
+        They have answered for another failure, so those steps are asked anew. A visit that has changed something stays: a change must not
+        be made twice.
         """
         ctx, node = self._ctx, f"{base}/{REOPENED}"
         is_reopened = ctx.is_before_retry(f"{base}/1") and (
-            not ctx.is_before_retry(made.node) or (bool(made.operations) and ctx.count_failures(f"{base}/{OPERATIONS}") > 0)
+            not ctx.is_before_retry(attempted.node) or (bool(attempted.operations) and ctx.count_failures(f"{base}/{OPERATIONS}") > 0)
         )
         if not is_reopened and ctx.find_state(node) != "finished":
             return
@@ -238,12 +230,12 @@ class _Playing:
         async def count_visits() -> Mapping[str, int]:
             return {name: count for name in self._steps if (count := self._count_before_retry(name)) > self._visits[name]}
 
-        found = await ctx.memo(node, count_visits, origins=_AUTHOR)
-        for name, count in found.data.items():
+        visits = await ctx.memo(node, count_visits, origins=_AUTHOR)
+        for name, count in visits.data.items():
             self._visits[name] = max(self._visits[name], count)
 
     def _count_before_retry(self, step: str) -> int:
-        """Return the number of the last visit of a step that began before the retry, up to one that has changed something."""
+        """Number the last visit that began before the retry, up to one that has changed something."""
         count = self._visits[step]
         while self._has_only_answered(f"{name_step_node(step)}/{count + 1}"):
             count += 1
@@ -253,14 +245,14 @@ class _Playing:
         return self._ctx.is_before_retry(f"{base}/1") and self._ctx.find_state(f"{base}/{OPERATIONS}") == "new"
 
     async def _leave(self, step: FlowStep, why: Why) -> None:
-        """Note that the flow has recovered from this failure: a person's retry does not open it again, for another step did its part."""
+        """The flow has recovered, so a retry does not open this failure again."""
         output = self._outputs.find(step.id) if why == "refused" else None
         reason = self._reasons.get(self._name_visit(step))
-        told = {"why": why, "output": None if output is None else output.data}
-        await self._note_left(step, {**told, **({"reason": reason.model_dump(mode="json")} if reason is not None else {})}, output)
+        failure = {"why": why, "output": None if output is None else output.data}
+        await self._note_left(step, {**failure, **({"reason": reason.model_dump(mode="json")} if reason is not None else {})}, output)
 
     async def _recall_failure(self, step: FlowStep) -> Why:
-        """Return why a step failed from which the flow has recovered, with what it gave all the same."""
+        """Return why, with what the step gave all the same."""
         left = await self._note_left(step, {}, None)
         self._attempts.heard.add(left.origins)
         if left.data["output"] is not None:
@@ -272,33 +264,33 @@ class _Playing:
         why: Why = left.data["why"]
         return why
 
-    async def _note_left(self, step: FlowStep, told: JsonObject, output: Value | None) -> Value:
+    async def _note_left(self, step: FlowStep, failure: JsonObject, output: Value | None) -> Value:
         origins = _AUTHOR | self._attempts.heard.origins | (NOWHERE if output is None else output.origins)
 
         async def make() -> JsonObject:
-            return told
+            return failure
 
         return await self._ctx.memo(f"{self._name_visit(step)}/{LEFT}", make, origins=origins)
 
 
 MOST_LINES: Final = 12
-"""How many steps a message about progress shows."""
+"""Steps in a message about progress."""
 StepMark = Literal["done", "failed", "working", "ahead"]
 _SIGNS: Final[Mapping[StepMark, str]] = {"done": "✅", "failed": "❌", "working": "⏳", "ahead": "⚪"}
 
 
 def draw_progress(flow: Flow, marks: Mapping[str, StepMark], attempt: int) -> str:
-    """Return the steps as lines with a sign each, without words so that every language reads it; `attempt` is that of the one at work.
+    """Draw a line with a sign for each step, without words so that every language reads it.
 
-    Of a flow with more steps than `MOST_LINES` those around the one at work are shown.
+    Of many steps, those around the one at work are shown.
     """
     count = len(flow.steps)
     working = next((index for index, step in enumerate(flow.steps) if marks.get(step.id) == "working"), 0)
     first = max(0, min(working - MOST_LINES // 2, count - MOST_LINES))
     last = min(first + MOST_LINES, count)
     lines = [_draw_line(step, marks.get(step.id, "ahead"), attempt) for step in flow.steps[first:last]]
-    shown = [*(["…"] if first else []), *lines, *(["…"] if last < count else [])]
-    return "\n".join([flow.metadata.title, *shown] if flow.metadata.title else shown)
+    window = [*(["…"] if first else []), *lines, *(["…"] if last < count else [])]
+    return "\n".join([flow.metadata.title, *window] if flow.metadata.title else window)
 
 
 def _draw_line(step: FlowStep, mark: StepMark, attempt: int) -> str:
@@ -307,9 +299,9 @@ def _draw_line(step: FlowStep, mark: StepMark, attempt: int) -> str:
 
 
 async def find_start(ctx: RunContext, flow: Flow) -> Value:
-    """Return {parameters, context} as every agent is told them: the flow's context lies under that of the start (S002-A10).
+    """Return {parameters, context}: the start's context replaces the flow's (S002-A10).
 
-    Raises RunFailed if what was given does not fit, RunSuspended while a person is asked.
+    Raises RunFailed for unfit parameters, RunSuspended while a person is asked.
     """
     check_trigger(ctx, flow.triggers)
     check_names(ctx, (PARAMETERS, CONTEXT, TEXT))

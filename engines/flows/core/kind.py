@@ -1,4 +1,4 @@
-"""The kinds of definitions that flows and their agents are: how they are checked, what they name, and what they may write."""
+"""The kinds of definitions that flows and their agents are."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -14,23 +14,20 @@ from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import Finding
 
 FLOW: Final = "flow"
-"""The kind of definitions that flows are."""
 
 
 def check_agent(document: Document) -> Iterable[Finding]:
-    """Return what is wrong with an agent, all of it."""
     findings = Findings(document)
     report_model_mistakes(findings, Agent, document.data, ())
     return findings.list_all()
 
 
 def list_agent_writes(document: object) -> Sequence[Write] | None:
-    """Return the methods that an agent may propose."""
     return [("bitrix", method) for method in Agent.model_validate(document).effects]
 
 
 def list_agent_methods(document: object) -> Iterable[MethodUse]:
-    """Return the methods that an agent may read with, and those that it may propose."""
+    """Methods to read with, and methods to propose."""
     agent = Agent.model_validate(document)
     for index, tool in enumerate(agent.tools):
         if tool not in OWN_TOOLS:
@@ -40,12 +37,12 @@ def list_agent_methods(document: object) -> Iterable[MethodUse]:
 
 
 def list_flow_writes(_document: object) -> Sequence[Write] | None:
-    """Return nothing: what the agents of a flow propose is theirs, and they are published on their own."""
+    """Agents are published on their own, with what they propose."""
     return ()
 
 
 def list_agents(document: object) -> Iterable[Reference]:
-    """Return the agents that the steps of a flow name; of a draft, those that can be read."""
+    """Of a draft, those that can be read."""
     steps = document.get("steps") if isinstance(document, Mapping) else None
     for index, step in enumerate(steps if isinstance(steps, list) else ()):
         agent_version_id = step.get("agentVersionId") if isinstance(step, Mapping) else None
@@ -54,12 +51,11 @@ def list_agents(document: object) -> Iterable[Reference]:
 
 
 def find_agent_title(document: object) -> str:
-    """Return the title of an agent."""
     return Agent.model_validate(document).title
 
 
 def find_flow_title(document: object) -> str:
-    """Return the title of a flow, which stands in its metadata (S002-15, S002-M4)."""
+    """It stands in the metadata (S002-15, S002-M4)."""
     return Flow.model_validate(document).metadata.title
 
 

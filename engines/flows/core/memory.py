@@ -1,4 +1,4 @@
-"""The channels of memory of a run: what steps wrote, newest last, and what of it a step is told (S002-16, S002-29 … S002-33, S002-X7)."""
+"""The channels of memory of a run (S002-16, S002-29…33, S002-X7)."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,13 +13,10 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 class Channels:
-    """All channels of one run. One that was not declared keeps what is usual (S002-A7).
-
-    Times are given by whoever writes and reads.
-    """
+    """The channels of one run; an undeclared one has the usual limits (S002-A7). Callers give the times."""
 
     def __init__(self, flow: Flow, long: LongChannels | None = None) -> None:
-        """Start with empty channels that keep as much as the flow declares; `long` keeps those that outlive the run, None keeps none."""
+        """`long` keeps what outlives the run; None keeps nothing."""
         self._long = long
         self._declared = {shared_channel.id: shared_channel for shared_channel in flow.memory.shared_channels}
         self._entries: dict[str, list[Entry]] = {}
@@ -30,51 +27,52 @@ class Channels:
             self._entries = {channel: list(entries) for channel, entries in (await self._long.load()).items()}
 
     async def write(self, step: FlowStep, output: Value, at: datetime, *, place: str) -> None:
-        """Append what a visit of a step leaves, and keep what outlives the run; `place` is the visit's node. Raises RunFailed."""
-        written = self.append(step, output, at)
+        """Append what a visit leaves, and store what outlives the run; `place` is the visit's node. Raises RunFailed."""
+        new_entries = self.append(step, output, at)
         if self._long is not None:
-            await self._long.keep(place, written)
+            await self._long.keep(place, new_entries)
 
     def append(self, step: FlowStep, output: Value, at: datetime) -> Sequence[Entry]:
-        """Append what a step leaves at this time, and return it; STATIC without a payload leaves nothing."""
-        written: list[Entry] = []
-        for one in step.memory_writes:
-            if one.mode == "AGENT_OUTPUT":
-                written.append(Entry(one.channel, output, at))
-            elif one.payload is not None:
-                written.append(Entry(one.channel, Value(one.payload, _AUTHOR), at))
-        for entry in written:
+        """STATIC without a payload leaves nothing."""
+        new_entries: list[Entry] = []
+        for write in step.memory_writes:
+            if write.mode == "AGENT_OUTPUT":
+                new_entries.append(Entry(write.channel, output, at))
+            elif write.payload is not None:
+                new_entries.append(Entry(write.channel, Value(write.payload, _AUTHOR), at))
+        for entry in new_entries:
             self._entries[entry.channel] = [*self._entries.get(entry.channel, []), entry][-self._find_declared(entry.channel)[0] :]
-        return written
+        return new_entries
 
     def _find_declared(self, channel: str) -> tuple[int, timedelta]:
-        """Return how many entries a channel keeps, and for how long each."""
-        one = self._declared.get(channel)
-        versions, days = (one.retention_versions, one.retention_days) if one is not None else (USUAL_VERSIONS, USUAL_DAYS)
+        """How many entries a channel keeps, and for how long each."""
+        declared_channel = self._declared.get(channel)
+        versions, days = (
+            (declared_channel.retention_versions, declared_channel.retention_days)
+            if declared_channel is not None
+            else (USUAL_VERSIONS, USUAL_DAYS)
+        )
         return versions, timedelta(days=days)
 
     def count_too_old(self, reads: Sequence[MemoryRead], at: datetime) -> dict[str, int]:
-        """Return by channel how many of its entries, the oldest, it keeps no longer at this time; a channel that keeps all is left out."""
+        """Count the expired entries by channel; channels without any are left out."""
         counts: dict[str, int] = {}
-        for one in reads:
-            _, age = self._find_declared(one.channel)
-            entries = self._entries.get(one.channel, [])
-            if found := sum(at - entry.at > age for entry in entries if entry.at is not None):
-                counts[one.channel] = found
+        for read in reads:
+            _, age = self._find_declared(read.channel)
+            entries = self._entries.get(read.channel, [])
+            if old_count := sum(at - entry.at > age for entry in entries if entry.at is not None):
+                counts[read.channel] = old_count
         return counts
 
     def read(self, reads: Sequence[MemoryRead], too_old: Mapping[str, int]) -> list[tuple[str, Value]]:
-        """Return (channel, entries as one value, newest first) of each channel that a step reads and that holds something.
-
-        Of each channel as many of the oldest entries are left out as `too_old` says.
-        """
-        told: list[tuple[str, Value]] = []
-        for one in reads:
-            kept = self._entries.get(one.channel, [])[too_old.get(one.channel, 0) :]
-            newest = [entry.value for entry in kept[::-1][: one.limit if one.limit > 0 else USUAL_LIMIT]]
+        """Return (channel, entries as one value, newest first), without the `too_old` oldest and without empty channels."""
+        messages: list[tuple[str, Value]] = []
+        for read in reads:
+            recent = self._entries.get(read.channel, [])[too_old.get(read.channel, 0) :]
+            newest = [entry.value for entry in recent[::-1][: read.limit if read.limit > 0 else USUAL_LIMIT]]
             if newest:
-                told.append((one.channel, combine(_list_data, *newest)))
-        return told
+                messages.append((read.channel, combine(_list_data, *newest)))
+        return messages
 
 
 def _list_data(*data: object) -> list[object]:
@@ -82,5 +80,4 @@ def _list_data(*data: object) -> list[object]:
 
 
 def render_channel(channel: str, entries: object) -> str:
-    """Return the message by which a step is told what a channel holds."""
     return f"Memory of the channel {channel}, newest first:\n{dumps(entries)}"

@@ -1,7 +1,7 @@
-"""The changes that a step ends with: what an agent proposes in its answer, as one effect for the gate (one card a step).
+"""The changes that a step ends with, as one effect for the gate (one card a step).
 
-An answer that is a JSON object may hold `operations: [{method, params, comment}]`. Only methods that the agent's author listed are taken,
-all of an answer's operations or none. They are submitted once: what was refused, failed or is not known is never tried again by the flow.
+An answer may hold `operations: [{method, params, comment}]`. Only methods that the agent lists are taken, all or none. They are submitted
+once: what was refused, failed or is not known is never tried again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,38 +19,36 @@ from orchestrator.engines.shared.model_json import is_alone
 from state.stored import JsonObject
 
 OPERATIONS: Final = "operations"
-"""The field of an answer that proposes changes, and of an output that says what became of them."""
+"""In an answer it proposes changes, in an output it says what became of them."""
 MOST_OPERATIONS: Final = 50
-"""How many operations one answer proposes at most: as many commands as a batch of the portal takes."""
+"""As many as a batch of the portal takes."""
 _LONGEST_COMMENT: Final = 300
 _PROSE: Final[Origins] = frozenset({"prose"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
-    """One change that an agent proposes."""
-
     method: str
     params: JsonObject
     comment: str = ""
 
 
 class OperationsUnfit(ValueError):
-    """The operations of an answer cannot be taken; the message says why, in English, for the model and for operations staff."""
+    """The operations cannot be taken; the message says why, in English, for the model and for operations staff."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Done:
-    """What became of the operations of a step: the output that says it, and whether all of them were done (or planned)."""
+    """The output with what became of its operations, and whether all were done (or planned)."""
 
     output: Value
     is_success: bool
     reason: Notice | None = None
-    """Why they were not made, of what no card tells."""
+    """Why they were not made, where no card tells it."""
 
 
 def describe_operations(agent: Agent) -> str:
-    """Return what the model is told of the changes that it may propose; "" for an agent that may propose none."""
+    """What the model is told of changes; "" for an agent that may propose none."""
     if not agent.effects:
         return ""
     return (
@@ -63,18 +61,18 @@ def describe_operations(agent: Agent) -> str:
 
 
 def read_operations(agent: Agent, output: Value) -> Sequence[Operation]:
-    """Return the operations of an output; none for an agent that may propose none. Raises OperationsUnfit."""
-    given = output.data.get(OPERATIONS) if agent.effects else None
-    if given is None:
+    """Raises OperationsUnfit."""
+    raw_operations = output.data.get(OPERATIONS) if agent.effects else None
+    if raw_operations is None:
         return ()
     if not is_alone(str(output.data.get("content", ""))):
         raise OperationsUnfit("operations stand among words, as if they were quoted; they are taken from one JSON object and nothing else")
-    if not isinstance(given, list):
+    if not isinstance(raw_operations, list):
         raise OperationsUnfit("operations is no list")
-    if len(given) > MOST_OPERATIONS:
-        raise OperationsUnfit(f"there are {len(given)} operations, and {MOST_OPERATIONS} are allowed")
+    if len(raw_operations) > MOST_OPERATIONS:
+        raise OperationsUnfit(f"there are {len(raw_operations)} operations, and {MOST_OPERATIONS} are allowed")
     allowed = {method.lower(): method for method in agent.effects}
-    operations = [_read_operation(place, one, allowed) for place, one in enumerate(given, start=1)]
+    operations = [_read_operation(place, one, allowed) for place, one in enumerate(raw_operations, start=1)]
     try:
         _write_commands(operations)
     except BatchUnwritable as error:
@@ -82,10 +80,10 @@ def read_operations(agent: Agent, output: Value) -> Sequence[Operation]:
     return operations
 
 
-def _read_operation(place: int, given: object, allowed: Mapping[str, str]) -> Operation:
-    if not isinstance(given, Mapping):
+def _read_operation(place: int, raw: object, allowed: Mapping[str, str]) -> Operation:
+    if not isinstance(raw, Mapping):
         raise OperationsUnfit(f"operation {place} is no object")
-    method, params, comment = given.get("method"), given.get("params", {}), given.get("comment", "")
+    method, params, comment = raw.get("method"), raw.get("params", {}), raw.get("comment", "")
     if not isinstance(method, str) or method.lower() not in allowed:
         raise OperationsUnfit(f"operation {place} has another method; allowed are {', '.join(allowed.values())}")
     if not isinstance(params, Mapping):
@@ -98,10 +96,9 @@ def _read_operation(place: int, given: object, allowed: Mapping[str, str]) -> Op
 
 
 async def submit_operations(ctx: RunContext, node: str, operations: Sequence[Operation], output: Value, caused_by: Origins) -> Done:
-    """Submit the operations as one effect, and return the output with what became of them.
+    """Submit the operations as one effect. Their values come from the output and from what was read before (`caused_by`).
 
-    Their values come from where the output comes from, and from what the flow read before (`caused_by`). Raises RunSuspended while a person
-    decides, or must look whether they were done; RunFailed if it is not known of some of them, for nothing may follow on that.
+    Raises RunSuspended while a person decides or must look; RunFailed if an outcome is not known, for nothing may follow on that.
     """
     outcome = await ctx.submit(node, _build_effect(operations, output.origins | caused_by))
     done = report_operations(operations, output, outcome)
@@ -113,14 +110,13 @@ async def submit_operations(ctx: RunContext, node: str, operations: Sequence[Ope
 
 
 def report_operations(operations: Sequence[Operation], output: Value, outcome: Outcome) -> Done:
-    """Return the output with what became of its operations. Pure, so that whoever reads the journal of a run reads the same of it."""
+    """Pure, so that whoever reads the journal of a run reads the same."""
     reports = _list_reports(operations, outcome)
-    told = Value({**output.data, OPERATIONS: reports}, output.origins | (_PROSE if outcome.foreign_text else NOWHERE))
-    return Done(output=told, is_success=all(report["status"] in MADE for report in reports), reason=find_untold_reason(outcome))
+    reported = Value({**output.data, OPERATIONS: reports}, output.origins | (_PROSE if outcome.foreign_text else NOWHERE))
+    return Done(output=reported, is_success=all(report["status"] in MADE for report in reports), reason=find_untold_reason(outcome))
 
 
 def _build_effect(operations: Sequence[Operation], origins: Origins) -> RunEffect:
-    """Return one call, or a batch that stops at its first error."""
     if len(operations) == 1:
         (only,) = operations
         return RunEffect(method=only.method, params={name: Value(one, origins) for name, one in only.params.items()}, comment=only.comment)
@@ -134,12 +130,12 @@ def _write_commands(operations: Sequence[Operation]) -> JsonObject:
 
 
 def _name_command(place: int) -> str:
-    """Return the key of a command: in alphabetical order, so that the batch keeps it."""
+    """In alphabetical order, so that the batch keeps it."""
     return f"op{place + 1:02}"
 
 
 def _list_reports(operations: Sequence[Operation], outcome: Outcome) -> list[JsonObject]:
-    """Return {method, status, created, error} of each operation, for later steps and for the result."""
+    """Return {method, status, created, error} of each operation."""
     commands = {command_report.key: command_report for command_report in outcome.commands}
     reports: list[JsonObject] = []
     for place, operation in enumerate(operations):

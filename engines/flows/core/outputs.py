@@ -11,38 +11,35 @@ from state.stored import JsonObject
 
 
 def list_read_by_fields(outputs: Outputs) -> frozenset[str]:
-    """Return the steps of whose answers the result takes fields of JSON; what became of their operations is no such field."""
+    """Steps whose answers the result takes fields of; what became of their operations is no such field."""
     paths = [*outputs.summary_fields, *(text for _, text in list_references(outputs.result_payload))]
-    named = [reference for path in paths if (reference := read_reference(path)) is not None]
-    return frozenset(reference.step for reference in named if reference.fields and reference.fields[0] not in {CONTENT, OPERATIONS})
+    references = [reference for path in paths if (reference := read_reference(path)) is not None]
+    return frozenset(reference.step for reference in references if reference.fields and reference.fields[0] not in {CONTENT, OPERATIONS})
 
 
 class StepOutputs:
-    """The outputs by step; of a step that ran several times the last one counts."""
+    """By step; the last visit counts."""
 
     def __init__(self) -> None:
-        """Start with none."""
         self._outputs: dict[str, Value] = {}
         self._failed: list[str] = []
 
     def add(self, step: str, output: Value) -> None:
-        """Keep what a step gave."""
         self._outputs[step] = output
 
     def find(self, step: str) -> Value | None:
-        """Return what a step gave, None if it gave nothing."""
         return self._outputs.get(step)
 
     def note_failure(self, step: str) -> None:
-        """Keep that a step failed, whatever became of the flow."""
+        """Whatever became of the flow."""
         self._failed.append(step)
 
     def list_all(self) -> list[tuple[str, JsonObject]]:
-        """Return (step, its output) of each step that gave one, in the order in which they were first done."""
+        """(step, its output) in the order of the first visits."""
         return [(step, output.data) for step, output in self._outputs.items()]
 
     def resolve(self, outputs: Outputs) -> Value:
-        """Return {payload, summary}: each path that leads nowhere is null. `failedSteps` is there if a step failed on the way."""
+        """Return {payload, summary}, with null for a path that leads nowhere, and `failedSteps` if any failed."""
         data: JsonObject = {
             "payload": self._fill(outputs.result_payload),
             "summary": {path: self._find(path) for path in outputs.summary_fields},

@@ -1,7 +1,6 @@
-"""The memory of a person: channels of scope `user`, which later runs of the same flow and the same person read (S002-16, S002-A8).
+"""The memory of a person: channels of scope `user`, which later runs of the same flow and person read (S002-16, S002-A8).
 
-What a run reads of earlier runs is fixed when it first looks, so that playing it again is equal. Each entry keeps its origins: what an
-agent made of a stranger's text is a stranger's text in later runs, too.
+What a run reads is fixed when it first looks, so that a replay is equal. Entries keep their origins.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,72 +15,66 @@ from state.canonical import dumps
 from state.stored import JsonObject
 
 MOST_ENTRY: Final = 200_000
-"""How many characters of JSON one entry may have."""
+"""Characters of JSON in one entry."""
 MOST_READ: Final = 500_000
-"""How many characters of JSON a run reads of a channel: the newest entries up to there."""
+"""Characters of JSON that a run reads of a channel, newest entries first."""
 SHADOW: Final = "shadow"
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What a step left in a channel."""
-
     channel: str
     value: Value
     at: datetime | None = None
-    """When it was left; None if that is not known, as of one that is being written."""
+    """None if not known, as of one that is being written."""
 
 
 class PersonMemory(Protocol):
-    """Keeps what runs of a flow leave for later runs of the same person; `run` names both."""
+    """Stores what runs of a flow leave for later runs of the same person; `run` names both."""
 
     async def find_end(self, run: RunInfo, /) -> int:
-        """Return a mark for what is stored by now, which `read` takes."""
+        """A mark for what is stored by now, which `read` takes."""
 
     async def read(self, run: RunInfo, channels: Sequence[SharedChannel], at: datetime, end: int, /) -> Sequence[Entry]:
-        """Return what these channels hold at this time of what was stored up to the mark, oldest first."""
+        """Return what the channels hold of what was stored up to the mark, oldest first."""
 
     async def write(self, run: RunInfo, node: str, entries: Sequence[Entry], channels: Sequence[SharedChannel], at: datetime, /) -> None:
-        """Store the entries durably, once for each node of a run. `channels` are those that the flow declares."""
+        """Store durably, once for each node of a run. `channels` are those that the flow declares."""
 
 
 class NoMemory:
-    """The memory of a program without a store: nothing is kept."""
+    """For a program without a store."""
 
     async def find_end(self, _run: RunInfo, /) -> int:
-        """Return 0."""
         return 0
 
     async def read(self, _run: RunInfo, _channels: Sequence[SharedChannel], _at: datetime, _end: int, /) -> Sequence[Entry]:
-        """Return nothing."""
         return ()
 
     async def write(
         self, _run: RunInfo, _node: str, _entries: Sequence[Entry], _channels: Sequence[SharedChannel], _at: datetime, /
-    ) -> None:
-        """Keep nothing."""
+    ) -> None: ...
 
 
 class LongChannels:
     """The channels of scope `user` of one pass."""
 
     def __init__(self, ctx: RunContext, flow: Flow, memory: PersonMemory) -> None:
-        """Read and write those that the flow declares."""
         self._ctx, self._memory = ctx, memory
         self._declared = [shared_channel for shared_channel in flow.memory.shared_channels if shared_channel.scope == "user"]
         read = {one.channel for step in flow.steps for one in step.memory_reads}
         self._read = [shared_channel for shared_channel in self._declared if shared_channel.id in read]
 
     async def load(self) -> Mapping[str, Sequence[Entry]]:
-        """Return by channel what earlier runs left, oldest first; the same each time the run is played."""
+        """Oldest first, by channel; the same in a replay."""
         if not self._read:
             return {}
         index = (await self._ctx.memo("memory", self._look, origins=_AUTHOR)).data
         return {channel.id: await self._load_channel(channel, index) for channel in self._read if channel.id in index["origins"]}
 
     async def _look(self) -> dict[str, Any]:
-        """Return until where and at which time the run reads, and the origins of what it will read by channel, but nothing of its text."""
+        """Note mark, time and origins by channel, but nothing of the text."""
         at, end = self._ctx.now, await self._memory.find_end(self._ctx.run)
         origins = {one.id: sorted(join_origins(entry.value for entry in await self._find_entries(one, at, end))) for one in self._read}
         return {"at": at.isoformat(), "end": end, "origins": {name: origin for name, origin in origins.items() if origin}}
@@ -90,43 +83,43 @@ class LongChannels:
         at = datetime.fromisoformat(index["at"])
 
         async def read() -> list[JsonObject]:
-            found = await self._find_entries(channel, at, index["end"])
-            return [{**one.value.to_stored(), "at": (one.at or at).isoformat()} for one in found]
+            entries = await self._find_entries(channel, at, index["end"])
+            return [{**one.value.to_stored(), "at": (one.at or at).isoformat()} for one in entries]
 
         declared: Origins = frozenset(index["origins"][channel.id])
-        told = await self._ctx.memo(f"memory/{channel.id}/entries", read, origins=declared)
-        more = told.origins - declared  # what the run itself found foreign in these texts
-        found: list[Entry] = []
-        for stored in told.data:
+        stored_entries = await self._ctx.memo(f"memory/{channel.id}/entries", read, origins=declared)
+        more = stored_entries.origins - declared  # what the run itself found foreign in these texts
+        entries: list[Entry] = []
+        for stored in stored_entries.data:
             value = Value.from_stored(stored)
-            found.append(Entry(channel.id, Value(value.data, value.origins | more), datetime.fromisoformat(stored.get("at", index["at"]))))
-        return found
+            entries.append(
+                Entry(channel.id, Value(value.data, value.origins | more), datetime.fromisoformat(stored.get("at", index["at"])))
+            )
+        return entries
 
     async def _find_entries(self, channel: SharedChannel, at: datetime, end: int) -> list[Entry]:
-        """Return the newest entries that a run may hold, oldest first."""
-        found: list[Entry] = []
+        """Fit the newest entries into the bound; oldest first."""
+        fitting: list[Entry] = []
         length = 0
         for entry in reversed(await self._memory.read(self._ctx.run, [channel], at, end)):
             length += len(dumps(entry.value.data))
             if length > MOST_READ:
                 break
-            found.append(entry)
-        return found[::-1]
+            fitting.append(entry)
+        return fitting[::-1]
 
-    async def keep(self, place: str, written: Sequence[Entry]) -> None:
-        """Keep for later runs what a visit of a step left, `place` being its node. In shadow mode nothing is kept: nothing happened.
+    async def keep(self, place: str, new_entries: Sequence[Entry]) -> None:
+        """Store what the visit at the node `place` left. Raises RunFailed if an entry is too large.
 
-        That is noted, too: a run that goes on in another mode must not remember then what was only planned.
-
-        Raises RunFailed if an entry is too large.
+        Shadow mode stores nothing and notes that: a run that goes on in another mode must not remember what was only planned.
         """
-        named = {shared_channel.id for shared_channel in self._declared}
-        entries = [one for one in written if one.channel in named]
+        declared_ids = {shared_channel.id for shared_channel in self._declared}
+        entries = [new_entry for new_entry in new_entries if new_entry.channel in declared_ids]
         if not entries:
             return
-        for one in entries:
-            if (length := len(dumps(one.value.data))) > MOST_ENTRY:
-                raise RunFailed("run-large-value", f"an entry of {one.channel} has {length} characters", node=place, most=MOST_ENTRY)
+        for new_entry in entries:
+            if (length := len(dumps(new_entry.value.data))) > MOST_ENTRY:
+                raise RunFailed("run-large-value", f"an entry of {new_entry.channel} has {length} characters", node=place, most=MOST_ENTRY)
         node = f"{place}/memory"
 
         async def write() -> int:

@@ -1,4 +1,4 @@
-"""What an agent is told at a step, and what becomes of its answer (S002-26 … S002-28, S002-X7, S002-X8, S002-A9, S002-A10)."""
+"""What an agent is told at a step, and what becomes of its answer (S002-26…28, S002-X7, S002-X8, S002-A9, S002-A10)."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,22 +16,22 @@ from state.canonical import dumps
 from state.stored import JsonObject
 
 CONTENT: Final = "content"
-"""The field of an output that holds the whole answer."""
+"""Holds the whole answer."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 def build_request(
-    flow: Flow, step: FlowStep, agent: Agent, given: Value, told: Sequence[tuple[str, Value]], run: RunInfo
+    flow: Flow, step: FlowStep, agent: Agent, start: Value, channel_values: Sequence[tuple[str, Value]], run: RunInfo
 ) -> RunModelRequest:
-    """Return the request of a step: its part, what it is told of channels of memory, and what the flow was started with as JSON.
+    """Build the question: the agent's part, its channels, and the start as JSON.
 
     An agent that reaches the portal is told for whom it works, and the day.
     """
     part = "\n\n".join(one for one in (step.prompt or agent.system_prompt, _describe_person(agent, run), describe_operations(agent)) if one)
     messages: list[JsonObject] = [{"role": "system", "content": part}]
-    messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in told]
-    messages.append({"role": "user", "content": dumps(given.data)})
-    origins = _AUTHOR | given.origins | join_origins(entries for _, entries in told)
+    messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in channel_values]
+    messages.append({"role": "user", "content": dumps(start.data)})
+    origins = _AUTHOR | start.origins | join_origins(entries for _, entries in channel_values)
     options = join_options(agent.default_options, flow.defaults.overrides.options, step.overrides)
     return RunModelRequest(messages=messages, service=agent.model, options=options, origins=origins, is_shown=False)
 
@@ -44,7 +44,7 @@ def _describe_person(agent: Agent, run: RunInfo) -> str:
 
 
 def read_output(answer: Value) -> Value:
-    """Return the output of a step: the whole answer as `content`, and its fields if there is one JSON object in it."""
+    """The whole answer as `content`, and the fields of its JSON object if there is one."""
     return answer.map(lambda text: {**_read_fields(str(text)), CONTENT: text})
 
 

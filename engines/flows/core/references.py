@@ -1,4 +1,4 @@
-"""Reads the paths by which a flow names parts of what its steps gave, such as steps.review.output.content (S002-42, S002-43, S002-A9)."""
+"""Reads paths such as steps.review.output.content (S002-42, S002-43, S002-A9)."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -11,22 +11,22 @@ from state.stored import JsonObject
 EXAMPLE: Final = "steps.review.output.content"
 _PATH: Final = re.compile(r"\$?steps\.(?P<step>[A-Za-z0-9][A-Za-z0-9_-]{0,63})\.output(?P<rest>[.\[].+)?", re.DOTALL)
 _INDEX: Final = re.compile(r"""\[(?:([0-9]{1,9})|'([^'.\]]+)'|"([^".\]]+)")\]""")
-"""An element of a list, or a field, in brackets, as scenarios write them too."""
+"""An element of a list, or a field, in brackets as in scenarios."""
 MARK: Final = "$steps."
-"""How a text of `resultPayload` begins that is replaced."""
+"""Begins a text of `resultPayload` that is replaced."""
 _LONGEST: Final = 500
 _MOST_DIGITS: Final = 9
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A part of the output of a step: the step, and the names of the fields on the way, none for the whole output."""
+    """A step, and the fields on the way; none for its whole output."""
 
     step: str
     fields: tuple[str, ...] = ()
 
     def find(self, output: object) -> object:
-        """Return that part of an output, None if it has none; the elements of a list are named by their numbers."""
+        """None if there is none; elements of lists have their numbers as names."""
         part: object = output
         for name in self.fields:
             if isinstance(part, Mapping):
@@ -38,23 +38,23 @@ class Reference:
         return part
 
 
-def read_reference(written: str) -> Reference | None:
-    """Return what a path names, None if it is no path."""
-    found = _PATH.fullmatch(written) if len(written) <= _LONGEST else None
-    if found is None:
+def read_reference(path: str) -> Reference | None:
+    """None if it is no path."""
+    match = _PATH.fullmatch(path) if len(path) <= _LONGEST else None
+    if match is None:
         return None
-    rest = _INDEX.sub(lambda part: f".{part[1] or part[2] or part[3]}", found["rest"] or "")
+    rest = _INDEX.sub(lambda part: f".{part[1] or part[2] or part[3]}", match["rest"] or "")
     fields = tuple(rest.removeprefix(".").split(".")) if rest else ()
-    return Reference(found["step"], fields) if all(fields) else None
+    return Reference(match["step"], fields) if all(fields) else None
 
 
 def list_references(payload: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Return the texts of a result payload that are to be replaced, each with its place in it."""
+    """Texts that are replaced, with their places."""
     return ((path, text) for path, text in list_texts(payload) if text.startswith(MARK))
 
 
 def list_texts(payload: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Return the texts of a result payload, each with its place in it."""
+    """All texts, with their places."""
     waiting: list[tuple[Path, object]] = [((), payload)]
     while waiting:
         path, part = waiting.pop()

@@ -1,7 +1,6 @@
-"""The published JSON Schemas of flows and of their agents.
+"""The JSON Schemas of flows and agents.
 
-An editor completes and underlines with them. They refuse nothing that the program takes; what needs more than one place to be judged
-(unknown steps, loops, agents) is said by the check alone.
+They refuse nothing that the program takes; what needs more than one place to be judged is said by the check alone.
 """
 
 from typing import Any, Final
@@ -16,22 +15,20 @@ _MODES: Final = "mode"
 
 
 def build_flow_schema() -> JsonObject:
-    """Return the JSON Schema of a flow."""
     whole, defs = split_schema(Flow)
-    for one in (whole, defs[FlowStep.__name__]):
-        one["properties"] |= dict.fromkeys(EXCLUDED, False)
+    for part_schema in (whole, defs[FlowStep.__name__]):
+        part_schema["properties"] |= dict.fromkeys(EXCLUDED, False)
     modes: dict[str, Any] = defs[MemoryWrite.__name__]["properties"][_MODES]
     defs[MemoryWrite.__name__]["properties"][_MODES] = _allow_small_letters(modes)
     return write_schema("Flow of Sdelka", whole, defs)
 
 
 def _allow_small_letters(modes: dict[str, Any]) -> JsonObject:
-    """Return a choice of words that may also be written in small letters; editors offer the capitals (S002-X7)."""
+    """Also small letters; editors offer the capitals (S002-X7)."""
     words = modes.pop("enum")
     pattern = "|".join("".join(f"[{sign}{sign.lower()}]" if sign.isalpha() else sign for sign in word) for word in words)
     return {**modes, "anyOf": [{"enum": words}, {"pattern": f"^({pattern})$"}]}
 
 
 def build_agent_schema() -> JsonObject:
-    """Return the JSON Schema of an agent."""
     return write_schema("Agent of Sdelka", *split_schema(Agent))

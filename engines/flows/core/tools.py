@@ -1,7 +1,7 @@
-"""The tools that an agent may use while it works on a step: reading methods of the portal, the company's documents, a calculator.
+"""The tools that an agent may use at a step: reading methods, the company's documents, a calculator.
 
-The model asks for them; each call is a node of the run, so what was read is not read again. Reads of the portal pass the gate, with the
-rights of the person for whom the run works. A call that cannot be made is answered to the model as such.
+Each call is a node of the run, so nothing is read twice. Reads pass the gate with the rights of the run's person. A call that cannot be
+made is answered to the model.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,30 +21,28 @@ from state.canonical import dumps
 from state.stored import JsonObject
 
 MOST_ROUNDS: Final = 6
-"""How often the model is asked in one attempt: after as many questions it has to have answered."""
+"""Questions in one attempt; after the last one the model has to have answered."""
 MOST_CALLS: Final = 8
-"""How many calls of one answer are made; the others are answered to the model as too many."""
+"""Calls of one answer; the model is told that others are too many."""
 LONGEST_ANSWER: Final = 20_000
-"""The most characters of what one call gives that the model is told."""
+"""Characters of what one call gives."""
 _PROSE: Final[Origins] = frozenset({"prose"})
 _DOCUMENT: Final[Origins] = frozenset({"document"})
 _DETAIL: Final[Origins] = frozenset({"label"})
 
 
 class Heard:
-    """Where the texts of strangers come from that a run has got so far. It only grows, also by attempts that gave nothing."""
+    """The origins of texts of strangers in the run; it only grows, also by attempts that gave nothing."""
 
     def __init__(self) -> None:
-        """Begin with nothing."""
         self.origins: Origins = NOWHERE
 
     def add(self, origins: Origins) -> None:
-        """Add what strangers may have written."""
         self.origins |= origins & FOREIGN
 
 
 class ToolsEndless(Exception):
-    """Raised when the model still asks for tools after `MOST_ROUNDS` questions."""
+    """The model still asks for tools after `MOST_ROUNDS` questions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +52,14 @@ class Toolbox:
     agent: Agent
     ctx: RunContext
     heard: Heard
-    """Takes in where the answers of the tools come from."""
+    """Collects the origins of answers."""
     find_documents: FindDocuments | None = None
 
     def describe(self) -> tuple[ModelTool, ...]:
-        """Return the tools as they are offered to the model."""
         return tuple(_describe(name) for name in dict.fromkeys(self.agent.tools))
 
     async def answer(self, node: str, name: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
-        """Return what a call gives, as a text for the model with where it comes from. `origins` are those of the arguments."""
+        """`origins` are those of the arguments."""
         methods = {_name_function(tool): tool for tool in self.agent.tools}
         method = methods.get(name)
         if method is None:
@@ -73,7 +70,7 @@ class Toolbox:
         return await self._read(node, method, arguments, origins)
 
     async def _read(self, node: str, method: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
-        """Return what a reading method of the portal gives, or why it was not called."""
+        """Or say why it was not read."""
         params = _read_params(arguments.get("params"))
         if params is None:
             return Value("The parameter params is no JSON object.", _DETAIL)
@@ -82,12 +79,12 @@ class Toolbox:
         return Value(_tell_outcome(outcome), _PROSE)
 
     async def search(self, node: str, arguments: Mapping[str, Any], _origins: Origins) -> Value:
-        """Return the answer of the company's documents with its passages."""
+        """With its passages."""
         question = str(arguments.get("question") or "").strip()
         if not question:
             return Value("The parameter question is missing.", _DETAIL)
-        found = await self.ctx.memo(node, lambda: self._find(question), origins=_DOCUMENT)
-        return found.map(lambda data: _shorten(dumps(data)))
+        reply = await self.ctx.memo(node, lambda: self._find(question), origins=_DOCUMENT)
+        return reply.map(lambda data: _shorten(dumps(data)))
 
     async def _find(self, question: str) -> JsonObject:
         if self.find_documents is None:
@@ -99,7 +96,7 @@ class Toolbox:
         return {"answer": documents.answer, "passages": [{"title": passage.title, "text": passage.text} for passage in documents.passages]}
 
     async def calculate(self, _node: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
-        """Return the result of a calculation, or that it is none. The same words always give the same, so nothing is stored."""
+        """The same words always give the same, so nothing is stored."""
         try:
             result, currency = calculate_text(str(arguments.get("expression") or ""), self.ctx.actor.locale)
         except NotCalculable:
@@ -114,9 +111,9 @@ _OWN: Final[Mapping[str, Callable[[Toolbox, str, Mapping[str, Any], Origins], Aw
 
 
 async def ask_with_tools(toolbox: Toolbox, node: str, request: RunModelRequest) -> Value:
-    """Return the text with which the model ends, after the calls of tools that it asked for were made.
+    """Make the calls that the model asks for until it ends with a text.
 
-    Raises RunFailed if the model gives no answer to one of the questions, ToolsEndless after `MOST_ROUNDS`.
+    Raises RunFailed without an answer, ToolsEndless after `MOST_ROUNDS`.
     """
     ctx, messages, origins = toolbox.ctx, list(request.messages), request.origins
     calls = 0
@@ -125,16 +122,16 @@ async def ask_with_tools(toolbox: Toolbox, node: str, request: RunModelRequest) 
         if ctx.count_failures(name):
             raise RunFailed("degraded", f"the model gave no answer to {name}")
         answer = await ctx.ask_model(name, replace(request, messages=tuple(messages), tools=toolbox.describe(), origins=origins))
-        asked: Sequence[Mapping[str, Any]] = answer.data["calls"]
-        if not asked:
+        calls_json: Sequence[Mapping[str, Any]] = answer.data["calls"]
+        if not calls_json:
             return answer.get("text")
         messages.append(_write_calls(answer.data))
-        for place, call in enumerate(asked):
+        for place, call in enumerate(calls_json):
             calls += 1
-            told = await _answer_call(toolbox, f"{node}/call-{calls}", call, answer.origins, is_one_too_many=place >= MOST_CALLS)
-            origins |= told.origins
-            toolbox.heard.add(told.origins)
-            messages.append({"role": "tool", "tool_call_id": str(call["id"]), "content": told.data})
+            call_reply = await _answer_call(toolbox, f"{node}/call-{calls}", call, answer.origins, is_one_too_many=place >= MOST_CALLS)
+            origins |= call_reply.origins
+            toolbox.heard.add(call_reply.origins)
+            messages.append({"role": "tool", "tool_call_id": str(call["id"]), "content": call_reply.data})
     raise ToolsEndless(f"the agent asks for tools again and again: {MOST_ROUNDS} questions were not enough")
 
 
@@ -147,17 +144,17 @@ async def _answer_call(toolbox: Toolbox, node: str, call: Mapping[str, Any], ori
 
 
 def _write_calls(answer: Mapping[str, Any]) -> JsonObject:
-    """Return the model's own message with its calls, as the next question repeats it."""
-    written = [
+    """As the next question repeats it."""
+    call_messages = [
         {"id": str(call["id"]), "type": "function", "function": {"name": call["name"], "arguments": dumps(call.get("arguments") or {})}}
         | ({"state": call["state"]} if call.get("state") else {})
         for call in answer["calls"]
     ]
-    return {"role": "assistant", "content": answer.get("text") or "", "tool_calls": written}
+    return {"role": "assistant", "content": answer.get("text") or "", "tool_calls": call_messages}
 
 
 def _name_function(tool: str) -> str:
-    """Return the name by which a model calls a tool: functions of models have no dots in their names."""
+    """Functions of models have no dots in their names."""
     return tool.replace(".", "_")
 
 
@@ -176,35 +173,35 @@ def _describe(tool: str) -> ModelTool:
     )
 
 
-def _read_params(given: object) -> JsonObject | None:
-    """Return the parameters of a method: a JSON object, or the text of one; nothing counts as an empty one. None for anything else."""
-    if isinstance(given, str):
+def _read_params(raw: object) -> JsonObject | None:
+    """Accept an object, the text of one, or nothing as an empty one; None for anything else."""
+    if isinstance(raw, str):
         try:
-            given = decode_json(given) if given.strip() else {}
+            raw = decode_json(raw) if raw.strip() else {}
         except ValueError:
             return None
-    if given is None:
+    if raw is None:
         return {}
-    return {str(name): one for name, one in given.items()} if isinstance(given, Mapping) else None
+    return {str(name): one for name, one in raw.items()} if isinstance(raw, Mapping) else None
 
 
 def _tell_outcome(outcome: Outcome) -> str:
-    """Return what the model is told of a read: its rows, as many as there is room for, or why there are none."""
+    """As many rows as there is room for, or why there are none."""
     if outcome.status != "succeeded":
         return _shorten(f"Not read ({outcome.status}): {outcome.detail}")
     rows = outcome.result
     total = {} if outcome.total is None else {"total": outcome.total}
     if not isinstance(rows, list):
         return _shorten(dumps({"result": rows, **total}))
-    kept: list[object] = []
+    fitting_rows: list[object] = []
     room = LONGEST_ANSWER - 100
     for row in rows:
         room -= len(dumps(row)) + 1
         if room < 0:
             break
-        kept.append(row)
-    left = {"left_out": len(rows) - len(kept)} if len(kept) < len(rows) else {}
-    return dumps({"result": kept, **total, **left})
+        fitting_rows.append(row)
+    left = {"left_out": len(rows) - len(fitting_rows)} if len(fitting_rows) < len(rows) else {}
+    return dumps({"result": fitting_rows, **total, **left})
 
 
 def _shorten(text: str) -> str:
