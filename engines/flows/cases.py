@@ -16,17 +16,15 @@ from state.journal.async_store import AsyncStore
 
 
 def build(key: str, document: Mapping[str, Any], agents: Mapping[str, object]) -> PlayableFlow:
-    """Return the flow with its agents."""
     return PlayableFlow(key=key, document=document, agents=agents)
 
 
 def check_cases(document: Document, playable: PlayableFlow, _find_classes: FindClasses) -> Iterable[Finding]:
-    """Return what is wrong with a file of tests."""
     return check_flow_cases(document, [step.id for step in Flow.model_validate(playable.document).steps])
 
 
 async def play_cases(playable: PlayableFlow, cases: object, find_classes: FindClasses) -> AsyncIterator[PlayedCase]:
-    """Yield what comes of each test, with the steps and the ways between them that it took."""
+    """With the steps and the ways between them that each test took."""
     flow = Flow.model_validate(playable.document)
     for case in FlowCaseFile.model_validate(cases).tests:
         played = await play_flow(playable.key, playable.document, playable.agents, case, find_classes=find_classes)
@@ -35,13 +33,13 @@ async def play_cases(playable: PlayableFlow, cases: object, find_classes: FindCl
 
 
 def list_coverage(playable: PlayableFlow) -> Mapping[str, Sequence[str]]:
-    """Return the steps, and the ways between them."""
+    """Steps, and the ways between them."""
     flow = Flow.model_validate(playable.document)
     return {"steps": [step.id for step in flow.steps], "transitions": list_transitions(flow)}
 
 
 async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) -> Recording:
-    """Return a run of a flow as a test. Raises NotRecordable."""
+    """Raises NotRecordable."""
     recorded = await read_flow_recording(run_id, store)
     return Recording(key=recorded.key, case=await complete_flow_recording(recorded, find_classes))
 

@@ -1,5 +1,3 @@
-"""The form of flows."""
-
 from typing import Final
 
 from bot.console.definitions.form.form_face import FormFace, FormSource
@@ -9,7 +7,6 @@ from engines.flows.form.source import FlowSource, load_agents
 
 
 async def open_form(visit: Visit) -> FormSource:
-    """Return the form, with the agents that the person may choose."""
     return FlowSource(FlowFields(visit.say, await load_agents(visit)))
 
 

@@ -17,23 +17,21 @@ _WAYS: Final[tuple[Path, ...]] = (("transitions", "onSuccess", "next"), ("transi
 _MEMORY: Final = ("memoryReads", "memoryWrites")
 _PAYLOAD: Final[Path] = ("outputs", "resultPayload")
 _PATHS: Final[tuple[Path, ...]] = (("outputs", "summaryFields"), ("outputs", "titles"))
-"""Where paths are written without their sign, too."""
+"""Paths are written here without their sign, too."""
 
 
 def begin_flow(say: Say) -> JsonObject:
-    """Return a first flow."""
     step = {"id": "first", "agentVersionId": "", "transitions": {"onSuccess": {"complete": True}}}
     return {"flowId": "new_one", "metadata": {"title": say("console-new-title")}, "steps": [step]}
 
 
 def begin_agent(say: Say) -> JsonObject:
-    """Return a first agent."""
     return {"title": say("console-new-title"), "systemPrompt": say("console-new-prompt")}
 
 
-def list_uses(document: object, listed: Path) -> Iterator[Use]:
-    """Yield where a flow names its steps, or its channels of memory."""
-    yield from _list_channels(document) if listed == _CHANNELS else _list_steps(document)
+def list_uses(document: object, named_list: Path) -> Iterator[Use]:
+    """Uses of steps, or of channels of memory."""
+    yield from _list_channels(document) if named_list == _CHANNELS else _list_steps(document)
 
 
 def _list_steps(document: object) -> Iterator[Use]:
@@ -57,7 +55,7 @@ def _list_channels(document: object) -> Iterator[Use]:
 
 
 def _list_references(value: object, place: Path, *, begin: str) -> Iterator[Use]:
-    """Yield the texts such as `$steps.review.output.content` in a part of a document."""
+    """Texts such as `$steps.review.output.content`."""
     match value:
         case str():
             reference = read_reference(value) if value.startswith(begin) else None

@@ -1,5 +1,3 @@
-"""The plugin of flows."""
-
 from pathlib import Path
 from typing import Final
 

@@ -25,13 +25,12 @@ _STATES: Final[Mapping[str, StepState]] = {
 
 
 def read_launch(document: object) -> Launch:
-    """Return the launch parameters."""
     flow = read_flow(document)
     return Launch(parameters=tuple(flow.launch_parameters) if flow is not None else ())
 
 
 def read_flow(document: object) -> Flow | None:
-    """Return the flow, None for one that cannot be read any more."""
+    """None for one that cannot be read any more."""
     try:
         return Flow.model_validate(document)
     except ValidationError:
@@ -46,20 +45,17 @@ class FlowFollower:
     history: FlowHistory
 
     def add(self, event: StoredEvent) -> None:
-        """Take in the next event."""
         self.history.add(event)
 
     def find_state(self, step: str) -> StepState | None:
-        """Return how a step stands."""
         return _STATES.get(self.history.find_status(step))
 
     def tell_result(self, result: Mapping[str, object], *, today: str, locale: Locale) -> Sequence[tuple[str, str]]:
-        """Return (title, text) of all that the result tells."""
+        """(title, text)."""
         return tell_result(self.flow, result, self.history.list_answers(), today=today, locale=locale)
 
 
 def follow(document: object) -> FlowFollower | None:
-    """Return what follows a run of this flow."""
     flow = read_flow(document)
     return FlowFollower(flow, FlowHistory(flow)) if flow is not None else None
 

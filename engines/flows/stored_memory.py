@@ -1,4 +1,4 @@
-"""Keeps the memory that flows have of people in the journal; see `state.journal.flow_memory`."""
+"""The memory that flows have of people, in the journal; see `state.journal.flow_memory`."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,28 +16,27 @@ from state.journal.async_store import AsyncStore
 from state.journal.flow_memory import MemoryBusy, MemoryEntry, MemoryPlace, MemoryWrite, Retention
 
 PATIENCE: Final = 15.0
-"""For how many seconds a run waits for others that write the same memory."""
+"""Seconds to wait for others that write the same memory."""
 
 
 class StoredMemory:
-    """A `PersonMemory` in the journal. All accounts of an employee have one."""
+    """A `PersonMemory`. All accounts of an employee share one."""
 
     def __init__(self, store: AsyncStore) -> None:
-        """Keep it in this store."""
         self._store = store
 
     async def find_end(self, run: RunInfo, /) -> int:
-        """Return the number of the last record that is stored by now."""
+        """The last record that is stored by now."""
         return await self._store.read(flow_memory.find_end, build_place(run))
 
     async def read(self, run: RunInfo, channels: Sequence[SharedChannel], at: datetime, end: int, /) -> Sequence[Entry]:
-        """Return what these channels hold, oldest first."""
-        found = await self._store.read(flow_memory.read_entries, build_place(run), _list_retention(channels), at, end)
-        named = {channel.id for channel in channels}
-        return [Entry(one.channel, Value.from_stored(one._asdict()), parse_iso(one.at)) for one in found if one.channel in named]
+        """Oldest first."""
+        stored_entries = await self._store.read(flow_memory.read_entries, build_place(run), _list_retention(channels), at, end)
+        names = {channel.id for channel in channels}
+        return [Entry(one.channel, Value.from_stored(one._asdict()), parse_iso(one.at)) for one in stored_entries if one.channel in names]
 
     async def write(self, run: RunInfo, node: str, entries: Sequence[Entry], channels: Sequence[SharedChannel], at: datetime, /) -> None:
-        """Store the entries, once for each node of a run. Raises StoreError."""
+        """Once for each node of a run. Raises StoreError."""
         stored = [MemoryEntry(one.channel, one.value.data, sorted(one.value.origins)) for one in entries]
         write = MemoryWrite(owner=run.owner, run=run.run_id, node=node, entries=stored)
         until = read_boottime() + PATIENCE
@@ -53,7 +52,7 @@ class StoredMemory:
 
 
 def build_place(run: RunInfo) -> MemoryPlace:
-    """Return whose memory a run of a flow reads and writes."""
+    """Whose memory the run reads and writes."""
     return MemoryPlace(run.definition.key, build_person_key(run.owner, run.employee))
 
 

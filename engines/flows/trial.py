@@ -1,5 +1,3 @@
-"""Tries a flow step by step."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -30,7 +28,7 @@ class _FlowAsking(Asking, FlowScript):
 
 @dataclass(frozen=True, kw_only=True)
 class PlayableFlow:
-    """A flow without mistakes, with its agents as its steps name them."""
+    """Without mistakes; agents are named as in its steps."""
 
     key: str
     document: Mapping[str, Any]
@@ -38,7 +36,6 @@ class PlayableFlow:
     case_model = FlowCase
 
     async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-        """Return what comes of it with these inputs."""
         test = FlowCase.model_validate(build_case(inputs, person, "answers", "calls"))
         script = _FlowAsking(test)
         script.start(self.key, watch)
@@ -61,7 +58,7 @@ class PlayableFlow:
 async def load_playable(
     kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
 ) -> PlayableFlow:
-    """Return the flow with its agents. Whatever its triggers say, its author may try it."""
+    """Read the flow without its triggers: its author may try it whatever they say."""
     del definitions
     agents = await load_named((reference.written for reference in kind.list_references(document)), store)
     return PlayableFlow(key=key, document={name: part for name, part in document.items() if name != "triggers"}, agents=agents)

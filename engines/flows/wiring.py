@@ -1,4 +1,4 @@
-"""Builds the engine of flows, and connects it with the store, for its agents and its memory. Part of the composition root."""
+"""Builds the engine of flows and connects it with the store. Part of the composition root."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -21,7 +21,7 @@ COMMAND: Final = "flow"
 
 
 def build_flows() -> RegisteredEngine:
-    """Return the engine of flows with its command; until `connect_agents` it finds no agents."""
+    """Until `connect` it finds no agents."""
     return RegisteredEngine(
         engine=FlowEngine(),
         commands={COMMAND: RunCommand(definition="", menu=Notice(code="menu-flow"))},
@@ -35,14 +35,12 @@ def build_flows() -> RegisteredEngine:
 
 
 def connect(flows: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
-    """Return the engine whose flows find their agents, and keep what they remember of people, in the store."""
     assert isinstance(flows.engine, FlowEngine)  # noqa: S101 - as it was built here
     engine = flows.engine.connect(build_agent_finder(ports.store), ports.find_documents, StoredMemory(ports.store))
     return replace(flows, engine=engine)
 
 
 def build_agent_finder(store: AsyncStore) -> FindAgents:
-    """Return the function that finds published agents in `store`."""
 
     async def find(versions: list[str], /) -> Mapping[str, object]:
         documents = {version: await find_part(store, AGENT, version) for version in versions}

@@ -1,4 +1,4 @@
-"""Describes the form of a flow as fields, groups and lists, with what people read and what may be chosen (S002-53 … S002-55)."""
+"""Describes the form of a flow as fields, groups and lists (S002-53…55)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,15 +33,15 @@ PARTS: Final[Mapping[type[Part], str]] = {
     WriteForm: "write",
     TitleForm: "title",
 }
-"""The words for the parts of the form in its texts."""
+"""Words for the parts in the form's texts."""
 _OPEN: Final[frozenset[Section]] = frozenset({"where", "start"})
-"""Parts of the form that are shown without being opened."""
+"""Sections that are shown without being opened."""
 Say = Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentChoice:
-    """A published version of an agent that a step may name, and what it brings along."""
+    """A published version of an agent, and what it brings along."""
 
     id: str
     """The UUID of the version, which is stored."""
@@ -50,7 +50,7 @@ class AgentChoice:
     title: str
     prompt: str = ""
     options: str = ""
-    """Its model and options in words, "" if it says nothing of them."""
+    """In words; "" if it says nothing of them."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -59,30 +59,25 @@ class AgentChoice:
 
 
 class FlowFields:
-    """Describes forms of flows in the words of `say`."""
-
     def __init__(self, say: Say, agents: Sequence[AgentChoice]) -> None:
-        """Offer these agents."""
         self._say, self._agents = say, agents
         self._known: dict[tuple[str, ...], str] = {}
-        """What was said before: a form of 500 steps has the same words 500 times."""
+        """A form of 500 steps has the same words 500 times."""
         self._by_name = {name: agent for agent in reversed(agents) for name in agent.names}
         self._agent_choices = tuple(Choice(agent.id, self._name_agent(agent)) for agent in agents)
 
     def say(self, code: str, **args: str) -> str:
-        """Return a text for the person."""
         known = (code, *args.values())
         if known not in self._known:
             self._known[known] = self._say(code, **args)
         return self._known[known]
 
     def describe(self, form: FlowForm) -> Group:
-        """Return the form as fields."""
         steps = [Choice(step.id, f"{step.id} · {step.name}" if step.name else step.id) for step in form.steps if step.id]
         return Group(path=(), label="", nodes=self._list_nodes(form, (), steps))
 
     def _list_nodes(self, part: Part, at: Path, steps: Sequence[Choice]) -> tuple[Node, ...]:
-        """Return the fields of a part, those of each section in a group of their own, in the order in which sections begin."""
+        """The fields of each section are a group, in the order in which sections begin."""
         head: list[Node] = []
         sections: dict[Section, list[Node]] = {}
         for name, place in list_places(part):
@@ -96,7 +91,6 @@ class FlowFields:
         return tuple(self._close_section(one, at, sections) if isinstance(one, Group) else one for one in head)
 
     def _close_section(self, mark: Group, at: Path, sections: Mapping[Section, Sequence[Node]]) -> Group:
-        """Return the group of a section in place of its mark."""
         section = next(one for one in sections if one == mark.path[len(at)])
         label = self.say("console-form-section", section=section)
         return Group(path=mark.path, label=label, nodes=tuple(sections[section]), is_folded=section not in _OPEN)
@@ -124,7 +118,7 @@ class FlowFields:
         )
 
     def _explain(self, word: str, name: str, agent: AgentChoice | None) -> str:
-        """Return the sentence under a field; under the prompt and the agent of a step, what the agent brings along."""
+        """For the prompt and the agent of a step, say what the agent brings along."""
         if agent is not None and name == "prompt" and agent.prompt:
             return self.say("console-form-agent-prompt", prompt=agent.prompt)
         if agent is not None and name == "agent" and agent.options:
@@ -140,12 +134,12 @@ class FlowFields:
         is_small = isinstance(part, ReadForm | WriteForm | TitleForm)
         return Group(path=path, label=label, nodes=self._list_nodes(part, path, steps), is_folded=not is_small, title=title)
 
-    def find_agent(self, written: str) -> AgentChoice | None:
-        """Return the agent that a step names; None if it is not among the published ones."""
-        return self._by_name.get(written)
+    def find_agent(self, reference: str) -> AgentChoice | None:
+        """None if it is not among the published ones."""
+        return self._by_name.get(reference)
 
     def _list_choices(self, offer: Offer, name: str, value: str, steps: Sequence[Choice], *, is_optional: bool) -> tuple[Choice, ...]:
-        """Return what a field offers, with its present value, which may be none of it."""
+        """Include the present value, which may be none of the choices."""
         known: list[Choice] = []
         match offer:
             case "":

@@ -1,7 +1,7 @@
-"""The form of a flow: what stands in its fields, made of a document, and the document made of it again (S002-49 … S002-56, S002-A12).
+"""The form of a flow, made of a document, and the document made of it again (S002-49…56, S002-A12).
 
-`build_flow_definition` is the seed's helper `buildFlowDefinition`: the console saves what it returns, and tests call it alone. Every field
-holds the text that a person reads and types. What was not changed, and what the form does not know, stays in the document as it was.
+`build_flow_definition` is the seed's helper `buildFlowDefinition`. Every field holds the text that a person types. What was not changed,
+and what the form does not know, stays in the document as it was.
 """
 
 import operator
@@ -15,16 +15,16 @@ from orchestrator.documents.changing import ABSENT, PlaceGone, find_value, remov
 from orchestrator.domain.finding import Path
 
 Section = Literal["", "start", "shared", "memory", "budget", "result", "where", "more"]
-"""The part of the form in which a field stands; "" for the head of its group."""
+""""" for the head of its group."""
 Offer = Literal["", "agents", "steps", "types", "modes", "scopes"]
-"""From where the values come of which a field is one."""
+"""Where the choices of a field come from."""
 _PLACE: Final = "place"
 YEAR: Final = 31_536_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Where the value of a field stands in its part of the document, and what it may be."""
+    """Where a value stands in its part of the document, and what it may be."""
 
     path: Path
     kind: Kind
@@ -46,7 +46,7 @@ class Items:
 
 
 def _place(*path: str, kind: Kind = "line", **more: float | str | bool) -> str:
-    """Return a field of a form for the value at `path`; `more` is the rest of its `Entry`."""
+    """`more` is the rest of its `Entry`."""
     return field(default="", metadata={_PLACE: Entry(path=path, kind=kind, **more)})  # type: ignore[arg-type]  # as Entry has them
 
 
@@ -67,8 +67,6 @@ def _list_of(part: type[P], *path: str, section: Section = "") -> tuple[P, ...]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterForm(Part):
-    """A launch parameter."""
-
     name: str = _place("name", is_required=True)
     type: str = _place("type", kind="choice", usual="string", offer="types")
     required: str = _place("required", kind="boolean", usual="true")
@@ -79,8 +77,6 @@ class ParameterForm(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelForm(Part):
-    """A channel of memory that is declared."""
-
     id: str = _place("id", is_required=True)
     versions: str = _place("retentionVersions", kind="integer", least=1, most=1000, usual=str(USUAL_VERSIONS))
     days: str = _place("retentionDays", kind="integer", least=1, most=3650, usual=str(USUAL_DAYS))
@@ -89,16 +85,12 @@ class ChannelForm(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadForm(Part):
-    """A channel that a step is told."""
-
     channel: str = _place("channel", is_required=True)
     limit: str = _place("limit", kind="integer", usual=str(USUAL_LIMIT))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WriteForm(Part):
-    """A channel into which a step writes."""
-
     channel: str = _place("channel", is_required=True)
     mode: str = _place("mode", kind="choice", usual="AGENT_OUTPUT", offer="modes")
     payload: str = _place("payload", kind="json")
@@ -106,8 +98,6 @@ class WriteForm(Part):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepForm(Part):
-    """A step."""
-
     id: str = _place("id", is_required=True)
     name: str = _place("name")
     agent: str = _place("agentVersionId", kind="choice", offer="agents", is_required=True)
@@ -123,21 +113,17 @@ class StepForm(Part):
     top_p: str = _place("overrides", "topP", kind="number", least=0, most=1, section="more")
     max_tokens: str = _place("overrides", "maxTokens", kind="integer", least=1, most=1_000_000, section="more")
     transitions: str = _place("transitions", kind="json", section="more")
-    """All ways of the step as JSON; a way that is changed on its own counts more."""
+    """As JSON; a way that is changed on its own counts more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TitleForm(Part):
-    """What people read in place of a name of the result."""
-
     name: str = _place("name", is_required=True)
     title: str = _place("title", is_required=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlowForm(Part):
-    """A whole flow."""
-
     flow_id: str = _place("flowId", is_required=True)
     title: str = _place("metadata", "title")
     description: str = _place("metadata", "description", kind="text")
@@ -163,37 +149,32 @@ class FlowForm(Part):
 
 @dataclass(frozen=True, slots=True)
 class FieldMistake:
-    """A field whose text cannot be taken, by the place of its value in the document, and why."""
-
     path: Path
     refusal: FieldRefused
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltFlow:
-    """A document made of a form. Where a text could not be taken it has what the form was made of."""
+    """A document made of a form; unfit texts leave what the form was made of."""
 
     document: object
     mistakes: tuple[FieldMistake, ...]
 
 
 def read_flow_form(document: object) -> FlowForm:
-    """Return the form of a document, which may be a draft with any content."""
+    """Read also a draft with any content."""
     return _read_part(FlowForm, document)
 
 
 def build_flow_definition(form: FlowForm) -> BuiltFlow:
-    """Return the document of a form, with numbers and JSON checked once more (S002-56).
-
-    A form that `read_flow_form` has made, and nobody has changed, gives the document of which it was made.
-    """
+    """Check numbers and JSON once more (S002-56). An unchanged form gives the document that it was made of."""
     mistakes: list[FieldMistake] = []
     document = _build_part(form, (), mistakes)
     return BuiltFlow(document, tuple(mistakes))
 
 
 def enter_text(form: P, path: Path, typed: str) -> P:
-    """Return the form with a text typed into the field whose value stands at `path`. Raises PlaceGone if there is no such field."""
+    """`path` is that of the value. Raises PlaceGone if there is no such field."""
     for name, place in list_places(form):
         if isinstance(place, Entry):
             if place.path == path:
@@ -210,29 +191,29 @@ def enter_text(form: P, path: Path, typed: str) -> P:
 
 
 def list_places(part: Part | type[Part]) -> Iterator[tuple[str, Entry | Items]]:
-    """Yield the names of the fields of a part of the form, each with the place for which it stands."""
-    for one in fields(part):
-        if _PLACE in one.metadata:
-            yield one.name, one.metadata[_PLACE]
+    """Yield the names of fields with their places."""
+    for form_field in fields(part):
+        if _PLACE in form_field.metadata:
+            yield form_field.name, form_field.metadata[_PLACE]
 
 
 def _read_part(part: type[P], base: object) -> P:
     values: dict[str, str | tuple[Part, ...]] = {}
     for name, place in list_places(part):
-        found = find_value(base, place.path)
+        present = find_value(base, place.path)
         if isinstance(place, Entry):
-            values[name] = show_value(place.kind, found)
+            values[name] = show_value(place.kind, present)
         else:
-            values[name] = tuple(_read_part(place.part, one) for one in found) if isinstance(found, list) else ()
+            values[name] = tuple(_read_part(place.part, one) for one in present) if isinstance(present, list) else ()
     return part(base=base, **values)
 
 
 def _build_part(form: Part, at: Path, mistakes: list[FieldMistake]) -> object:
-    """Return the object of a part of the form: what it was made of, with what was changed."""
-    made = form.base
+    """What the part was made of, with what was changed."""
+    document = form.base
     for name, place in list_places(form):
         if isinstance(place, Items):
-            made = _put_items(made, place, getattr(form, name), at, mistakes)
+            document = _put_items(document, place, getattr(form, name), at, mistakes)
             continue
         typed: str = getattr(form, name)
         if typed == show_value(place.kind, find_value(form.base, place.path)):
@@ -242,20 +223,20 @@ def _build_part(form: Part, at: Path, mistakes: list[FieldMistake]) -> object:
         except FieldRefused as refusal:
             mistakes.append(FieldMistake((*at, *place.path), refusal))
             continue
-        made = remove_value(made, place.path) if value is ABSENT else set_value(made, place.path, value)
-    return made
+        document = remove_value(document, place.path) if value is ABSENT else set_value(document, place.path, value)
+    return document
 
 
-def _put_items(made: object, place: Items, items: tuple[Part, ...], at: Path, mistakes: list[FieldMistake]) -> object:
-    present = find_value(made, place.path)
+def _put_items(document: object, place: Items, items: tuple[Part, ...], at: Path, mistakes: list[FieldMistake]) -> object:
+    present = find_value(document, place.path)
     if not items and not isinstance(present, list):
-        return made
+        return document
     built = [_build_part(one, (*at, *place.path, index), mistakes) for index, one in enumerate(items)]
     is_same = isinstance(present, list) and len(built) == len(present) and all(map(operator.is_, built, present))
-    return made if is_same else set_value(made, place.path, built)
+    return document if is_same else set_value(document, place.path, built)
 
 
 def find_new_step_id(form: FlowForm) -> str:
-    """Return the id of a further step: one that no step has yet."""
-    taken = {step.id for step in form.steps}
-    return next(name for number in range(len(taken) + 1, MOST_STEPS * 2 + 2) if (name := f"step{number}") not in taken)
+    """An id that no step has yet."""
+    step_ids = {step.id for step in form.steps}
+    return next(name for number in range(len(step_ids) + 1, MOST_STEPS * 2 + 2) if (name := f"step{number}") not in step_ids)

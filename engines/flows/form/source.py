@@ -1,4 +1,4 @@
-"""The form of flows, and the agents that a step may name now: published, active and switched on (S002-54)."""
+"""The form of flows, and the agents that a step may name now (S002-54)."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -16,25 +16,21 @@ _STEPS: Final = "steps"
 
 
 class FlowSource:
-    """The form of flows."""
-
     def __init__(self, fields: FlowFields) -> None:
-        """Describe it with `fields`."""
         self._fields = fields
 
     def describe(self, document: object) -> Group:
-        """Return the fields of a flow."""
         return self._fields.describe(read_flow_form(document))
 
     def enter(self, document: object, field: Field, typed: str) -> object:
-        """Return the flow that `build_flow_definition` makes with the typed text. Raises FieldRefused, and PlaceGone."""
+        """Raises FieldRefused and PlaceGone."""
         built = build_flow_definition(enter_text(read_flow_form(document), field.path, typed))
         for mistake in built.mistakes:
             raise mistake.refusal
         return built.document
 
     def build_item(self, document: object, path: Path) -> object:
-        """Return a new step with an id of its own, or another element without anything in it."""
+        """Return a step with an id of its own, or an empty element."""
         if path != (_STEPS,):
             return {}
         return {"id": find_new_step_id(read_flow_form(document)), "agentVersionId": ""}
@@ -45,7 +41,7 @@ _LONGEST_PROMPT: Final = 300
 
 
 async def load_agents(visit: Visit) -> tuple[AgentChoice, ...]:
-    """Return the agents with their active versions, in the order of their titles. Raises VisitOver, StoreError."""
+    """Agents with active versions, by title. Raises VisitOver, StoreError."""
     service, editor = visit.services.definitions, build_editor(visit)
     if AGENT not in service.list_kinds(editor):
         return ()
@@ -62,9 +58,9 @@ async def load_agents(visit: Visit) -> tuple[AgentChoice, ...]:
 def _describe(visit: Visit, version: DefinitionVersion) -> AgentChoice:
     document: Mapping[str, object] = version.document if isinstance(version.document, Mapping) else {}
     prompt, model, options = (document.get(name) for name in ("systemPrompt", "model", "defaultOptions"))
-    said = [str(model)] if model else []
+    option_texts = [str(model)] if model else []
     if isinstance(options, Mapping):
-        said += [visit.say("console-form-option", name=str(name), value=str(option)) for name, option in options.items()]
+        option_texts += [visit.say("console-form-option", name=str(name), value=str(option)) for name, option in options.items()]
     text = " ".join(str(prompt or "").split())
     return AgentChoice(
         id=version.id,
@@ -72,5 +68,5 @@ def _describe(visit: Visit, version: DefinitionVersion) -> AgentChoice:
         version=version.version,
         title=version.title,
         prompt=text if len(text) <= _LONGEST_PROMPT else f"{text[:_LONGEST_PROMPT]}…",
-        options=", ".join(said),
+        options=", ".join(option_texts),
     )

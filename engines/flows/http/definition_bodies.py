@@ -1,4 +1,4 @@
-"""The bodies of requests that hand in a flow or an agent, and what OpenAPI shows as one."""
+"""The bodies of requests that hand in a flow or an agent."""
 
 from typing import Annotated, Any, ClassVar, Final
 

@@ -1,6 +1,6 @@
-"""Flows and agents as the API of flows presents them: in the seed's words and spelling, a row for each version (S002-X2). Pure.
+"""Flows and agents in the seed's words, a row for each version (S002-X2). Pure.
 
-The models are the table: each field of the seed names the field of the store that it shows, where that is called otherwise.
+Each field of a model names the field of the store that it shows, where that is called otherwise.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _OTHER: Final = "0190bbbb-0000-7000-8000-000000000002"
 MOST_LISTED: Final = 100
 Status = Literal["DRAFT", "PUBLISHED"]
 _OF_WHOLE: Final = frozenset({"published", "deactivated", "switched_off", "switched_on"})
-"""Entries of the history that concern a published version."""
+"""Entries that concern a published version."""
 _SPELLING: Final = ConfigDict(frozen=True, from_attributes=True, alias_generator=AliasGenerator(serialization_alias=to_camel))
 _KEY: Final = AliasPath("key")
 _TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]
@@ -224,7 +224,7 @@ class ActiveBody(BaseModel):
 
 
 def show_version(model: type[M], version: DefinitionVersion, head: DefinitionKey, findings: Sequence[Finding] = ()) -> M:
-    """Return a version, which has its document, in the form of `model`, with the warnings about it."""
+    """`version` has its document."""
     document = _to_mapping(version.document)
     about = _to_mapping(document.get("metadata")) if version.kind == FLOW else document
     tags = about.get("tags")

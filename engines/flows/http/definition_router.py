@@ -1,7 +1,4 @@
-"""Endpoints of `/api/flows/definitions` and `/api/agents`: the store of definitions in the seed's words (S002-X2 … X4, S002-57).
-
-They are a second face of the same store as `/definitions`, and do the same under the same rights: `orchestrator.definitions` decides.
-"""
+"""Endpoints of `/api/flows/definitions` and `/api/agents` (S002-X2…X4, S002-57): a second face of `/definitions` under the same rights."""
 
 import asyncio
 from collections.abc import Sequence
@@ -87,7 +84,7 @@ _OF_MEANING: Final = frozenset(
         "finding-flow-field-excluded",
     }
 )
-"""Mistakes of a document whose form is right: 422. Every other one is 400, also beside them (S002-44 … S002-48, S002-58, S002-X4)."""
+"""The form of the document is right: 422. Any other mistake makes it 400 (S002-44…48, S002-58, S002-X4)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,19 +111,15 @@ _FACES: Final = (
 
 
 def build_flow_definition_routers(service: DefinitionService) -> Sequence[APIRouter]:
-    """Return the routers with the endpoints of `/api/flows/definitions` and `/api/agents`.
-
-    They come before those of runs, for `/api/flows/{run}` would take `/api/flows/definitions` as well.
-    """
+    """They come before the router of runs, for `/api/flows/{run}` would take `/api/flows/definitions`."""
     return [_build_router(_Desk(service, face), face) for face in _FACES]
 
 
 class _FlowRoute(DefinitionRoute):
-    """A route that answers mistakes of a definition with 400 or 422."""
+    """Answers mistakes of a definition with 400 or 422."""
 
     @staticmethod
     def translate(error: Exception) -> ApiError:
-        """Return the answer that an error of the service becomes."""
         if not isinstance(error, DefinitionRefused):
             return to_api_error(error)
         codes = {finding.code for finding in error.findings if finding.severity == "error"}
@@ -173,15 +166,13 @@ def _build_router(desk: "_Desk", face: Face) -> APIRouter:
 
 
 class _Desk:
-    """The service behind one of the two faces."""
-
     def __init__(self, service: DefinitionService, face: Face) -> None:
         self.service, self.face = service, face
         self.bodies = BodyReader()
 
-    async def list_versions(self, editor: EditorOf, asked: Annotated[ListQuery, Query()]) -> Response:
+    async def list_versions(self, editor: EditorOf, query: Annotated[ListQuery, Query()]) -> Response:
         try:
-            page = await list_page(self.service, editor, self.face.kind, asked, _parse_place(asked.cursor))
+            page = await list_page(self.service, editor, self.face.kind, query, _parse_place(query.cursor))
         except DefinitionMissing:  # what the cursor names
             raise _build_no_cursor() from None
         rows = [show_version(self.face.row, one.version, one.head) for one in page.found]
@@ -196,14 +187,14 @@ class _Desk:
         entries = await self.service.list_history(editor, self.face.kind, version.key, limit=MOST_ENTRIES)
         return answer(HistoryRows.model_validate({"entries": entries}))
 
-    async def compare(self, editor: EditorOf, version_id: _Id, asked: Annotated[DiffQuery, Query()]) -> Response:
-        after, before = await self._find(editor, version_id), await self._find(editor, asked.other)
+    async def compare(self, editor: EditorOf, version_id: _Id, query: Annotated[DiffQuery, Query()]) -> Response:
+        after, before = await self._find(editor, version_id), await self._find(editor, query.other)
         difference = await asyncio.to_thread(compare_documents, before.document, after.document)
         changes = [to_diff_line(change) for change in difference.changes]
         return answer(VersionDiff.model_validate({"before": before, "after": after, "changes": changes, "more": difference.more}))
 
-    async def export(self, editor: EditorOf, version_id: _Id, asked: Annotated[ExportQuery, Query()]) -> Response:
-        return await answer_file(await self._find(editor, version_id), asked.format)
+    async def export(self, editor: EditorOf, version_id: _Id, query: Annotated[ExportQuery, Query()]) -> Response:
+        return await answer_file(await self._find(editor, version_id), query.format)
 
     async def create_version(self, editor: EditorOf, request: Request, key: _NewKey = "") -> Response:
         return await self._create(editor, await self.bodies.read(request, self.face.created), key, is_file=False)
@@ -211,24 +202,24 @@ class _Desk:
     async def import_file(self, editor: EditorOf, request: Request, key: _NewKey = "") -> Response:
         return await self._create(editor, await self.bodies.read_file(request, CheckedBody), key, is_file=True)
 
-    async def _create(self, editor: Editor, given: GivenDefinition, key: str, *, is_file: bool) -> Response:
-        name = given.key or key or (None if self.face.kind == FLOW else "")
-        saved = await self.service.create(editor, self.face.kind, name, given.submission, origin="imported" if is_file else "created")
+    async def _create(self, editor: Editor, submitted: GivenDefinition, key: str, *, is_file: bool) -> Response:
+        name = submitted.key or key or (None if self.face.kind == FLOW else "")
+        saved = await self.service.create(editor, self.face.kind, name, submitted.submission, origin="imported" if is_file else "created")
         return await self._answer(editor, saved, status=CREATED)
 
     async def validate(self, editor: EditorOf, request: Request) -> Response:
-        given = await self.bodies.read(request, CheckedBody)
-        found = await self.service.check(editor, self.face.kind, None, given.submission)
-        return answer(Validation.model_validate(to_checked(found, valid=not has_errors(found.findings))))
+        submitted = await self.bodies.read(request, CheckedBody)
+        checked = await self.service.check(editor, self.face.kind, None, submitted.submission)
+        return answer(Validation.model_validate(to_checked(checked, valid=not has_errors(checked.findings))))
 
     async def save(self, editor: EditorOf, request: Request, version_id: _Id, seen: _IfMatch = None) -> Response:
-        given = await self.bodies.read(request, SavedBody)
-        expected = parse_revision(seen) if seen is not None or given.revision is None else given.revision
+        submitted = await self.bodies.read(request, SavedBody)
+        expected = parse_revision(seen) if seen is not None or submitted.revision is None else submitted.revision
         version = await self._find(editor, version_id)
         try:
-            saved = await self.service.save(editor, self.face.kind, version.key, version.version, given.submission, expected=expected)
+            saved = await self.service.save(editor, self.face.kind, version.key, version.version, submitted.submission, expected=expected)
         except (StaleRevision, NotADraft) as error:
-            raise await self._explain_conflict(editor, error, await self._find(editor, version_id), given) from None
+            raise await self._explain_conflict(editor, error, await self._find(editor, version_id), submitted) from None
         return await self._answer(editor, saved)
 
     async def publish(self, editor: EditorOf, version_id: _Id, body: PublishBody | None = None, seen: _IfMatch = None) -> Response:
@@ -260,11 +251,10 @@ class _Desk:
         raise ApiError(503, "busy", "Others change it all the time: try again.", headers={"Retry-After": "2"})
 
     async def _find(self, editor: Editor, version_id: UUID | str) -> DefinitionVersion:
-        """Return the version with that id. Raises DefinitionMissing."""
+        """Raises DefinitionMissing."""
         return await self.service.find_by_id(editor, self.face.kind, str(version_id))
 
     async def _answer(self, editor: Editor, saved: Saved, *, status: int = 200) -> Response:
-        """Return the answer that is a version."""
         location = {"Location": f"{self.face.path}/{saved.version.id}"} if status == CREATED else {}
         whole = await self._show(editor, saved.version, saved.findings)
         return answer(whole, status=status, ETag=f'"{saved.version.revision}"', **location)
@@ -274,12 +264,12 @@ class _Desk:
         return show_version(self.face.whole, version, head, findings)
 
     async def _explain_conflict(
-        self, editor: Editor, error: StaleRevision | NotADraft, present: DefinitionVersion, given: GivenDefinition | None = None
+        self, editor: Editor, error: StaleRevision | NotADraft, present: DefinitionVersion, submitted: GivenDefinition | None = None
     ) -> ApiError:
-        """Return the answer that a change came too late: what is there now, and how it differs from the definition that was sent."""
+        """Say what is there now, and how it differs from what was sent."""
         difference = Difference(changes=())
-        if given is not None:
-            difference = await self.service.compare_submission(editor, present, given.submission)
+        if submitted is not None:
+            difference = await self.service.compare_submission(editor, present, submitted.submission)
         known = to_api_error(error)
         more = {
             "present": (await self._show(editor, present)).model_dump(mode="json", by_alias=True),
@@ -290,7 +280,7 @@ class _Desk:
 
 
 def _parse_place(cursor: str | None) -> Place | None:
-    """Return where the page begins that a cursor names. Raises ApiError 400."""
+    """Raises ApiError 400."""
     place = parse_cursor(cursor, _CURSOR, 2)
     if place is None:
         return None

@@ -15,7 +15,6 @@ from orchestrator.runs.registry import Engines
 
 
 def build_routers(desk: EndpointContext, reading: StreamReader, engines: Engines, definitions: DefinitionService) -> Sequence[APIRouter]:
-    """Return the routers of definitions and of runs."""
     return (*build_flow_definition_routers(definitions), build_flow_runs_router(desk, reading, engines, definitions))
 
 

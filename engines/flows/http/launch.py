@@ -1,4 +1,4 @@
-"""Finds the flow that a caller wants to start, checks how it would be started, and estimates what that costs (S002-X3, S002-A12)."""
+"""Finds the flow to start, checks the start, and estimates its cost (S002-X3, S002-A12)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -45,13 +45,13 @@ from state.journal import definitions
 from state.model.definitions import DefinitionVersion
 
 _STAND_IN: Final = Agent(systemPrompt="-")
-"""An agent that cannot be used."""
+"""For an agent that cannot be used."""
 _NOT_FOUND: Final = "There is no such flow; GET /api/flows/definitions lists them."
 
 
 @dataclass(frozen=True, kw_only=True)
 class Startable:
-    """A flow that may be started now; `ordered` is its version if the caller named that, 0 for whichever is in force."""
+    """`ordered` is the version that the caller named, 0 for whichever is in force."""
 
     definition: Definition
     flow: Flow
@@ -59,28 +59,27 @@ class Startable:
 
 
 class FlowStarter:
-    """Starts flows for callers of the API, and tells them before what that would mean. All methods raise ApiError and StoreError."""
+    """Starts flows for callers of the API, or previews it. All methods raise ApiError and StoreError."""
 
     def __init__(self, desk: EndpointContext, inputs: RunInputs, engines: Engines) -> None:
-        """Keep the services of the endpoints, and the engines whose runs may be started."""
         self._desk, self._inputs, self._engines = desk, inputs, engines
 
-    async def start(self, client: Client, wanted: str, body: LaunchBody, key: str | None) -> Started:
-        """Start the flow with that key, or that version of one. What does not fit is refused before anything is stored."""
+    async def start(self, client: Client, flow_name: str, body: LaunchBody, key: str | None) -> Started:
+        """Start by key or version. What does not fit is refused before anything is stored."""
         body = _to_storable(body)  # what no journal holds would fail late, or here
-        found = await self._find_startable(client, wanted)
-        _, mistakes = read_parameters(found.flow.launch_parameters, body.parameters)
+        startable = await self._find_startable(client, flow_name)
+        _, mistakes = read_parameters(startable.flow.launch_parameters, body.parameters)
         if mistakes:
             raise _refuse_parameters(mistakes)
         order = RunBody(
-            engine=FLOW, definition=found.definition.key, args={PARAMETERS: dict(body.parameters), CONTEXT: dict(body.shared_context)}
+            engine=FLOW, definition=startable.definition.key, args={PARAMETERS: dict(body.parameters), CONTEXT: dict(body.shared_context)}
         )
-        accepted = await self._inputs.start_run(client, order, key, version=found.ordered)
-        return Started(session_id=accepted.id, flow_id=found.definition.key, version=found.definition.version)
+        accepted = await self._inputs.start_run(client, order, key, version=startable.ordered)
+        return Started(session_id=accepted.id, flow_id=startable.definition.key, version=startable.definition.version)
 
-    async def _find_startable(self, client: Client, wanted: str) -> Startable:
-        version = await self._find_version(wanted) if is_version_id(wanted) else None
-        key = version.key if version is not None else wanted
+    async def _find_startable(self, client: Client, flow_name: str) -> Startable:
+        version = await self._find_version(flow_name) if is_version_id(flow_name) else None
+        key = version.key if version is not None else flow_name
         await check_start(self._engines, client, FLOW, key)
         try:
             definition = await self._engines.definitions.find(FLOW, key)
@@ -96,12 +95,12 @@ class FlowStarter:
         return Startable(definition=definition, flow=flow, ordered=version.version if version is not None else 0)
 
     async def _find_version(self, version_id: str) -> DefinitionVersion | None:
-        """Return the version with that UUID; None if there is none, for the text of a UUID may be the key of a flow as well."""
+        """None if there is none: the text of a UUID may be a flow's key as well."""
         definition_version = await self._desk.store.read(definitions.find_by_id, version_id.lower())
         return definition_version if definition_version is not None and definition_version.kind == FLOW else None
 
     async def preview(self, client: Client, version: DefinitionVersion, body: LaunchBody) -> LaunchPreview:
-        """Return what starting this version would mean, also of a draft. Nothing is stored."""
+        """Preview any version, also a draft. Nothing is stored."""
         body = _to_storable(body)  # what no journal holds would fail late, or here
         try:
             flow = Flow.model_validate(version.document)
@@ -110,9 +109,9 @@ class FlowStarter:
         read, mistakes = read_parameters(flow.launch_parameters, body.parameters)
         objections = await self._list_objections(client, version, flow)
         agents, titles = await self._find_agents(flow)
-        given = Value({"context": {**flow.defaults.context, **body.shared_context}, "parameters": read})
+        start_value = Value({"context": {**flow.defaults.context, **body.shared_context}, "parameters": read})
         run = _describe_run(client.actor, self._desk.clock.now())
-        planned = [self._plan_step(flow, step, agents, titles, (given, run)) for step in flow.steps]
+        planned = [self._plan_step(flow, step, agents, titles, (start_value, run)) for step in flow.steps]
         return LaunchPreview(
             id=version.id,
             flow_id=version.key,
@@ -129,7 +128,6 @@ class FlowStarter:
         )
 
     async def _list_objections(self, client: Client, version: DefinitionVersion, flow: Flow) -> list[FlowError]:
-        """Return why the version cannot be started now."""
         flow_errors: list[FlowError] = []
         try:
             await self._find_startable(client, version.id)
@@ -142,7 +140,7 @@ class FlowStarter:
         return flow_errors
 
     async def _find_agents(self, flow: Flow) -> tuple[Mapping[str, Agent], Mapping[str, str]]:
-        """Return the agents that can be used and their titles, by version."""
+        """Usable agents and their titles, by version."""
         agents, titles = {}, {}
         for version_id in {step.agent_version_id for step in flow.steps}:
             agent = await self._find_agent(version_id)
@@ -162,7 +160,7 @@ class FlowStarter:
         self, flow: Flow, step: FlowStep, agents: Mapping[str, Agent], titles: Mapping[str, str], start: tuple[Value, RunInfo]
     ) -> PlannedStep:
         request = build_request(flow, step, agents.get(step.agent_version_id) or _STAND_IN, start[0], (), start[1])
-        read, written = _estimate_attempt(flow, step, agents, request)
+        read, completion_tokens = _estimate_attempt(flow, step, agents, request)
         model = self._desk.orchestrator.tools.model.find_model_name(request)
         attempts = max(step.max_attempts, 1)
         return PlannedStep(
@@ -173,8 +171,8 @@ class FlowStarter:
             model=model,
             max_attempts=attempts,
             prompt_tokens=read,
-            completion_tokens=written,
-            cost=self._value({model: (read * attempts, written * attempts)}),
+            completion_tokens=completion_tokens,
+            cost=self._value({model: (read * attempts, completion_tokens * attempts)}),
         )
 
     def _value(self, used: Mapping[str, Tokens]) -> float | None:
@@ -198,41 +196,45 @@ class FlowStarter:
 
 
 def _refuse_parameters(mistakes: list[ParameterMistake]) -> ApiError:
-    told = "; ".join(f"{mistake.name}: {mistake.problem}{f' ({mistake.expected})' if mistake.expected else ''}" for mistake in mistakes)
+    sentences = "; ".join(
+        f"{mistake.name}: {mistake.problem}{f' ({mistake.expected})' if mistake.expected else ''}" for mistake in mistakes
+    )
     problems = [problem.model_dump(mode="json", by_alias=True) for problem in to_problems(mistakes)]
-    return ApiError(422, "parameters_unfit", f"parameters: {told}."[:500], more={"parameters": problems})
+    return ApiError(422, "parameters_unfit", f"parameters: {sentences}."[:500], more={"parameters": problems})
 
 
 def _find_most_tokens(flow: Flow, step: FlowStep, agent: Agent | None) -> int | None:
-    """Return how long an answer of the step may be, as the last says it that says anything; None if nobody does."""
+    """The last word on `maxTokens`; None if nobody says any."""
     own = agent.default_options.max_tokens if agent is not None else None
     return step.overrides.max_tokens or flow.defaults.overrides.options.max_tokens or own
 
 
 def _estimate_attempt(flow: Flow, step: FlowStep, agents: Mapping[str, Agent], request: ModelRequest) -> Tokens:
-    """Return at most how many tokens one attempt reads and writes: with full channels of memory, and with all questions between tools."""
-    read, written = request.estimate_tokens()
+    """At most (read, written): with full channels, and with all questions between tools."""
+    read, answer_tokens = request.estimate_tokens()
     read += sum(_estimate_channel(flow, one, agents) for one in step.memory_reads)
     if not (agents.get(step.agent_version_id) or _STAND_IN).tools:
-        return read, written
-    told = MOST_CALLS * LONGEST_ANSWER // CHARACTERS_PER_TOKEN  # what each question reads more than the one before it
-    return read * MOST_ROUNDS + (told + written) * MOST_ROUNDS * (MOST_ROUNDS - 1) // 2, written * MOST_ROUNDS
+        return read, answer_tokens
+    tool_tokens = MOST_CALLS * LONGEST_ANSWER // CHARACTERS_PER_TOKEN  # what each question reads more than the one before it
+    return read * MOST_ROUNDS + (tool_tokens + answer_tokens) * MOST_ROUNDS * (MOST_ROUNDS - 1) // 2, answer_tokens * MOST_ROUNDS
 
 
-def _estimate_channel(flow: Flow, asked: MemoryRead, agents: Mapping[str, Agent]) -> int:
-    """Return at most how many tokens a step reads of a channel: all that it asks for, each as long as the longest that is written there."""
+def _estimate_channel(flow: Flow, read_by_step: MemoryRead, agents: Mapping[str, Agent]) -> int:
+    """At most: all entries that the step asks for, each as long as the longest."""
     sizes = [0]
     for step in flow.steps:
-        for one in step.memory_writes:
-            if one.channel == asked.channel:
+        for write in step.memory_writes:
+            if write.channel == read_by_step.channel:
                 answer = _find_most_tokens(flow, step, agents.get(step.agent_version_id)) or EXPECTED_ANSWER
-                sizes.append(answer if one.mode == "AGENT_OUTPUT" else len(dumps(one.payload)) // CHARACTERS_PER_TOKEN + 1)
-    kept = next((one.retention_versions for one in flow.memory.shared_channels if one.id == asked.channel), USUAL_VERSIONS)
-    return max(sizes) * min(asked.limit if asked.limit > 0 else USUAL_LIMIT, kept)
+                sizes.append(answer if write.mode == "AGENT_OUTPUT" else len(dumps(write.payload)) // CHARACTERS_PER_TOKEN + 1)
+    most_entries = next(
+        (write.retention_versions for write in flow.memory.shared_channels if write.id == read_by_step.channel), USUAL_VERSIONS
+    )
+    return max(sizes) * min(read_by_step.limit if read_by_step.limit > 0 else USUAL_LIMIT, most_entries)
 
 
 def _has_loops(flow: Flow) -> bool:
-    """Return whether a step may follow itself, directly or through others."""
+    """Directly or through others."""
     following = {step.id: list_next(step) for step in flow.steps}
     for begin, after in following.items():
         seen, waiting = set[str](), list(after)
@@ -247,7 +249,7 @@ def _has_loops(flow: Flow) -> bool:
 
 
 def _describe_run(actor: Actor, now: datetime) -> RunInfo:
-    """Return what agents would be told of a run that this client starts now."""
+    """As if this client started it now."""
     return RunInfo(
         run_id="",
         definition=Definition(key=""),
@@ -261,6 +263,6 @@ def _describe_run(actor: Actor, now: datetime) -> RunInfo:
 
 
 def _to_storable(body: LaunchBody) -> LaunchBody:
-    """Return the body as a run would keep it: with texts in place of what no journal holds, such as numbers that are too large."""
-    kept = {"parameters": to_storable(dict(body.parameters)), "shared_context": to_storable(dict(body.shared_context))}
-    return body.model_copy(update=kept)
+    """As a journal holds it: texts replace numbers that are too large."""
+    storable = {"parameters": to_storable(dict(body.parameters)), "shared_context": to_storable(dict(body.shared_context))}
+    return body.model_copy(update=storable)

@@ -1,4 +1,4 @@
-"""Lists the versions of flows and agents page by page, filtered by title, tag and status (S002-15, S002-54)."""
+"""Lists versions page by page, filtered by title, tag and status (S002-15, S002-54)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,23 +10,21 @@ from orchestrator.definitions.service import DefinitionService
 from state.model.definitions import DefinitionDamaged, DefinitionKey, DefinitionVersion
 
 _AT_ONCE: Final = 50
-"""How many definitions are read from the store at a time."""
+"""Definitions that are read from the store at a time."""
 _MOST_SEEN: Final = 5000
 _MOST_READ: Final = 200
-"""How many versions, and how many documents, are looked through for one page, so that a filter that fits nothing reads no whole store."""
+"""Versions and documents looked through for one page, so that a filter that fits nothing does not read the whole store."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One version with its document, and what it is a version of."""
-
     version: DefinitionVersion
     head: DefinitionKey
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where a page begins: after this version of this key, or after all of them for version 0."""
+    """After this version of this key, or after all of them for version 0."""
 
     key: str
     version: int = 0
@@ -34,49 +32,49 @@ class Place:
 
 @dataclass(frozen=True)
 class Page:
-    """Some versions in the order of keys, the last version of each first; `end` is where the next page begins, None at the end."""
+    """By key, the last version first; `end` is None at the end."""
 
     found: tuple[Listed, ...]
     end: Place | None
 
 
 async def list_page(service: DefinitionService, editor: Editor, kind: str, list_query: ListQuery, begin: Place | None) -> Page:
-    """Return the page of versions that fit the query. It may have fewer than were asked for though others follow."""
-    found: list[Listed] = []
+    """The page may be shorter than the limit though others follow."""
+    fitting: list[Listed] = []
     seen, read, place = 0, 0, begin
     while heads := await _list_heads(service, editor, kind, place):
         for head in heads:
             for version in await service.list_versions(editor, kind, head.key) if _may_fit(head, list_query) else ():
                 if place is not None and place.key == head.key and version.version >= place.version > 0:
                     continue
-                if len(found) == list_query.limit or seen == _MOST_SEEN or read == _MOST_READ:
-                    return Page(tuple(found), place)
+                if len(fitting) == list_query.limit or seen == _MOST_SEEN or read == _MOST_READ:
+                    return Page(tuple(fitting), place)
                 seen, place = seen + 1, Place(head.key, version.version)
                 if _fits(version, head, list_query):
                     read += 1
                     whole = await _read(service, editor, version)
-                    found += [Listed(whole, head)] if _has_tag(whole, list_query.tag) else []
+                    fitting += [Listed(whole, head)] if _has_tag(whole, list_query.tag) else []
             place = Place(head.key)
-    return Page(tuple(found), None)
+    return Page(tuple(fitting), None)
 
 
 async def _list_heads(service: DefinitionService, editor: Editor, kind: str, place: Place | None) -> list[DefinitionKey]:
-    """Return the definitions that follow a place; the one inside of whose versions it is comes first."""
+    """The definition inside of which the place is comes first."""
     after = f"{kind}/{place.key}" if place is not None else ""
     heads = await service.list_keys(editor, kind, after=after, limit=_AT_ONCE)
     return [await service.find_key(editor, kind, place.key), *heads] if place is not None and place.version else heads
 
 
 def _may_fit(head: DefinitionKey, list_query: ListQuery) -> bool:
-    """Return whether any version of the definition can fit, without reading them."""
+    """Without reading them."""
     return not list_query.published or (head.enabled and head.active_version > 0)
 
 
 def _fits(version: DefinitionVersion, head: DefinitionKey, list_query: ListQuery) -> bool:
-    wanted = list_query.q.casefold()
+    needle = list_query.q.casefold()
     is_usable = version.active and head.enabled
     return (
-        (wanted in version.title.casefold() or wanted in version.key.casefold())
+        (needle in version.title.casefold() or needle in version.key.casefold())
         and list_query.status in {None, version.status.upper()}
         and list_query.active in {None, version.active}
         and list_query.published in {None, is_usable}
@@ -84,7 +82,7 @@ def _fits(version: DefinitionVersion, head: DefinitionKey, list_query: ListQuery
 
 
 async def _read(service: DefinitionService, editor: Editor, version: DefinitionVersion) -> DefinitionVersion:
-    """Return the version with its document; without it if that is damaged, so that the others can still be listed."""
+    """Without its document if that is damaged, so that the others can still be listed."""
     try:
         return await service.find_by_id(editor, version.kind, version.id)
     except DefinitionDamaged:

@@ -1,7 +1,7 @@
-"""Translates the journal of a flow's run into the seed's words: its status, its steps with their executions, its events (S002-X5). Pure.
+"""Translates the journal of a flow's run into the seed's words (S002-X5). Pure.
 
-An execution is one attempt of one visit of a step. It begins when the first question of the attempt to the model is noted, which happens
-while the model thinks; nothing of the journal is guessed. What each event stands for is a table in engines/flows/README.md.
+An execution is one attempt of one visit of a step. It begins with its first question to the model. The table of events is in
+engines/flows/README.md.
 """
 
 from collections import Counter
@@ -26,7 +26,7 @@ from state.journal.store import StoredEvent
 from state.stored import JsonObject
 
 Key = tuple[str, int, int]
-"""What names an execution: its step, the visit, the attempt."""
+"""(step, visit, attempt) of an execution."""
 
 FlowStatus = Literal["PENDING", "RUNNING", "PAUSED", "COMPLETED", "FAILED", "ABORTED", "CANCELLED"]
 StepStatus = Literal["PENDING", "WAITING_APPROVAL", "RUNNING", "COMPLETED", "FAILED", "SKIPPED", "CANCELLED"]
@@ -44,16 +44,16 @@ EventType = Literal[
     "STEP_RETRY_SCHEDULED",
 ]
 EVENTS_EACH: Final = 1000
-"""How many numbers of events each record of the journal has: a flow that ends skips at most as many steps as it has, 500."""
+"""Event numbers for each record of the journal: a flow that ends skips at most its 500 steps."""
 EMPTY: Final = "empty-answer"
-"""The code of an attempt whose answer was empty (S002-X7)."""
+"""The answer was empty (S002-X7)."""
 STEP_FAILED: Final = "flow-step-failed"
 _OF_PROGRAM: Final = "run-"
-"""How the codes of failures begin that are the program's or its operators', not the flow's: the run was aborted."""
+"""Begins the codes of failures of the program or its operators: the run was aborted."""
 TOOLS: Final = "tools-endless"
 OPERATIONS_UNFIT: Final = "operations-unfit"
 REFUSED: Final = "operations-refused"
-"""The codes of attempts whose agent asked for tools without end, proposed what it may not, or whose operations were not done."""
+"""Codes of attempts: endless calls of tools, forbidden operations, operations that were not done."""
 _PLACE: Final = 3
 _ROUND: Final = "round-"
 _LAST_ROUND: Final = f"{_ROUND}{MOST_ROUNDS}"
@@ -65,7 +65,7 @@ _IN_HAND: Final = frozenset({"RUNNING", "WAITING_APPROVAL"})
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Why something failed: a word for programs, and an English sentence, "" where none is known."""
+    """A word for programs, and an English sentence, "" where none is known."""
 
     code: str
     message: str = ""
@@ -82,12 +82,12 @@ class Execution:
     started_at: str = ""
     ended_at: str = ""
     used: Mapping[str, tuple[int, int]] = field(default_factory=dict)
-    """The tokens (read, written) by model."""
+    """(read, written) by model."""
     seconds: float = 0.0
-    """How long the models took to answer."""
+    """For all answers of models."""
     error: Trouble | None = None
     retry_at: str = ""
-    """When the next attempt begins, if one was scheduled after this one."""
+    """When the next attempt begins, if one is scheduled."""
     output: JsonObject | None = None
     """The answer as `content` with its fields, and what became of its operations."""
 
@@ -99,7 +99,7 @@ class Execution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Happening:
-    """One event in the seed's words; `execution` is that of its step as it was then."""
+    """One event in the seed's words; `execution` is as it was then."""
 
     number: int
     type: EventType
@@ -114,19 +114,17 @@ class Happening:
 
 
 class FlowHistory:
-    """All that happened in one run of a flow, as far as its events were added."""
-
     def __init__(self, flow: Flow | None) -> None:
-        """Begin with nothing. `flow` is what the run executes; None if its text is gone, which leaves the events of the whole run."""
+        """`flow` is None if its text is gone, which leaves the events of the whole run."""
         self._agents: dict[str, Agent] = {}
         self._proposed: dict[Key, Sequence[Operation]] = {}
         self._steps = {step.id: step for step in flow.steps} if flow is not None else {}
         self._attempts = {step.id: max(step.max_attempts, 1) for step in flow.steps} if flow is not None else {}
         self.status: FlowStatus = "PENDING"
         self.seq = 0
-        """The number of the last event of the journal that was added."""
+        """The last event that was added."""
         self.version = 0
-        """The number of the last one that changed anything here."""
+        """The last event that changed anything here."""
         self.happenings: list[Happening] = []
         self.started: RunStarted | None = None
         self.started_at = self.ended_at = ""
@@ -134,38 +132,38 @@ class FlowHistory:
         self.error: Trouble | None = None
         self._executions: dict[Key, Execution] = {}
         self._failed: Counter[tuple[str, int]] = Counter()
-        """The failed attempts by step and visit, without those that a person's order to retry forgave."""
+        """By step and visit, without those before a retry."""
         self.left_behind: set[Key] = set()
-        """The executions that followed the failure of a step which has succeeded since: they are no part of the way any more."""
+        """They followed a failure of a step that has succeeded since, and are no part of the way."""
         self._count, self._is_changed = 0, False
 
     @property
     def executions(self) -> list[Execution]:
-        """The executions in the order in which they began."""
+        """In the order in which they began."""
         return list(self._executions.values())
 
     def list_answers(self) -> list[tuple[str, JsonObject]]:
-        """Return (step, what it gave) of each step that gave something, of one that ran several times the last."""
-        found: dict[str, JsonObject] = {}
+        """(step, what it gave last)."""
+        outputs: dict[str, JsonObject] = {}
         for execution in self._executions.values():
             if execution.output is not None and execution.key not in self.left_behind:
-                found[execution.step] = execution.output
-        return list(found.items())
+                outputs[execution.step] = execution.output
+        return list(outputs.items())
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing happens any more, unless somebody has it retried."""
+        """Unless somebody retries it."""
         return self.finished is not None
 
     def find_status(self, step: str) -> StepStatus:
-        """Return the status of a step: that of its last execution; of a step that never began it follows from how the flow ended."""
+        """That of its last execution; without one it follows from the flow's end."""
         last = next((execution for execution in reversed(self._executions.values()) if execution.step == step), None)
         if last is not None:
             return "PENDING" if last.retry_at and last.status == "FAILED" and not self.is_over else last.status
         return {"COMPLETED": "SKIPPED", "CANCELLED": "CANCELLED"}.get(self.status, "PENDING")  # type: ignore[return-value]  # as named
 
     def add(self, event: StoredEvent) -> None:
-        """Take in the next event of the journal."""
+        """Events come in their order."""
         self._count, self._is_changed = 0, False
         self._translate(event)
         self.seq = event.seq
@@ -190,9 +188,9 @@ class FlowHistory:
             case RunFinished.__name__:
                 self._finish(event, RunFinished.from_data(event.data))
 
-    def _begin(self, event: StoredEvent, asked: ModelAsked) -> None:
-        """Begin an execution with the first question of its attempt; what a crash made to be asked again has begun already."""
-        place = self._find_place(asked.node)
+    def _begin(self, event: StoredEvent, question: ModelAsked) -> None:
+        """A question that a crash repeats has begun its execution already."""
+        place = self._find_place(question.node)
         if place is None or place[1] or place[0] in self._executions:
             return
         if self.status == "PENDING":
@@ -222,7 +220,7 @@ class FlowHistory:
         self._is_changed = True
 
     def _note_answer(self, event: StoredEvent, key: Key, text: str | None, *, is_last: bool) -> None:
-        """Take the answer to a question, None where it calls tools, as the engine takes it."""
+        """Judge as the engine does; `text` is None where the answer calls tools."""
         if event.erased:
             self._complete(event, key)
         elif text is None and is_last:
@@ -243,14 +241,14 @@ class FlowHistory:
                 self._complete(event, key)
 
     def _note_operations(self, event: StoredEvent, done: NodeDone) -> None:
-        """Take what became of the operations with which a visit of a step ends."""
+        """Operations end a visit of a step."""
         key = self._find_waiting(done.node)
         if done.kind != "effect" or key is None or not self._proposed.get(key):
             return
         output = Value(self._executions[key].output or {})
-        told = report_operations(self._proposed[key], output, Outcome.model_validate(done.output))
-        self._change(key, output=told.output.data, error=None)
-        if told.is_success:
+        reported = report_operations(self._proposed[key], output, Outcome.model_validate(done.output))
+        self._change(key, output=reported.output.data, error=None)
+        if reported.is_success:
             self._complete(event, key)
         else:
             self._change(key, status="FAILED", ended_at=event.ts, error=Trouble(REFUSED, "Not all of its operations were done."))
@@ -264,7 +262,7 @@ class FlowHistory:
         self._fail_attempt(event, place[0], Trouble(failed.code, failed.detail))
 
     def _fail_attempt(self, event: StoredEvent, key: Key, error: Trouble) -> None:
-        """End an execution without an answer; the step has failed if it was the last attempt."""
+        """The step has failed if it was the last attempt."""
         self._change(key, status="FAILED", ended_at=event.ts, error=error)
         self._failed[key[:2]] += 1
         if self._failed[key[:2]] >= self._attempts.get(key[0], 1):
@@ -293,7 +291,6 @@ class FlowHistory:
         self._tell(event, "FLOW_RESUMED", reason=woken.by)
 
     def _note_decision(self, node: str) -> None:
-        """Let the step go on whose card was decided."""
         key = self._find_waiting(node)
         if key is not None and self._executions[key].status == "WAITING_APPROVAL":
             self._change(key, status="RUNNING")
@@ -324,7 +321,7 @@ class FlowHistory:
                 self._tell(event, "FLOW_FAILED", error=self.error)
 
     def _explain(self, finished: RunFinished) -> Trouble:
-        """Return why the flow failed: what ended the attempt that failed last, where a step was the reason."""
+        """Say what ended the last failed attempt, where a step was the reason."""
         code = finished.code
         last = next((one for one in reversed(self._executions.values()) if one.status == "FAILED" and one.error is not None), None)
         if code != STEP_FAILED or last is None or last.error is None:
@@ -339,7 +336,7 @@ class FlowHistory:
         return [key for key, execution in self._executions.items() if execution.status in _IN_HAND]
 
     def _find_place(self, node: str) -> tuple[Key, str] | None:
-        """Return (step, visit, attempt) of a node and what follows them in its name; None for a node of no attempt."""
+        """Return the key and the rest of the node's name; None for a node of no attempt."""
         parts = node.split("/", _PLACE)
         step = find_step_id(node)
         if len(parts) < _PLACE or step not in self._attempts or not (parts[1].isdecimal() and parts[2].isdecimal()):
@@ -347,7 +344,7 @@ class FlowHistory:
         return (step, int(parts[1]), int(parts[2])), parts[_PLACE] if len(parts) > _PLACE else ""
 
     def _find_waiting(self, node: str) -> Key | None:
-        """Return the execution whose call this node is: one of its own, or one of those that its visit ends with."""
+        """The call is the execution's own, or one with which its visit ends."""
         if (place := self._find_place(node)) is not None:
             return place[0] if place[1] and place[0] in self._executions else None
         parts = node.split("/")
@@ -355,12 +352,16 @@ class FlowHistory:
             return None
         return next((key for key in reversed(self._executions) if (key[0], str(key[1])) == (find_step_id(node), parts[1])), None)
 
-    def _add_use(self, key: Key, model: str, read: int, written: int, seconds: float = 0.0) -> None:
+    def _add_use(self, key: Key, model: str, read: int, completion_tokens: int, seconds: float = 0.0) -> None:
         if not model:
             return
-        one = self._executions[key]
-        known = one.used.get(model, (0, 0))
-        self._change(key, used={**one.used, model: (known[0] + read, known[1] + written)}, seconds=round(one.seconds + seconds, 3))
+        execution = self._executions[key]
+        known = execution.used.get(model, (0, 0))
+        self._change(
+            key,
+            used={**execution.used, model: (known[0] + read, known[1] + completion_tokens)},
+            seconds=round(execution.seconds + seconds, 3),
+        )
 
     def _change(self, key: Key, **values: object) -> None:
         self._is_changed = True
@@ -389,12 +390,12 @@ class FlowHistory:
 
 
 def sum_use(executions: Iterable[Execution]) -> dict[str, tuple[int, int]]:
-    """Return the tokens (read, written) of executions by model."""
+    """(read, written) by model."""
     total: dict[str, tuple[int, int]] = {}
     for execution in executions:
-        for model, (read, written) in execution.used.items():
+        for model, (read, completion_tokens) in execution.used.items():
             known = total.get(model, (0, 0))
-            total[model] = (known[0] + read, known[1] + written)
+            total[model] = (known[0] + read, known[1] + completion_tokens)
     return total
 
 
@@ -403,7 +404,7 @@ def _is_question(rest: str) -> bool:
 
 
 def _find_text(output: object) -> str | None:
-    """Return the answer that a question to the model gave, None if it calls tools."""
+    """None if it calls tools."""
     if isinstance(output, Mapping):
         return str(output.get("text") or "") if not output.get("calls") else None
     return output if isinstance(output, str) else None

@@ -1,4 +1,4 @@
-"""A run of a flow as the API of flows presents it, in the seed's words and spelling (S002-X3, S002-X5). Pure: no input or output."""
+"""A run of a flow in the seed's words and spelling (S002-X3, S002-X5). Pure."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
@@ -198,43 +198,39 @@ class PollQuery(BaseModel):
 
 
 class Reading:
-    """How one caller reads a run: whether its words may be shown, and by which prices its use is valued."""
+    """How one caller reads a run: whether its words may be shown, and the prices."""
 
     def __init__(self, budget: Budget, *, shows_words: bool) -> None:
-        """Keep both."""
         self._budget, self.shows_words = budget, shows_words
 
-    def to_event(self, one: Happening) -> FlowEvent:
-        """Return an event as the API shows it."""
-        execution = one.execution
+    def to_event(self, happening: Happening) -> FlowEvent:
+        execution = happening.execution
         of_step = _pick(execution, "visit", "attempt", "started_at", "ended_at") if execution is not None else {}
-        if execution is not None and one.type == "STEP_RETRY_SCHEDULED":
+        if execution is not None and happening.type == "STEP_RETRY_SCHEDULED":
             of_step["retry_at"] = execution.retry_at
         return FlowEvent(
-            **_pick(one, "type", "at", "by", "reason"),
+            **_pick(happening, "type", "at", "by", "reason"),
             **of_step,
-            event_id=one.number,
-            step_id=one.step,
-            error=self.to_error(one.error),
+            event_id=happening.number,
+            step_id=happening.step,
+            error=self.to_error(happening.error),
             usage=self.to_usage([execution]) if execution is not None else None,
         )
 
     def to_usage(self, executions: Sequence[Execution]) -> Usage | None:
-        """Return what executions have used; None for nothing."""
+        """None for nothing."""
         return self.sum_usage(executions) if any(execution.used for execution in executions) else None
 
     def sum_usage(self, executions: Sequence[Execution]) -> Usage:
-        """Return the tokens of executions by model, with their cost."""
         return value_use(self._budget, sum_use(executions), sum(execution.seconds for execution in executions))
 
     def to_error(self, error: Trouble | None) -> FlowError | None:
-        """Return an error as this caller may read it."""
+        """The words only if this caller may read them."""
         if error is None:
             return None
         return FlowError(code=error.code, message=format_value(error.message) if self.shows_words else "")
 
     def list_steps(self, flow: Flow | None, history: FlowHistory) -> list[StepLine]:
-        """Return the steps of the definition as they stand."""
         lines = []
         for step in flow.steps if flow is not None else ():
             visits = [execution.visit for execution in history.executions if execution.step == step.id]
@@ -243,7 +239,6 @@ class Reading:
         return lines
 
     def to_execution(self, execution: Execution) -> StepExecution:
-        """Return an execution with its output."""
         return StepExecution(
             **_pick(execution, "visit", "attempt", "status", "started_at", "ended_at"),
             usage=self.to_usage([execution]),
@@ -252,7 +247,6 @@ class Reading:
         )
 
     def describe_line(self, session_id: str, history: FlowHistory) -> FlowRunLine:
-        """Return where the run stands."""
         started, finished = history.started, history.finished
         if started is None:
             raise LookupError(session_id)
@@ -269,12 +263,10 @@ class Reading:
 
 
 def _pick(source: object, *names: str) -> dict[str, Any]:
-    """Return those fields that the API shows under the same names."""
     return {name: getattr(source, name) for name in names}
 
 
 def to_problems(mistakes: Sequence[ParameterMistake]) -> list[ParameterProblem]:
-    """Return what is wrong with launch parameters as the API shows it."""
     return [ParameterProblem(**_pick(mistake, "name", "problem", "expected")) for mistake in mistakes]
 
 

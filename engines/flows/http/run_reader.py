@@ -1,4 +1,4 @@
-"""Reads runs of flows for callers of the API, as far as each may see them, and waits for what is new in them (S002-X3)."""
+"""Reads runs of flows as far as each caller may see them, and waits for news (S002-X3)."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
@@ -38,12 +38,12 @@ from state.events.runs import RunStarted
 from state.journal import definitions
 
 MOST_KEPT: Final = 1000
-"""More entries than a channel may keep."""
+"""More than a channel may keep."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenRun:
-    """A run of a flow that a caller may see, with its history so far; `flow` is None if its text is gone."""
+    """A run that a caller may see, with its history so far; `flow` is None if its text is gone."""
 
     found: FoundRun
     stream: ReadableStream
@@ -53,26 +53,22 @@ class OpenRun:
 
     @property
     def id(self) -> str:
-        """The id of the run, which the API of flows calls a session."""
         return self.found.run_id
 
 
 class FlowRunReader:
-    """Reads runs of flows. There is one instance per app; all methods raise StoreError."""
-
     def __init__(self, desk: EndpointContext, reader: RunReader, streams: StreamReader) -> None:
-        """Keep the services of the endpoints."""
         self._desk, self._reader, self._streams = desk, reader, streams
 
     async def open(self, client: Client, session_id: str) -> OpenRun:
-        """Return the run with all that has happened in it; raises ApiError 404 if it is no flow's, or the caller may not see it."""
-        found = await self._reader.find_run(client, session_id)
-        if found.run.engine != FLOW:
+        """Raises ApiError 404 if the run is no flow's, or the caller may not see it."""
+        run = await self._reader.find_run(client, session_id)
+        if run.run.engine != FLOW:
             raise build_not_found()
-        [first] = await self._desk.store.read_events(found.key, limit=1)
+        [first] = await self._desk.store.read_events(run.key, limit=1)
         document, flow = await self._load_flow(RunStarted.from_data(first.data))
-        stream = build_run_stream(found, self._desk)
-        opened = OpenRun(found=found, stream=stream, flow=flow, document=document, history=FlowHistory(flow))
+        stream = build_run_stream(run, self._desk)
+        opened = OpenRun(found=run, stream=stream, flow=flow, document=document, history=FlowHistory(flow))
         await self._catch_up(opened)
         return opened
 
@@ -84,37 +80,36 @@ class FlowRunReader:
             return None, None
 
     async def _catch_up(self, opened: OpenRun) -> None:
-        """Add what was stored since the last call."""
+        """Add events stored since the last call."""
         head, _ = await self._desk.store.read_head(opened.found.key)
         while opened.history.seq < head and (page := await self._desk.store.read_events(opened.found.key, opened.history.seq, PAGE)):
             for event in page:
                 opened.history.add(await load_large_output(event, self._desk.store))
 
     def build_reading(self, client: Client, opened: OpenRun) -> Reading:
-        """Return how this caller reads the run."""
         budget = self._desk.orchestrator.tools.gate.deps.policies.now().budget
         return Reading(budget, shows_words=self._streams.shows_words(client, opened.stream))
 
-    async def poll(self, client: Client, session_id: str, asked: PollQuery) -> FlowRun | None:
-        """Return the run with its new events as soon as there is something that the caller has not seen; None if that takes too long.
+    async def poll(self, client: Client, session_id: str, query: PollQuery) -> FlowRun | None:
+        """Wait for something that the caller has not seen; None if that takes too long.
 
-        A run that is over has no news for somebody who has seen its end, so nobody waits for it. Raises ApiError 400 for an event or a
-        state that the run has not reached.
+        A run that is over has no news for somebody who has seen its end. Raises ApiError 400 for an event or a state that the run has not
+        reached.
         """
         opened = await self.open(client, session_id)
         history = opened.history
-        if (asked.since_event_id or 0) > history.happenings[-1].number:
+        if (query.since_event_id or 0) > history.happenings[-1].number:
             raise build_invalid_cursor("sinceEventId")
-        if (asked.state_version or 0) > history.seq:
+        if (query.state_version or 0) > history.seq:
             raise build_invalid_cursor("stateVersion")
 
         async def look(_present: Client) -> bool | None:
             await self._catch_up(opened)
-            return True if _has_news(history, asked) else None
+            return True if _has_news(history, query) else None
 
-        if not await self._streams.wait_for(client, opened.stream, look, 0 if history.is_over else asked.timeout):
+        if not await self._streams.wait_for(client, opened.stream, look, 0 if history.is_over else query.timeout):
             return None
-        return self._describe(client, opened, asked.since_event_id or 0)
+        return self._describe(client, opened, query.since_event_id or 0)
 
     def _describe(self, client: Client, opened: OpenRun, since: int) -> FlowRun:
         reading, history = self.build_reading(client, opened), opened.history
@@ -125,21 +120,20 @@ class FlowRunReader:
         )
 
     async def show(self, client: Client, session_id: str) -> FlowRun:
-        """Return the run as it is now, without events."""
+        """Without events."""
         opened = await self.open(client, session_id)
         return self._describe(client, opened, opened.history.happenings[-1].number)
 
     async def take_snapshot(self, client: Client, session_id: str) -> FlowSnapshot:
-        """Return the whole picture of the run."""
         opened = await self.open(client, session_id)
         reading, history = self.build_reading(client, opened), opened.history
         started = history.started
-        given = read_args(started) if started is not None and reading.shows_words else {}
+        arguments = read_args(started) if started is not None and reading.shows_words else {}
         return FlowSnapshot(
             **dict(reading.describe_line(opened.id, history)),
             definition=await self._describe_definition(opened, reading),
-            parameters=given[PARAMETERS].data if PARAMETERS in given else None,
-            shared_context=given[CONTEXT].data if CONTEXT in given else None,
+            parameters=arguments[PARAMETERS].data if PARAMETERS in arguments else None,
+            shared_context=arguments[CONTEXT].data if CONTEXT in arguments else None,
             steps=[
                 StepWhole(
                     **dict(step),
@@ -152,7 +146,7 @@ class FlowRunReader:
         )
 
     async def _describe_definition(self, opened: OpenRun, reading: Reading) -> RunDefinition:
-        """Return what the run executes; its UUID if the store still has this version as it was."""
+        """With the UUID if the store still has this version as it was."""
         run = opened.found.run
         stored = await self._desk.store.read(definitions.find_version, FLOW, run.definition, run.version)
         return RunDefinition(
@@ -164,7 +158,7 @@ class FlowRunReader:
         )
 
     def stream(self, client: Client, opened: OpenRun, since: int) -> AsyncIterator[bytes]:
-        """Yield the events after `since` as server-sent events, each with its eventId as id, and "end" once the run is over."""
+        """Yield server-sent events with their eventId as id, and "end" once the run is over."""
         history = opened.history
 
         async def look(_present: Client) -> bool | None:
@@ -175,16 +169,18 @@ class FlowRunReader:
             nonlocal since
             await self._streams.wait_for(client, opened.stream, look, wait)
             reading, news = self.build_reading(client, opened), [one for one in history.happenings if one.number > since]
-            told: list[Told] = [(one.type, str(one.number), reading.to_event(one).model_dump(mode="json", by_alias=True)) for one in news]
+            messages: list[Told] = [
+                (one.type, str(one.number), reading.to_event(one).model_dump(mode="json", by_alias=True)) for one in news
+            ]
             since = news[-1].number if news else since
-            return [*told, *([("end", str(since), {"status": history.status})] if history.is_over else [])], history.is_over
+            return [*messages, *([("end", str(since), {"status": history.status})] if history.is_over else [])], history.is_over
 
         return stream_told(take, lambda: str(since))
 
 
-def _has_news(history: FlowHistory, asked: PollQuery) -> bool:
-    """Return whether anything happened that the caller has not seen; for a caller that names nothing all is new."""
-    seen_events, seen_state = asked.since_event_id, asked.state_version
+def _has_news(history: FlowHistory, query: PollQuery) -> bool:
+    """For a caller that names nothing all is new."""
+    seen_events, seen_state = query.since_event_id, query.state_version
     if seen_events is None and seen_state is None:
         return True
     has_events = seen_events is not None and history.happenings[-1].number > seen_events
@@ -192,20 +188,18 @@ def _has_news(history: FlowHistory, asked: PollQuery) -> bool:
 
 
 def _list_channels(flow: Flow | None, history: FlowHistory, now: datetime) -> list[MemoryChannel]:
-    """Return what the channels of memory hold now, or held at the end of the run, of what the completed executions wrote."""
+    """What completed executions wrote, as it stands now or at the end of the run."""
     if flow is None:
         return []
     channels, steps = Channels(flow), {step.id: step for step in flow.steps}
-    written: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     done = [execution for execution in history.executions if execution.status == "COMPLETED" and execution.output is not None]
     for one in sorted((execution for execution in done if execution.key not in history.left_behind), key=lambda one: one.ended_at):
         channels.append(steps[one.step], Value(one.output), parse_iso(one.ended_at))
-        written.update(write.channel for write in steps[one.step].memory_writes if write.mode != "STATIC" or write.payload is not None)
-    reads = [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in written]
-    kept = channels.read(reads, channels.count_too_old(reads, parse_iso(history.ended_at) if history.is_over else now))
+        counts.update(write.channel for write in steps[one.step].memory_writes if write.mode != "STATIC" or write.payload is not None)
+    reads = [MemoryRead(channel=channel, limit=MOST_KEPT) for channel in counts]
+    channel_values = channels.read(reads, channels.count_too_old(reads, parse_iso(history.ended_at) if history.is_over else now))
     return [
-        MemoryChannel(
-            id=name, versions=[MemoryVersion(version=written[name] - place, data=data) for place, data in enumerate(entries.data)]
-        )
-        for name, entries in kept
+        MemoryChannel(id=name, versions=[MemoryVersion(version=counts[name] - place, data=data) for place, data in enumerate(entries.data)])
+        for name, entries in channel_values
     ]

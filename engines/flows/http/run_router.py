@@ -1,7 +1,4 @@
-"""Endpoints of runs of flows under `/api/flows`: preview, start, poll, snapshot, control and events, in the seed's words (S002-X3, X5).
-
-They are a second face of `/runs`, and do the same under the same rights. The seed's session is a run.
-"""
+"""Endpoints of runs of flows under `/api/flows` (S002-X3, X5): a second face of `/runs` under the same rights. A session is a run."""
 
 from typing import Annotated, Final
 from uuid import UUID
@@ -41,10 +38,7 @@ _LastId = Annotated[
 
 
 def build_flow_runs_router(desk: EndpointContext, streams: StreamReader, engines: Engines, definitions: DefinitionService) -> APIRouter:
-    """Return the router with the endpoints of runs of flows; `engines` are those whose runs may be started.
-
-    It comes after the router of definitions, for `/api/flows/{session_id}` would take `/api/flows/definitions` as well.
-    """
+    """Comes after the router of definitions, for `/api/flows/{session_id}` would take `/api/flows/definitions`."""
     router = APIRouter(prefix="/api/flows", tags=["flow runs"], route_class=DefinitionRoute)
     runs = RunReader(desk)
     inputs = RunInputs(desk, runs, engines)
@@ -87,8 +81,8 @@ def _add_reading(router: APIRouter, reader: FlowRunReader) -> None:
         response_model=FlowRun,
         responses={_NO_NEWS: {"description": "Nothing new in this time, or the run is over."}, **describe_errors(*_READ)},
     )
-    async def poll(client: ClientOf, session_id: RunId, asked: Annotated[PollQuery, Query()]) -> object:
-        return await reader.poll(client, session_id, asked) or Response(status_code=_NO_NEWS)
+    async def poll(client: ClientOf, session_id: RunId, query: Annotated[PollQuery, Query()]) -> object:
+        return await reader.poll(client, session_id, query) or Response(status_code=_NO_NEWS)
 
     @router.get("/{session_id}/snapshot", summary="The whole picture of a run", responses=describe_errors(*_READ))
     async def snapshot(client: ClientOf, session_id: RunId) -> FlowSnapshot:

@@ -1,7 +1,4 @@
-"""The form of a test of a flow: how it is started, what its agents answer, and what is to come of it.
-
-It stands beside the flow as `NAME.test.yaml`.
-"""
+"""The form of a test of a flow, which stands beside it as `NAME.test.yaml`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal
@@ -58,21 +55,16 @@ class FlowCase(LaunchedCase):
 
 
 class FlowCaseFile(FilePart):
-    """All tests of one flow."""
-
     tests: list[FlowCase] = Field(min_length=1, max_length=1000)
 
 
 def is_operation(place: Place) -> bool:
-    """Return whether a step submits its effects at this place."""
+    """A step submits its effects there."""
     return OPERATIONS in place.node.split("/")[2:3]
 
 
 def check_flow_cases(document: Document, steps: Sequence[str]) -> Iterable[Finding]:
-    """Return what is wrong with a file of tests of a flow with these steps, all of it.
-
-    Steps that there are not are looked for when nothing else is wrong.
-    """
+    """Return all mistakes; unknown steps are looked for when nothing else is wrong."""
     findings = Findings(document)
     if report_model_mistakes(findings, FlowCaseFile, document.data, ()):
         known = KnownSteps("", {"": {step: step for step in steps}})
@@ -82,13 +74,12 @@ def check_flow_cases(document: Document, steps: Sequence[str]) -> Iterable[Findi
 
 
 def _check_steps(findings: Findings, known: KnownSteps, test: FlowCase, path: Path) -> None:
-    """Report the names of steps that there are not."""
     for field, mocks in (("answers", test.answers), ("operations", test.operations), ("calls", test.calls)):
         for name in mocks:
             known.report_unknown(findings, (*path, field, name), name)
     expect = test.expect
-    for field, named in (("path", expect.path), ("failedSteps", expect.failed_steps)):
-        for index, name in enumerate(named or ()):
+    for field, step_names in (("path", expect.path), ("failedSteps", expect.failed_steps)):
+        for index, name in enumerate(step_names or ()):
             known.report_unknown(findings, (*path, "expect", field, index), name, of_value=True)
     for field, effects in (("operations", expect.operations), ("calls", expect.calls)):
         for index, effect in enumerate(effects or ()):

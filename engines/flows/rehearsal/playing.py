@@ -1,4 +1,4 @@
-"""Plays a test of a flow and says how what came of it differs from what was expected, and which ways it took."""
+"""Plays a test of a flow and compares what came with what it expects."""
 
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,59 +22,53 @@ from orchestrator.rehearsals.script import Script, ScriptEnded, find_shipped_cla
 from state.stored import JsonObject
 
 STAND_IN: Final = Agent.model_validate({"systemPrompt": "-"})
-"""An agent of which nothing is known: its answers are those of the test."""
+"""Its answers are those of the test."""
 _CALL: Final = "call-"
 
 
 @dataclass(frozen=True)
 class Visit:
-    """A step that was done once, and whether it gave an answer."""
-
     step: str
     is_answered: bool
 
 
 @dataclass(frozen=True, kw_only=True)
 class FlowPlayed:
-    """What came of a test."""
-
     result: RunResult
     visits: Sequence[Visit]
     happenings: Sequence[Happening]
     problem: str = ""
     """Why the test could not be played to its end; "" if it was."""
     left: int = 0
-    """How many inputs were not asked for."""
+    """Inputs that were not asked for."""
 
     @property
     def path(self) -> list[str]:
-        """The steps in the order in which they were done."""
         return [visit.step for visit in self.visits]
 
     @property
     def failed_steps(self) -> list[str]:
-        """The steps of which every attempt failed."""
+        """Those of which every attempt failed."""
         return [visit.step for visit in self.visits if not visit.is_answered]
 
     def find_result(self, part: str) -> JsonObject:
-        """Return `payload` or `summary` of the result; empty if there is none."""
+        """`part` is `payload` or `summary`; {} if there is none."""
         data = self.result.value.data
         return (data.get(part) or {}) if isinstance(data, Mapping) else {}
 
     @property
     def operations(self) -> list[Happening]:
-        """The effects of steps."""
         return [happening for happening in self.happenings if happening.kind == "effect" and is_operation(happening.place)]
 
     @property
     def calls(self) -> list[Happening]:
-        """The effects and reads of agents that called them as tools."""
+        """Effects and reads of agents' tools."""
         return [happening for happening in self.happenings if happening.kind == "effect" and not is_operation(happening.place)]
 
 
 @dataclass
 class _Trace:
-    """The visits of one run; each pass tells of them anew."""
+    """Each pass tells of the visits anew."""
 
     visits: dict[tuple[str, int], Visit] = field(default_factory=dict)
 
@@ -83,15 +77,14 @@ class _Trace:
 
 
 def is_tool(place: Place) -> bool:
-    """Return whether an agent calls a tool at this place."""
     return "/" in place.node and place.node.rpartition("/")[2].startswith(_CALL)
 
 
 class FlowScript(Script):
-    """The outside of a flow. What its agents call as tools is not called: the test says what it gives."""
+    """The outside of a flow. Tools are not called: the test says what they give."""
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
-        """Return the mock of a step's operations, or of a tool, as the outcome of the effect. Raises ScriptEnded."""
+        """Mock a step's operations or a tool. Raises ScriptEnded."""
         outcome = await super().perform(place, effect, params)
         try:
             return apply_operation_mock(outcome) if is_operation(place) else outcome
@@ -99,7 +92,7 @@ class FlowScript(Script):
             raise ScriptEnded(f"operations.{place.step} of {place.definition}: {error}") from None
 
     async def read_memo(self, place: Place, make: Callable[[], Awaitable[Any]]) -> Any:
-        """Return what a tool gives; what the run notes by itself needs nothing of the outside. Raises ScriptEnded."""
+        """Mock a tool; what the run notes by itself needs no outside. Raises ScriptEnded."""
         if not is_tool(place):
             return await make()
         return self.take_required(place, "memo", "calls a tool: give what it returns")
@@ -108,7 +101,7 @@ class FlowScript(Script):
 async def play_flow(
     key: str, document: object, agents: Mapping[str, object], test: FlowCase, *, find_classes: FindClasses = find_shipped_classes
 ) -> FlowPlayed:
-    """Return what comes of a flow under this test. `agents` are their documents as its steps name them; others have a stand-in."""
+    """`agents` are documents by what names them; others have a stand-in."""
 
     async def find_agents(names: list[str]) -> Mapping[str, object]:
         return {name: agents.get(name) or STAND_IN.model_dump(mode="json", by_alias=True) for name in names}
@@ -129,7 +122,7 @@ async def play_flow(
 
 
 def compare_flow(expect: ExpectedFlow, played: FlowPlayed) -> list[str]:
-    """Return how what came differs from what was expected, as lines to read; none if it does not."""
+    """Lines to read; none without a difference."""
     return list(_compare(expect, played))
 
 
@@ -155,12 +148,12 @@ def _compare(expect: ExpectedFlow, played: FlowPlayed) -> Iterator[str]:
 
 
 def list_transitions(flow: Flow) -> list[str]:
-    """Return the ways from each step, after an answer and after a failure, as people read them."""
+    """After an answer and after a failure, as people read them."""
     return [_describe_way(step, is_answered=is_answered) for step in flow.steps for is_answered in (True, False)]
 
 
 def list_taken(flow: Flow, visits: Sequence[Visit]) -> list[str]:
-    """Return the ways that were taken, as `list_transitions` has them."""
+    """As in `list_transitions`."""
     steps = {step.id: step for step in flow.steps}
     return [_describe_way(steps[visit.step], is_answered=visit.is_answered) for visit in visits]
 

@@ -1,7 +1,7 @@
-"""Turns a finished run of a flow into a test that can be played.
+"""Turns a finished run of a flow into a test.
 
-What its agents answered, or did not, and what effects and tools gave is read from the run's stream. The test is played once: it must take
-the same steps to the same end, which then is what it expects.
+What agents, effects and tools gave is read from the run's stream. The test is played once: it must take the same steps to the same end,
+which then is what it expects.
 """
 
 from collections.abc import Mapping, Sequence
@@ -48,13 +48,11 @@ from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
 _AGENTS: Final = "agents"
-"""The node at which a flow keeps its agents."""
+"""The node with the flow's agents."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedFlow:
-    """What was read of a run."""
-
     key: str
     case: FlowCase
     document: object
@@ -68,58 +66,57 @@ class RecordedFlow:
 
 @dataclass
 class _Visit:
-    """What the agent of a step answered at one visit."""
+    """The answers at one visit of a step."""
 
     answers: list[Any] = field(default_factory=list)
     is_answered: bool = False
     is_left: bool = False
-    """Whether the flow went on from its failure, which no retry opens again."""
+    """The flow went on from its failure, which no retry opens again."""
 
 
 @dataclass
 class _Tape:
-    """What has been read so far, in the order in which it happened."""
+    """In the order in which it happened."""
 
     key: str
     inputs: list[str | Given] = field(default_factory=list)
     visits: dict[tuple[str, str], _Visit] = field(default_factory=dict)
     operations: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What operations gave, by step and then by node; `calls` alike for tools."""
+    """By step and then by node; `calls` alike for tools."""
     calls: dict[str, dict[str, Any]] = field(default_factory=dict)
     effects: dict[str, Done] = field(default_factory=dict)
     agents: Mapping[str, object] = field(default_factory=dict)
     buttons: dict[str, Sequence[str]] = field(default_factory=dict)
     begun: dict[tuple[str, str], None] = field(default_factory=dict)
-    """All visits in the order in which they began, also those that gave no answer."""
+    """In the order in which they began, also those without an answer."""
 
     def find_visit(self, node: str) -> _Visit:
-        """Return the visit to which a node belongs."""
         key = find_visit_key(node)
         self.begun.setdefault(key)
         return self.visits.setdefault(key, _Visit())
 
     def forget_unanswered(self) -> None:
-        """Forget the attempts of steps that gave no answer: a run that is retried begins them anew, unless it has left them."""
+        """A retry begins unanswered steps anew, unless the flow has left them."""
         self.visits = {key: visit for key, visit in self.visits.items() if visit.is_answered or visit.is_left}
 
     def forget_other_way(self, reopened: NodeDone) -> None:
-        """Forget the visits that had followed the failure of this one: it has succeeded since, and they are no part of the way."""
+        """Forget visits that followed a failure of this one, which has succeeded since."""
         own, numbers = find_visit_key(reopened.node), reopened.output or {}
         followed = dropwhile(lambda key: key != own, self.begun)
         gone = {key for key in followed if key != own and int(key[1]) <= numbers.get(key[0], 0)}
         self.visits = {key: visit for key, visit in self.visits.items() if key not in gone}
-        for given in (self.effects, *self.calls.values()):
-            for node in [node for node in given if find_visit_key(node) in gone]:
-                del given[node]
+        for by_node in (self.effects, *self.calls.values()):
+            for node in [node for node in by_node if find_visit_key(node) in gone]:
+                del by_node[node]
 
 
 def find_visit_key(node: str) -> tuple[str, str]:
-    """Return the step and the number of the visit to which a node belongs."""
+    """(step, number of the visit)."""
     return find_step_id(node), node.partition("/")[2].partition("/")[0]
 
 
 async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
-    """Return what a run of a flow was given, ready to be played. Raises NotRecordable."""
+    """Raises NotRecordable."""
     stream = f"{STREAM}{run_id}"
     memo, started = await read_finished(store, stream, FLOW)
     document = await load_run_document(started, store)
@@ -154,11 +151,11 @@ async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
 
 
 def _join_answers(tape: _Tape) -> dict[str, Any]:
-    """Return the answers by step, over all its visits."""
-    found: dict[str, list[Any]] = {}
+    """By step, over all its visits."""
+    answers_by_step: dict[str, list[Any]] = {}
     for (step, _), visit in tape.visits.items():
-        found.setdefault(step, []).extend(visit.answers)
-    return {step: build_mocks(answers) for step, answers in found.items()}
+        answers_by_step.setdefault(step, []).extend(visit.answers)
+    return {step: build_mocks(answers) for step, answers in answers_by_step.items()}
 
 
 async def _read_event(kind: str, data: JsonObject, tape: _Tape, store: AsyncStore) -> None:
@@ -182,7 +179,7 @@ async def _read_event(kind: str, data: JsonObject, tape: _Tape, store: AsyncStor
 
 
 async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
-    """Take what a model, an effect or a tool gave; what the flow itself noted is made anew."""
+    """What the flow itself noted is made anew."""
     place = Place(tape.key, done.node)
     if done.node.endswith(f"/{REOPENED}"):
         tape.forget_other_way(done)
@@ -209,7 +206,7 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
 
 
 def _build_answer(output: Any) -> Any:
-    """Return the answer of an agent as a mock: its text, or with the tools that it called."""
+    """The text, or with the tools that the agent called."""
     if not isinstance(output, Mapping):
         return output
     calls = [{"name": one["name"], "arguments": one["arguments"]} for one in output.get(CALLS) or ()]
@@ -217,10 +214,7 @@ def _build_answer(output: Any) -> Any:
 
 
 async def complete_flow_recording(recorded: RecordedFlow, find_classes: FindClasses = find_shipped_classes) -> FlowCase:
-    """Return the test with what is to come of it, after playing it.
-
-    Raises NotRecordable if it takes other steps, has other effects, or does not end as the run did.
-    """
+    """Play the test to complete it. Raises NotRecordable if it takes other steps, has other effects, or ends otherwise."""
     case = recorded.case
     played = await play_flow(recorded.key, recorded.document, recorded.agents, case, find_classes=find_classes)
     check_end((recorded.status, recorded.code), played.result, played.problem)
@@ -233,8 +227,7 @@ async def complete_flow_recording(recorded: RecordedFlow, find_classes: FindClas
 
 
 def build_expected_flow(played: FlowPlayed) -> ExpectedFlow:
-    """Return what came of a flow as what is expected of it."""
-    told: JsonObject = {
+    expected: JsonObject = {
         "outcome": played.result.status,
         "code": played.result.code,
         "path": played.path,
@@ -245,4 +238,4 @@ def build_expected_flow(played: FlowPlayed) -> ExpectedFlow:
         "calls": list_effects(played.calls),
         "messages": list_messages(played.happenings),
     }
-    return ExpectedFlow.model_validate(told)
+    return ExpectedFlow.model_validate(expected)

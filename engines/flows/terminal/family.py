@@ -1,4 +1,4 @@
-"""Files of flows and their agents: which is which."""
+"""Tells flows and agents in files apart."""
 
 from typing import Final
 

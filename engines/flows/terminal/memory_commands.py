@@ -1,5 +1,3 @@
-"""What the commands `sdelka memory …` do."""
-
 import getpass
 import time
 from typing import Final
@@ -18,31 +16,31 @@ NOTHING: Final = 1
 
 
 PATIENCE: Final = 15.0
-"""For how many seconds a clearing waits for runs that write at the moment."""
+"""Seconds to wait for runs that write at the moment."""
 
 
 def list_(*, flow: str, person: str, as_json: bool) -> None:
     with open_database_reader() as store:
-        wanted = [place for place in list_places(store) if flow in {"", place.flow} and person in {"", place.person}]
-        found = [(one, entries) for one in wanted if (entries := _read(store, one))]
+        places = [place for place in list_places(store) if flow in {"", place.flow} and person in {"", place.person}]
+        memories = [(one, entries) for one in places if (entries := _read(store, one))]
     if as_json:
         write_json_lines(
-            [{"flow": one.flow, "person": one.person, "entries": len(entries), "last": entries[-1].at} for one, entries in found]
+            [{"flow": one.flow, "person": one.person, "entries": len(entries), "last": entries[-1].at} for one, entries in memories]
         )
         return
-    rows = [(one.flow, one.person, len(entries), format_time(entries[-1].at)) for one, entries in found]
+    rows = [(one.flow, one.person, len(entries), format_time(entries[-1].at)) for one, entries in memories]
     write_table(("flow", "person", "entries", "last"), rows)
 
 
 def show(flow: str, person: str, *, as_json: bool) -> None:
     with open_database_reader() as store:
-        found = _read(store, MemoryPlace(flow, person))
+        entries = _read(store, MemoryPlace(flow, person))
     if as_json:
-        write_json_lines([one._asdict() for one in found])
-    elif found:
-        rows = [(one.channel, format_time(one.at), one.run, ", ".join(one.origins), dumps(one.data)) for one in found]
+        write_json_lines([one._asdict() for one in entries])
+    elif entries:
+        rows = [(one.channel, format_time(one.at), one.run, ", ".join(one.origins), dumps(one.data)) for one in entries]
         write_table(("channel", "when", "run", "from", "entry"), rows)
-    if not found:
+    if not entries:
         typer.echo(escape_text(f"The flow {flow} remembers nothing of {person}."), err=True)
         raise typer.Exit(NOTHING)
 
@@ -50,8 +48,8 @@ def show(flow: str, person: str, *, as_json: bool) -> None:
 def clear(flow: str, person: str) -> None:
     with open_database_writer() as store:
         was_cleared = _clear(store, MemoryPlace(flow, person))
-    told = f"The flow {flow} has forgotten {person}." if was_cleared else f"The flow {flow} remembers nothing of {person}."
-    typer.echo(escape_text(told))
+    sentence = f"The flow {flow} has forgotten {person}." if was_cleared else f"The flow {flow} remembers nothing of {person}."
+    typer.echo(escape_text(sentence))
     if not was_cleared:
         raise typer.Exit(NOTHING)
 

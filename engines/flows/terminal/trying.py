@@ -1,4 +1,4 @@
-"""`sdelka flow run`: plays a flow in the terminal with its real engine. Models are really asked; nothing else of the outside is touched."""
+"""`sdelka flow run`: plays a flow with its real engine. Only models are really asked."""
 
 import asyncio
 import sys
@@ -29,23 +29,22 @@ from state.clock import SystemClock
 from state.stored import JsonObject
 
 ShowEvent = Callable[[JsonObject, Happening | None], None]
-"""Shows an event, as programs read it, with the happening that it is."""
+"""Takes an event for programs, and the happening behind it."""
 
 
 def write_event(event: JsonObject, _happening: Happening | None) -> None:
-    """Write an event for programs: an object a line."""
+    """An object a line."""
     write_json_lines([event])
 
 
 @dataclass(frozen=True)
 class PeopleView:
-    """Writes sentences to stdout."""
+    """Sentences on stdout."""
 
     flow: Flow
     tr: Translator
 
     def show(self, event: JsonObject, happening: Happening | None) -> None:
-        """Write a step that is done, what its agent said, an effect as the plan that it is, or why the flow failed."""
         step = next((step for step in self.flow.steps if step.id == event["step"]), None)
         title = step.name or step.id if step is not None else ""
         match event["event"]:
@@ -67,7 +66,7 @@ class PeopleView:
                     write_text(cut_text(happening.text))
 
     def end(self, result: RunResult, problem: str) -> None:
-        """Write the result as a chat shows it, and how the flow ended."""
+        """As a chat shows it, and how the flow ended."""
         if problem:
             sys.stderr.write(escape_text(self.tr.translate("author-unfinished", why=problem)) + "\n")
             return
@@ -78,15 +77,15 @@ class PeopleView:
 
 
 class FlowOutside(Script):
-    """The outside of a flow that is tried: its agents are answered for, its effects are only planned, and shown."""
+    """The outside of a try: effects are only planned and shown."""
 
     def __init__(self, key: str, answers: Mapping[str, Any], model: AskModel, show: ShowEvent) -> None:
-        """Answer for agents by `answers`, in the form of tests of flows; `model` answers for those that have none."""
+        """`answers` as in tests of flows; `model` answers where they do not."""
         super().__init__(FlowCase(name=key, answers=dict(answers)), model=model)
         self._show = show
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
-        """Return the answer of an agent, or the calls of tools that it asks for. Raises RunFailed and RehearsalStopped."""
+        """Raises RunFailed and RehearsalStopped."""
         _, visit, number, *further = place.node.split("/")
         attempt = {"step": place.step, "visit": int(visit), "attempt": int(number)}
         if not further:
@@ -101,14 +100,13 @@ class FlowOutside(Script):
         return answer
 
     def tell(self, happening: Happening) -> None:
-        """Show what no method here has shown already."""
         if happening.kind not in {"model", "wait"}:
             event = {"event": happening.kind, "step": happening.place.step, "text": happening.text, "data": happening.data}
             self._show(event, happening)
 
 
 def try_flow(playable: PlayableFlow, options: TryOptions, tr: Translator) -> bool:
-    """Play a flow and return whether it ended well. Whatever its triggers say, its author may try it. Raises SettingsError."""
+    """Return whether it ended well; triggers do not matter to its author. Raises SettingsError."""
     document = {name: part for name, part in playable.document.items() if name != "triggers"}
     flow = Flow.model_validate(document)
     steps = [step.id for step in flow.steps]
