@@ -1,4 +1,4 @@
-"""Reads what a person answered to a question of a scenario, and says what does not fit. Pure."""
+"""Reads an answer to a question of a scenario, and says what does not fit. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,10 +15,10 @@ from orchestrator.language.typed_numbers import AmbiguousNumber, UnaskedCurrency
 
 InputType = Literal["text", "number", "integer", "phone", "email", "contact", "photo", "document"]
 SENT: Final[frozenset[InputType]] = frozenset({"contact", "photo", "document"})
-"""The types of answers that are sent, not typed."""
+"""Answers that are sent, not typed."""
 LONGEST_ANSWER: Final = 10_000
 UNCLEAR: Final = frozenset({"answer-number-ambiguous", "answer-number-currency"})
-"""The codes of mistakes that only a further answer can clear up, whatever the author says of answers that do not fit."""
+"""Mistakes that only a further answer can clear up, whatever the author says."""
 _EMAIL: Final = re.compile(r"[^\s@<>,;]{1,64}@[^\s@<>,;]{1,190}\.[^\W\d_]{2,63}")
 _PHONE: Final = re.compile(r"\+?[\d ()\u00a0.-]+", re.ASCII)
 _PHONE_DIGITS: Final = range(5, 16)
@@ -26,7 +26,7 @@ _PHONE_DIGITS: Final = range(5, 16)
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Why an answer is not taken: the code of the sentence that says so, with its arguments."""
+    """Why an answer is not taken: a code and its arguments."""
 
     code: str
     args: Mapping[str, object] = field(default_factory=dict)
@@ -34,24 +34,22 @@ class Mistake:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expected:
-    """What fits as an answer."""
-
     type: InputType = "text"
     choices: Sequence[str] = ()
-    """The words of which one is expected, without regard to case; empty for any."""
+    """Without regard to case; empty for any."""
     pattern: str = ""
-    """A regular expression that the whole text matches; "" for any text."""
+    """Matches the whole text; "" for any."""
     min_length: int = 0
     max_length: int = LONGEST_ANSWER
     minimum: float | None = None
     maximum: float | None = None
     question: str = ""
-    """What is asked: it may name the currency of a sum."""
+    """It may name the currency of a sum."""
     locale: Locale = "ru"
 
     @property
     def takes(self) -> frozenset[Takes]:
-        """What may be sent. A telephone may also come as a contact."""
+        """A telephone may also come as a contact."""
         match self.type:
             case "contact" | "photo" | "document":
                 return frozenset({self.type})
@@ -61,7 +59,7 @@ class Expected:
                 return frozenset({"text"})
 
     def read(self, kind: AnswerKind, data: Any) -> Any:
-        """Return the value that the variable gets, or a `Mistake` if the answer does not fit. A button's value always fits."""
+        """Return the variable's value, or a `Mistake`. A button's value always fits."""
         if kind == "option" or self.type in SENT:
             return data
         if kind == "contact":
@@ -80,7 +78,6 @@ class Expected:
         return self._read_typed(text)
 
     def _read_typed(self, text: str) -> Any:
-        """Return what a text says as a value of the type."""
         match self.type:
             case "number" | "integer":
                 return self._read_number(text)
@@ -94,8 +91,8 @@ class Expected:
 
     def _choose(self, text: str) -> str | Mistake:
         folded = {choice.strip().casefold(): choice for choice in self.choices}
-        found = folded.get(text.casefold())
-        return found if found is not None else Mistake("scenario-answer-choice", {"choices": ", ".join(self.choices)})
+        matching = folded.get(text.casefold())
+        return matching if matching is not None else Mistake("scenario-answer-choice", {"choices": ", ".join(self.choices)})
 
     def _read_number(self, text: str) -> int | float | Mistake:
         number = read_typed_number(text, question=self.question, locale=self.locale)
@@ -117,10 +114,10 @@ class Expected:
 
 @lru_cache(maxsize=32)
 def compile_pattern(pattern: str) -> TypeAdapter[str]:
-    """Return what matches a whole text with this expression, in time that grows with the text alone. Raises ValueError for a wrong one.
+    """Compile an expression that matches a whole text in linear time. Raises ValueError for a wrong one.
 
-    Pydantic's own engine is used: Python's takes years for some expressions of authors. It refuses what would need more than 10 MB.
-    The expression is read on its own first: in the brackets around it `a)|(?:b` would be one that matches a part of a text.
+    Pydantic's engine is used, as Python's takes years for some expressions. The expression is first read on its own: `a)|(?:b` in brackets
+    would match a part of a text.
     """
     try:
         TypeAdapter(Annotated[str, Field(pattern=pattern)])
@@ -130,7 +127,7 @@ def compile_pattern(pattern: str) -> TypeAdapter[str]:
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
-    """Return whether the whole text matches an expression. Raises ValueError for a wrong one."""
+    """Raises ValueError for a wrong expression."""
     try:
         compile_pattern(pattern).validate_python(text)
     except ValidationError:

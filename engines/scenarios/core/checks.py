@@ -1,4 +1,4 @@
-"""Finds every mistake of a scenario before it runs, each with its place (S000-62, S000-A2, S000-A4, S000-A7, S000-A12)."""
+"""Finds every mistake of a scenario before it runs (S000-62, S000-A2, A4, A7, A12)."""
 
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
@@ -67,36 +67,31 @@ SYSTEM_NAMES: Final = (
     *sorted(ABOUT_PERSON),
     *(RESERVED + name for name in sorted(ABOUT_PERSON)),
 )
-"""The variables that every run has without anybody setting them."""
+"""Variables that every run has."""
 _NAMING: Final = ("updates", "values", "output_mapping")
-"""The parameters that hold names of variables which a step sets."""
+"""Parameters with names of variables that a step sets."""
 TAKEN: Final = "finding-variable-reserved"
 UNREACHED: Final = "finding-variable-unreached"
 TOLD_LATE: Final = ("finding-schedule-when", "finding-schedule-terms", "finding-prompt-missing", "finding-bounds-crossed")
-"""Mistakes that ended a run at its step, and that no check looked for once."""
+"""They ended a run at its step, and no check looked for them once."""
 _HANDED_ON: Final = ("input_parameters", "context_to_pass")
-"""The parameters that hold the variables of another scenario."""
+"""Parameters with the variables of another scenario."""
 _SHOWN_LOOP: Final = 6
 _SENTENCES: Final = {**COMMON, **SENTENCES}
 
 
 def check_scenario(document: Document, types: StepTypes) -> Iterable[Finding]:
-    """Return what is wrong with a scenario, all of it."""
     checking = _Checking(document, types)
     checking.check()
     return checking.findings.list_all()
 
 
 class _Checking:
-    """One check of one document."""
-
     def __init__(self, document: Document, types: StepTypes) -> None:
         self.findings = Findings(document)
         self._data, self._types, self._document = document.data, types, document
         self._reads: list[tuple[str, Path]] = []
-        """The variables that are read, with where."""
         self._parts: list[tuple[str, Path]] = []
-        """Those of which braces name a part."""
         self._suggested = 0
 
     def check(self) -> None:
@@ -150,28 +145,28 @@ class _Checking:
             if isinstance(kind, str) and kind:
                 self._report_unknown_type(path, kind, node.params)
             return
-        given = {name: param for name, param in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
+        step_params = {name: param for name, param in node.params.items() if not (kind == ACTION and name == ACTION_TYPE)}
         params: Path = (*path, "params")
-        report_model_mistakes(self.findings, node.type.params, given, params, is_open=_has_placeholder)
-        for name in sorted(node.type.needs - given.keys()):
+        report_model_mistakes(self.findings, node.type.params, step_params, params, is_open=_has_placeholder)
+        for name in sorted(node.type.needs - step_params.keys()):
             report_missing(self.findings, params, name)
         fields = tuple(node.type.params.model_fields)
         if fields:
-            self._warn_of_misspelt_fields(params, given, fields, every=True)
-        fixed = node.type.unfilled.union(str(place[0]) for place, _ in node.type.list_targets(given))
-        self._read_templates({name: one for name, one in given.items() if name not in fixed}, params)
-        self._check_pattern(params, given)
+            self._warn_of_misspelt_fields(params, step_params, fields, every=True)
+        fixed = node.type.unfilled.union(str(place[0]) for place, _ in node.type.list_targets(step_params))
+        self._read_templates({name: one for name, one in step_params.items() if name not in fixed}, params)
+        self._check_pattern(params, step_params)
         self._check_branch(node, step, path)
         if node.type.is_internal and is_for_customers(self._data):
             self._add("finding-step-internal", (*path, "type"), name=node.type.name)
         for place, source in node.type.list_expressions(node.params):
             self._check_condition(source, (*params, *place))
-        self._report_mistakes(node.type.list_mistakes(given), params)
+        self._report_mistakes(node.type.list_mistakes(step_params), params)
         for name in node.type.list_outputs(node.params):
             if name.startswith(RESERVED) or name.split(".")[0] == AGENT:
-                self._add(TAKEN, (*params, *_find_name(given, name)), name=quote_part(name))
-            self._check_name(name, (*params, *_find_name(given, name)))
-        if node.type.name == "execute_sub_scenario" and "output_mapping" not in given:
+                self._add(TAKEN, (*params, *_find_name(step_params, name)), name=quote_part(name))
+            self._check_name(name, (*params, *_find_name(step_params, name)))
+        if node.type.name == "execute_sub_scenario" and "output_mapping" not in step_params:
             self._add("finding-mapping-missing", params, severity="warning")
 
     def _report_mistakes(self, mistakes: Iterable[StepMistake], params: Path) -> None:
@@ -184,13 +179,13 @@ class _Checking:
             known = (*self._types, ACTION)
             self._add("finding-step-type-unknown", (*path, "type"), suggestion=self._suggest(kind, known), name=quote_part(kind))
             return
-        named = params.get(ACTION_TYPE)
-        if not isinstance(named, str):
+        action_type = params.get(ACTION_TYPE)
+        if not isinstance(action_type, str):
             report_missing(self.findings, (*path, "params"), ACTION_TYPE)
             return
         actions = [name for name, type_ in self._types.items() if type_.is_action]
         place = (*path, "params", ACTION_TYPE)
-        self._add("finding-action-type-unknown", place, suggestion=self._suggest(named, actions), name=quote_part(named))
+        self._add("finding-action-type-unknown", place, suggestion=self._suggest(action_type, actions), name=quote_part(action_type))
 
     def _check_branch(self, node: Node, step: JsonObject, path: Path) -> None:
         is_branch = node.type is not None and node.type.decides
@@ -209,7 +204,7 @@ class _Checking:
             self._add("finding-branch-ways-missing", path)
 
     def _check_condition(self, source: str, path: Path) -> None:
-        """Report the mistakes of a condition; their columns count in the condition itself."""
+        """Columns count in the condition itself."""
         compiled = self._compile(source, path)
         for name in sorted(compiled.reads or ()) if compiled is not None else ():
             self._reads.append((name, path))
@@ -221,7 +216,7 @@ class _Checking:
             for finding in error.findings:
                 line, column = self._document.find_inside(path, finding.line, finding.column)
                 step = self._document.find_step(path)
-                told = Finding(
+                placed = Finding(
                     code=finding.code,
                     message=finding.message,
                     path=format_path(path),
@@ -231,7 +226,7 @@ class _Checking:
                     suggestion=finding.suggestion,
                     args=finding.args,
                 )
-                self.findings.append(told)
+                self.findings.append(placed)
             return None
 
     def _check_pattern(self, path: Path, params: JsonObject) -> None:
@@ -254,12 +249,12 @@ class _Checking:
 
     def _check_loops(self, nodes: Sequence[Node]) -> None:
         for loop in find_endless_loops(nodes):
-            shown = [nodes[place].id or f"{place + 1}" for place in loop[:_SHOWN_LOOP]]
-            names = " → ".join(quote_part(one) for one in shown) + (" → …" if len(loop) > _SHOWN_LOOP else "")
+            loop_ids = [nodes[place].id or f"{place + 1}" for place in loop[:_SHOWN_LOOP]]
+            names = " → ".join(quote_part(one) for one in loop_ids) + (" → …" if len(loop) > _SHOWN_LOOP else "")
             self._add("finding-loop-endless", ("steps", min(loop)), names=names)
 
     def _check_variables(self, nodes: Sequence[Node]) -> None:
-        """Warn of variables that nothing sets: the caller may, or they are misspelt. After a whole context was merged nothing is known."""
+        """Warn of variables that only a caller may set. After a whole context was merged nothing is known."""
         initial = self._data.get("initial_context")
         known = {*SYSTEM_NAMES, *(initial if isinstance(initial, Mapping) else ())}
         self._check_values(initial, ("initial_context",))
@@ -272,15 +267,15 @@ class _Checking:
             known.update(name.split(".")[0] for name in node.type.list_outputs(node.params))
             if node.type.name == "execute_sub_scenario" and "output_mapping" not in node.params:
                 return
-        told: set[str] = set()
+        reported: set[str] = set()
         for name, path in self._reads:
-            if name not in known and name not in told:
-                told.add(name)
+            if name not in known and name not in reported:
+                reported.add(name)
                 suggestion = self._suggest(name, known)
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
 
     def _check_parts(self, nodes: Sequence[Node]) -> None:
-        """Warn of parts of a variable that only ever holds the text of a model."""
+        """Such a variable only ever holds the text of a model."""
         texts: set[str] = set()
         initial = self._data.get("initial_context")
         others = set(initial) if isinstance(initial, Mapping) else set()
@@ -293,22 +288,22 @@ class _Checking:
                 self._add("finding-part-of-text", path, severity="warning", name=quote_part(name))
 
     def _check_values(self, variables: object, path: Path) -> None:
-        """Report what is wrong with the names of variables that are given with their values."""
+        """Check names of variables that are given with their values."""
         for name in variables if isinstance(variables, Mapping) else ():
             if str(name).startswith(RESERVED) or name == AGENT:
                 self._add(TAKEN, (*path, name), severity="warning" if name == AGENT else "error", name=quote_part(str(name)))
             self._check_name(str(name), (*path, name))
 
     def _check_name(self, name: str, path: Path) -> None:
-        """Report the name of a variable that nothing reaches, and warn of one that only braces do."""
+        """Nothing reaches such a name, or only braces do."""
         if parse_path(name) is None or [str(part) for part in parse_path(name) or ()] != name.split("."):
             self._add(UNREACHED, path, name=quote_part(name))
         elif keyword.iskeyword(name.split(".", maxsplit=1)[0]):
             self._add("finding-variable-keyword", path, severity="warning", name=quote_part(name.split(".", maxsplit=1)[0]))
 
-    def _warn_of_misspelt_fields(self, path: Path, given: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
-        """Warn of fields that look like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""
-        wrong = [name for name in given if name not in known and (every or self._suggest(name, known))]
+    def _warn_of_misspelt_fields(self, path: Path, fields_json: JsonObject, known: Sequence[str], *, every: bool = False) -> None:
+        """Warn of names like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""
+        wrong = [name for name in fields_json if name not in known and (every or self._suggest(name, known))]
         for name in wrong:
             args: dict[str, str | int] = {"name": quote_part(name)}
             message = f'there is no field "{args["name"]}" here'
@@ -317,7 +312,7 @@ class _Checking:
             )
 
     def _suggest(self, wrong: str, known: Iterable[str]) -> str:
-        """Return what was probably meant, for as many names as are reported; to look for more would take minutes for a hostile document."""
+        """Suggest for a limited number of names: more would take minutes for a hostile document."""
         self._suggested += 1
         return suggest_name(wrong, known) if self._suggested <= MOST else ""
 
@@ -327,7 +322,7 @@ class _Checking:
 
 
 def _find_name(params: JsonObject, name: str) -> Path:
-    """Return where in its parameters a step names a variable that it sets; nothing if it is the usual name."""
+    """Where the step names this variable; () if it has the usual name."""
     for param, value in params.items():
         if value == name:
             return (param,)
@@ -339,7 +334,7 @@ def _find_name(params: JsonObject, name: str) -> Path:
 
 
 def _has_placeholder(value: object) -> bool:
-    """Return whether a value is a text with placeholders, whose value is known only while the run goes on."""
+    """Return whether the value is known only in the run."""
     if not isinstance(value, str):
         return False
     try:

@@ -8,9 +8,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from state.stored import JsonObject
 
 
-def _to_text(given: object) -> object:
-    """Return a number as the text that it was meant to be: YAML reads `version: 1.0` as a number."""
-    return str(given) if isinstance(given, int | float) and not isinstance(given, bool) else given
+def _to_text(raw: object) -> object:
+    """YAML reads `version: 1.0` as a number."""
+    return str(raw) if isinstance(raw, int | float) and not isinstance(raw, bool) else raw
 
 
 class Step(BaseModel):
@@ -46,20 +46,19 @@ STEP_FIELDS: Final = tuple(Step.model_fields)
 SCENARIO_FIELDS: Final = tuple(Scenario.model_fields)
 BRANCHES: Final = ("if", "else")
 RESERVED: Final = "__"
-"""How the names of variables begin that only the engine sets (S000-X5)."""
+"""Begins the names of variables that only the engine sets (S000-X5)."""
 AGENT: Final = "agent_id"
 """The one variable without `RESERVED` that only the engine sets."""
 ABOUT_PERSON: Final = frozenset({"user_id", "user_name", "employee_id", "chat_id", "today", "time_zone"})
-"""The variables that say for whom, where and when a scenario runs, as long as no author or caller gives them another value.
+"""For whom, where and when a scenario runs, unless an author or caller gives other values.
 
-What the program itself knows stands under the same names behind `RESERVED` always.
+The same names behind `RESERVED` always hold what the program knows.
 """
 IDENTITIES: Final = frozenset({"user_id", "user_name", "employee_id", "chat_id"})
-"""Those of them that say who somebody is: a decision by one that a caller has given is the caller's."""
+"""Those that say who somebody is: a decision by one that a caller has given is the caller's."""
 GIVEN_WINS: Final = 1
-"""The edition since which the values of authors and callers win. Before, what was given under these names was left out."""
+"""The edition since which values of authors and callers win."""
 
 
 def is_for_customers(document: object) -> bool:
-    """Return whether a scenario is marked as one that customers may start."""
     return isinstance(document, Mapping) and document.get("customers") is True

@@ -1,4 +1,4 @@
-"""Plays scenarios: one step after another, until one waits or the last is done (S000)."""
+"""Plays scenarios: one step after another (S000)."""
 
 import time
 from collections import Counter
@@ -26,7 +26,7 @@ MOST_SECONDS: Final = 1800.0
 
 
 class ScenarioEngine:
-    """Plays scenarios. What it has played stands in the run's stream, so a restart goes on where it was."""
+    """Plays scenarios. What was played stands in the run's stream, so a restart goes on where it was."""
 
     replay = 1
     replays = frozenset({1})
@@ -43,16 +43,12 @@ class ScenarioEngine:
         most_seconds: float = MOST_SECONDS,
         agent: str = "sdelka",
     ) -> None:
-        """Play steps of these types; at most so many in a run, and so many scenarios inside of each other (S000-A11).
-
-        From one wait to the next a run works for `most_seconds` at most.
-        """
+        """The bounds are steps of a run, scenarios inside of each other (S000-A11), and seconds of work between two waits."""
         self._types, self._plans = types, Plans(types)
         self._find_documents, self._read_file, self._download = find_documents, read_file, download
         self._most_steps, self._most_depth, self._most_seconds, self._agent = most_steps, most_depth, most_seconds, agent
 
     def limit(self, *, most_steps: int, most_depth: int, most_seconds: float = MOST_SECONDS) -> "ScenarioEngine":
-        """Return an engine that is the same, with these bounds on its runs."""
         return ScenarioEngine(
             self._types,
             find_documents=self._find_documents,
@@ -67,7 +63,7 @@ class ScenarioEngine:
     def connect(
         self, find_documents: FindDocuments, read_file: ReadFile | None = None, download: Download | None = None
     ) -> "ScenarioEngine":
-        """Return an engine that is the same, with steps that find documents, read files and fetch them from other hosts."""
+        """Return this engine with these services."""
         return ScenarioEngine(
             self._types,
             find_documents=find_documents,
@@ -80,7 +76,7 @@ class ScenarioEngine:
         )
 
     async def run(self, ctx: RunContext) -> RunResult:
-        """Play the scenario and return its final variables. Raises RunFailed and RunSuspended."""
+        """Return the final variables. Raises RunFailed and RunSuspended."""
         if ctx.run.depth > self._most_depth:
             raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
         plan = self._plans.find(ctx.run.definition.document)
@@ -89,7 +85,7 @@ class ScenarioEngine:
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
-        """Return the variables at the beginning: those about the person, the author's, the caller's, the system's (S000-X5).
+        """Begin with the person's, the author's, the caller's, the system's (S000-X5), later ones winning.
 
         Raises RunFailed for a caller's value under a name of the system.
         """
@@ -100,8 +96,8 @@ class ScenarioEngine:
         if run.definition.edition < GIVEN_WINS:
             caller |= about
         own = {DECIDED_BY} if run.parent else frozenset()
-        if taken := find_reserved(run.definition, caller.keys() - own):
-            raise RunFailed("scenario-given-reserved", f"the start gives {taken}", name=taken)
+        if reserved := find_reserved(run.definition, caller.keys() - own):
+            raise RunFailed("scenario-given-reserved", f"the start gives {reserved}", name=reserved)
         try:
             return Variables(about, plan.initial, caller, system)
         except VariablesRefused as error:
@@ -109,7 +105,6 @@ class ScenarioEngine:
 
 
 def _describe_person(run: RunInfo) -> dict[str, Value]:
-    """Return the variables of `ABOUT_PERSON`."""
     return {
         "user_id": Value(run.owner),
         "user_name": Value(run.owner_name, frozenset({"person"})),
@@ -121,8 +116,6 @@ def _describe_person(run: RunInfo) -> dict[str, Value]:
 
 
 class _Playing:
-    """One pass through a scenario."""
-
     def __init__(self, ctx: RunContext, plan: Plan, variables: Variables, most_steps: int, most_seconds: float) -> None:
         self._log = ExecutorLog(ctx.run.run_id)
         self._ctx = LoggedContext(ctx, self._log)
@@ -134,7 +127,6 @@ class _Playing:
         self._most_seconds, self._until = most_seconds, time.monotonic() + most_seconds
 
     def connect(self, find_documents: FindDocuments | None, read_file: ReadFile | None, download: Download | None) -> None:
-        """Let the steps reach these services."""
         self._surroundings = replace(self._surroundings, find_documents=find_documents, read_file=read_file, download=download)
 
     async def play(self) -> RunResult:
@@ -163,23 +155,22 @@ class _Playing:
         return self._end("done")
 
     def _list_left_out(self) -> list[str]:
-        """Return the names of the given values that an edition of before leaves out."""
+        """Names of given values that an earlier edition leaves out."""
         run = self._ctx.run
         return sorted(ABOUT_PERSON & {*run.args, *self._plan.initial}) if run.definition.edition < GIVEN_WINS else []
 
     def _end(self, status: Literal["done", "cancelled"], code: str = "") -> RunResult:
-        """Return the result of the run with its final variables."""
         self._log.add_end(self._count, status)
         self._log.flush()
         final = self._variables.to_value().map(lambda data: {**data, "success": status == "done"})
         return RunResult(value=final, status=status, code=code, changes=self._ctx.changes)
 
     def _build_point(self, planned: PlannedStep) -> Point:
-        """Return the question that is about to be asked, as one to which the person may go back."""
+        """The person may go back to the question that is about to be asked."""
         return Point(place=planned.index, variables=self._variables.copy(), options=self._surroundings.keyboard.options)
 
     def _go_back(self) -> int:
-        """Make everything as it was before the last question, and return its place."""
+        """Restore what was before the last question, and return its place."""
         point = self._steering.take_point()
         self._variables = point.variables
         self._surroundings.keyboard.options = point.options
@@ -215,7 +206,7 @@ class _Playing:
         return result
 
     def _build_call(self, planned: PlannedStep, node: str) -> AnyStepCall:
-        """Return the call of a step with its parameters filled. Raises RunFailed if they do not fit."""
+        """Raises RunFailed if the filled parameters do not fit."""
         name = planned.step.id or node
         if planned.type.is_internal and self._ctx.actor.for_customers:
             raise RunFailed("run-not-for-customers", f"step {node}: {planned.step.type} is not for customers")
@@ -241,7 +232,7 @@ class _Playing:
         )
 
     def _find_next(self, planned: PlannedStep, result: StepResult) -> int | None:
-        """Return the place of the step that follows, None after the last: the step's own, `next_step`, or the next in the list (A1, A3)."""
+        """The step's own target, `next_step`, or the next in the list (A1, A3); None after the last."""
         if result.ends:
             return None
         target = result.next_step or planned.step.next_step

@@ -1,6 +1,6 @@
-"""Writes the log of scenarios, `scenario_executor.log`: which steps ran, how long, and which variables they changed (S000-63).
+"""The log `scenario_executor.log`: steps, durations, changed variables (S000-63).
 
-Values stand in it only at DEBUG, cut; the handler of the program masks secrets and rotates the file.
+Values stand in it only at DEBUG, cut; the program's handler masks secrets and rotates the file.
 """
 
 import logging
@@ -24,23 +24,20 @@ class _Line:
 
 
 class ExecutorLog:
-    """The lines of one pass of a run.
+    """The lines of one pass.
 
-    A run is played from its beginning each time, so lines wait until a node comes that no earlier pass has played: what came before a node
-    that was played already was written by that pass.
+    A run is played from its beginning each time, so lines wait until a node comes that no earlier pass has played.
     """
 
     def __init__(self, run: str) -> None:
-        """Begin a pass of this run."""
         self._run = run
         self._waiting: list[_Line] = []
 
     def drop(self) -> None:
-        """Forget the lines that wait: an earlier pass has written them."""
+        """An earlier pass has written the lines that wait."""
         self._waiting.clear()
 
     def flush(self) -> None:
-        """Write the lines that wait."""
         for line in self._waiting:
             if log.isEnabledFor(line.level):
                 more = {"action": line.action}
@@ -49,39 +46,33 @@ class ExecutorLog:
         self._waiting.clear()
 
     def add_note(self, level: int, text: str) -> None:
-        """Add a line of the author."""
         self._waiting.append(_Line(level, f"note {_cut(text, LONGEST_VALUE * 10)}", "scenario_note"))
 
     def add_start(self, name: str, key: str, left_out: Iterable[str]) -> None:
-        """Add that the scenario begins, and which values it was given for nothing."""
+        """`left_out` are given values without effect."""
         self._waiting.append(_Line(logging.INFO, f"begins {key} ({_cut(name)})", "scenario_begins"))
         if names := ", ".join(map(_cut, left_out)):
             text = f"leaves out the given {names}: a version published by this program would take them"
             self._waiting.append(_Line(logging.WARNING, text, "scenario_left_out"))
 
     def add_wait(self, node: str, kind: str) -> None:
-        """Add that a step waits."""
         self._waiting.append(_Line(logging.INFO, f"step {node} {kind} waits", "scenario_waits"))
 
     def add_step(self, node: str, kind: str, seconds: float, changes: Mapping[str, Value]) -> None:
-        """Add that a step is done, with the names of the variables that it changed."""
         changed = f" changed {', '.join(map(_cut, changes))}" if changes else ""
         self._waiting.append(_Line(logging.INFO, f"step {node} {kind} done in {seconds * 1000:.1f} ms{changed}", "scenario_step"))
         if changes and log.isEnabledFor(logging.DEBUG):
-            shown = "; ".join(f"{_cut(name)} = {_show(value)}" for name, value in changes.items())
-            self._waiting.append(_Line(logging.DEBUG, f"step {node} values {shown}", "scenario_values"))
+            value_texts = "; ".join(f"{_cut(name)} = {_show(value)}" for name, value in changes.items())
+            self._waiting.append(_Line(logging.DEBUG, f"step {node} values {value_texts}", "scenario_values"))
 
     def add_refusal(self, node: str, kind: str, detail: str) -> None:
-        """Add that a step was refused what it wanted to do, and why."""
         line = f"step {node} {kind} refused: {_cut(detail, LONGEST_VALUE * 2)}"
         self._waiting.append(_Line(logging.WARNING, line, "scenario_refused"))
 
     def add_failure(self, node: str, detail: str) -> None:
-        """Add that a step failed."""
         self._waiting.append(_Line(logging.ERROR, f"step {node} failed: {_cut(detail, LONGEST_VALUE * 2)}", "scenario_failed"))
 
     def add_end(self, steps: int, status: str) -> None:
-        """Add that the scenario is over."""
         self._waiting.append(_Line(logging.INFO, f"ends {status} after {steps} steps", "scenario_ends"))
 
 

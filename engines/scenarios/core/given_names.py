@@ -1,4 +1,4 @@
-"""Where a scenario decides or writes by a name that whoever starts it may give, though it says who somebody is (S000-X5)."""
+"""Where a scenario decides or writes by who somebody is, as whoever starts it may say (S000-X5)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -11,13 +11,13 @@ from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
 
 ReadSteps = Sequence[tuple[int, JsonObject, AnyStepType, JsonObject]]
-"""The steps of a correct scenario: (place in the list, step, its type, its parameters)."""
+"""(place in the list, step, its type, its parameters) of a correct scenario."""
 
 
 def list_given_names(steps: ReadSteps, *, for_customers: bool) -> Iterator[GivenName]:
-    """Yield each place where a way is chosen by such a name, or an effect gets its value; also of what was made of it before.
+    """Yield ways that are chosen, and effects that are filled, by such a name or what was made of it.
 
-    Whoever starts a scenario for customers hands in what these wrote, so that its day and time zone are the program's own, too.
+    For customers the day and the time zone count, too.
     """
     carriers = _find_carriers(steps, ABOUT_PERSON if for_customers else IDENTITIES)
     if not carriers:
@@ -37,24 +37,21 @@ def list_given_names(steps: ReadSteps, *, for_customers: bool) -> Iterator[Given
 
 
 def _find_carriers(steps: ReadSteps, names: frozenset[str]) -> dict[str, str]:
-    """Return these names by the variables that hold their values: themselves, and what is calculated from them.
-
-    A name that a step sets is the author's own.
-    """
+    """Names by the variables that hold their values. A name that a step sets is the author's own."""
     own = {name.split(".")[0] for _, _, kind, params in steps for name in kind.list_outputs(params)}
     carriers = {name: name for name in sorted(names - own)}
-    made = [(name.split(".")[0], reads) for _, _, kind, params in steps for name, reads in _list_made(kind, params)]
+    derived = [(name.split(".")[0], reads) for _, _, kind, params in steps for name, reads in _list_made(kind, params)]
     grown = -1
     while carriers and grown != len(carriers):
         grown = len(carriers)
-        for variable, reads in made:
+        for variable, reads in derived:
             for name in _list_carried(reads, carriers):
                 carriers.setdefault(variable, name)
     return carriers
 
 
 def _list_made(kind: AnyStepType, params: JsonObject) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield each variable that a step makes of others, with the names of these."""
+    """Yield each variable made of others, with the names of these."""
     for (_, name, *_), source in ((place, source) for place, source in kind.list_expressions(params) if len(place) > 1):
         yield str(name), compile_condition(source).reads or ()
     updates = params.get("updates")

@@ -1,4 +1,4 @@
-"""Where the steps of a scenario lead: which are reached, and which repeat without end. Pure."""
+"""Where the steps of a scenario lead: which are reached, which repeat without end. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _NO_PARAMS: Final[JsonObject] = {}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The id of a step to which another leads, and where in the document that stands."""
+    """`path` is where the id stands in the document."""
 
     path: Place
     id: str
@@ -30,26 +30,24 @@ class Node:
     type: AnyStepType | None
     params: JsonObject
     targets: Sequence[Target]
-    """The steps that it names."""
     leads_to: Sequence[int]
-    """The steps that may follow, by their places in the list."""
+    """Places of the steps that may follow."""
     goes_to: int | None
-    """The one of them that follows if nothing is refused; None after the last."""
+    """The one that follows if nothing is refused; None after the last."""
 
     @property
     def is_pause(self) -> bool:
-        """Whether a loop through it ends or rests: it waits, or decides. What an unknown type does is not known."""
+        """A loop through it ends or rests. What an unknown type does is not known."""
         return self.type is None or self.type.waits or self.type.decides
 
 
 def list_steps(document: object) -> Sequence[Any]:
-    """Return the steps of a draft."""
     steps = document.get("steps") if isinstance(document, Mapping) else None
     return steps if isinstance(steps, list) else []
 
 
 def build_graph(steps: Sequence[object], types: StepTypes) -> list[Node]:
-    """Return the graph of a draft's steps. What is no step leads to the next in the list; a name that is unknown leads nowhere."""
+    """What is no step leads to the next in the list, an unknown name nowhere."""
     places: dict[str, int] = {}
     for index, step in enumerate(steps):
         if isinstance(step, Mapping) and isinstance(step.get("id"), str) and step["id"]:
@@ -60,15 +58,15 @@ def build_graph(steps: Sequence[object], types: StepTypes) -> list[Node]:
 
 
 def _build_node(index: int, step: JsonObject, places: Mapping[str, int], types: StepTypes, count: int) -> Node:
-    given = step.get("params")
-    params: JsonObject = given if isinstance(given, Mapping) else _NO_PARAMS
+    raw_params = step.get("params")
+    params: JsonObject = raw_params if isinstance(raw_params, Mapping) else _NO_PARAMS
     kind = step.get("type")
-    found = find_type(kind, params, types) if isinstance(kind, str) else None
-    targets = list(_list_targets(index, step, params, found))
+    step_type = find_type(kind, params, types) if isinstance(kind, str) else None
+    targets = list(_list_targets(index, step, params, step_type))
     follows = [places[target.id] for target in targets if target.id in places]
     branches = step.get("branches")
     has_both = isinstance(branches, Mapping) and all(isinstance(branches.get(way), str) for way in BRANCHES)
-    goes_on = found is None or (found.can_continue(params) and not (found.decides and has_both))
+    goes_on = step_type is None or (step_type.can_continue(params) and not (step_type.decides and has_both))
     after: int | None = index + 1 if goes_on and index + 1 < count else None
     if isinstance(step.get("next_step"), str) and step["next_step"]:
         after = places.get(step["next_step"])
@@ -76,7 +74,13 @@ def _build_node(index: int, step: JsonObject, places: Mapping[str, int], types: 
         follows.append(after)
     name = step.get("id")
     return Node(
-        index=index, id=name if isinstance(name, str) else "", type=found, params=params, targets=targets, leads_to=follows, goes_to=after
+        index=index,
+        id=name if isinstance(name, str) else "",
+        type=step_type,
+        params=params,
+        targets=targets,
+        leads_to=follows,
+        goes_to=after,
     )
 
 
@@ -93,7 +97,6 @@ def _list_targets(index: int, step: JsonObject, params: JsonObject, step_type: A
 
 
 def find_reached(nodes: Sequence[Node]) -> frozenset[int]:
-    """Return the places of the steps to which a way leads from the first."""
     seen: set[int] = set()
     waiting = [0] if nodes else []
     while waiting:
@@ -105,7 +108,7 @@ def find_reached(nodes: Sequence[Node]) -> frozenset[int]:
 
 
 def find_endless_loops(nodes: Sequence[Node]) -> list[list[int]]:
-    """Return the loops in which no step waits or decides and nothing need be refused, each as the places of its steps, in order."""
+    """No step of such a loop waits or decides, and nothing need be refused. Places are in order."""
     state: dict[int, str] = {}
     loops: list[list[int]] = []
     for first in range(len(nodes)):

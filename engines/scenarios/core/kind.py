@@ -1,5 +1,3 @@
-"""The kind of definitions that scenarios are: how they are checked, and what they may write."""
-
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final, Literal
@@ -19,7 +17,6 @@ KIND: Final = "scenario"
 
 
 def build_kind(types: StepTypes) -> DefinitionKind:
-    """Return the kind for scenarios whose steps are of these types."""
     return DefinitionKind(
         name=KIND,
         check=lambda document: check_scenario(document, types),
@@ -35,28 +32,28 @@ def build_kind(types: StepTypes) -> DefinitionKind:
 
 
 def find_title(document: object) -> str:
-    """Return what a correct scenario calls itself; "" if it has no name."""
+    """ "" if it has no name."""
     return Scenario.model_validate(document).name
 
 
 def list_writes(document: object, types: StepTypes) -> Sequence[Write] | None:
-    """Return all effects that a correct scenario may submit itself, None if that cannot be told."""
-    found: list[Write] = []
+    """None if it cannot be told."""
+    all_writes: list[Write] = []
     for kind, params in list_steps(document, types):
         writes = kind.list_writes(params)
         if writes is None:
             return None
-        found.extend(writes)
-    return list(dict.fromkeys(found))
+        all_writes.extend(writes)
+    return list(dict.fromkeys(all_writes))
 
 
 def list_uses(document: object, types: StepTypes) -> list[tuple[str, str]]:
-    """Return (engine, key) of each definition that a scenario may start."""
+    """(engine, key) of each definition that the scenario may start."""
     return list(dict.fromkeys(use for kind, params in list_steps(document, types) for use in kind.list_uses(params)))
 
 
 def list_needs(document: object, types: StepTypes) -> list[Reference]:
-    """Return the definitions of other kinds that must be published when a scenario is. Scenarios may name one another in a circle."""
+    """Definitions of other kinds to publish first. Scenarios may name one another in a circle."""
     return [
         Reference(("steps", index, "params"), engine, key)
         for index, kind, params in _find_steps(document, types)
@@ -66,7 +63,7 @@ def list_needs(document: object, types: StepTypes) -> list[Reference]:
 
 
 def list_calls(document: object, types: StepTypes) -> Iterator[CallUse]:
-    """Yield the calls of the portal that the steps of a scenario write; of a draft, those that can be read."""
+    """Of a draft, those that can be read."""
     for index, kind, params in _find_steps(document, types):
         base: Path = ("steps", index, "params")
         for call in kind.list_calls(params):
@@ -83,7 +80,6 @@ def _locate(base: Path, place: Path, _of_value: bool) -> Path:  # noqa: FBT001 -
 
 
 def list_addresses(document: object, types: StepTypes) -> list[AddressUse]:
-    """Return the addresses from which the steps of a correct scenario fetch files."""
     return [
         AddressUse(("steps", index, "params", *path), address)
         for index, kind, params in _find_steps(document, types)
@@ -92,30 +88,30 @@ def list_addresses(document: object, types: StepTypes) -> list[AddressUse]:
 
 
 def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
-    """Yield each place of a correct scenario where an effect gets a variable that a model or an answer of a person fills."""
+    """Yield places where an effect gets what a model or a person's answer gave."""
     steps = list(_find_steps(document, types))
     sources: dict[str, Literal["model", "person"]] = {}
     for _, kind, params in steps:
         if kind.source:
             sources.update(dict.fromkeys((name.split(".")[0] for name in kind.list_outputs(params)), kind.source))
     for index, kind, params in steps:
-        written = params.get(kind.call_at, {}) if kind.call_at else {name: one for name, one in params.items() if name not in kind.unfilled}
+        filled = params.get(kind.call_at, {}) if kind.call_at else {name: one for name, one in params.items() if name not in kind.unfilled}
         base: Path = ("steps", index, "params", *((kind.call_at,) if kind.call_at else ()))
         for write in kind.list_writes(params) or ():
-            for place in Template(written, SCENARIO).placeholders:
+            for place in Template(filled, SCENARIO).placeholders:
                 if (source := sources.get(place.name)) is not None:
                     yield FilledField((*base, *place.at), write, place.at, source)
 
 
 def list_given(document: object, types: StepTypes) -> Iterator[GivenName]:
-    """Yield each place of a correct scenario that decides or writes by who somebody is, as whoever starts it may say."""
+    """See `list_given_names`."""
     steps = document["steps"] if isinstance(document, Mapping) else ()
-    found = [(index, steps[index], kind, params) for index, kind, params in _find_steps(document, types)]
-    return list_given_names(found, for_customers=is_for_customers(document))
+    read_steps = [(index, steps[index], kind, params) for index, kind, params in _find_steps(document, types)]
+    return list_given_names(read_steps, for_customers=is_for_customers(document))
 
 
 def list_steps(document: object, types: StepTypes) -> list[tuple[AnyStepType, JsonObject]]:
-    """Return (type, parameters) of the steps of a scenario; steps of unknown types are left out."""
+    """(type, parameters); unknown types are left out."""
     return [(kind, params) for _, kind, params in _find_steps(document, types)]
 
 

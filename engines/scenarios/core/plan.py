@@ -1,4 +1,4 @@
-"""A scenario that is ready to be played: its steps with compiled conditions and templates, and where each leads."""
+"""A scenario that is ready to be played."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,16 +21,14 @@ ACTION: Final = "action"
 ACTION_TYPE: Final = "action_type"
 _MOST_PLANS: Final = 100
 _TAKEN: Final = "say"
-"""The id that is no part of a name of a node, because the context keeps the messages of a run under it."""
+"""No label of a node: the context keeps the messages of a run under it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannedStep:
-    """One step, ready."""
-
     index: int
     label: str
-    """Its part in the names of nodes: its id, or its number for a step without one, or with one that no node may have."""
+    """Begins the names of its nodes: its id, or its number where that cannot be."""
     step: Step
     type: AnyStepType
     template: Template
@@ -38,42 +36,38 @@ class PlannedStep:
     condition: Condition | None
 
     def fill(self, variables: Mapping[str, Value]) -> Filled:
-        """Return the parameters with their placeholders filled. Raises TemplateRefused."""
+        """Raises TemplateRefused."""
         filled = self.template.fill(variables)
         return replace(filled, data={**filled.data, **self.unfilled})
 
     def parse(self, filled: JsonObject) -> StepParams:
-        """Return the filled parameters with their types. Raises ValidationError."""
+        """Raises ValidationError."""
         params: StepParams = self.type.params.model_validate(split_values(filled)[0])
         return params
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """One scenario, ready."""
-
     name: str
     initial: JsonObject
     steps: Sequence[PlannedStep]
     places: Mapping[str, int] = field(default_factory=dict)
-    """The index of each step by its id."""
 
     def find_place(self, key: str) -> int | None:
-        """Return the index of the step with this id, None if there is none."""
         return self.places.get(key)
 
 
 def find_type(step_type: str, params: JsonObject, types: StepTypes) -> AnyStepType | None:
-    """Return the type of a step, None for an unknown one. An `action` is the type that its `action_type` names (S000-45)."""
+    """None for an unknown one. `action_type` names the type of an `action` (S000-45)."""
     if step_type != ACTION:
         return types.get(step_type)
-    named = params.get(ACTION_TYPE)
-    type_ = types.get(named) if isinstance(named, str) else None
+    action_type = params.get(ACTION_TYPE)
+    type_ = types.get(action_type) if isinstance(action_type, str) else None
     return type_ if type_ is not None and type_.is_action else None
 
 
 def build_plan(document: object, types: StepTypes) -> Plan:
-    """Return the scenario, ready. Raises RunFailed for one that a validator would have refused."""
+    """Raises RunFailed for a scenario that a validator would have refused."""
     try:
         scenario = Scenario.model_validate(document)
         steps = [_plan_step(index, step, types) for index, step in enumerate(scenario.steps)]
@@ -84,7 +78,7 @@ def build_plan(document: object, types: StepTypes) -> Plan:
 
 
 def name_label(index: int, step_id: str) -> str:
-    """Return the first part of the names of a step's nodes: its id, or its place in the list where that is no name."""
+    """Its id, or its place in the list where that is no name."""
     return step_id if step_id.isidentifier() and step_id != _TAKEN else f"step-{index + 1}"
 
 
@@ -106,15 +100,12 @@ def _plan_step(index: int, step: Step, types: StepTypes) -> PlannedStep:
 
 
 class Plans:
-    """The plans of the scenarios that were played last."""
-
     def __init__(self, types: StepTypes) -> None:
-        """Start without plans."""
         self._types = types
         self._plans: dict[str, Plan] = {}
 
     def find(self, document: object) -> Plan:
-        """Return the plan of a scenario. Raises RunFailed."""
+        """Raises RunFailed."""
         digest = hash_text(dumps(document))
         plan = self._plans.pop(digest, None) or build_plan(document, self._types)
         self._plans[digest] = plan

@@ -1,4 +1,4 @@
-"""All types of steps that this program can do: its own, and those of plugins (S000-55)."""
+"""The types of steps of the program and of plugins (S000-55)."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -10,7 +10,7 @@ from engines.scenarios.core.steps import effects, flow, flow_runs, knowing, sent
 from orchestrator.engines.plugins import load_types
 
 GROUP: Final = "sdelka.scenario_steps"
-"""The group of entry points by which plugins add types; each names a `StepType`."""
+"""Entry points by which plugins add types; each names a `StepType`."""
 OWN: Final[tuple[AnyStepType, ...]] = (
     *flow.TYPES,
     *flow_runs.TYPES,
@@ -23,21 +23,21 @@ OWN: Final[tuple[AnyStepType, ...]] = (
 
 
 def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
-    """Return the types by name. Raises ValueError if two have one name."""
-    found: dict[str, AnyStepType] = {}
+    """Raises ValueError if two have one name."""
+    step_types: dict[str, AnyStepType] = {}
     for step_type in (*OWN, *more):
-        if step_type.name in found:
+        if step_type.name in step_types:
             raise ValueError(f"two types of scenario steps are called {step_type.name}")
-        found[step_type.name] = step_type
-    return found
+        step_types[step_type.name] = step_type
+    return step_types
 
 
 def load_plugins() -> list[AnyStepType]:
-    """Return the types of installed plugins; see `load_types` for those that are left out."""
+    """See `load_types` for those that are left out."""
     return load_types(GROUP, StepType, OWN)
 
 
 @cache
 def load_step_types() -> StepTypes:
-    """Return the types of this program and of installed plugins; the plugins are looked up once per process."""
+    """Installed plugins are looked up once per process."""
     return build_step_types(load_plugins())

@@ -10,48 +10,47 @@ from orchestrator.expressions.placeholders import TemplateRefused, measure_value
 from state.stored import JsonObject
 
 NEVER_HANDED_ON: Final = frozenset({"success", "error", "message"})
-"""Names of a finished scenario's result that no parent takes over (S000-A8)."""
+"""No parent takes them over from a finished scenario (S000-A8)."""
 DECIDED_BY: Final = "__decided_by__"
-"""The value by which a scenario tells one inside of it by whose text a way was chosen before."""
+"""Tells a scenario inside of another by whose text a way was chosen before."""
 MOST_CHARACTERS: Final = 2_000_000
-"""How large all variables of a run may be together, in characters of texts and keys and one for each part."""
+"""Characters of texts and keys of all variables, and one for each part."""
 MOST_PARTS: Final = 50
-"""How many parts divided by dots the name of a variable may have that a step sets."""
+"""Parts of a name, divided by dots."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 class Variables:
-    """The variables by name, each with where its value comes from."""
+    """By name, each with where its value comes from."""
 
     def __init__(self, usual: Mapping[str, Value], initial: JsonObject, caller: Mapping[str, Value], system: Mapping[str, Value]) -> None:
-        """Start with what is usual, which the author's values replace, which those of the caller replace; the system's replace all."""
+        """Later arguments win: the caller's values over the author's, the system's over all."""
         self._values = {**usual, **{name: Value(one, _AUTHOR) for name, one in initial.items()}}
         self._values |= {name: one for name, one in caller.items() if not name.startswith(RESERVED)}
         self._values |= system
         self._system = frozenset(system)
         self._sizes: dict[str, int] = {}
-        """The sizes of the variables that were set since the beginning; `_size` is that of all."""
+        """Of those set since the beginning; `_size` is that of all."""
         self._size = sum(_measure(one.data) for one in self._values.values())
         self.with_blocks: frozenset[str] = frozenset()
-        """The variables that a workflow gave, whose blocks a message draws."""
+        """Given by a workflow; a message draws their blocks."""
         self.decided_by: Origins = NOWHERE
-        """Where the text of strangers comes from by which a way was chosen; what is done afterwards was caused by it, too."""
+        """Text of strangers that has chosen a way; it also caused what is done afterwards."""
         self.note_decision(caller.get(DECIDED_BY, Value(None)))
 
     def note_decision(self, by: Value) -> None:
-        """Note that a way was chosen by this value. From text of strangers on, whatever is done counts as caused by it."""
+        """After text of strangers, whatever is done counts as caused by it."""
         if by.is_foreign:
             self.decided_by |= by.origins
 
     @property
     def values(self) -> Mapping[str, Value]:
-        """All variables."""
         return self._values
 
     def assign(self, changes: Mapping[str, Value], *, has_blocks: bool = False) -> None:
-        """Set variables. A name with dots sets a part of an object, which is made if there is none. A workflow's values may hold blocks.
+        """Set variables; dots set a part of an object, which is made if there is none.
 
-        Raises ReservedName for the name of a variable that only the engine sets, and VariablesRefused for what is too large or too deep.
+        Raises ReservedName for a variable of the engine, and VariablesRefused for what is too large or too deep.
         """
         for name, value in changes.items():
             first, *rest = name.split(".", MOST_PARTS)
@@ -78,12 +77,12 @@ class Variables:
         self._values[name] = value
 
     def to_value(self) -> Value:
-        """Return the variables of the author as one value, without those of the system."""
-        kept = {name: one for name, one in self._values.items() if name not in self._system}
-        return Value({name: one.data for name, one in kept.items()}, join_origins(kept.values()) | self.decided_by)
+        """Without those of the system."""
+        own_values = {name: one for name, one in self._values.items() if name not in self._system}
+        return Value({name: one.data for name, one in own_values.items()}, join_origins(own_values.values()) | self.decided_by)
 
     def copy(self) -> "Variables":
-        """Return the variables as they are now; what is set afterwards changes one of the two only."""
+        """A copy; later changes reach only one of the two."""
         variables = Variables({}, {}, {}, {})
         variables._values, variables._system, variables.decided_by = dict(self._values), self._system, self.decided_by
         variables._sizes, variables._size = dict(self._sizes), self._size
@@ -91,21 +90,21 @@ class Variables:
         return variables
 
 
-def find_reserved(definition: Definition, given: Iterable[str]) -> str:
-    """Return the first of the names of a caller's values that are the system's, "" if there is none, or they are left out as before."""
-    return next((name for name in given if name.startswith(RESERVED)), "") if definition.edition >= GIVEN_WINS else ""
+def find_reserved(definition: Definition, names: Iterable[str]) -> str:
+    """The first such name; "" if there is none, or if an earlier edition leaves them out."""
+    return next((name for name in names if name.startswith(RESERVED)), "") if definition.edition >= GIVEN_WINS else ""
 
 
 class ReservedName(ValueError):
-    """A step sets a variable that only the engine may set; the text of the error is its name."""
+    """The text of the error is the name that only the engine may set."""
 
 
 class VariablesRefused(ValueError):
-    """The variables would become too large, or a name or value has too many levels; the text of the error says which."""
+    """Too large, or too many levels; the text says which."""
 
 
 def _measure(data: Any) -> int:
-    """Return the size of a value. Raises VariablesRefused if it is too large or too deep."""
+    """Raises VariablesRefused."""
     try:
         return len(data) if isinstance(data, str) else measure_value(data, MOST_CHARACTERS)
     except TemplateRefused as error:
@@ -113,7 +112,7 @@ def _measure(data: Any) -> int:
 
 
 def _replace_part(whole: Any, path: Sequence[str], part: Any) -> dict[str, Any]:
-    """Return a copy of an object in which `part` stands at `path`. What is no object on the way is replaced by one."""
+    """Copy with `part` at `path`; what is no object on the way becomes one."""
     copied = dict(whole) if isinstance(whole, Mapping) else {}
     first, *rest = path
     copied[first] = _replace_part(copied.get(first), rest, part) if rest else part

@@ -1,1 +1,1 @@
-"""What authors of scenarios use before anything runs: the JSON Schema, the pages about step types, pictures of the graph. Pure."""
+"""What authors use before anything runs: JSON Schema, pages about step types, pictures of the graph. Pure."""

@@ -1,4 +1,4 @@
-"""The graph of a scenario as a chart: boxes with words and arrows with the reasons for which they are taken."""
+"""The graph of a scenario as a chart."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -11,26 +11,26 @@ from state.stored import JsonObject
 _LONGEST_LINE: Final = 34
 _LONGEST_LABEL: Final = 24
 _SHOWN: Final = ("prompt", "text", "method", "sub_scenario_id", "scenario_id", "collection_name", "query", "question", "message", "seconds")
-"""The parameters of which the first one given says most about a step."""
+"""The first one given says most about a step."""
 
 
 def build_chart(document: object, types: StepTypes) -> Chart:
-    """Return the chart of a scenario, also of one with mistakes: ways to steps that there are not are left out."""
-    given: JsonObject = document if isinstance(document, Mapping) else {}
+    """Draw also a scenario with mistakes, without ways to unknown steps."""
+    raw: JsonObject = document if isinstance(document, Mapping) else {}
     steps = list_steps(document)
     nodes = build_graph(steps, types)
     places = {node.id: node.index for node in reversed(nodes) if node.id}
     boxes = [_build_box(node, step if isinstance(step, Mapping) else {}) for node, step in zip(nodes, steps, strict=True)]
     arrows = [arrow for node in nodes for arrow in _list_arrows(node, places)]
-    return Chart(title=str(given.get("name") or ""), boxes=boxes, arrows=arrows)
+    return Chart(title=str(raw.get("name") or ""), boxes=boxes, arrows=arrows)
 
 
 def _build_box(node: Node, step: JsonObject) -> Box:
     kind = str(step.get("type") or "?")
-    shown = str(step.get("condition") or "") if node.type is not None and node.type.decides else ""
-    shown = shown or next((str(node.params[name]) for name in _SHOWN if node.params.get(name)), "")
+    text = str(step.get("condition") or "") if node.type is not None and node.type.decides else ""
+    text = text or next((str(node.params[name]) for name in _SHOWN if node.params.get(name)), "")
     title = cut_text(f"{node.id or node.index + 1} · {kind}", _LONGEST_LINE)
-    return Box(title=title, text=cut_text(shown, _LONGEST_LINE), shape=_find_shape(node), key=node.id)
+    return Box(title=title, text=cut_text(text, _LONGEST_LINE), shape=_find_shape(node), key=node.id)
 
 
 def _find_shape(node: Node) -> Shape:
@@ -59,6 +59,6 @@ def _list_arrows(node: Node, places: Mapping[str, int]) -> Iterator[Arrow]:
 
 
 def _find_label(target: Target) -> str:
-    """Return when this way is taken: the last part of its place in the document."""
+    """The last part of the way's place in the document."""
     last = str(target.path[-1])
     return "" if last == "next_step" else cut_text(last.removeprefix("on_"), _LONGEST_LABEL)

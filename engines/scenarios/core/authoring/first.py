@@ -7,13 +7,13 @@ from typing import Final, Literal
 from state.stored import JsonObject
 
 Doing = Literal["say", "deal", "lead"]
-"""What is done with the answers: they are said back, become a deal, or a lead."""
+"""The answers are said back, become a deal, or a lead."""
 DOINGS: Final[tuple[Doing, ...]] = ("say", "deal", "lead")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstTexts:
-    """The sentences of the file, in the language of its author."""
+    """In the language of the author."""
 
     hello: str
     """Contains {name}."""
@@ -23,16 +23,16 @@ class FirstTexts:
 
 
 def build_first(name: str, description: str, questions: Sequence[str], doing: Doing, texts: FirstTexts) -> JsonObject:
-    """Return a correct scenario that asks these questions and does one thing with the answers. A question may not be empty."""
+    """Build a correct scenario. Raises ValueError without questions, or for an empty one."""
     if not questions or not all(questions):
         raise ValueError("at least one question is needed, and none may be empty")
     variables = [f"answer_{number}" for number in range(1, len(questions) + 1)]
-    asked = [
+    question_steps = [
         {"id": f"ask_{number}", "type": "input", "params": {"prompt": _escape(question), "input_variable": variable}}
         for number, (question, variable) in enumerate(zip(questions, variables, strict=True), start=1)
     ]
     lines = [f"{_escape(question)} {{{variable}}}" for question, variable in zip(questions, variables, strict=True)]
-    steps: list[JsonObject] = [{"id": "hello", "type": "message", "params": {"text": _escape(texts.hello)}}, *asked]
+    steps: list[JsonObject] = [{"id": "hello", "type": "message", "params": {"text": _escape(texts.hello)}}, *question_steps]
     steps.append({"id": "summary", "type": "message", "params": {"text": "\n".join([texts.summary, *lines])}})
     if doing != "say":
         steps.append({"id": doing, "type": "bitrix_call", "params": _build_call(doing, variables[0], lines)})
@@ -46,5 +46,5 @@ def _build_call(doing: Doing, title: str, lines: Sequence[str]) -> JsonObject:
 
 
 def _escape(text: str) -> str:
-    """Return a text in which nothing is a placeholder."""
+    """Nothing in the text stays a placeholder."""
     return text.replace("{", "(").replace("}", ")")

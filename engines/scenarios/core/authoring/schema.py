@@ -1,7 +1,7 @@
-"""The published JSON Schema of scenarios, made from the models that the program itself checks with.
+"""The JSON Schema of scenarios, made from the models that check them.
 
-An editor completes and underlines with it. It refuses nothing that the program takes, but for a text that is written as a number. What
-needs more than one place to be judged (unknown targets, loops, conditions) is said by the check alone.
+It refuses nothing that the program takes, but for a text that is written as a number. What needs more than one place to be judged is said
+by the check alone.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,6 @@ _PLACEHOLDER: Final[JsonObject] = {"type": "string", "pattern": r"\{[^{}]+\}", "
 
 
 def build_schema(types: StepTypes) -> JsonObject:
-    """Return the JSON Schema of a scenario whose steps are of these types: per type which parameters it has."""
     whole, defs = split_schema(Scenario)
     step: dict[str, Any] = defs["Step"]
     for type_ in types.values():
@@ -28,34 +27,34 @@ def build_schema(types: StepTypes) -> JsonObject:
 
 
 def _build_type_choice(types: StepTypes) -> JsonObject:
-    """Return the choice of a step's type, each with its sentence, which editors show."""
+    """Editors show the sentence of each type."""
     known = [{"const": type_.name, "description": type_.summary} for type_ in types.values()]
     return {"description": "What the step does.", "oneOf": [*known, {"const": ACTION, "description": f"What {ACTION_TYPE} names."}]}
 
 
 def _build_params(kind: AnyStepType) -> dict[str, Any]:
-    """Return the definitions of a type's parameters, under names that begin with that of the type."""
-    made: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
-    inner = {f"{kind.name}.{name}": one for name, one in made.pop("$defs", {}).items()}
-    properties = made.get("properties", {})
+    """Names begin with that of the type."""
+    schema: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
+    inner = {f"{kind.name}.{name}": one for name, one in schema.pop("$defs", {}).items()}
+    properties = schema.get("properties", {})
     for name in kind.ignores:
         properties.pop(name, None)
-    made["properties"] = {name: one if name in kind.unfilled else _allow_placeholder(one) for name, one in properties.items()}
-    if required := sorted({*made.get("required", ()), *kind.needs}):
-        made["required"] = required
-    return {kind.name: made, **inner}
+    schema["properties"] = {name: one if name in kind.unfilled else _allow_placeholder(one) for name, one in properties.items()}
+    if required := sorted({*schema.get("required", ()), *kind.needs}):
+        schema["required"] = required
+    return {kind.name: schema, **inner}
 
 
-def _allow_placeholder(given: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the schema of a parameter that may also be a text with a placeholder, whose value is known only in the run."""
-    if given.get("type") == "string" and not {"enum", "pattern"} & given.keys():
-        return given
-    outer = {name: given[name] for name in ("description", "default") if name in given}
-    return {**outer, "anyOf": [{name: one for name, one in given.items() if name not in outer}, _PLACEHOLDER]}
+def _allow_placeholder(schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Also allow a text with a placeholder, whose value is known only in the run."""
+    if schema.get("type") == "string" and not {"enum", "pattern"} & schema.keys():
+        return schema
+    outer = {name: schema[name] for name in ("description", "default") if name in schema}
+    return {**outer, "anyOf": [{name: one for name, one in schema.items() if name not in outer}, _PLACEHOLDER]}
 
 
 def _build_rule(kind: AnyStepType) -> JsonObject:
-    """Return the rule for steps of a type: their parameters, and what stands beside them."""
+    """Parameters, and what stands beside them."""
     needed = ["params"] if kind.needs or any(model_field.is_required() for model_field in kind.params.model_fields.values()) else []
     needed += ["condition", "branches"] if kind.decides else []
     then: dict[str, Any] = {"properties": {"params": {"$ref": REFS + kind.name}}, **({"required": needed} if needed else {})}
@@ -63,7 +62,7 @@ def _build_rule(kind: AnyStepType) -> JsonObject:
 
 
 def _build_action_rule(types: StepTypes) -> JsonObject:
-    """Return the rule for steps of the type `action`: `action_type` names one of those that may be one, whose parameters they have."""
+    """`action_type` names a type that may be an action; the step has its parameters."""
     actions = [type_ for type_ in types.values() if type_.is_action]
     rules = [
         {"if": {"properties": {ACTION_TYPE: {"const": action.name}}, "required": [ACTION_TYPE]}, "then": {"$ref": REFS + action.name}}

@@ -1,4 +1,4 @@
-"""What authors read about the types of steps, made from the types themselves, so that it cannot go stale (S000-64)."""
+"""What authors read about the types of steps, made from the types themselves (S000-64)."""
 
 from dataclasses import dataclass
 from typing import Any, Final
@@ -17,8 +17,6 @@ _NAMES: Final = {"string": "text", "integer": "whole number", "number": "number"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParameterDoc:
-    """One parameter of a type of steps."""
-
     name: str
     type: str
     required: bool
@@ -27,15 +25,12 @@ class ParameterDoc:
     meaning: str
 
     def to_json(self) -> JsonObject:
-        """Return the parameter as programs read it."""
-        told = {"name": self.name, "type": self.type, "required": self.required, "meaning": self.meaning}
-        return told if self.required else {**told, "default": self.default}
+        fields = {"name": self.name, "type": self.type, "required": self.required, "meaning": self.meaning}
+        return fields if self.required else {**fields, "default": self.default}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepDoc:
-    """One type of steps."""
-
     name: str
     summary: str
     parameters: tuple[ParameterDoc, ...]
@@ -45,7 +40,6 @@ class StepDoc:
     """A step as YAML."""
 
     def to_json(self) -> JsonObject:
-        """Return the type as programs read it."""
         return {
             "type": self.name,
             "does": self.summary,
@@ -57,7 +51,7 @@ class StepDoc:
 
 
 def describe_types(types: StepTypes) -> list[StepDoc]:
-    """Return what there is to say of each type, in their order; last of `action`, which is the others by another name."""
+    """Last comes `action`, which is the others by another name."""
     described = [describe_type(type_) for type_ in types.values()]
     actions = [step_doc.name for step_doc in described if step_doc.is_action]
     parameter_doc = ParameterDoc(name=ACTION_TYPE, type=" | ".join(actions), required=True, default=None, meaning="Which of them.")
@@ -74,7 +68,7 @@ def describe_types(types: StepTypes) -> list[StepDoc]:
 
 
 def describe_type(kind: AnyStepType) -> StepDoc:
-    """Return what there is to say of one type. An example is made of the required parameters if its author gave none."""
+    """Without an example of its author, one is made of the required parameters."""
     parameters = tuple(
         _describe_parameter(name, model_field, required=name in kind.needs or model_field.is_required())
         for name, model_field in kind.params.model_fields.items()
@@ -97,7 +91,6 @@ def _describe_parameter(name: str, field: FieldInfo, *, required: bool) -> Param
 
 
 def _name_type(field: FieldInfo) -> str:
-    """Return a field's type in words of the documentation."""
     annotated: Any = field.annotation
     return _name_schema(TypeAdapter(annotated).json_schema())
 
@@ -120,5 +113,5 @@ def _write_step(step: JsonObject) -> str:
 
 
 def format_default(value: object) -> str:
-    """Return a default as a page shows it, "" for one that says nothing."""
+    """ "" for one that says nothing."""
     return "" if value in (None, "", [], {}) else dumps(value)

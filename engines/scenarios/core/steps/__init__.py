@@ -1,1 +1,1 @@
-"""The types of steps that come with the program. A plugin adds others by the entry point `sdelka.scenario_steps`."""
+"""The program's types of steps. Plugins add others by the entry point `sdelka.scenario_steps`."""

@@ -1,4 +1,4 @@
-"""The steps that act outside: calls of the portal, a database, later runs. Each is an effect that the gate decides (S000-A13)."""
+"""The steps that act outside. Each is an effect that the gate decides (S000-A13)."""
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -37,15 +37,15 @@ from orchestrator.language.schedule_terms import TermsError, is_plain_zone, pars
 from state.stored import JsonObject
 
 _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "http": "web", "file": "document"}
-"""What strangers may have written in what is read through each kind of effect."""
+"""What strangers may have written, by kind of effect."""
 
 
 _FIELDS: Final = "fields"
-"""The parameter in which calls of the portal have what they write into a record."""
+"""The parameter with what a call writes into a record."""
 _COMMANDS: Final = "cmd"
-"""The parameter in which a batch has its calls."""
+"""The parameter with the calls of a batch."""
 _CHOOSERS: Final[Origins] = frozenset({"definition", "person"})
-"""Who may choose what is called: a method that comes from elsewhere makes a person be asked, also if its parameters are the author's."""
+"""Who may choose a method: from elsewhere it makes a person be asked."""
 
 
 class EffectParams(StepParams):
@@ -93,7 +93,7 @@ class MongoParams(EffectParams):
 
 @dataclass(frozen=True, slots=True)
 class _MongoStep:
-    """One operation of the database: what it does, its parameters, and the names of its result."""
+    """One operation of the database."""
 
     name: str
     summary: str
@@ -125,11 +125,10 @@ _MONGO_PARTS: Final = (*_MONGO_EXAMPLES, "sort", "fields", "limit")
 
 
 async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject], *, origins: Origins = NOWHERE) -> StepResult:
-    """Submit the effect and return the variables that `read` makes of its outcome.
+    """Submit the effect; `read` makes variables of its outcome. What was there already counts as done.
 
-    A refusal by people, rules or what is there leads to `on_refused`, a way that text of strangers among the values, or in what comes from
-    `origins`, has chosen. Raises RunFailed without it, and for a call that is wrong as it is written: nobody has decided about that. What
-    was there already counts as done.
+    A refusal leads to `on_refused`, a way that text of strangers in the values or `origins` has chosen. Raises RunFailed without it, and
+    for a call that is wrong as it is written.
     """
     outcome = await call.ctx.submit(call.node, effect)
     if outcome.status == "refused" and not outcome.already:
@@ -147,46 +146,46 @@ async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome],
 
 
 async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
-    """Make the call, without the fields for which no value came; if none is left, it is not made. The person is told."""
+    """Omit fields without a value and tell the person; if none is left, make no call."""
     params = call.params
-    given = call.take("params").get("params", {})
+    call_params = call.take("params").get("params", {})
     if call.ctx.find_state(call.node) == "new":
-        given, notices = _leave_out(call, given)
+        call_params, notices = _leave_out(call, call_params)
         if notices:
             fields = ", ".join(str(notice.args.get("field", "the batch")) for notice in notices)
             call.surroundings.note(logging.WARNING, f"step {call.node} does not write what no value came for: {fields}")
         if notices and not call.ctx.actor.for_customers:
             await call.ctx.say(Reply(notices=notices), key=f"{call.node}/left-out")
-        if given is None:
+        if call_params is None:
             return StepResult(changes={params.output_var: Value(None, call.find_origins("params"))})
     effect = RunEffect(
         method=params.method,
-        params=given,
+        params=call_params,
         comment=params.comment,
         requires_confirmation=params.confirm or bool(call.find_origins("method") - _CHOOSERS),
     )
     return await submit(call, effect, lambda outcome: {params.output_var: outcome.result})
 
 
-def _leave_out(call: StepCall[BitrixCallParams], given: Any) -> tuple[Any, tuple[Notice, ...]]:
-    """Return (the parameters without the fields for which no value came, what the person is told of these); None if nothing is left to do.
+def _leave_out(call: StepCall[BitrixCallParams], call_params: Any) -> tuple[Any, tuple[Notice, ...]]:
+    """Return (remaining parameters, notices); None if nothing is left to do.
 
-    A batch is made as a whole or not at all, for its calls build on one another; and so is a call with a text of its own, such as the
-    description of a to-do, that would be braces and nothing else. A number without a value is refused, which ends the run in words.
+    A batch is made as a whole or not at all, as its calls build on one another; so is a call with a text that would be mere braces. A
+    number without a value is refused.
     """
-    if not isinstance(given, Mapping):
-        return given, ()
-    texts = [name for name in given if ("params", name) in call.empty and not name.lower().endswith("id")]
-    written = split_values({name: given[name] for name in texts})[0]
-    is_unwritable = any(isinstance(text, str) and text.strip() for text in written.values())
+    if not isinstance(call_params, Mapping):
+        return call_params, ()
+    texts = [name for name in call_params if ("params", name) in call.empty and not name.lower().endswith("id")]
+    text_values = split_values({name: call_params[name] for name in texts})[0]
+    is_unwritable = any(isinstance(text, str) and text.strip() for text in text_values.values())
     if is_unwritable or any(path[:2] == ("params", _COMMANDS) for path in call.empty):
         return None, (Notice(code="run-call-left-out", args={"step": call.step.id or call.node}),)
-    name = next((name for name in given if name.lower() == _FIELDS), "")
+    name = next((name for name in call_params if name.lower() == _FIELDS), "")
     if not name:
-        return given, ()
-    fields, left_out = leave_out_fields(given[name], call.empty, ("params", name))
+        return call_params, ()
+    fields, left_out = leave_out_fields(call_params[name], call.empty, ("params", name))
     is_empty = bool(left_out) and not split_values(fields)[0]
-    return None if is_empty else {**given, name: fields}, list_left_out(left_out)
+    return None if is_empty else {**call_params, name: fields}, list_left_out(left_out)
 
 
 async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:
@@ -200,19 +199,19 @@ async def _schedule(call: StepCall[ScheduleParams]) -> StepResult:
         later = timedelta(seconds=params.run_in_seconds)
         at = await ctx.memo(f"{call.node}/at", lambda: _add(ctx.now, later), origins=AUTHOR)
         when = {"at": at}
-    given = {
+    schedule_params = {
         "engine": Value(ENGINE, AUTHOR),
         "definition": Value(params.scenario_id, call.find_origins("scenario_id")),
         "args": mark_author(call.filled.get("context_to_pass", {})),
         **when,
         **call.take(*(name for name in ("zone", "note") if getattr(params, name))),
     }
-    effect = RunEffect(kind="schedule", method="schedule.run.add", params=given)
+    effect = RunEffect(kind="schedule", method="schedule.run.add", params=schedule_params)
     return await submit(call, effect, lambda outcome: {params.task_id_output_var: _read_part(outcome, "schedule")})
 
 
 def _add_offset(call: StepCall[ScheduleParams]) -> str:
-    """Return the moment with its offset from UTC: one without is local time in the step's zone, or the person's. Raises RunFailed."""
+    """Without an offset it is local time in the step's zone, or the person's. Raises RunFailed."""
     zone = call.params.zone or call.ctx.actor.time_zone
     try:
         moment = datetime.fromisoformat(call.params.at)
@@ -237,7 +236,7 @@ async def _use_mongo(call: StepCall[MongoParams], step: _MongoStep) -> StepResul
 
 
 def _read_part(outcome: Outcome, name: str) -> Any:
-    """Return a part of what an effect gave, None if it was only planned."""
+    """None if it was only planned."""
     return outcome.result.get(name) if isinstance(outcome.result, Mapping) else None
 
 
@@ -249,7 +248,7 @@ def _list_bitrix_writes(raw: Raw) -> Sequence[Write] | None:
 
 
 def _list_calls(raw: Raw) -> Iterable[WrittenCall]:
-    """Return the call, unless a variable names its method."""
+    """Unless a variable names the method."""
     return [
         WrittenCall(method=method, method_in="method", params=raw.get("params", {}), params_in="params")
         for _, method in _list_bitrix_writes(raw) or ()
@@ -257,19 +256,19 @@ def _list_calls(raw: Raw) -> Iterable[WrittenCall]:
 
 
 def _list_schedule_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """Yield that it has no time or several, and what is wrong with the one that stands there."""
-    given = [name for name in ("run_in_seconds", "at", "cron") if raw.get(name) not in (None, "")]
-    if len(given) != 1:
-        yield StepMistake(path=tuple(given[1:2]), code="finding-schedule-when")
+    """It needs exactly one correct time."""
+    times = [name for name in ("run_in_seconds", "at", "cron") if raw.get(name) not in (None, "")]
+    if len(times) != 1:
+        yield StepMistake(path=tuple(times[1:2]), code="finding-schedule-when")
         return
-    (name,), zone = given, raw.get("zone") or "UTC"
-    written = raw[name]
-    if name == "run_in_seconds" or not isinstance(written, str) or not isinstance(zone, str) or "{" in f"{written}{zone}":
+    (name,), zone = times, raw.get("zone") or "UTC"
+    when = raw[name]
+    if name == "run_in_seconds" or not isinstance(when, str) or not isinstance(zone, str) or "{" in f"{when}{zone}":
         return
     try:
-        moment = datetime.fromisoformat(written) if name == "at" else None
+        moment = datetime.fromisoformat(when) if name == "at" else None
         at = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).isoformat() if moment is not None else None
-        parse_terms(at, written if name == "cron" else None, zone)
+        parse_terms(at, when if name == "cron" else None, zone)
     except TermsError as error:
         yield StepMistake(
             path=(error.param if error.param in raw else name,), code="finding-schedule-terms", args={"problem": error.detail}
@@ -279,7 +278,6 @@ def _list_schedule_mistakes(raw: Raw) -> Iterator[StepMistake]:
 
 
 def list_refused(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
-    """Return the step to which a refusal leads."""
     target = raw.get("on_refused")
     return ((("on_refused",), target),) if isinstance(target, str) and target else ()
 

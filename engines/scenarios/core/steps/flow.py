@@ -1,4 +1,4 @@
-"""The steps that lead a scenario: start, end, branch, wait, variables, sub-scenarios, lines of the log (S000-30 … 54)."""
+"""The steps that lead a scenario: start, end, branch, wait, variables, sub-scenarios, log (S000-30…54)."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -33,7 +33,6 @@ from orchestrator.expressions.placeholders import SCENARIO, Template
 from state.stored import JsonObject
 
 ENGINE: Final = "scenario"
-"""The name of the engine, under which sub-scenarios are started."""
 LEVELS: Final = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
@@ -85,7 +84,7 @@ async def _end(_call: StepCall[NoParams]) -> StepResult:
 
 
 async def _decide(call: StepCall[NoParams]) -> StepResult:
-    """Take the branch that the condition names. Raises RunFailed if it cannot be evaluated: no branch is taken by accident (S000-A4)."""
+    """Raises RunFailed if the condition cannot be evaluated: no branch is taken by accident (S000-A4)."""
     if call.condition is None:
         raise call.fail("scenario-condition-failed", "the branch has no condition")
     try:
@@ -109,20 +108,20 @@ async def _add_seconds(now: datetime, seconds: float) -> str:
 
 
 async def _update_context(call: StepCall[UpdateContextParams]) -> StepResult:
-    """Set the variables. All placeholders were filled from the variables as they were before (S000-48)."""
+    """All placeholders are filled from the variables as before (S000-48)."""
     fields = list_fields(call.filled["updates"])
     return StepResult(changes={name: _gather(mark_author(field)) for name, field in fields.items()})
 
 
 async def _calculate(call: StepCall[CalculateParams]) -> StepResult:
-    """Set the variables. All expressions read the variables as they were before. Raises RunFailed for one that makes no sense."""
+    """All expressions read the variables as before. Raises RunFailed for one that makes no sense."""
     changes: dict[str, Value] = {}
     for name, source in call.params.values.items():
         try:
-            found = _compile(source).compute(call.variables.values)
+            computed = _compile(source).compute(call.variables.values)
         except (ConditionFailed, DefinitionRefused) as error:
             raise call.fail("scenario-calculation-failed", f"{name}: {error}", name=name) from None
-        changes[name] = Value(found.data, found.origins | AUTHOR)
+        changes[name] = Value(computed.data, computed.origins | AUTHOR)
     return StepResult(changes=changes)
 
 
@@ -132,7 +131,7 @@ def _compile(source: str) -> Condition:
 
 
 def _gather(tree: Any) -> Value:
-    """Return JSON data with values in it as one value, which comes from everywhere that they come from."""
+    """Join values inside of JSON data to one, with all their origins."""
     if isinstance(tree, Value):
         return tree
     if isinstance(tree, Mapping):
@@ -143,7 +142,7 @@ def _gather(tree: Any) -> Value:
 
 
 async def _log(call: StepCall[LogMessageParams]) -> StepResult:
-    """Write the line. A level that does not exist is INFO, and named in the line (S000-X17)."""
+    """An unknown level is INFO, and named in the line (S000-X17)."""
     level = call.params.level.upper()
     text = call.params.message if level in LEVELS else f"({call.params.level}) {call.params.message}"
     call.surroundings.note(getattr(logging, level) if level in LEVELS else logging.INFO, text)
@@ -151,14 +150,14 @@ async def _log(call: StepCall[LogMessageParams]) -> StepResult:
 
 
 async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
-    """Run the scenario to its end, and take over what the mapping says. Raises RunFailed if it fails (S000-X11)."""
+    """Take over what the mapping says. Raises RunFailed if the scenario fails (S000-X11)."""
     params = call.params
     if join_origins(split_values(call.filled["sub_scenario_id"])[1]) & FOREIGN:  # text of strangers must not choose what is done
         raise call.fail("scenario-value-unfit", "sub_scenario_id comes from text of strangers", name="sub_scenario_id")
-    given = {name: _gather(mark_author(field)) for name, field in list_fields(call.filled.get("input_parameters", {})).items()}
+    child_args = {name: _gather(mark_author(field)) for name, field in list_fields(call.filled.get("input_parameters", {})).items()}
     if call.variables.decided_by:
-        given[DECIDED_BY] = Value(None, call.variables.decided_by)
-    ended = await call.ctx.child(call.node, ENGINE, params.sub_scenario_id, given)
+        child_args[DECIDED_BY] = Value(None, call.variables.decided_by)
+    ended = await call.ctx.child(call.node, ENGINE, params.sub_scenario_id, child_args)
     if (ended.status, ended.code) == ("cancelled", CANCELLED):  # by its person, at a question of its own
         return StepResult(cancels=True)
     if ended.status != "done":
@@ -173,18 +172,18 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
 
 
 def _is_usual(name: str, value: Value, variables: Variables) -> bool:
-    """Return whether this is what the program says of the person to every scenario, which is no result of one."""
+    """The program says this of the person to every scenario, so it is no result."""
     return name in ABOUT_PERSON and value.data == variables.values[RESERVED + name].data
 
 
 def fail_with_child(call: AnyStepCall, ended: RunResult, engine: str, key: str) -> RunFailed:
-    """Return the error that ends the run because one inside of it did, whose reasons the person reads behind it."""
+    """The person reads the child's reasons behind it."""
     detail = f"the {engine} {key} ended as {ended.status} {ended.code}"
     return call.fail("scenario-child-failed", detail, kind=engine, child=ended.title or key).explain(ended)
 
 
 def map_outputs(mapping: JsonObject | list[str] | None, context: Value) -> Mapping[str, Value]:
-    """Return the variables that the parent takes over from the final context of a sub-scenario (S000-39 … 42, S000-A8)."""
+    """Take over final variables of a sub-scenario (S000-39…42, S000-A8)."""
     known = context.data if isinstance(context.data, Mapping) else {}
     if mapping is None:
         names = [name for name in known if not name.startswith(RESERVED) and name not in NEVER_HANDED_ON]
@@ -217,12 +216,11 @@ def _list_calculated(raw: Raw) -> Iterable[str]:
 
 def _list_expressions(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]:
     values = raw.get("values")
-    named = values.items() if isinstance(values, Mapping) else ()
-    return ((("values", name), source) for name, source in named if isinstance(source, str))
+    expressions = values.items() if isinstance(values, Mapping) else ()
+    return ((("values", name), source) for name, source in expressions if isinstance(source, str))
 
 
 def list_mapped(raw: Raw) -> Iterable[str]:
-    """Return the names of the variables that an output_mapping sets."""
     mapping = raw.get("output_mapping")
     return (str(name) for name in mapping) if isinstance(mapping, Mapping | list) else ()
 

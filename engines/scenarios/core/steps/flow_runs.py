@@ -1,4 +1,4 @@
-"""The steps that run a flow of agents, or a workflow, inside of a scenario, and take over what it gives."""
+"""The steps that run a flow or a workflow inside of a scenario."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -15,7 +15,7 @@ from state.stored import JsonObject
 
 FLOW: Final = "flow"
 WORKFLOW: Final = "workflow"
-"""The names of other engines, as runs are stored under them."""
+"""Runs are stored under these names."""
 _RESULT: Final = "flow_result"
 _WORKFLOW_RESULT: Final = "workflow_result"
 
@@ -48,7 +48,7 @@ class WorkflowRunParams(StepParams):
 
 
 async def _run_flow(call: StepCall[FlowRunParams]) -> StepResult:
-    """Run the flow to its end, and take over what it gives. Raises RunFailed if it fails, or if text of strangers names it."""
+    """Raises RunFailed if it fails, or if text of strangers names it."""
     params = call.params
     ended = await _run_child(call, FLOW, "flow_id", {CONTEXT: _take(call, "context", {})})
     if params.output_mapping is None:
@@ -57,7 +57,7 @@ async def _run_flow(call: StepCall[FlowRunParams]) -> StepResult:
 
 
 async def _run_workflow(call: StepCall[WorkflowRunParams]) -> StepResult:
-    """Run the workflow to its end, and take over what it gives. Raises RunFailed if it fails, or if text of strangers names it."""
+    """Raises RunFailed if it fails, or if text of strangers names it."""
     params = call.params
     ended = await _run_child(call, WORKFLOW, "workflow_id", {})
     if params.output_mapping is None:
@@ -65,12 +65,12 @@ async def _run_workflow(call: StepCall[WorkflowRunParams]) -> StepResult:
     return StepResult(changes=_map(params.output_mapping, ended))
 
 
-async def _run_child(call: AnyStepCall, engine: str, parameter: str, given: Mapping[str, Value]) -> Value:
-    """Return what another run gives, whose definition the parameter names. Raises RunFailed if it fails, or if strangers named it."""
+async def _run_child(call: AnyStepCall, engine: str, parameter: str, child_args: Mapping[str, Value]) -> Value:
+    """`parameter` names the definition. Raises RunFailed if it fails, or if strangers named it."""
     key = str(getattr(call.params, parameter))
     if join_origins(split_values(call.filled[parameter])[1]) & FOREIGN:  # text of strangers must not choose what is done
         raise call.fail("scenario-value-unfit", f"{parameter} comes from text of strangers", name=parameter)
-    args = dict(given)
+    args = dict(child_args)
     if call.params.parameters is not None:
         args[PARAMETERS] = _take(call, "parameters", {})
     ended = await call.ctx.child(call.node, engine, key, args)
@@ -80,12 +80,11 @@ async def _run_child(call: AnyStepCall, engine: str, parameter: str, given: Mapp
 
 
 def _map(mapping: Mapping[str, object] | list[str], result: Value) -> Mapping[str, Value]:
-    """Return the variables that a mapping, or a list of equal names, makes of a result."""
     return {name: result.get(name) for name in mapping} if isinstance(mapping, list) else map_outputs(mapping, result)
 
 
 def _take(call: AnyStepCall, name: str, default: JsonObject) -> Value:
-    """Return a parameter as one value. It counts as text of strangers also where such text has chosen the way to this step."""
+    """As one value, also of strangers whose text has chosen the way to this step."""
     return Value(split_values(call.filled.get(name, default))[0], call.find_origins(name))
 
 

@@ -1,4 +1,4 @@
-"""The steps that ask a model, the company's documents, and the tool agent (S000-56, S000-57, S000-X12, S000-X13)."""
+"""The steps that ask a model, the documents, and the tool agent (S000-56, S000-57, S000-X12, S000-X13)."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -52,7 +52,7 @@ class ToolAgentParams(StepParams):
 
 
 async def _ask_model(call: StepCall[LlmRequestParams]) -> StepResult:
-    """Ask once; an answer that came is never paid again. Raises RunFailed if the model does not answer, or not as its author wants it."""
+    """An answer is never paid twice. Raises RunFailed without an answer, or for an unfit one."""
     params = call.params
     wants_json = params.output == "json"
     part = "\n\n".join(one for one in (params.system_prompt, JSON_WISH if wants_json else "") if one)
@@ -68,10 +68,7 @@ async def _ask_model(call: StepCall[LlmRequestParams]) -> StepResult:
 
 
 async def _read_json(call: StepCall[LlmRequestParams], request: RunModelRequest, answer: Value) -> Value:
-    """Return the JSON data in an answer; the model is told once what is wrong with it, and once more after each retry of a person.
-
-    Raises RunFailed if it cannot be read then either.
-    """
+    """Tell the model its mistake once, and once more after each retry of a person. Raises RunFailed."""
     for number in count():
         try:
             data = read_model_json(str(answer.data))
@@ -80,8 +77,8 @@ async def _read_json(call: StepCall[LlmRequestParams], request: RunModelRequest,
             if number and not call.ctx.is_before_retry(f"{call.node}/again{number}"):
                 raise call.fail("scenario-answer-unfit", str(error)) from None
             complaint = tell_mistake(request, str(error), ONLY_JSON)
-            asked = replace(complaint, origins=request.origins | answer.origins)
-            answer = await call.ctx.ask_model(f"{call.node}/again{number + 1}", asked)
+            corrected = replace(complaint, origins=request.origins | answer.origins)
+            answer = await call.ctx.ask_model(f"{call.node}/again{number + 1}", corrected)
         else:
             return Value(data, answer.origins)
     raise AssertionError("count never ends")
@@ -92,9 +89,9 @@ def _read_text(value: Value | None) -> str:
 
 
 async def _search(call: StepCall[RagSearchParams]) -> StepResult:
-    """Ask the documents with the role of the run's person. A failure is the variable's value, and the run goes on (S000-X13)."""
-    found = await call.ctx.memo(call.node, lambda: _find(call), origins=frozenset({"document"}))
-    return StepResult(changes={call.params.output_var: found})
+    """Ask with the role of the run's person. A failure becomes the value, and the run goes on (S000-X13)."""
+    search_answer = await call.ctx.memo(call.node, lambda: _find(call), origins=frozenset({"document"}))
+    return StepResult(changes={call.params.output_var: search_answer})
 
 
 async def _find(call: StepCall[RagSearchParams]) -> Any:
@@ -116,7 +113,7 @@ async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:
 
 
 def _list_llm_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """Yield that the model is asked nothing, or that something is required of a text."""
+    """The model must be asked something, and only JSON can have required parts."""
     prompt = raw.get("prompt")
     if raw.get("required") and raw.get("output") != "json":
         yield StepMistake(path=("required",), code="finding-required-of-text")

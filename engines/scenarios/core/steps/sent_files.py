@@ -1,10 +1,10 @@
-"""The steps that send photos and documents (S000-60, S000-X16): from the folder of files, from the run itself, or from an allowed host.
+"""The steps that send photos and documents (S000-60, S000-X16).
 
-A file to the chat in which the run works is a message of the run; one to any other chat is an effect that the gate decides. A file of a
-host is fetched once, before anything is shown or sent, and kept by the run: what a card speaks of cannot be another file later.
+A file to another chat than the run's own is an effect that the gate decides. A file of a host is fetched once, before it is shown: what a
+card speaks of cannot become another file.
 
-An address must not carry out what strangers or a model say. So its host is fixed by the author, and only values of the author and of the
-person who is at work may stand in it, for customers those of the author alone.
+No address may carry out what strangers or a model say: the author fixes its host, and only values of the author and the person at work may
+stand in it, for customers those of the author alone.
 """
 
 import re
@@ -42,12 +42,12 @@ _SOURCES: Final = ("path", "file", "url")
 _WEB: Final[Origins] = frozenset({"web"})
 _FOR_PEOPLE: Final[Origins] = frozenset({"definition", "person"})
 _FOR_CUSTOMERS: Final[Origins] = frozenset({"definition"})
-"""Whose values may stand in an address: what is asked of a host tells it something."""
+"""An address tells its host something."""
 MOST_FETCHED: Final = 200
-"""How many megabytes of files one run fetches; a file that is begun below that still comes whole. They are kept with the run."""
+"""Megabytes of one run; a file that is begun below that still comes whole."""
 _LONGEST_NAME: Final = 120
 _FILE: Final = "file"
-"""The last part of the name of the node that fetches; recordings know it."""
+"""Ends the name of the node that fetches; recordings know it."""
 _PLACEHOLDER: Final = re.compile(r"\{[^{}]*\}")
 _PICTURES: Final = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a")
 _WEBP: Final = re.compile(rb"RIFF....WEBP", re.DOTALL)
@@ -66,7 +66,7 @@ class SendFileParams(ChatParams):
 
 
 async def _send_file(call: StepCall[SendFileParams], kind: Kind) -> StepResult:
-    """Send the file: to the run's own chat as a message, to another one as an effect."""
+    """To the run's own chat as a message, to another one as an effect."""
     params = call.params
     if [bool(params.path), params.file is not None, bool(params.url)].count(True) != 1:
         raise call.fail("scenario-file-which", "exactly one of path, file and url is needed")
@@ -80,13 +80,13 @@ async def _send_file(call: StepCall[SendFileParams], kind: Kind) -> StepResult:
         return DONE
     content = call.take("path", "caption")
     if params.file is not None:
-        kept = {"digest": str(sent.get("digest") or ""), "name": name}
-        content = {**call.take("caption"), "file": Value(kept, call.find_origins("file"))}
+        file_fields = {"digest": str(sent.get("digest") or ""), "name": name}
+        content = {**call.take("caption"), "file": Value(file_fields, call.find_origins("file"))}
     return await submit_to_chat(call, f"telegram.send_{kind}", content)
 
 
 async def _load_file(call: StepCall[SendFileParams]) -> bytes:
-    """Return the content of the file that the step names by path or variable. Raises RunFailed."""
+    """Raises RunFailed."""
     params = call.params
     if params.file is not None:
         return await _load_kept(call, Value(params.file, call.find_origins("file")))
@@ -102,35 +102,39 @@ async def _load_file(call: StepCall[SendFileParams]) -> bytes:
     raise call.fail("scenario-file-unread", str(why), name=params.path)
 
 
-async def _load_kept(call: StepCall[SendFileParams], kept: Value) -> bytes:
-    content: bytes = (await call.ctx.load_file(kept)).data
+async def _load_kept(call: StepCall[SendFileParams], file_value: Value) -> bytes:
+    content: bytes = (await call.ctx.load_file(file_value)).data
     return content
 
 
 async def _send_fetched(call: StepCall[SendFileParams], kind: Kind) -> StepResult:
-    """Send a file of another host. If there is none, the run goes the way of a refusal, or fails with the reason."""
+    """Without a file the run goes the way of a refusal, or fails."""
     params = call.params
     name, host = _name_file(params.url, kind), _find_host(params.url)
-    kept = await _fetch(call, kind, name)
-    if "problem" in kept.data:
+    fetched_file = await _fetch(call, kind, name)
+    if "problem" in fetched_file.data:
         if params.on_refused:
             await call.ctx.accept_refusal(f"{call.node}/{_FILE}")
             call.variables.note_decision(Value(None, call.find_origins() | _WEB))
             return StepResult(next_step=params.on_refused)
-        told = {"why": kept.data["why"] or "failed", "name": name, "host": host, "most": LARGEST_FILES[kind] // MEGABYTE}
-        raise call.fail("scenario-download", f"{host}: {kept.data['problem']}", **kept.data["args"], **told)
+        message_args = {"why": fetched_file.data["why"] or "failed", "name": name, "host": host, "most": LARGEST_FILES[kind] // MEGABYTE}
+        raise call.fail("scenario-download", f"{host}: {fetched_file.data['problem']}", **fetched_file.data["args"], **message_args)
     if not is_own_chat(call):
-        file = Value({"digest": kept.data.get("digest", ""), "name": name, "host": host}, kept.origins | call.find_origins("url"))
+        file = Value(
+            {"digest": fetched_file.data.get("digest", ""), "name": name, "host": host}, fetched_file.origins | call.find_origins("url")
+        )
         return await submit_to_chat(call, f"telegram.send_{kind}", {**call.take("caption"), "file": file}, origins=_WEB)
-    if "planned" in kept.data:
+    if "planned" in fetched_file.data:
         await call.ctx.say(build_reply(Notice(code="scenario-download-planned", args={"name": name, "host": host})), key=call.node)
     else:
-        await call.ctx.say_file(SentFile(kind=kind, name=name, caption=params.caption), partial(_load_kept, call, kept), key=call.node)
+        await call.ctx.say_file(
+            SentFile(kind=kind, name=name, caption=params.caption), partial(_load_kept, call, fetched_file), key=call.node
+        )
     return DONE
 
 
 async def _fetch(call: StepCall[SendFileParams], kind: Kind, name: str) -> Value:
-    """Return what the run keeps of the file; see `RunContext.keep_file`. In shadow mode nothing is fetched. Raises RunFailed."""
+    """See `RunContext.keep_file`. Shadow mode fetches nothing. Raises RunFailed."""
     allowed = _FOR_CUSTOMERS if call.ctx.actor.for_customers else _FOR_PEOPLE
     if join_origins(split_values(call.filled.get("url"))[1]) - allowed:
         raise call.fail("scenario-value-unfit", "url holds a value that must not leave the company", name="url")
@@ -143,29 +147,29 @@ async def _fetch(call: StepCall[SendFileParams], kind: Kind, name: str) -> Value
             raise FileUnavailable(f"the run has fetched {fetched.size} bytes", why="much", total=str(MOST_FETCHED))
         if download is None:
             raise FileUnavailable("nothing is fetched from other hosts here", why="closed")
-        found = await download(call.params.url, LARGEST_FILES[kind], fetches=call.ctx.mode != "shadow")
-        return _check_content(found, kind, name) if found is not None else None
+        downloaded = await download(call.params.url, LARGEST_FILES[kind], fetches=call.ctx.mode != "shadow")
+        return _check_content(downloaded, kind, name) if downloaded is not None else None
 
-    kept = await call.ctx.keep_file(f"{call.node}/{_FILE}", load, origins=_WEB)
-    fetched.size += kept.data.get("size", 0)
-    return kept
+    file_value = await call.ctx.keep_file(f"{call.node}/{_FILE}", load, origins=_WEB)
+    fetched.size += file_value.data.get("size", 0)
+    return file_value
 
 
-def _check_content(found: Downloaded, kind: Kind, name: str) -> bytes:
-    """Return the content. Raises FileUnavailable if it is none, no picture where one is due, or the page that a host shows instead."""
-    content = found.content
+def _check_content(downloaded: Downloaded, kind: Kind, name: str) -> bytes:
+    """Raises FileUnavailable for nothing, no picture where one is due, or the page that a host shows instead."""
+    content = downloaded.content
     if not content:
         raise FileUnavailable("the file is empty", why="empty")
     if kind == "photo" and not (content.startswith(_PICTURES) or _WEBP.match(content)):
-        raise FileUnavailable(f"it is no picture ({found.media_type or 'no type'})", why="picture")
-    is_page = found.media_type in _PAGE_TYPES or _PAGE.match(content) is not None
+        raise FileUnavailable(f"it is no picture ({downloaded.media_type or 'no type'})", why="picture")
+    is_page = downloaded.media_type in _PAGE_TYPES or _PAGE.match(content) is not None
     if is_page and not name.lower().endswith(_PAGE_ENDINGS):
         raise FileUnavailable("it is a page, not a file", why="page")
     return content
 
 
 def _name_file(url: str, kind: Kind) -> str:
-    """Return the name under which people get the file: the last part of its address."""
+    """The last part of its address."""
     last = unquote(url.partition("?")[0].partition("://")[2].partition("/")[2].rpartition("/")[2])
     return to_visible_line(re.sub(r"[/\\]", " ", last), limit=_LONGEST_NAME) or kind
 
@@ -183,7 +187,7 @@ def _list_file_writes(method: str, raw: Raw) -> Sequence[Write]:
 
 
 def _list_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """Yield whether it is not one source, and what is wrong with the address, as far as that can be told before it is filled."""
+    """Check for one source, and the address as far as it is not filled."""
     if len([name for name in _SOURCES if raw.get(name) not in (None, "")]) != 1:
         yield StepMistake(code="finding-one-of", args={"known": ", ".join(_SOURCES)})
     url = raw.get("url")

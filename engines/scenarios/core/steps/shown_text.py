@@ -1,4 +1,4 @@
-"""Builds the message that shows the text of a step: only the blocks of its author and of a workflow that ran inside are drawn."""
+"""Shows the text of a step with the blocks of its author and of a workflow inside, and no others."""
 
 import re
 from typing import Any, Final
@@ -14,9 +14,9 @@ _MARK: Final = re.compile(r"BLOCK[:\]]")
 
 
 def build_shown_reply(call: StepCall[Any], text: str, *, below: str = "") -> Reply:
-    """Return the message with `text`, the filled parameter of that name, and `below` it a text that draws nothing.
+    """Show `text`, the filled parameter, and `below` it a text that draws nothing.
 
-    A mark that came from a record, a person, a model or a document is shown as it stands there, also one that only several values make.
+    A mark from outside is shown as it stands, also one that only several values make.
     """
     if _MARK.search(text):
         drawn = call.variables.with_blocks

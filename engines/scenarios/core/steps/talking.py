@@ -1,4 +1,4 @@
-"""The steps that talk with the person of the run: a message, and a question with its answer (S000-23 … 29, S000-X18)."""
+"""The steps that talk with the person of the run (S000-23…29, S000-X18)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -33,9 +33,9 @@ from state.stored import convert
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400
 _BOUNDS: Final = ("choices", "regex", "min_length", "max_length", "minimum", "maximum", "tries", "only_buttons")
-"""The parameters by which an answer is refused."""
+"""Parameters by which an answer is refused."""
 DEFAULT: Final = "default"
-"""The key of `next_step_map` for every other answer."""
+"""For every other answer."""
 
 
 class MessageParams(StepParams):
@@ -51,13 +51,11 @@ class Button(StepParams):
     value: Any = Field(None, description="What the variable gets; without it the text.")
 
     def to_option(self) -> Option:
-        """Return the button as a question has it."""
         return Option(label=self.text, value=self.value if "value" in self.model_fields_set else self.text)
 
 
-def _expand_button(given: object) -> object:
-    """Return a text as the button on which it stands."""
-    return {"text": given} if isinstance(given, str) else given
+def _expand_button(raw: object) -> object:
+    return {"text": raw} if isinstance(raw, str) else raw
 
 
 class InputParams(StepParams):
@@ -84,7 +82,6 @@ class InputParams(StepParams):
     next_step_map: dict[str, str] = Field(default_factory=dict, description="The ids of steps by answer; default is for all others.")
 
     def build_expected(self, locale: Locale) -> Expected:
-        """Return what fits as an answer."""
         return convert(self, Expected, pattern=self.regex, question=self.prompt, locale=locale)
 
 
@@ -95,10 +92,7 @@ async def _say(call: StepCall[MessageParams]) -> StepResult:
 
 
 async def _ask(call: StepCall[InputParams]) -> StepResult:
-    """Ask until an answer fits. Raises RunFailed after the last try if the author names no step for that.
-
-    A person who has such a run retried is asked anew, with all tries.
-    """
+    """Raises RunFailed after the last try, unless the author names a step for that. A retry has all tries again."""
     params, expected = call.params, call.params.build_expected(call.ctx.actor.locale)
     keyboard = call.surroundings.keyboard
     steering = call.surroundings.steering
@@ -146,15 +140,12 @@ def _build_question(call: StepCall[InputParams], expected: Expected, announced: 
 
 
 def _was_refused(call: StepCall[InputParams], number: int) -> bool:
-    """Return whether a program that read fewer answers has refused this one: the run goes on as it went."""
+    """A program that read fewer answers may have refused it: the run goes on as it went."""
     return call.ctx.find_state(f"{call.node}/{number}/refused", is_message=True) == "finished"
 
 
 async def _refuse_answer(call: StepCall[InputParams], mistake: Mistake | None, number: int) -> None:
-    """Say what is wrong with the answer, in the author's words if there are any.
-
-    Those cannot say which of two numbers is meant, or that a currency would be lost, so the program's sentence stands below them.
-    """
+    """Use the author's words if there are any; the program's sentence follows where they cannot say which number is meant."""
     own = call.params.retry_text
     notices = () if mistake is None or (own and mistake.code not in UNCLEAR) else (Notice(code=mistake.code, args=mistake.args),)
     reply = build_reply(*notices, text=own)
@@ -167,7 +158,7 @@ def _go_on(call: StepCall[InputParams], value: Value, next_step: str) -> StepRes
 
 
 def _find_next(params: InputParams, value: Value) -> str:
-    """Return the id of the step to which this answer leads, "" for the usual one (S000-X18)."""
+    """ "" for the usual one (S000-X18)."""
     ways = params.next_step_map
     return ways.get(format_value(value.data), ways.get(DEFAULT, ""))
 
@@ -189,7 +180,7 @@ def _list_input_targets(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]
 
 
 def _can_input_continue(raw: Raw) -> bool:
-    """Return whether an answer may lead to the step behind: not if every answer has a step of its own."""
+    """Not if every answer has a step of its own."""
     ways = raw.get("next_step_map")
     has_all = isinstance(ways, Mapping) and DEFAULT in ways
     return not has_all or (raw.get("timeout") is not None and not raw.get("on_timeout"))
@@ -205,7 +196,7 @@ MESSAGE: Final = StepType(
 
 
 def _list_input_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """Yield bounds between which no answer lies."""
+    """No answer lies between crossed bounds."""
     for least, most in (("minimum", "maximum"), ("min_length", "max_length")):
         low, high = raw.get(least), raw.get(most, LONGEST_ANSWER if most == "max_length" else None)
         is_number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (low, high))

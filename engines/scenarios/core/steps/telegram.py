@@ -1,6 +1,6 @@
 """The steps that write to chats of Telegram (S000-51, S000-60, S000-X16).
 
-A message to the chat in which the run works is a message of the run; one to any other chat is an effect that the gate decides.
+A message to another chat than the run's own is an effect that the gate decides.
 """
 
 from collections.abc import Mapping
@@ -42,11 +42,11 @@ class InlineButton(StepParams):
 
 MOST_BUTTONS: Final = 100
 MOST_IN_A_ROW: Final = 8
-"""How many buttons a message of Telegram has at most, and how many of them a row."""
+"""Bounds of Telegram."""
 
 
 def _check_count(rows: list[list[InlineButton]]) -> list[list[InlineButton]]:
-    """Return the rows. Raises ValueError if they have too many buttons together."""
+    """Raises ValueError."""
     if sum(map(len, rows)) > MOST_BUTTONS:
         raise ValueError(f"more than {MOST_BUTTONS} buttons")
     return rows
@@ -56,8 +56,6 @@ Row = Annotated[list[InlineButton], Field(max_length=MOST_IN_A_ROW)]
 
 
 class ChatParams(EffectParams):
-    """Which chat."""
-
     chat_id: Any = Field(None, description="The chat: a number or the key of a person; without it the chat of the run.")
     inline_keyboard: Annotated[list[Row], Field(max_length=MOST_BUTTONS), AfterValidator(_check_count)] = Field(
         default_factory=list, description="Rows of {text, callback_data} or {text, url}."
@@ -72,13 +70,12 @@ class SendMessageParams(ChatParams):
 
 
 def is_own_chat(call: AnyStepCall) -> bool:
-    """Return whether the step writes to the chat in which the run works."""
     chat, home = call.params.chat_id, Address.parse(call.ctx.run.home)
     return chat is None or str(chat) == call.ctx.run.home or (home.is_messenger and not home.thread and str(chat) == home.chat)
 
 
 async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
-    """Write the text. In the run's own chat its buttons stand under the next question, which they answer."""
+    """In the run's own chat the buttons stand under the next question, which they answer."""
     if not is_own_chat(call):
         return await submit_to_chat(call, "telegram.send_message", call.take("text"))
     buttons = [button for row in call.params.inline_keyboard for button in row]
@@ -96,7 +93,7 @@ async def _send_message(call: StepCall[SendMessageParams]) -> StepResult:
 
 
 async def submit_to_chat(call: AnyStepCall, method: str, content: JsonObject, *, origins: Origins = NOWHERE) -> StepResult:
-    """Submit a message with this content to the chat of the step. `origins` are those of what the step has read for it."""
+    """`origins` are those of what the step has read for it."""
     home = Value(Address.parse(call.ctx.run.home).chat, AUTHOR)
     params: JsonObject = {"chat_id": home, **call.take("chat_id", "inline_keyboard"), **content}
     effect = RunEffect(kind="telegram", method=method, params=params)
