@@ -18,17 +18,15 @@ from state.journal.async_store import AsyncStore
 
 
 def build(key: str, document: Mapping[str, Any], others: Mapping[str, object]) -> PlayableScenario:
-    """Return the scenario with those that it may start."""
     return PlayableScenario(key=key, documents=others if key in others else {**others, key: document}, types=load_step_types())
 
 
 def check_cases(document: Document, playable: PlayableScenario, _find_classes: FindClasses) -> Iterable[Finding]:
-    """Return what is wrong with a file of dialogues."""
     return check_dialogues(document, find_known_steps(playable.key, playable.documents, playable.types))
 
 
 async def play_cases(playable: PlayableScenario, cases: object, find_classes: FindClasses) -> AsyncIterator[PlayedCase]:
-    """Yield what comes of each dialogue, with the steps that it reached."""
+    """With the steps that each dialogue reached."""
     for dialogue in DialogueFile.model_validate(cases).dialogues:
         script = Script(dialogue, find_classes=find_classes)
         played = await play_dialogue(playable.key, playable.documents, playable.types, dialogue, script)
@@ -37,12 +35,11 @@ async def play_cases(playable: PlayableScenario, cases: object, find_classes: Fi
 
 
 def list_coverage(playable: PlayableScenario) -> Mapping[str, Sequence[str]]:
-    """Return the steps."""
     return {"steps": list_steps(playable.documents[playable.key], playable.types)}
 
 
 async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) -> Recording:
-    """Return a run of a scenario as a dialogue. Raises NotRecordable."""
+    """Raises NotRecordable."""
     types = load_step_types()
     recorded = await read_recording(run_id, store, types)
     completed = await complete_recording(recorded, types, find_classes)

@@ -16,21 +16,20 @@ _STEPS: Final = "steps"
 
 
 def begin(say: Say) -> JsonObject:
-    """Return a first scenario."""
     title = say("console-new-title")
     texts = FirstTexts(hello=say("scenario-new-hello", name=title), summary=say("scenario-new-summary"), done=say("scenario-new-done"))
     return build_first(title, "", [say("console-new-question")], "say", texts)
 
 
 def build_item(_document: object, path: Path) -> object:
-    """Return a new step of the simplest type, or another element without anything in it."""
+    """Return a step of the simplest type, or an empty element."""
     return {"type": "message", "params": {"text": ""}} if path == (_STEPS,) else {}
 
 
-def list_step_uses(document: object, listed: Path) -> Iterator[Use]:
-    """Yield where steps name steps."""
+def list_step_uses(document: object, named_list: Path) -> Iterator[Use]:
+    """Places where steps name steps."""
     for node in build_graph(list_steps(document), load_step_types()):
-        yield from (((*listed, *target.path[1:]), target.id) for target in node.targets)
+        yield from (((*named_list, *target.path[1:]), target.id) for target in node.targets)
 
 
 SCENARIO_FACE: Final = KindFace(

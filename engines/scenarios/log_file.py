@@ -1,4 +1,4 @@
-"""Keeps the log of scenarios in a file of its own, LOG_DIR/scenario_executor.log, which is rotated (S000-63)."""
+"""The log of scenarios, LOG_DIR/scenario_executor.log, which is rotated (S000-63)."""
 
 import logging
 from collections.abc import Iterator
@@ -15,12 +15,12 @@ from engines.scenarios.core.executor_log import LOGGER
 NAME: Final = "scenario_executor.log"
 MOST_BYTES: Final = 5_000_000
 KEPT: Final = 5
-"""How many older files are kept beside it: NAME.1 is the newest of them."""
+"""Older files beside it: NAME.1 is the newest of them."""
 log = logging.getLogger(__name__)
 
 
 class RotatedLines(RotatingFileHandler):
-    """Writes lines to a file that is rotated. Each is formatted once, where the library formats it a second time to measure it."""
+    """Rotates the file. Each line is formatted once, not a second time to measure it."""
 
     def _open(self) -> TextIOWrapper:
         opened = super()._open()
@@ -28,7 +28,7 @@ class RotatedLines(RotatingFileHandler):
         return opened
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write the record, in a new file if this one would become too large. Never fails: logging reports its own errors."""
+        """Never fails: logging reports its own errors."""
         try:
             line = self.format(record) + self.terminator
             length = len(line.encode(errors="replace"))
@@ -45,9 +45,9 @@ class RotatedLines(RotatingFileHandler):
 
 @contextmanager
 def keep_scenario_log(folder: Path, level: str) -> Iterator[None]:
-    """Write what scenarios do into the file as long as the context lasts, and not into the program's own log.
+    """Write to the file, and not to the program's log, as long as the context lasts.
 
-    If the file cannot be opened, it stays in the program's log, and scenarios go on.
+    If the file cannot be opened, the program's log is used.
     """
     logger = logging.getLogger(LOGGER)
     try:

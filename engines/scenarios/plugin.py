@@ -1,5 +1,3 @@
-"""The plugin of scenarios."""
-
 from pathlib import Path
 from typing import Final
 

@@ -11,11 +11,11 @@ from engines.scenarios.core.plan import name_label
 from orchestrator.charts.chart import Box
 
 _TITLES: Final = ("title", "name")
-"""Fields of the author's own by which a step may have a title."""
+"""Fields of the author's own with a title for the step."""
 
 
 def say_box(tr: Translator, document: object, place: int, box: Box) -> Box | None:
-    """Return the box of a step: with its title if its author gave one, else with what it does; None for what is no step."""
+    """With its title or what it does; None for what is no step."""
     steps = list_steps(document)
     if place >= len(steps):
         return None
@@ -24,10 +24,10 @@ def say_box(tr: Translator, document: object, place: int, box: Box) -> Box | Non
     if own:
         return replace(box, title=own, text="")
     kind, params = str(step.get("type") or ""), step.get("params")
-    given = params if isinstance(params, Mapping) else {}
+    step_params = params if isinstance(params, Mapping) else {}
     if kind == "action":
-        kind = str(given.get("action_type") or kind)
-    method = given.get("method")
+        kind = str(step_params.get("action_type") or kind)
+    method = step_params.get("method")
     act = tr.describe_call(method, *split_method(method)) if isinstance(method, str) else ""
     if act:
         return replace(box, title=act, text="")

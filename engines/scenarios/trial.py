@@ -1,5 +1,3 @@
-"""Tries a scenario step by step."""
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -21,7 +19,7 @@ from state.journal.async_store import AsyncStore
 
 @dataclass(frozen=True, kw_only=True)
 class PlayableScenario:
-    """A scenario without mistakes, with those that it may start."""
+    """Without mistakes, with those that it may start."""
 
     key: str
     documents: Mapping[str, Any]
@@ -29,7 +27,6 @@ class PlayableScenario:
     case_model = Dialogue
 
     async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-        """Return what comes of it with these inputs."""
         dialogue = Dialogue.model_validate(build_case(inputs, person, "mocks", "mocks"))
         script = Asking(dialogue, is_strict=False)
         script.start(self.key, watch)
@@ -40,7 +37,7 @@ class PlayableScenario:
 async def load_playable(
     kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
 ) -> PlayableScenario:
-    """Return the scenario with all that are listed, and those that they start by name."""
+    """Read the scenario, all listed ones, and those that they start by name."""
     del kind, store
     types = load_step_types()
     documents: dict[str, Any] = {one.key: one.document for one in await definitions.list_all(KIND)}

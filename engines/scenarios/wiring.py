@@ -1,4 +1,4 @@
-"""Builds the engine of scenarios with everything that its steps reach. Part of the composition root."""
+"""Builds the engine of scenarios. Part of the composition root."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -18,7 +18,7 @@ COMMAND: Final = "run"
 
 
 def build_scenarios() -> RegisteredEngine:
-    """Return the engine of scenarios with the steps of this program and of installed plugins, and its command."""
+    """With the steps of installed plugins."""
     types = build_step_types(load_plugins())
     return RegisteredEngine(
         engine=ScenarioEngine(types),
@@ -33,13 +33,13 @@ def build_scenarios() -> RegisteredEngine:
 
 
 def describe_scenario(document: object) -> tuple[str, str]:
-    """Return (name, description) of a scenario."""
-    given: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
-    return str(given.get("name") or ""), str(given.get("description") or "")
+    """(name, description)."""
+    scenario: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
+    return str(scenario.get("name") or ""), str(scenario.get("description") or "")
 
 
 def connect(scenarios: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
-    """Return the engine within the bounds of the settings, whose steps reach documents, the folder of files and files of other hosts."""
+    """Return the engine within the bounds of the settings, connected with documents and files."""
     assert isinstance(scenarios.engine, ScenarioEngine)  # noqa: S101 - as it was built here
     settings = ports.settings
     engine = scenarios.engine.limit(

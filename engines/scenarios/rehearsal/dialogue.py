@@ -1,7 +1,4 @@
-"""The form of a test of a scenario: what is answered, what the outside gives in its place, and what is to come of it.
-
-It stands beside the scenario as `NAME.test.yaml`. Texts may be written as numbers or true, as in the scenario itself.
-"""
+"""The form of a test of a scenario, which stands beside it as `NAME.test.yaml`."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
@@ -30,14 +27,12 @@ class Expected(FilePart):
 
 
 class Dialogue(Case):
-    """One dialogue."""
-
     args: JsonObject = Field(default_factory=lambda: {"text": ""}, description="What it is started with; without it as by a bare /run.")
     mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
     expect: Expected = Field(default_factory=Expected)
 
     def choose_mocks(self, _place: object, _kind: object) -> tuple[str, Mapping[str, Any]]:
-        """Return all mocks: the step says what is asked for."""
+        """The step says what is asked for."""
         return "mocks", self.mocks
 
 
@@ -48,7 +43,7 @@ class DialogueFile(FilePart):
 
 
 def check_dialogue(document: Document, known: KnownSteps) -> Iterable[Finding]:
-    """Return what is wrong with a document that is a single dialogue."""
+    """Check a single dialogue."""
     findings = Findings(document)
     if report_model_mistakes(findings, Dialogue, document.data, ()):
         _check_steps(findings, known, Dialogue.model_validate(document.data), ())
@@ -56,7 +51,7 @@ def check_dialogue(document: Document, known: KnownSteps) -> Iterable[Finding]:
 
 
 def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
-    """Return what is wrong with a file of dialogues, all of it. Steps that there are not are looked for when nothing else is wrong."""
+    """Return all mistakes; unknown steps are looked for when nothing else is wrong."""
     findings = Findings(document)
     if report_model_mistakes(findings, DialogueFile, document.data, ()):
         for index, dialogue in enumerate(DialogueFile.model_validate(document.data).dialogues):
@@ -65,7 +60,7 @@ def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
 
 
 def _check_steps(findings: Findings, known: KnownSteps, dialogue: Dialogue, path: Path) -> None:
-    """Report mocks and effects of steps that there are not: nothing would ever ask for them."""
+    """Nothing would ever ask for unknown steps."""
     for name in dialogue.mocks:
         known.report_unknown(findings, (*path, "mocks", name), name, may_be_keyed=True)
     for index, effect in enumerate(dialogue.expect.effects or ()):

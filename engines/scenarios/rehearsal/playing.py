@@ -1,4 +1,4 @@
-"""Plays one dialogue of a scenario and says how what came of it differs from what was expected."""
+"""Plays one dialogue of a scenario and compares what came with what was expected."""
 
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -23,40 +23,37 @@ from orchestrator.rehearsals.script import Script, ScriptEnded
 from state.stored import JsonObject
 
 NoteCall = Callable[[AnyStepCall], AnyStepCall]
-"""Is called before each step is done, and returns the call with which it is."""
+"""Called before each step; returns the call with which it is done."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Played:
-    """What came of a dialogue."""
-
     result: RunResult
     variables: JsonObject
-    """Those at the end, or at the step at which it failed or stopped."""
+    """At the end, or at the step at which it failed or stopped."""
     happenings: Sequence[Happening]
     visited: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """The steps that were done, by the key of their scenario, each by its name."""
+    """Names of the steps that were done, by the key of their scenario."""
     problem: str = ""
     """Why the dialogue could not be played to its end; "" if it was."""
     left: int = 0
-    """How many inputs were not asked for."""
+    """Inputs that were not asked for."""
     given: frozenset[str] = frozenset()
-    """The names of the variables that its author or the start gave."""
+    """Variables that its author or the start gave."""
 
     @property
     def own_variables(self) -> JsonObject:
-        """The variables at the end without those that every run has."""
+        """Without those that every run has."""
         return select_own_variables(self.variables, self.given)
 
 
-def select_own_variables(variables: JsonObject, given: frozenset[str]) -> JsonObject:
-    """Return the variables at the end of a scenario without those that every run has; `given` are those whose values it was given."""
-    usual = {*SYSTEM_NAMES, "success"} - (given & ABOUT_PERSON)
+def select_own_variables(variables: JsonObject, given_names: frozenset[str]) -> JsonObject:
+    """Leave out variables that every run has, unless their values were given."""
+    usual = {*SYSTEM_NAMES, "success"} - (given_names & ABOUT_PERSON)
     return {name: variable for name, variable in variables.items() if name not in usual}
 
 
 def find_given(document: object, dialogue: Dialogue) -> frozenset[str]:
-    """Return the names of the variables that a dialogue with this scenario begins with."""
     initial = document.get("initial_context") if isinstance(document, Mapping) else None
     return frozenset((*dialogue.args, *(initial if isinstance(initial, Mapping) else ())))
 
@@ -64,15 +61,15 @@ def find_given(document: object, dialogue: Dialogue) -> frozenset[str]:
 async def play_dialogue(
     key: str, documents: Mapping[str, Any], types: StepTypes, dialogue: Dialogue, script: Script, *, now: datetime = BEGINS
 ) -> Played:
-    """Return what comes of a dialogue with the scenario `key`; `documents` are all scenarios that there are, by key.
+    """Play the scenario `key`; `documents` are all scenarios by key.
 
-    It begins at `now`, or at the hour of `now` on the day that the dialogue names.
+    It begins at `now`, or at that hour of the dialogue's day.
     """
     now = dialogue.find_start(now)
     visited: dict[str, set[str]] = {}
     lines: set[tuple[str, str, str]] = set()
     last: dict[str, JsonObject] = {}
-    """The variables at the step that was begun last, of the run that was started first."""
+    """At the step begun last, of the run that was started first."""
 
     def note(call: AnyStepCall) -> AnyStepCall:
         script.at = rehearsal.find_place(call.ctx.run.definition.key, call.node)
@@ -113,7 +110,7 @@ async def play_dialogue(
 
 
 def trace_types(types: StepTypes, note: NoteCall) -> StepTypes:
-    """Return the types with steps that call `note` before they do what they do."""
+    """Steps call `note` before they do their work."""
     return {name: replace(type_, perform=_trace(type_, note)) for name, type_ in types.items()}
 
 
@@ -125,12 +122,12 @@ def _trace(kind: AnyStepType, note: NoteCall) -> Callable[[AnyStepCall], Awaitab
 
 
 def list_steps(document: object, types: StepTypes) -> list[str]:
-    """Return the steps of a scenario as `Played.visited` names them. Raises RunFailed for one that cannot be played."""
+    """As `Played.visited` names them. Raises RunFailed."""
     return list(name_steps(build_plan(document, types)).values())
 
 
 def compare(expect: Expected, played: Played) -> list[str]:
-    """Return how what came differs from what was expected, as lines to read; none if it does not."""
+    """Lines to read; none without a difference."""
     return list(_compare(expect, played))
 
 

@@ -1,8 +1,7 @@
-"""Turns a finished run of the journal into a dialogue that can be played as a test.
+"""Turns a finished run into a dialogue that can be played as a test.
 
-What people answered and what models, effects and services gave is read from the run's stream. What the run said is not: the recorded
-dialogue is played once, and what comes of it is what the test expects, if the run ended as that does, did the same and had the same
-variables.
+What people, models, effects and services gave is read from the run's stream. The dialogue is played once, and what comes of it is what the
+test expects, if it ends as the run did.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,11 +54,11 @@ class Recorded:
     key: str
     dialogue: Dialogue
     documents: Mapping[str, Any]
-    """The scenarios in the versions that were executed, by key."""
+    """By key, in the versions that were executed."""
     status: str
     code: str
     result: Any
-    """The variables of the run at its end, None if it has none."""
+    """At the run's end; None if it has none."""
     effects: Sequence["Done"] = ()
 
 
@@ -69,23 +68,23 @@ class Completed:
 
     dialogue: Dialogue
     left_out: Sequence[str] = ()
-    """The variables that had another value in the run than when it is played again, with both: the test does not look at them."""
+    """Variables with other values in a replay, with both: the test does not compare them."""
 
 
 @dataclass
 class _Tape:
-    """What has been read so far, in the order in which it happened."""
+    """In the order in which it happened."""
 
     inputs: list[str | Given] = field(default_factory=list)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """What was given, by name of the step and then by node: what a retried run was given anew replaces what it was given first."""
+    """By name of the step and then by node; a retry's value replaces the first."""
     effects: dict[str, Done] = field(default_factory=dict)
-    """The effects by node."""
+    """By node."""
     documents: dict[str, Any] = field(default_factory=dict)
 
 
 async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Recorded:
-    """Return what a run was given, ready to be played. Raises NotRecordable."""
+    """Raises NotRecordable."""
     tape = _Tape()
     memo = await _read_run(f"{STREAM}{run_id}", store, tape, types)
     started, finished = memo.started, memo.finished
@@ -112,10 +111,10 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
 
 
 async def complete_recording(recorded: Recorded, types: StepTypes, find_classes: FindClasses = find_shipped_classes) -> Completed:
-    """Return the dialogue with what is to come of it, after playing it.
+    """Play the dialogue to complete it.
 
-    Raises NotRecordable if it does not end as the run did, has other effects, or sets other variables. A variable with another value, such
-    as the digest of a photo, is left out of what is expected.
+    Raises NotRecordable if it ends otherwise, has other effects, or sets other variables. A variable with another value, such as the
+    digest of a photo, is not expected.
     """
     script = Script(recorded.dialogue, find_classes=find_classes)
     played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, script)
@@ -129,14 +128,14 @@ async def complete_recording(recorded: Recorded, types: StepTypes, find_classes:
 
 
 def build_expected(played: Played) -> Expected:
-    """Return what came of a dialogue as what is expected of it, without the variables that every run has."""
+    """Without the variables that every run has."""
     outcome: Any = played.result.status
     effects, messages = list_effects(played.happenings), list_messages(played.happenings)
     return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=played.own_variables, effects=effects)
 
 
 async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> Memo:
-    """Read one run and those that it started, where it waited for their ends. Raises NotRecordable."""
+    """Read one run and those that it waited for. Raises NotRecordable."""
     memo, started = await read_finished(store, stream, KIND)
     document = await load_run_document(started, store)
     tape.documents[started.definition] = document
@@ -152,7 +151,7 @@ class _Reader:
         self._stream, self._store, self._tape, self._types, self._key = stream, store, tape, types, started.definition
         self._kinds, self._names = {step.label: step.type.name for step in plan.steps}, name_steps(plan)
         self._buttons: dict[str, Sequence[str]] = {}
-        """The words on the buttons of each question, by node."""
+        """By node of the question."""
 
     async def read(self, kind: str, data: JsonObject) -> None:
         match kind:
@@ -176,7 +175,7 @@ class _Reader:
         self._tape.inputs.append(read_input(woken, buttons))
 
     async def _read_output(self, done: NodeDone) -> None:
-        """Take what a model, an effect, the documents or an agent gave; what the program itself noted is made anew."""
+        """What the program itself noted is made anew."""
         kind = self._find_kind(done.node)
         if done.kind == "memo" and kind in _SENT_FILES and done.node.endswith(_FETCHED):
             self._read_file(done)
@@ -196,12 +195,11 @@ class _Reader:
             self._tape.outputs.setdefault(f"{self._key}/{step}", {})[node] = mock
 
     def _read_file(self, done: NodeDone) -> None:
-        """Take why a host did not give a file. One that it gave needs no mock, but keeps the place of this time among those of others."""
+        """A file that a host gave needs no mock, but keeps its place among those of other times."""
         label, node = done.node.partition("/")[0], f"{self._stream}/{done.node.rpartition('/')[0]}"
         output = done.output if isinstance(done.output, Mapping) else {}
         mock = {FAILED: output["problem"]} if "problem" in output else NOTHING
         self._tape.outputs.setdefault(f"{self._key}/{self._names.get(label, label)}", {})[node] = mock
 
     def _find_kind(self, node: str) -> str:
-        """Return the type of the step to which a node belongs."""
         return self._kinds.get(node.partition("/")[0], "")

@@ -1,4 +1,4 @@
-"""How authors begin: the types of steps that there are, and a first scenario after a few questions."""
+"""How authors begin: the types of steps, and a first scenario."""
 
 import re
 import sys
@@ -26,7 +26,7 @@ _MOST_QUESTIONS: Final = 50
 
 
 def write_types(name: str, *, as_json: bool) -> None:
-    """Write what each type of steps does, its parameters and an example, or only of the one with this name. Raises SettingsError."""
+    """Describe all types, or only the one with this name. Raises SettingsError."""
     types = describe_types(load_step_types())
     chosen = [kind for kind in types if name in {"", kind.name}]
     if not chosen:
@@ -50,7 +50,7 @@ def _write_type(kind: StepDoc) -> None:
 
 
 def write_first(out: Path, *, name: str, description: str | None, questions: Sequence[str], doing: str, locale: Language) -> None:
-    """Write a first scenario to a new file; what is not given is asked in the terminal. Raises SettingsError."""
+    """Write a new file; what is not given is asked in the terminal. Raises SettingsError."""
     form = SUFFIXES.get(out.suffix.lower())
     if form is None or not _KEY.fullmatch(out.stem) or out.stem.endswith(TEST):
         raise SettingsError("the file needs a name such as lead.yaml: Latin letters, digits, _ and -, which is the key of the scenario")
@@ -61,18 +61,18 @@ def write_first(out: Path, *, name: str, description: str | None, questions: Seq
     tr = Translator(locale, "Europe/Moscow")
     name = name or _insist(tr.translate("scenario-new-name"))
     description = _ask(tr.translate("scenario-new-description")) if description is None else description
-    asked = list(questions) or _ask_questions(tr)
+    question_list = list(questions) or _ask_questions(tr)
     texts = FirstTexts(
         hello=tr.translate("scenario-new-hello", name=name),
         summary=tr.translate("scenario-new-summary"),
         done=tr.translate("scenario-new-done"),
     )
-    document = build_first(name, description, asked, _choose(doing, tr), texts)
+    document = build_first(name, description, question_list, _choose(doing, tr), texts)
     text = write_document(document, form)
     reading = read_document(text, form)
-    found = [*reading.findings, *(check_scenario(reading.document, load_step_types()) if reading.document is not None else ())]
-    if has_errors(found):
-        raise SettingsError(escape_text("; ".join(str(finding) for finding in found[:3])))
+    findings = [*reading.findings, *(check_scenario(reading.document, load_step_types()) if reading.document is not None else ())]
+    if has_errors(findings):
+        raise SettingsError(escape_text("; ".join(str(finding) for finding in findings[:3])))
     try:
         with out.open("x", encoding="utf-8") as file:
             file.write(text)
@@ -82,10 +82,10 @@ def write_first(out: Path, *, name: str, description: str | None, questions: Seq
 
 
 def _ask_questions(tr: Translator) -> list[str]:
-    found = [_insist(tr.translate("scenario-new-question", number=1))]
-    while len(found) < _MOST_QUESTIONS and (more := _ask(tr.translate("scenario-new-question", number=len(found) + 1))):
-        found.append(more)
-    return found
+    answers = [_insist(tr.translate("scenario-new-question", number=1))]
+    while len(answers) < _MOST_QUESTIONS and (more := _ask(tr.translate("scenario-new-question", number=len(answers) + 1))):
+        answers.append(more)
+    return answers
 
 
 def _choose(doing: str, tr: Translator) -> Doing:
@@ -97,22 +97,22 @@ def _choose(doing: str, tr: Translator) -> Doing:
     known = ", ".join(f"{number} — {word}" for number, word in enumerate(words.values(), start=1))
     question = tr.translate("scenario-new-doing", known=known)
     while True:
-        given = doing or _insist(question)
-        for number, (one, word) in enumerate(words.items(), start=1):
-            if given in {one, str(number), word}:
-                return one
+        answer = doing or _insist(question)
+        for number, (choice, word) in enumerate(words.items(), start=1):
+            if answer in {choice, str(number), word}:
+                return choice
         doing = ""
 
 
 def _insist(question: str) -> str:
-    """Return an answer that is not empty."""
-    while not (given := _ask(question)):
+    """Ask until the answer is not empty."""
+    while not (answer := _ask(question)):
         pass
-    return given
+    return answer
 
 
 def _ask(question: str) -> str:
-    """Return a line of the person. Raises SettingsError at the end of the input."""
+    """Raises SettingsError at the end of the input."""
     sys.stderr.write(f"{question}\n> ")
     sys.stderr.flush()
     line = sys.stdin.readline() if sys.stdin is not None else ""

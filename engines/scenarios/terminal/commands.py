@@ -1,4 +1,4 @@
-"""What the commands of `sdelka scenario` do that other kinds do not have."""
+"""What only `sdelka scenario` does."""
 
 from pathlib import Path
 

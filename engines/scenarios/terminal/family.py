@@ -1,4 +1,4 @@
-"""Files of scenarios: one starts those beside it by the names of their files, and what it starts and nobody knows is told."""
+"""Files of scenarios: one starts those beside it by the names of their files."""
 
 from collections.abc import Collection, Iterator, Mapping
 from typing import Final
@@ -19,7 +19,7 @@ _CODE: Final = "finding-scenario-elsewhere"
 
 
 def find_unknown_uses(document: Document, known: Collection[str]) -> Iterator[Finding]:
-    """Yield a finding for each scenario that this one starts and that is none of `known`, such as the files beside it."""
+    """Report scenarios that this one starts and that are none of `known`."""
     findings = Findings(document)
     reported: list[str] = []
     steps = document.data.get("steps") if isinstance(document.data, Mapping) else None
@@ -29,14 +29,14 @@ def find_unknown_uses(document: Document, known: Collection[str]) -> Iterator[Fi
             continue
         kind = params.get(ACTION_TYPE) if step.get("type") == ACTION else step.get("type")
         field = _NAMED.get(kind) if isinstance(kind, str) else None
-        named = params.get(field) if field is not None else None
-        if field is not None and isinstance(named, str) and named and "{" not in named and named not in known:
-            args = {"name": quote_part(named)}
+        started_key = params.get(field) if field is not None else None
+        if field is not None and isinstance(started_key, str) and started_key and "{" not in started_key and started_key not in known:
+            args = {"name": quote_part(started_key)}
             place = ("steps", index, "params", field)
-            hint = suggest_name(named, known)
+            hint = suggest_name(started_key, known)
             if len(reported) == MOST:
                 break
-            reported.append(named)
+            reported.append(started_key)
             findings.add(_CODE, SENTENCES[_CODE].format(**args), place, severity="warning", suggestion=hint, args=dict(args))
     yield from findings.list_all()
 

@@ -1,4 +1,4 @@
-"""`sdelka scenario run`: a scenario in the terminal, with answers from a script or the keyboard. Nothing is sent and nothing is stored."""
+"""`sdelka scenario run`: a scenario in the terminal. Nothing is sent and nothing is stored."""
 
 import asyncio
 import contextlib
@@ -36,29 +36,28 @@ from state.stored import JsonObject
 
 _NAME: Final = "run"
 _SENT: Final = "@"
-"""What a line begins with that sends something in place of a text."""
+"""Begins a line that sends something in place of a text."""
 _TIMEOUT: Final = "@timeout"
 _PHOTOS: Final = frozenset({".jpg", ".jpeg", ".png", ".webp", ".gif", ".heic"})
 _LONGEST_NUMBER: Final = 4
 
 
 class Terminal(Script):
-    """A rehearsal that is seen while it goes on, and that asks at the keyboard what its script does not say."""
+    """Shows what happens, and asks at the keyboard what the script does not say."""
 
     def __init__(
         self, dialogue: Dialogue, *, model: AskModel, show: Callable[[Happening], None], stdin: TextIO | None, find_classes: FindClasses
     ) -> None:
-        """Show each thing that happens with `show`; lines of `stdin` are the answers, None for a closed one."""
+        """Lines of `stdin` are the answers, None for a closed one."""
         super().__init__(dialogue, ask_further=self._ask_further, model=model, find_classes=find_classes, is_strict=False)
         self._show, self._stdin = show, stdin
 
     def tell(self, happening: Happening) -> None:
-        """Keep and show what happened."""
         super().tell(happening)
         self._show(happening)
 
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
-        """Return the next input, without one what is typed; a line that is no answer is asked for again. Raises ScriptEnded."""
+        """Ask at the keyboard if the script is at its end, again for a line that is no answer. Raises ScriptEnded."""
         if self.left:
             return await super().answer(place, ask)
         while (line := await self._read_line(f"{_describe(ask)}> ")) is not None:
@@ -68,9 +67,9 @@ class Terminal(Script):
                 sys.stderr.write(escape_text(f"{error}.\n"))
         raise build_end(place, ask)
 
-    async def _ask_further(self, place: Place, asked: str) -> str | None:
-        """Return what is typed in place of a model or an agent, None at the end of the input."""
-        return await self._read_line(f"[{place.step}] {asked}\n[{place.step}]> ")
+    async def _ask_further(self, place: Place, prompt: str) -> str | None:
+        """In place of a model or an agent; None at the end of the input."""
+        return await self._read_line(f"[{place.step}] {prompt}\n[{place.step}]> ")
 
     async def _read_line(self, prompt: str) -> str | None:
         if self._stdin is None:
@@ -83,9 +82,9 @@ class Terminal(Script):
 
 
 def read_typed(line: str, ask: Ask) -> str | Given:
-    """Return a typed line as an input: the number of a button is its words, @ with a path or a telephone sends that.
+    """The number of a button is its words, @ with a path or a telephone sends that.
 
-    Where no text is taken the @ may be left out. Raises AnswerUnfit, with what is wrong, for a file or telephone that is none.
+    Where no text is taken the @ may be left out. Raises AnswerUnfit.
     """
     labels = [option.label for option in (*ask.options, *ask.controls)]
     if line in labels or find_other_words(line, ask) is not None:
@@ -103,7 +102,7 @@ def read_typed(line: str, ask: Ask) -> str | Given:
 
 
 def _read_sent(sent: str, ask: Ask) -> Given:
-    """Return a telephone or the path of a file as what is sent."""
+    """A telephone, or the path of a file."""
     if "contact" in ask.takes and is_phone(sent) and not any(char.isalpha() for char in sent):
         return Given(contact=sent)
     path = Path(sent).expanduser()
@@ -120,7 +119,7 @@ def _describe_text(ask: Ask) -> str:
 
 
 def _describe(ask: Ask) -> str:
-    """Return how to give what is more than a text, as a line above the prompt; "" if there is nothing of that kind."""
+    """A line above the prompt; "" if only text is taken."""
     ways = list(_list_ways(ask))
     return f"({'; '.join(ways)})\n" if ways else ""
 
@@ -136,10 +135,7 @@ def _list_ways(ask: Ask) -> Iterator[str]:
 
 
 def load_dialogue(playable: PlayableScenario, options: TryOptions) -> Dialogue:
-    """Return the dialogue of a file of inputs (a list, or inputs with mocks and args), with the further inputs and values of the options.
-
-    Raises SettingsError.
-    """
+    """Join a file of inputs (a list, or inputs with mocks and args) with the options. Raises SettingsError."""
     data: JsonObject = {}
     path = options.inputs_file
     if path is not None:
@@ -160,7 +156,7 @@ def load_dialogue(playable: PlayableScenario, options: TryOptions) -> Dialogue:
 
 
 def run_file(path: Path, options: TryOptions) -> bool:
-    """Try the scenario in a file and return whether it ended well; of one with mistakes they are written. Raises SettingsError."""
+    """Return whether the scenario ended well; mistakes are written. Raises SettingsError."""
     loaded = load_file(FAMILY, path)
     if loaded.wrong is not None:
         write_findings(loaded.wrong.findings)
@@ -170,13 +166,13 @@ def run_file(path: Path, options: TryOptions) -> bool:
 
 
 def try_scenario(playable: PlayableScenario, options: TryOptions, tr: Translator) -> bool:
-    """Play a scenario and return whether it ended well. Raises SettingsError."""
+    """Return whether it ended well. Raises SettingsError."""
     played = play_scenario(playable, options, tr)
     return not played.problem and played.result.status == "done"
 
 
 def play_scenario(playable: PlayableScenario, options: TryOptions, tr: Translator) -> Played:
-    """Play a scenario in the terminal and return what came of it. Raises SettingsError."""
+    """Raises SettingsError."""
     dialogue, as_json = load_dialogue(playable, options), options.as_json
     show = lambda happening: write_happening(happening, tr, as_json=as_json, name="scenario")  # noqa: E731 - reads as the argument that it is
 
@@ -201,7 +197,7 @@ def play_scenario(playable: PlayableScenario, options: TryOptions, tr: Translato
 
 @contextlib.asynccontextmanager
 async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT001 - says whether it is opened
-    """Yield what answers in the place of a model that has no mock: the configured one if it is to be asked, otherwise the keyboard."""
+    """Yield the configured model if it is to be asked, otherwise the keyboard."""
     if not asks_model:
         yield ask_no_model
         return
