@@ -1,11 +1,9 @@
-"""Reads the numbers by which the tool agent works from the settings."""
-
 from bot.settings.settings import Settings
 from engines.tool_agent.core.toolbox import AgentSettings
 
 
 def build_agent_settings(settings: Settings, *, longest: int | None = None) -> AgentSettings:
-    """Return the numbers by which the agent works; `longest` replaces the lengths that hold in a terminal."""
+    """`longest` replaces the lengths that hold in a terminal."""
     return AgentSettings(
         history_limit=settings.context_hist_limit,
         question_maxlen=longest or settings.param_question_maxlen,

@@ -1,5 +1,3 @@
-"""The plugin of the tool agent, which answers /ask."""
-
 from pathlib import Path
 from typing import Final
 

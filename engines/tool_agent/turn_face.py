@@ -11,7 +11,7 @@ from engines.tool_agent.core.toolbox import Words
 
 
 def build_tool_agent(ports: TurnPorts) -> ToolAgent:
-    """Return the tool agent of the chats, where both kinds of texts may have CHAT_QUESTION_MAXLEN characters."""
+    """Both kinds of texts may have CHAT_QUESTION_MAXLEN characters."""
     settings = ports.settings
     return ToolAgent(
         services=ports.services,

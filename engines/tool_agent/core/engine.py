@@ -1,7 +1,7 @@
-"""The tool agent as an engine of turns: the command /ask in chats (seed 001 beside seed 004).
+"""The tool agent as an engine of turns: /ask in chats (seed 001 beside seed 004).
 
-Its conversation is its own. What it asks the model and the services is journaled, so a turn that is begun anew after a crash asks neither a
-second time. A failure of the model ends the turn with the seed's words, and never the bot (A4).
+Questions to the model and the services are journaled, so a repeated turn asks no second time. A failure of the model ends the turn with
+the seed's words, never the bot (A4).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,7 +24,7 @@ SEARCHES: Final = (
     ("crm.contact.list", "%LAST_NAME", ("ID", "NAME", "LAST_NAME", "POST", "COMPANY_ID", "ASSIGNED_BY_ID")),
     ("crm.company.list", "%TITLE", ("ID", "TITLE", "ASSIGNED_BY_ID")),
 )
-"""The reads by which records are found by a name: method, filter and fields."""
+"""Reads that find records by a name: method, filter and fields."""
 
 
 HELP: Final = "ask-help-chat"
@@ -32,8 +32,6 @@ HELP: Final = "ask-help-chat"
 
 
 class ToolAgent:
-    """Answers what people ask with /ask; one instance serves all turns."""
-
     def __init__(
         self,
         *,
@@ -45,7 +43,7 @@ class ToolAgent:
         tools: Sequence[Tool[Any]] = TOOLS,
         tells_asker: bool = False,
     ) -> None:
-        """Use these services. `words` returns, for a language, the function that writes a notice in it.
+        """`words` gives, for a language, the function that writes a notice.
 
         With `tells_asker` the service of documents is told who asks; it believes that only with its token.
         """
@@ -54,7 +52,7 @@ class ToolAgent:
         self._exit, self._help = frozenset(exit_commands), frozenset(help_commands)
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
-        """Answer one request. A command word counts only where it is the whole request."""
+        """A command word counts only where it is the whole request."""
         words = self._words(ctx.actor.locale)
         text = "\n\n".join(filter(None, (ctx.turn.text, ctx.turn.quoted)))
         command = text.strip().casefold()
@@ -66,11 +64,11 @@ class ToolAgent:
         before = len(history) + 1
         history.append(Line("user", text))
         result = await run_round(history, self._tools, self._build_ports(ctx, words, is_prose=before > 1 or bool(ctx.turn.quoted)))
-        said = "\n".join(line.content for line in history[before:])
+        spoken = "\n".join(line.content for line in history[before:])
         answer = result.answer
         if answer is not None and answer.parts:
-            return TurnEnd(reason="answered", reply=Reply(parts=answer.parts, turn_id=ctx.turn.turn_id), history=said)
-        return _build_end(ctx, tuple(message.notice for message in result.messages), history=said, result=result)
+            return TurnEnd(reason="answered", reply=Reply(parts=answer.parts, turn_id=ctx.turn.turn_id), history=spoken)
+        return _build_end(ctx, tuple(message.notice for message in result.messages), history=spoken, result=result)
 
     def _build_ports(self, ctx: TurnContext, words: Words, *, is_prose: bool) -> RoundPorts:
         async def ask(request: TurnModelRequest) -> ModelText:
@@ -102,7 +100,7 @@ class ToolAgent:
 
 
 def _read_history(ctx: TurnContext) -> list[Line]:
-    """Return the earlier messages of the conversation with the agent; what this turn itself has stored is left out."""
+    """Without what this turn itself has stored."""
     lines = (ctx.state.engine_histories or {}).get(NAME, [])
     return [Line(line.role, line.text) for line in lines if line.turn_id != ctx.turn.turn_id and line.text]
 
@@ -113,10 +111,7 @@ def _build_end(ctx: TurnContext, notices: tuple[Notice, ...], *, history: str = 
 
 
 async def _find_records(ctx: TurnContext, name: str, *, is_prose: bool) -> FoundRecords:
-    """Search the portal through the gate, with the rights of the person.
-
-    The name may come from a text of others, which the gate is told.
-    """
+    """Search through the gate with the person's rights; the gate is told that the name may come from a text of others."""
     provenance = Provenance(prose=is_prose, pasted=bool(ctx.turn.quoted), person_text=ctx.turn.text)
     tables: list[Table] = []
     problem: Notice | None = None

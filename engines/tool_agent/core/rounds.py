@@ -1,7 +1,6 @@
-"""Works on one message of a person in the steps of seed 001: classify, select a tool, check its parameters, run it.
+"""Works on one message in the steps of seed 001: classify, select a tool, check its parameters, run it.
 
-The steps are a small state machine. It asks the model, says each sentence when it is true and logs each step under its prefix; what it
-returns, a code and the last sentences, the doors show as they like (X9).
+The doors show the code and the last sentences of the result as they like (X9).
 """
 
 import logging
@@ -37,18 +36,18 @@ from state.stored import convert
 
 Prefix = Literal["main", "cls", "select", "valid", "exec"]
 Status = Literal["answered", "again", "ended"]
-"""How a message ended: with an answer, with the request to write anew, or with a failure of the model that ends the session."""
+"""With an answer, with the request to write anew, or with a failure of the model that ends the session."""
 _TEXTS: Final = load_lexicon("tool_agent")
 _YES: Final = frozenset(_TEXTS.read_words("positive"))
 _WORD: Final = re.compile(r"[^\W_]+")
 _EXACT: Final = 0.001
-"""The temperature of both questions to the model (X2)."""
+"""For both questions to the model (X2)."""
 
 log = logging.getLogger(__name__)
 
 
 class Code(IntEnum):
-    """How a step ended (X9); the hundreds stand for the steps [cls], [select], [valid] and [exec]."""
+    """How a step ended (X9); the hundreds stand for [cls], [select], [valid] and [exec]."""
 
     RELEVANT = 100
     IRRELEVANT = 101
@@ -66,14 +65,14 @@ class Code(IntEnum):
 
 
 MOST_TOLD: Final = 8_000
-"""Characters of a message of the history that the model is told: a service may answer with a book, and ten of them are no prompt."""
+"""Characters of a history message that the model is told: a service may answer with a book."""
 TERMINAL_HELP: Final = "ask-help"
 """The help of the terminal, as the seed words it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message of the history of a conversation with the agent."""
+    """One message of the conversation with the agent."""
 
     role: Literal["user", "assistant"]
     content: str
@@ -84,16 +83,14 @@ async def _make_now(_name: str, make: Callable[[], Awaitable[Any]]) -> Any:
 
 
 def write_log(level: int, text: str) -> None:
-    """Write a line into the program's log."""
     log.log(level, "%s", text, extra={"action": "tool_agent"})
 
 
 @dataclass(frozen=True, kw_only=True)
 class RoundPorts:
-    """What the steps may use of the outside: the model, the services, and the ways to say something and to log it.
+    """What the steps may use of the outside.
 
-    `ask` raises ModelClientError. `find_records` is None if no portal is connected. `is_prose` says whether the history may hold text of
-    others.
+    `ask` raises ModelClientError; `find_records` is None without a portal; `is_prose`: the history may hold text of others.
     """
 
     ask: Callable[[TurnModelRequest], Awaitable[ModelText]]
@@ -112,7 +109,7 @@ class RoundPorts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoundResult:
-    """How the work on a message ended: the codes of its steps, what the last of them said, and what its tool answered."""
+    """The codes of the steps, what the last of them said, and what its tool answered."""
 
     codes: tuple[Code, ...]
     status: Status
@@ -121,7 +118,7 @@ class RoundResult:
 
     @property
     def code(self) -> Code:
-        """The code of the last step."""
+        """Of the last step."""
         return self.codes[-1]
 
 
@@ -150,22 +147,22 @@ _State = _Classify | _Select | _Validate | _Execute
 
 
 async def run_round(history: list[Line], tools: Sequence[Tool[Any]], ports: RoundPorts) -> RoundResult:
-    """Answer the last message of `history`, and add to it what the agent says and the seed keeps (S001-26 … 77)."""
+    """Answer the last message of `history`, and add what the agent says and the seed keeps (S001-26…77)."""
     return await _Round(history, list_offered(tools, has_portal=ports.find_records is not None), ports).run()
 
 
 def list_offered(tools: Sequence[Tool[Any]], *, has_portal: bool) -> list[Tool[Any]]:
-    """Return the tools that can work; without a portal those that need one are left out."""
+    """Without a portal, leave out tools that need one."""
     return [tool for tool in tools if has_portal or not tool.needs_portal]
 
 
 def build_help(tools: Sequence[Tool[Any]], words: Words, code: str = TERMINAL_HELP) -> Message:
-    """Return the help text of a door, with one line for each tool."""
+    """With one line for each tool."""
     return build_message(code, tools="\n".join(f"— {words(build_message(tool.build_code('line')).notice)}" for tool in tools))
 
 
 def prefix_note(note: Note, prefix: Prefix) -> Note:
-    """Return a function that logs with the prefix of a step at the start of each line (S001-2)."""
+    """Begin each line with the prefix of the step (S001-2)."""
     return lambda level, text: note(level, f"[{prefix}] {text}")
 
 
@@ -259,16 +256,16 @@ class _Round:
         return replace(self._end(code, *answer.messages), answer=answer)
 
     async def _begin(self, prefix: Prefix, status: str, code: str) -> Note:
-        """Say and log that a step begins; return the function that logs under its prefix."""
+        """Say and log the begin of a step; return the function that logs under its prefix."""
         note = prefix_note(self._ports.note, prefix)
         await self._say(build_message(code, is_progress=True))
         note(logging.DEBUG, status)
         return note
 
     async def _ask(self, iteration: int, prompt: str, options: ModelOptions, tools: Sequence[ModelTool] = ()) -> ModelText:
-        """Return the model's answer to the system prompt and the last messages of the history (X2, A1)."""
-        listed = "\n".join(f"- {tool.name}: {tool.description}" for tool in self._tools.values())
-        system = _TEXTS.read_text("prompts", prompt).replace("{tools}", listed)
+        """Send the system prompt and the last messages of the history (X2, A1)."""
+        tool_lines = "\n".join(f"- {tool.name}: {tool.description}" for tool in self._tools.values())
+        system = _TEXTS.read_text("prompts", prompt).replace("{tools}", tool_lines)
         limit = self._ports.settings.history_limit
         recent = [{"role": line.role, "content": line.content[:MOST_TOLD]} for line in self._history[-limit:]]
         return await self._ports.ask(
@@ -288,7 +285,7 @@ class _Round:
         return self._end(Code.INVALID, refused)
 
     async def _fail(self, error: ModelClientError, action: str, note: Note, codes: tuple[Code, Code]) -> RoundResult:
-        """End with the failure of the model: its first code if it did not answer, the second if its answer cannot be read (A2)."""
+        """End with the first code if the model did not answer, the second if its answer cannot be read (A2)."""
         is_answer = isinstance(error, UnusableAnswer | MalformedAnswer)
         await self._say(failed := build_message("ask-parse-error" if is_answer else "ask-llm-error"))
         note(logging.CRITICAL, f"{action} // {'LLM Response Parse Error' if is_answer else 'LLM Error'}: {error.reason}")
@@ -304,6 +301,6 @@ class _Round:
 
 
 def is_yes(text: str) -> bool:
-    """Return whether the first word of the classifier's answer is a yes (A2): «никогда» is none."""
+    """The first word decides (A2): «никогда» is no yes."""
     first = _WORD.search(text)
     return first is not None and first[0].casefold() in _YES

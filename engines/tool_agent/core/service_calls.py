@@ -1,4 +1,4 @@
-"""Makes the two requests that a tool with a service of its own makes, and logs in the seed's words what went wrong (S001-58 … 74)."""
+"""The two requests of a tool with a service of its own, logged in the seed's words (S001-58…74)."""
 
 import logging
 from dataclasses import dataclass
@@ -16,10 +16,9 @@ B = TypeVar("B", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceCall(Generic[B]):
-    """A request to a service: its name, the path, and the form of a good answer.
+    """A request to a service, and the form of a good answer.
 
-    `action` is the word for the tool's work in the log ("answer_question"), `refused` the word for an error that the service reports
-    itself ("Search").
+    `action` is the tool's work in the log ("answer_question"), `refused` an error of the service ("Search").
     """
 
     service: str
@@ -30,13 +29,15 @@ class ServiceCall(Generic[B]):
 
 
 async def call_service(call: ServiceCall[B], body: JsonObject, ports: ToolPorts) -> B | Literal["down", "failed"]:
-    """Return the answer of the service; "down" if it is not healthy, "failed" if the request or its answer is bad.
+    """Return "down" for an unhealthy service, "failed" for a bad request or answer.
 
-    What came of the call is remembered, so that a turn that is begun anew after a crash asks the service no second time.
+    The answer is remembered, so that a repeated turn asks no second time.
     """
     known = await ports.remember(call.service, lambda: _ask_service(call, body, ports))
-    found = known.get("body")
-    return call.answer.model_validate(found) if found is not None else "down" if known.get("fault") == "down" else "failed"
+    remembered_body = known.get("body")
+    return (
+        call.answer.model_validate(remembered_body) if remembered_body is not None else "down" if known.get("fault") == "down" else "failed"
+    )
 
 
 async def _ask_service(call: ServiceCall[B], body: JsonObject, ports: ToolPorts) -> dict[str, Any]:
@@ -47,15 +48,15 @@ async def _ask_service(call: ServiceCall[B], body: JsonObject, ports: ToolPorts)
         note(f"{call.action} // Health check failed")
         return {"fault": "down"}
     try:
-        found = to_storable(await ports.services.post(call.service, call.path, body))
+        reply = to_storable(await ports.services.post(call.service, call.path, body))
     except ServiceFailed as error:
         note(f"{call.action} // Unexpected error: {error.reason}")
         return {"fault": "failed"}
-    if "error" in found:
-        note(f"{call.action} // {call.refused} error: {found['error']}")
+    if "error" in reply:
+        note(f"{call.action} // {call.refused} error: {reply['error']}")
         return {"fault": "failed"}
     try:
-        return {"body": call.answer.model_validate(found).model_dump(mode="json")}
+        return {"body": call.answer.model_validate(reply).model_dump(mode="json")}
     except ValidationError as error:  # its own text quotes the answer
         wrong = ", ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
         note(f"{call.action} // Unexpected error: the answer has another form ({wrong})")

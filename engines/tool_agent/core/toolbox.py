@@ -1,6 +1,6 @@
-"""Defines what a tool of the tool agent is, what it may use, and how the parameters that a model gave are checked (seed 001, step 4).
+"""What a tool of the tool agent is, what it may use, and how its parameters are checked (seed 001, step 4).
 
-A tool is data: a name, a description, a model of its parameters and one function. The steps of the agent know no tool by name.
+A tool is data; the steps of the agent know none by name.
 """
 
 import json
@@ -19,26 +19,26 @@ from state.stored import JsonObject
 P = TypeVar("P", bound=BaseModel)
 Part = Text | Table | Passage
 Words = Callable[[Notice], str]
-"""Returns the sentence of a notice in the language of the conversation."""
+"""Writes a notice in the language of the conversation."""
 CHAT_LENGTH: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentSettings:
-    """The numbers of the seed's table by which the agent works (S001-82 … 85)."""
+    """The numbers of the seed's table (S001-82…85)."""
 
     history_limit: int = 10
-    """How many messages of the history a model is sent."""
+    """Messages of the history that a model is sent."""
     question_maxlen: int = 30
     theme_maxlen: int = 20
     text_maxlen: int = CHAT_LENGTH
-    """The greatest length of the parameters that the seed does not know."""
+    """The greatest length of parameters that the seed does not know."""
     rag_top_k: int = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Message:
-    """One sentence that the agent writes. `is_kept` says whether it goes into the history, `is_progress` that it only says what is done."""
+    """One sentence of the agent. `is_kept`: it goes into the history; `is_progress`: it only says what is done."""
 
     notice: Notice
     is_kept: bool = False
@@ -46,16 +46,14 @@ class Message:
 
 
 def build_message(code: str, *, is_kept: bool = False, is_progress: bool = False, **args: object) -> Message:
-    """Return the message with this code and these arguments."""
     return Message(notice=Notice(code=code, args=args), is_kept=is_kept, is_progress=is_progress)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What came of running a tool.
+    """What came of a tool: `messages` for a terminal, `parts` for a chat (empty: it shows the messages).
 
-    `messages` are its lines in a terminal. `parts` are what a chat shows in their place; empty if it shows the lines. `fault` says whether
-    it failed, and whether the service was down or its answer could not be used. `is_prose` says whether the answer contains text of others.
+    `fault` is "down", "failed" or none; `is_prose`: the answer contains text of others.
     """
 
     messages: tuple[Message, ...]
@@ -65,24 +63,22 @@ class ToolAnswer:
 
 
 class Services(Protocol):
-    """Makes requests to the services beside the agent, by their names ("rag", "haiku"). Raises ServiceFailed for every failure."""
+    """Requests to services by name ("rag", "haiku"). Every failure raises ServiceFailed."""
 
-    async def check_health(self, service: str) -> JsonObject:
-        """Return the body of GET /health."""
+    async def check_health(self, service: str) -> JsonObject: ...
 
-    async def post(self, service: str, path: str, body: JsonObject) -> JsonObject:
-        """Return the body of the answer to a POST."""
+    async def post(self, service: str, path: str, body: JsonObject) -> JsonObject: ...
 
 
 Note = Callable[[int, str], None]
 """Writes one line, with its level, into the log."""
 Remember = Callable[[str, Callable[[], Awaitable[Any]]], Awaitable[Any]]
-"""Returns the JSON data that the function makes; after a restart in the middle of a turn, what it made before, by the name."""
+"""Returns the data that the function makes, or after a restart what it made before, by the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who asks, for services that answer by rights and count by person: the session key of the person, and their roles."""
+    """Who asks, for services that answer by rights and count by person."""
 
     key: str
     roles: tuple[str, ...]
@@ -90,10 +86,7 @@ class Asker:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPorts:
-    """What the function of a tool may use. `find_records` is None if no portal is connected.
-
-    `asker` is None where services are not told who asks, such as in a terminal.
-    """
+    """What the function of a tool may use. `find_records` is None without a portal, `asker` where services are not told who asks."""
 
     services: Services
     settings: AgentSettings
@@ -108,9 +101,8 @@ class ToolPorts:
 class Tool(Generic[P]):
     """A tool of the agent.
 
-    `params` is a model whose fields are texts; a field with a default need not be given. `limits` gives the greatest length of a field,
-    which is `text_maxlen` for all others. `run` carries the tool out; it raises nothing on purpose. The sentences of a tool have the codes
-    that `build_code` makes: `ready` (checked), `long` (a parameter is too long), `line` (its line in the help).
+    The fields of `params` are texts. `limits` are their greatest lengths, else `text_maxlen`. `run` raises nothing on purpose.
+    `build_code` makes the codes of its sentences: `ready` (checked), `long` (a parameter is too long), `line` (in the help).
     """
 
     name: str
@@ -121,11 +113,11 @@ class Tool(Generic[P]):
     needs_portal: bool = False
 
     def build_code(self, what: str) -> str:
-        """Return the code of one of the tool's sentences, such as "ask-rag-search-ready"."""
+        """Such as "ask-rag-search-ready"."""
         return f"ask-{self.name.replace('_', '-')}-{what}"
 
     def describe(self) -> ModelTool:
-        """Return the tool in the form in which it is offered to a model. Every parameter is a text."""
+        """Every parameter is a text."""
         fields = self.params.model_fields
         properties = {name: {"type": "string", "description": one.description or name} for name, one in fields.items()}
         needed = [name for name, one in fields.items() if one.is_required()]
@@ -133,9 +125,9 @@ class Tool(Generic[P]):
         return ModelTool(name=self.name, description=self.description, parameters=schema)
 
     def check(self, arguments: JsonObject, settings: AgentSettings) -> "P | Fault":
-        """Return the parameters, or the first thing that is wrong with them (S001-47 … 54).
+        """Return the parameters, or their first mistake (S001-47…54).
 
-        A value that is no text is converted into one, null counts as missing, and the space around a text does not count (A5, X4).
+        Values become texts without space around them; null counts as missing (A5, X4).
         """
         texts: dict[str, str] = {}
         for name, model_field in self.params.model_fields.items():
@@ -153,7 +145,7 @@ class Tool(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """What is wrong with a parameter, in the words of the log."""
+    """A mistake in a parameter, in the words of the log."""
 
     what: Literal["Missing", "Empty", "Too Long"]
     param: str
@@ -164,10 +156,10 @@ def _limit_text(settings: AgentSettings) -> int:
 
 
 def to_text(value: object) -> str:
-    """Return a value of a parameter as a text without the space around it."""
+    """Without the space around it."""
     return to_storable_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).strip()
 
 
 def format_arguments(arguments: JsonObject) -> str:
-    """Return the parameters and values of a call as they are shown: "question: …, top: …"; a dash if there are none."""
+    """As people read it: "question: …, top: …"; a dash for none."""
     return ", ".join(f"{to_text(name)}: {'null' if value is None else to_text(value)}" for name, value in arguments.items()) or "—"

@@ -1,4 +1,4 @@
-"""Holds the conversation of `sdelka ask`, whose output is the seed's word for word (S001-1 … 85)."""
+"""The conversation of `sdelka ask`, whose output is the seed's word for word (S001-1…85)."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -29,8 +29,6 @@ CLEAR: Final = "/clear"
 
 @dataclass
 class Session:
-    """One conversation in the terminal."""
-
     ports: AskPorts
     history: list[Line] = field(default_factory=list)
 
@@ -39,7 +37,7 @@ class Session:
         self.tools: Sequence[Tool[Any]] = list_offered(TOOLS, has_portal=self.ports.find_records is not None)
 
     def talk(self) -> int:
-        """Answer until a person leaves or the model fails; return the exit code (A4)."""
+        """Return the exit code (A4)."""
         note = prefix_note(write_log, "main")
         self._say(build_help(self.tools, self._words))
         note(logging.DEBUG, "AgentStart")
@@ -58,7 +56,7 @@ class Session:
             note(logging.DEBUG, "AgentRestart")
 
     def _read_request(self) -> str | None:
-        """Return the next message; None if the person leaves. Commands are carried out, and empty lines ask again (X1)."""
+        """None if the person leaves. Commands are carried out, and empty lines ask again (X1)."""
         note = prefix_note(write_log, "main")
         while True:
             try:

@@ -1,4 +1,4 @@
-"""The tools of the agent, in the order in which they are offered. engines/tool_agent/README.md says how to add one."""
+"""The tools in the order in which they are offered. engines/tool_agent/README.md says how to add one."""
 
 from typing import Any, Final
 

@@ -1,5 +1,3 @@
-"""The tool that calculates."""
-
 from pydantic import BaseModel, Field
 
 from engines.tool_agent.core.toolbox import Tool, ToolAnswer, ToolPorts, build_message
@@ -14,13 +12,13 @@ class CalculateParams(BaseModel):
 
 
 async def calculate(params: CalculateParams, ports: ToolPorts) -> ToolAnswer:
-    """Calculate the expression, or say that it is none."""
+    """Or say that it is no expression."""
     try:
         value, currency = calculate_text(params.expression, ports.language)
     except NotCalculable:
         return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault="failed")
-    shown = format_sum(value, currency, locale=ports.language)
-    return ToolAnswer(messages=(build_message(TOOL.build_code("result"), is_kept=True, expression=params.expression, result=shown),))
+    formatted = format_sum(value, currency, locale=ports.language)
+    return ToolAnswer(messages=(build_message(TOOL.build_code("result"), is_kept=True, expression=params.expression, result=formatted),))
 
 
 TOOL = Tool(

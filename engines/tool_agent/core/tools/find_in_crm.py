@@ -1,4 +1,4 @@
-"""The tool that finds deals, leads, contacts and companies by a name. It only reads, with the rights of the person who asks."""
+"""The tool that finds records by a name. It only reads, with the rights of the person who asks."""
 
 from pydantic import BaseModel, Field
 
@@ -13,7 +13,7 @@ class FindInCrmParams(BaseModel):
 
 
 async def find_records(params: FindInCrmParams, ports: ToolPorts) -> ToolAnswer:
-    """Search the portal; where nothing can be read, say why."""
+    """Where nothing can be read, say why."""
     if ports.find_records is None:
         return _fail(Notice(code=TOOL.build_code("no-portal")))
     records = await ports.find_records(params.name)

@@ -22,14 +22,14 @@ class Found(BaseModel):
     chunk_title_list: list[str]
     chunk_texts: list[str]
     plain_answer: str = ""
-    """The answer without titles and passages, for doors that show each passage under its title; a service need not give it."""
+    """Without titles and passages, for doors that show passages themselves; a service need not give it."""
 
 
 SEARCH = ServiceCall(service="rag", path="/search", answer=Found, action="answer_question", refused="Search")
 
 
 async def search_documents(params: RagSearchParams, ports: ToolPorts) -> ToolAnswer:
-    """Answer the question from the documents, and name those that were read."""
+    """Also name the documents that were read."""
     top_k = ports.settings.rag_top_k
     asker = {"roles": list(ports.asker.roles), "asked_by": ports.asker.key} if ports.asker is not None else {}
     fault = await call_service(SEARCH, {"question": params.question, "top_k": top_k, **asker}, ports)
