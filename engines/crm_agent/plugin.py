@@ -1,5 +1,3 @@
-"""The plugin of the CRM agent, which answers messages."""
-
 from typing import Final
 
 from bot.plugins.plugin import EnginePlugin

@@ -11,11 +11,11 @@ from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import format_methods
 
 MOST_TEXTS: Final = 18
-"""Maximum number of cached descriptions of the portal's methods: for each of the three modes two, under each of the last three policies."""
+"""Two for each of the three modes, under each of the last three policies."""
 
 
 def build_agent(ports: TurnPorts) -> CrmAgent:
-    """Return the CRM agent; the policy of the moment decides about the methods that its prompt describes."""
+    """The policy of the moment decides about the methods in the prompt."""
     return CrmAgent(
         constitution=ports.texts.constitution,
         protocol=ports.texts.protocol,
@@ -26,10 +26,7 @@ def build_agent(ports: TurnPorts) -> CrmAgent:
 
 
 def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str]) -> Callable[[Mode, bool], str]:
-    """Return a function that describes the portal's methods for the model's prompt, as they are allowed in a given safety mode.
-
-    Its second argument says whether the person sees all records. Descriptions are cached by both and by policy.
-    """
+    """By mode and whether the person sees all records; cached by both and by policy."""
     texts: dict[tuple[Mode, bool, str], str] = {}
 
     def methods(mode: Mode, sees_all: bool) -> str:  # noqa: FBT001 - the key of a cache

@@ -1,7 +1,6 @@
-"""Fills in "@created:N", the record that step N of the same plan creates, once that step has run.
+"""Fills in "@created:N", the record that step N of the same plan creates.
 
-While step N waits for a person, the steps that need its record wait with it. They are shown on its card, and are submitted when the turn
-goes on after the card.
+While step N waits for a person, the steps that need its record wait with it and are shown on its card.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,29 +16,29 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
 
 Submitted = Outcome | Pending | Literal["waits", "problem"]
-"""What came of a step of the plan so far: its outcome, its card, that it waits for another step's record, or that it was not submitted."""
+"""Its outcome, its card, that it waits for another step's record, or that it was not submitted."""
 _NONE: Final = Notice(code="created-none")
 _UNNAMED: Final = Notice(code="created-unnamed")
 _MAY_EXIST: Final = frozenset({"succeeded", "unknown"})
-"""Statuses of a step whose record may be there, though its number is not known."""
+"""The record may be there, though its number is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Waits:
-    """A step cannot be submitted yet: the record that it needs is made by step `number`, which waits for a person."""
+    """The needed record is made by step `number`, which waits for a person."""
 
     number: int
 
 
 def find_created(value: object) -> list[int]:
-    """Return the numbers of the steps whose new records the values refer to, in order and without duplicates."""
+    """Numbers of steps whose new records are named, in order and without duplicates."""
     return list(dict.fromkeys(number for _, number in _list_references(value)))
 
 
 async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[int, Submitted]) -> PlannedStep | Waits:
-    """Return the step with the numbers of new records in place of its references, or with a problem; or the step that it waits for.
+    """Fill the numbers of new records in, or return the problem or the step to wait for.
 
-    `results` holds what came of the earlier steps of the plan by their number.
+    `results` are those of earlier steps, by number.
     """
     if REFERENCE_SIGN not in str(planned.step.params):
         return planned
@@ -59,20 +58,22 @@ async def fill_created(ctx: TurnContext, planned: PlannedStep, results: Mapping[
 
 
 async def list_following(ctx: TurnContext, plan: Sequence[PlannedStep], number: int) -> tuple[FollowingStep, ...]:
-    """Return the steps of the plan that need the record which step `number` creates, with a stand-in for the record's number."""
+    """Steps that need the record of step `number`, with a stand-in for the record's number."""
     if number == len(plan):
         return ()
-    made = await ctx.query("kind", method=plan[number - 1].step.method, params=plan[number - 1].step.params)
+    record_kind = await ctx.query("kind", method=plan[number - 1].step.method, params=plan[number - 1].step.params)
     steps: list[FollowingStep] = []
     for planned in plan[number:]:
         step = planned.step
         references = [reference for reference, needed in _list_references(step.params) if needed == number]
         if not references or planned.problem is not None or find_created(step.params) != [number]:
             continue
-        places = {reference: await _place(ctx, planned, reference, f"{made}:{STAND_IN}") for reference in references}
+        places = {reference: await _place(ctx, planned, reference, f"{record_kind}:{STAND_IN}") for reference in references}
         if all(isinstance(place, Resolved) for place in places.values()):
             values = {reference: place.value for reference, place in places.items() if isinstance(place, Resolved)}
-            steps.append(FollowingStep(method=step.method, params=replace_references(step.params, values), made=made, slot=planned.slot))
+            steps.append(
+                FollowingStep(method=step.method, params=replace_references(step.params, values), made=record_kind, slot=planned.slot)
+            )
     return tuple(steps)
 
 
@@ -95,8 +96,8 @@ def _build_problem(reference: str, number: int, result: Submitted | None) -> Unr
 
 def _list_references(value: object) -> list[tuple[str, int]]:
     if isinstance(value, str):
-        found = REFERENCE.fullmatch(value)
-        return [(value, int(found[1]))] if found is not None else []
+        match = REFERENCE.fullmatch(value)
+        return [(value, int(match[1]))] if match is not None else []
     if isinstance(value, Mapping):
         return [reference for item in value.values() for reference in _list_references(item)]
     if isinstance(value, (list, tuple)):

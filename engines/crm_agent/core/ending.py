@@ -1,8 +1,7 @@
-"""Builds the end of a CRM agent's turn: the reply, the text for later prompts, and the steps that remain planned.
+"""Builds the end of a CRM agent's turn: reply, text for later prompts, remaining steps.
 
-Markers such as [[list 2.1: TITLE]] in the model's text are replaced by tables that code built. The model writes its text before its steps
-run. So if the steps were only planned (as in shadow mode), the text is dropped; if a step waits for a person, a notice beside the text
-says so.
+Code replaces markers such as [[list 2.1: TITLE]] by tables. The model writes its text before its steps run: it is dropped if the steps
+were only planned, and a notice stands beside it if one waits.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,14 +19,12 @@ from state.model.shown_lists import PROPOSED, ShownList, ShownRow
 NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
 NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
 MOST_PROPOSED: Final = 10
-"""The most changes that the history names as proposed."""
 
 
 async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
-    """Build the end of the turn from `assistant`, the model's last text, and from `work`, the results of the turn's steps (S004-15).
+    """`assistant` is the model's last text (S004-15).
 
-    `reason` says why the turn ends: "answered", "waiting" (for a person) and so on. With `goes_on` the turn goes on when the last card that
-    it waits for is decided.
+    With `goes_on` the turn goes on when the last card that it waits for is decided.
     """
     # The text beside steps was written before these ran, so it speaks of the lists of the iteration before them, if there are such.
     order = (work.iteration - 1, work.iteration) if work.pending else (work.iteration,)
@@ -75,10 +72,9 @@ def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Not
 def _build_history(
     work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
 ) -> tuple[str, tuple[ShownList, ...]]:
-    """Return the answer in the form that later prompts may contain, and the lists that it names beside the tables of the reply.
+    """Return the answer for later prompts, and lists beside the tables of the reply.
 
-    What people decided about the cards of a turn that goes on stands first. If its steps were only planned, a fixed sentence stands in its
-    place. If a step waits for a person, a note says so.
+    Decisions about cards stand first; a fixed sentence replaces text of steps that were only planned.
     """
     decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
     if work.planned:
@@ -86,9 +82,9 @@ def _build_history(
     lines = [*decided, *(_format_part(part) for part in placed.parts), *([NOT_DONE] if work.pending and placed.parts else [])]
     if placed.parts and not work.prose:
         return "\n".join(lines), ()
-    told = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
+    notice_codes = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
     marker = [build_marker(PROPOSED)] if proposed is not None else []
-    return "\n".join([*lines, *told, *marker]), (proposed,) if proposed is not None else ()
+    return "\n".join([*lines, *notice_codes, *marker]), (proposed,) if proposed is not None else ()
 
 
 def _format_part(part: Text | Table) -> str:
@@ -96,10 +92,10 @@ def _format_part(part: Text | Table) -> str:
 
 
 def _list_proposed(ctx: TurnContext, work: TurnWork) -> ShownList | None:
-    """Return the changes that wait on the cards of this turn: their methods, and the records with their titles in the portal."""
+    """Changes on the cards of this turn, with the titles of the portal."""
     waiting = dict.fromkeys(item.confirmation_id for item in work.pending)
-    found = [row for key in waiting if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
-    return ShownList(place=PROPOSED, total=len(found), rows=tuple(found[:MOST_PROPOSED])) if found else None
+    rows = [row for key in waiting if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
+    return ShownList(place=PROPOSED, total=len(rows), rows=tuple(rows[:MOST_PROPOSED])) if rows else None
 
 
 def _list_parts(method: str, preview: object) -> Iterator[ShownRow]:
@@ -112,8 +108,8 @@ def _list_parts(method: str, preview: object) -> Iterator[ShownRow]:
 
 
 def _drop_duplicates(notices: Sequence[Notice]) -> list[Notice]:
-    kept: list[Notice] = []
+    distinct: list[Notice] = []
     for notice in notices:
-        if notice not in kept:
-            kept.append(notice)
-    return kept
+        if notice not in distinct:
+            distinct.append(notice)
+    return distinct

@@ -1,8 +1,7 @@
-"""The CRM agent (requirements S004-…), the engine that lets a language model answer requests about the CRM.
+"""The CRM agent (S004-…), which lets a language model answer requests about the CRM.
 
-It repeats one iteration until the turn is done: ask the model, parse the blocks of its answer, resolve references, submit each step to the
-gate, give the results to the model. It makes no safety decision. After a restart the turn runs again from its start. The journal then gives
-the model's recorded answers, and the gate recognises the steps it has already handled, so neither the model nor the portal is asked twice.
+It repeats: ask the model, parse its blocks, resolve references, submit each step to the gate, return the results. It makes no safety
+decision. A restarted turn runs again on recorded answers, so nothing is asked twice.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,76 +35,65 @@ from orchestrator.engines.crm_agent.grammar import Fence
 from state.stored import JsonObject
 
 MOST_PARSED: Final = 200
-"""How many parsed answers of turns that wait for cards are kept; the others are parsed again when their turns go on."""
+"""Parsed answers of turns that wait for cards; others are parsed again."""
 
 
 class CrmAgent:
-    """The engine that answers a person's requests about the CRM; one instance serves all turns."""
+    """One instance serves all turns."""
 
     def __init__(
         self, *, constitution: str, protocol: str, methods: Callable[[Mode, bool], str], examples: str = "", max_iterations: int = 6
     ) -> None:
-        """Store the parts of the prompt and the maximum number of iterations in one turn.
+        """The texts make the beginning of the prompt.
 
-        `constitution` is the text with the model's basic rules, `protocol` the text that describes the format of its answers, `examples` a
-        text with worked examples. `methods` is a function that returns, for a safety mode and whether the person sees all records, the
-        description of the allowed portal methods that the model reads.
+        `methods` describes, for a mode and whether the person sees all records, the allowed methods.
         """
         self._heads = prompt.PromptHeads(constitution=constitution, protocol=protocol, examples=examples)
         self._methods = methods
         self._parsed: dict[str, Blocks] = {}
-        """What answers of waiting turns hold, by their text, on which alone it depends."""
+        """By text, on which alone the result depends."""
         self._max_iterations = max_iterations
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
-        """Run one turn; raises ModelClientError when the model is unreachable or breaks the format twice."""
+        """Raises ModelClientError when the model is unreachable or breaks the format twice."""
         return await _Turn(self, ctx).run()
 
     def build_head(self, mode: Mode, *, sees_all: bool, card: str, offered: Sequence[JsonObject]) -> Sequence[Mapping[str, str]]:
-        """Return the messages with which the prompt begins: the first one, the portal card, and what may be offered."""
+        """The first message, the portal card, and what may be offered."""
         return self._heads.build(mode, methods=self._methods(mode, sees_all), card=card, offered=offered)
 
     @property
     def max_iterations(self) -> int:
-        """The maximum number of iterations in one turn; in each of them the model may propose steps."""
+        """In each of them the model may propose steps."""
         return self._max_iterations
 
     def keep_parsed(self, answers: Mapping[str, Blocks]) -> None:
-        """Keep the answers of a turn that waits for its cards, each by its text: when the turn goes on, it begins with them."""
+        """Keep the answers by their texts for when the turn goes on."""
         self._parsed |= answers
         while len(self._parsed) > MOST_PARSED:
             del self._parsed[next(iter(self._parsed))]
 
     def find_parsed(self, text: str) -> Blocks | None:
-        """Return what a kept answer holds; None if it is not kept."""
         return self._parsed.get(text)
 
 
 class _Turn:
-    """One run of the agent for one turn: the messages to the model so far, and the results of the steps."""
-
     def __init__(self, agent: CrmAgent, ctx: TurnContext) -> None:
         self._agent = agent
         self._ctx = ctx
         self._fence = Fence()
         self._asked = 0
         self._parsed: dict[str, Blocks] = {}
-        """The answers of this turn, by their text."""
         self._offered: Sequence[JsonObject] = ()
-        """The scenarios and flows that the model may offer."""
         self._results: dict[int, Submitted] = {}
-        """What came of the steps of the present plan, by number."""
+        """By number, of the present plan."""
         self._dialogue: list[dict[str, str]] = []
         self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
         if ctx.told_provenance is not None:
             self._work.take_up(ctx.told_provenance)
 
     async def run(self) -> TurnEnd:
-        """Run iterations until the turn ends.
-
-        It ends if the model proposes no more steps, a person must decide, the steps were only planned and not run, a call's outcome is
-        unknown, or the limit of iterations is reached.
-        """
+        """End when no steps are proposed, a person must decide, steps were only planned, an outcome is unknown, or the limit is reached."""
         base = await self._build_base_messages()
         for iteration in range(1, self._agent.max_iterations + 1):
             text, blocks = await self._find_next_answer(iteration, base)
@@ -137,10 +125,9 @@ class _Turn:
         ]
 
     async def _find_next_answer(self, iteration: int, base: Sequence[Mapping[str, str]]) -> tuple[str, Blocks]:
-        """Return the answer of the model for this iteration, as text and parsed; `base` holds the first messages of the prompt.
+        """`base` begins the prompt.
 
-        If the turn was started by a person's choice, the first answer is the recorded one in which the question arose, so the model is not
-        asked.
+        After a person's choice the first answer is the recorded one that led to the question.
         """
         if iteration == 1 and self._ctx.turn.choice:
             text = await resume_question(self._ctx, self._work, self._ctx.turn.choice)
@@ -148,11 +135,7 @@ class _Turn:
         return await self._ask_parsed(base, may_be_silent=0 < self._ctx.told_iterations < iteration)
 
     async def _ask_parsed(self, base: Sequence[Mapping[str, str]], *, may_be_silent: bool) -> tuple[str, Blocks]:
-        """Ask the model and return its answer, as text and parsed; with `may_be_silent` it need not say anything to the person.
-
-        The prompt is `base`, followed by the answers and results of the earlier iterations. If the answer cannot be parsed, the model is
-        asked once for a repaired one (S004-20).
-        """
+        """`may_be_silent`: the model need not say anything. An unreadable answer is asked for once more (S004-20)."""
         messages = [*base, *self._dialogue]
         text = await self._ask(messages)
         try:
@@ -169,14 +152,14 @@ class _Turn:
 
     async def _ask(self, messages: Sequence[Mapping[str, str]]) -> str:
         self._asked += 1
-        stream, shown = AssistantStream(), ""
+        stream, visible = AssistantStream(), ""
 
         async def on_delta(delta: str) -> None:
-            nonlocal shown
+            nonlocal visible
             fresh = stream.feed(delta)
             if fresh:
-                shown += fresh
-                await self._ctx.show_partial(hide_markers(shown))
+                visible += fresh
+                await self._ctx.show_partial(hide_markers(visible))
 
         request = TurnModelRequest(iteration=self._asked, messages=messages, prose=self._work.prose)
         answer = await self._ctx.ask_model(request, on_delta)
@@ -187,11 +170,11 @@ class _Turn:
         return answer.text
 
     def _is_known_source(self) -> bool:
-        """Return whether the present answer was given before the turn waited for its cards, and what it rests on is stored."""
+        """The answer came before the turn waited for its cards, and what it rests on is stored."""
         return self._ctx.told_provenance is not None and self._asked <= self._ctx.told_answers
 
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
-        """Run the steps of one answer; return the end of the turn, or None if the model is to be asked again."""
+        """Return None if the model is to be asked again."""
         plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
@@ -216,7 +199,7 @@ class _Turn:
     def _add_observation(
         self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]
     ) -> None:
-        """Add an answer of the model and the results of its steps to what the next prompt holds."""
+        """Both are in the next prompt."""
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
         lines = [turn_work.format_line(number, one.step.method, line, one.dates) for number, (one, line) in pairs]
@@ -224,20 +207,19 @@ class _Turn:
         self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence, is_decided=decided))
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
-        """Run the steps in order, and return for each the line that tells the model its result.
+        """Return the model's line for each step.
 
-        If the company's policy says so, the first step that fails, is refused or waits for a person stops the plan. The steps after it are
-        not run and stay planned.
+        By policy the first step that fails, is refused or waits may stop the plan; later steps stay planned.
         """
         observed: list[turn_work.ObservationLine] = []
         halted = False
         self._results.clear()
         for number, planned in enumerate(plan, start=1):
-            told = self._work.mark() if self._ctx.is_told(planned.slot) else None
+            ends = self._work.mark() if self._ctx.is_told(planned.slot) else None
             line = turn_work.build_skipped_line() if halted else await self._run_step(number, plan)
             observed.append(line)
-            if told is not None:
-                self._work.go_back(told)
+            if ends is not None:
+                self._work.go_back(ends)
                 self._work.add_decided(planned.step.method, planned.step.params, line)
                 halted = self._ctx.halt_on_block and line.status not in {"ok", "waiting"}
                 continue
@@ -249,7 +231,7 @@ class _Turn:
         return observed
 
     async def _run_step(self, number: int, plan: Sequence[PlannedStep]) -> turn_work.ObservationLine:
-        """Submit the step `number` of the plan, if its names are clear and the new record that it needs is made."""
+        """Only if its names are clear and the record that it needs is made."""
         planned = plan[number - 1]
         if planned.problem is None:
             filled = await fill_created(self._ctx, planned, self._results)
@@ -286,7 +268,7 @@ class _Turn:
         )
 
     async def _foresee(self, plan: Sequence[PlannedStep]) -> tuple[int, bool]:
-        """Return (how many changes the answer proposes, whether one of several needs the person's consent, so that all go on the card)."""
+        """(number of changes, whether one of several needs consent, so that all go on the card)."""
         effects = [self._build_effect(planned) for planned in plan if planned.problem is None]
         counts = [self._ctx.count_changes(effect) for effect in effects]
         writing = [effect for effect, count in zip(effects, counts, strict=True) if count and not self._ctx.is_told(effect.slot)]
@@ -299,8 +281,8 @@ class _Turn:
         asks = [await self._ctx.needs_consent(one) for one in known]
         for number in range(1, len(plan)):
             for step in await list_following(self._ctx, plan, number):
-                named = provenance.model_copy(update={"targets": provenance.targets | {f"{step.made}:{STAND_IN}"}})
-                effect = Effect(method=step.method, params=step.params, slot=step.slot, provenance=named)
+                named_provenance = provenance.model_copy(update={"targets": provenance.targets | {f"{step.made}:{STAND_IN}"}})
+                effect = Effect(method=step.method, params=step.params, slot=step.slot, provenance=named_provenance)
                 asks.append(await self._ctx.needs_consent(effect, made=step.made))
         return self._work.proposed, any(asks)
 

@@ -1,4 +1,4 @@
-"""Prepares steps that read lists: takes the field to group by out of them, and adds the fields that code needs to name and add up rows."""
+"""Prepares steps that read lists: takes grouping and limit out, and adds the fields that code needs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,7 +17,7 @@ _ITEM_FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "7": ("opportunity", "currencyId", "stageId"),
     "31": ("opportunity", "currencyId", "stageId", "categoryId"),
 }
-"""The fields of the common kinds of items, by entityTypeId, that stand in their labels; smart processes need not have them."""
+"""By entityTypeId, fields for labels; smart processes need not have them."""
 _FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "crm.deal.list": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"),
     "crm.lead.list": ("ID", "TITLE", "NAME", "LAST_NAME", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID"),
@@ -27,13 +27,13 @@ _FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "crm.item.list": ("id", "title"),
     "tasks.task.list": ("ID", "TITLE"),
 }
-"""The fields from which code makes the label of a row and the sum of a list."""
+"""Fields for the label of a row and the sum of a list."""
 _TASK_FIELDS: Final = ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID", "CREATED_DATE")
-"""What is read of tasks if the step selects nothing: the portal would give only their ids."""
+"""Read of tasks if the step selects nothing: the portal would give only ids."""
 
 
 def split_group(step: Step) -> tuple[Step, str]:
-    """Return the step without the field by which its list is to be grouped, and that field; "" if the step names none."""
+    """ "" if the step names no field to group by."""
     by = step.params.get(GROUP_BY)
     if not isinstance(by, str) or not by.strip() or not step.method.lower().endswith(".list"):
         return step, ""
@@ -41,7 +41,7 @@ def split_group(step: Step) -> tuple[Step, str]:
 
 
 def split_limit(step: Step) -> tuple[Step, int]:
-    """Return the step without the number of rows that are wanted of its list, and that number; 0 if the step names none.
+    """0 for no limit.
 
     A limit that is no whole number above 0 stays in the step, where the gate refuses it.
     """
@@ -54,9 +54,9 @@ def split_limit(step: Step) -> tuple[Step, int]:
 
 
 def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> JsonObject:
-    """Return the parameters of a call with the fields added to `select` that code needs; those of other calls are returned unchanged.
+    """Add the fields that code needs to `select`.
 
-    A list that is grouped is read with all its usual fields, so that the field of the groups is among them.
+    A grouped list is read with all its usual fields, that of the groups among them.
     """
     name = method.lower()
     needed = _FIELDS.get(name)

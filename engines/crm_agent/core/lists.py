@@ -1,4 +1,4 @@
-"""Puts lists into the model's text: each marker, such as [[list 2.1: TITLE, OPPORTUNITY]], is replaced by a table that code built."""
+"""Replaces markers such as [[list 2.1: TITLE, OPPORTUNITY]] in the model's text by tables that code built."""
 
 import re
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ _SEPARATOR: Final = re.compile(r"[\s,;]+")
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedLists:
-    """The parts of a reply in order, and what the person is told about columns that could not be shown."""
+    """Parts in order, and notices about columns that could not be shown."""
 
     parts: tuple[Text | Table, ...]
     notices: tuple[Notice, ...] = ()
 
 
 async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order: Sequence[int]) -> PlacedLists:
-    """Return the text with a table in place of each marker; a marker of a step that read no list is removed.
+    """Markers of steps without a list are removed.
 
-    A marker that names only a step means the first of the iterations `order` in which this step read a list.
+    A marker that names only a step means the first of the iterations `order` with its list.
     """
     parts: list[Text | Table] = []
     notices: list[Notice] = []
@@ -50,7 +50,7 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
 
 
 def hide_markers(text: str) -> str:
-    """Return the part of a text that has arrived so far without markers of lists, also without one that has only begun."""
+    """Also without a marker that has only begun."""
     return _UNFINISHED.sub("", _MARKER.sub("", text))
 
 
@@ -61,7 +61,7 @@ def _find_place(work: TurnWork, match: re.Match[str], order: Sequence[int]) -> t
 
 
 async def _build_table(ctx: TurnContext, read: ReadList, columns: Sequence[str]) -> tuple[Table, Sequence[str]]:
-    """Return the table of a list with the columns asked for, and the names of those that its records do not have."""
+    """The table with these columns, and the names of unknown ones."""
     if not columns or read.table.is_grouped or not read.table.rows:
         return read.table, ()
     columned_table: ColumnedTable = await ctx.query("columns", outcome=read.outcome, table=read.table, columns=columns, actor=ctx.actor)

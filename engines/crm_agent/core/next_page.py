@@ -1,6 +1,6 @@
-"""Goes on with the list that a person saw only in part: the same call again, and of its rows those that were not shown yet.
+"""Goes on with a list that a person saw only in part: the same call again, without the rows shown.
 
-The model writes the step "list.next" and no filter: what it would write anew may differ, and the person would get the rest of another list.
+The model writes "list.next" and no filter, for what it would write anew may be another list.
 """
 
 from dataclasses import dataclass
@@ -14,37 +14,39 @@ from orchestrator.engines.base import TurnContext
 from orchestrator.engines.crm_agent.blocks import Step
 
 NEXT: Final = "list.next"
-"""The method with which the model asks for the rows below those that the person saw."""
+"""The method for the rows below those that the person saw."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextPage:
-    """The step that reads the list again, and which of its rows come next."""
+    """The step that reads the list again, and its next rows."""
 
     step: Step
     page: Page
 
 
-def find_next_page(ctx: TurnContext, work: TurnWork, written: Step) -> NextPage | Unresolved:
-    """Return what to read for the step "list.next"; Unresolved if there is no list of this person that was cut."""
-    shown = ctx.state.last_shown
+def find_next_page(ctx: TurnContext, work: TurnWork, proposed_step: Step) -> NextPage | Unresolved:
+    """Unresolved if no list of this person was cut."""
+    cut_list = ctx.state.last_shown
     if work.lists:
         detail = "list.next goes on with the list of an earlier answer; a list of this turn is shown with its marker"
         return Unresolved(notice=_NONE, detail=detail)
-    if shown is None or not shown.method:
+    if cut_list is None or not cut_list.method:
         return Unresolved(notice=_NONE, detail="no list of records was shown that could go on; read the list that is meant")
-    if shown.by != ctx.actor.key:
+    if cut_list.by != ctx.actor.key:
         return Unresolved(notice=_NONE, detail="the list shown last was read for somebody else; read it anew for this person")
-    last = shown.first + len(shown.rows) - 1
-    if last >= shown.total:
-        return Unresolved(notice=Notice(code="list-is-whole", args={"total": shown.total}), detail=f"all {shown.total} rows were shown")
-    seen = tuple(row.record for row in shown.rows if row.record)
-    step = Step(method=shown.method, params=dict(shown.params), comment=written.comment)
-    return NextPage(step=step, page=Page(first=last + 1, hidden=shown.first - 1, seen=seen))
+    last = cut_list.first + len(cut_list.rows) - 1
+    if last >= cut_list.total:
+        return Unresolved(
+            notice=Notice(code="list-is-whole", args={"total": cut_list.total}), detail=f"all {cut_list.total} rows were shown"
+        )
+    seen = tuple(row.record for row in cut_list.rows if row.record)
+    step = Step(method=cut_list.method, params=dict(cut_list.params), comment=proposed_step.comment)
+    return NextPage(step=step, page=Page(first=last + 1, hidden=cut_list.first - 1, seen=seen))
 
 
 def is_listable(method: str, group_by: str) -> bool:
-    """Return whether the list that the method reads can go on: its rows are records, and it is not counted by the field `group_by`."""
+    """Its rows are records, and it is not counted by `group_by`."""
     return not group_by and method.lower().endswith(".list") and OWN_RECORDS.fullmatch(method) is not None
 
 

@@ -1,7 +1,7 @@
-"""Builds the plan of one iteration from the model's steps: resolves references such as "@deal:Ромашка", and records the plan.
+"""Builds the plan of one iteration: resolves references such as "@deal:Ромашка", and records it. Runs no step.
 
-If a name is unclear or a new record may be a duplicate, the plan becomes a question to the person. After a restart, the recorded plan is
-restored. This module runs no step. A reference replaces a whole value and is never inserted into a text.
+An unclear name or a possible duplicate makes it a question to the person. After a restart the recorded plan is restored. A reference
+replaces a whole value and is never inserted into a text.
 """
 
 import re
@@ -35,65 +35,62 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedStep:
-    """A step of the plan with resolved references. If `problem` is set, a reference could not be resolved, and the step is not run.
-
-    `slot` is the place of the step in the turn, "<turn>/<iteration>/<step>". `dates` says what the periods in its filter were taken for.
-    """
+    """A step with `problem` is not run. `slot` is "<turn>/<iteration>/<step>", `dates` what its periods were taken for."""
 
     slot: str
     step: Step
     problem: Unresolved | None = None
     dates: tuple[str, ...] = ()
     group_by: str = ""
-    """The field by which code counts the list that the step reads; "" for none."""
+    """Counts the list by this field; "" for none."""
     limit: int = 0
-    """How many rows of the list are wanted, from its beginning; 0 for all."""
+    """Rows from the beginning; 0 for all."""
     page: Page | None = None
-    """Which rows are wanted of a list that goes on."""
+    """The rows of a list that goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NameQuestion:
-    """A question to the person, which of several possible values a reference in the plan means."""
+    """Which value does a reference mean?"""
 
     reference: str
     several: Ambiguous
 
 
 async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step]) -> list[PlannedStep] | NameQuestion:
-    """Resolve the references of `steps` and record the plan; return the plan, or the question that the person must answer first.
+    """Resolve and record the plan; return it, or the question to ask first, with nothing recorded.
 
-    A plan that was recorded before a restart is returned as it was. The first reference that only the person can resolve stops the
-    planning, and nothing is recorded.
+    A plan that was recorded before a restart is returned as it was.
     """
     recorded = ctx.find_recorded_plan(iteration)
     if recorded is not None:
         return _restore_plan(ctx, work, iteration=iteration, steps=steps, recorded=recorded)
     settled: list[PlannedStep] = []
-    for number, written in enumerate(steps, start=1):
-        if written.method == NEXT:
-            settled.append(_settle_next(ctx, work, written, slot=_build_slot(ctx, iteration, number=number)))
+    for number, model_step in enumerate(steps, start=1):
+        if model_step.method == NEXT:
+            settled.append(_settle_next(ctx, work, model_step, slot=_build_slot(ctx, iteration, number=number)))
             continue
-        step, group_by = split_group(written)
+        step, group_by = split_group(model_step)
         step, limit = split_limit(step)
-        found = await _settle_names(ctx, work, step=step, slot=_build_slot(ctx, iteration, number=number))
-        if isinstance(found, NameQuestion):
-            return found
-        asked = await check_known_person(ctx, work, found.step) if found.problem is None else None
-        if isinstance(asked, tuple):
-            return NameQuestion(reference=asked[0], several=asked[1])
+        settled_step = await _settle_names(ctx, work, step=step, slot=_build_slot(ctx, iteration, number=number))
+        if isinstance(settled_step, NameQuestion):
+            return settled_step
+        duplicate = await check_known_person(ctx, work, settled_step.step) if settled_step.problem is None else None
+        if isinstance(duplicate, tuple):
+            return NameQuestion(reference=duplicate[0], several=duplicate[1])
         settled.append(
-            replace(found, problem=asked or found.problem, group_by=group_by, limit=limit) if asked or group_by or limit else found
+            replace(settled_step, problem=duplicate or settled_step.problem, group_by=group_by, limit=limit)
+            if duplicate or group_by or limit
+            else settled_step
         )
     await _record_plan(ctx, work, iteration=iteration, settled=settled)
     return settled
 
 
 def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
-    """Return a step in the form that the session's state stores.
+    """The step as the state stores it.
 
-    If the model had read free text of other people before it wrote the step, this gets the flag `prose`, so that later prompts leave out
-    its parameters.
+    `prose`: the model had read text of others, so that later prompts leave out the parameters.
     """
     step = planned.step
     entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
@@ -103,10 +100,7 @@ def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
 
 
 async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer: str, asking: NameQuestion) -> TurnEnd:
-    """End the turn with the question `asking` and its answer buttons, and record the model's answer.
-
-    When the person presses a button, `resume_question` continues with that answer.
-    """
+    """End the turn with the question `asking`; `resume_question` continues with `answer`."""
     turn_id = ctx.turn.turn_id
     choice = ctx.turn.choice
     question_id = uuid5(UUID_NAMESPACE, f"{turn_id}/{iteration}/{asking.reference}").hex[:12]
@@ -135,7 +129,7 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
 
 
 async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
-    """Record the option that the person chose, and return the model's recorded answer, which the turn then continues."""
+    """Record the choice, and return the model's recorded answer."""
     question = choice.question
     work.prose = work.pasted = work.prose or question.prose  # where the text stood is not kept with the question
     work.message = MessageFacts.model_validate(question.message)
@@ -156,15 +150,15 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
 
 
 def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep:
-    """Return the step that goes on with a list; its names and days were resolved when the list was read first."""
-    found = find_next_page(ctx, work, step)
-    if isinstance(found, Unresolved):
-        return PlannedStep(slot=slot, step=step, problem=found)
-    return PlannedStep(slot=slot, step=found.step, page=found.page)
+    """Names and days were resolved when the list was read first."""
+    next_page = find_next_page(ctx, work, step)
+    if isinstance(next_page, Unresolved):
+        return PlannedStep(slot=slot, step=step, problem=next_page)
+    return PlannedStep(slot=slot, step=next_page.step, page=next_page.page)
 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
-    """Replace the references of `step` by their values, and return the planned step; or return the question if the person must choose."""
+    """Replace the references; return a question if the person must choose."""
     if REFERENCE_SIGN not in str(step.params):
         return await _settle_dates(ctx, work, step=step, slot=slot)
     step = replace(step, params=strip_letters(step.params))
@@ -176,7 +170,7 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
         if key in work.resolved:
             values[reference] = work.resolved[key]
             continue
-        found = await ctx.query(
+        resolution = await ctx.query(
             "resolve",
             reference=reference,
             method=step.method,
@@ -185,18 +179,18 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
             state=ctx.state,
             text=work.text,
         )
-        match found:
+        match resolution:
             case Resolved():
-                values[reference] = found.value
-                kinds[reference] = found.target.rpartition(":")[0] or kinds[reference]
-                if found.target and found.named_by_person:
-                    work.targets.add(found.target)
+                values[reference] = resolution.value
+                kinds[reference] = resolution.target.rpartition(":")[0] or kinds[reference]
+                if resolution.target and resolution.named_by_person:
+                    work.targets.add(resolution.target)
             case Ambiguous():
-                return NameQuestion(reference=key, several=found)
+                return NameQuestion(reference=key, several=resolution)
             case Unresolved():
-                return PlannedStep(slot=slot, step=step, problem=found)
+                return PlannedStep(slot=slot, step=step, problem=resolution)
             case _:
-                assert_never(found)
+                assert_never(resolution)
     if doubled := find_doubled_keys(step.params, values):
         problem = Unresolved(notice=Notice(code="field-named-twice", args={"name": doubled}), detail=f"{doubled} stands twice")
         return PlannedStep(slot=slot, step=step, problem=problem)
@@ -209,17 +203,14 @@ async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: s
 
 
 def _build_choice_key(reference: str, step: Step, values: Mapping[str, object]) -> str:
-    """Return the key under which the person's choice for a reference is kept.
-
-    A field or option of the same name may be another one in another call or field, so these belong to the key.
-    """
+    """A field or option may be another one elsewhere, so its call or field belongs to the key."""
     if not reference.startswith(("@field:", "@option:")):
         return reference
     return f"{reference} in {step.method} {find_field(reference, replace_references(step.params, values))}".strip()
 
 
 def _find_said_at(ctx: TurnContext, work: TurnWork) -> datetime | None:
-    """Return when the words for days were said, if that was before the person answered a question, or on an earlier day; otherwise None."""
+    """When the days were said, if before the answer to a question or on an earlier day."""
     choice, said_at = ctx.turn.choice, ctx.turn.said_at
     if choice is not None:
         return parse_moment(choice.question.ts, zone="UTC") if work.iteration <= 1 else None
@@ -228,22 +219,21 @@ def _find_said_at(ctx: TurnContext, work: TurnWork) -> datetime | None:
 
 
 async def _settle_dates(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
-    """Replace the days and periods of `step`, each by what its place needs, and return the planned step, or the question to the person.
-
-    The other references are replaced already: the stage of a call may say that what it writes is over.
-    """
+    """The other references are replaced before: the stage of a call may say that what it writes is over."""
     said_at = _find_said_at(ctx, work)
-    found = await ctx.query("dates", method=step.method, params=step.params, actor=ctx.actor, chosen=work.resolved, said_at=said_at)
-    match found:
+    resolved_dates = await ctx.query(
+        "dates", method=step.method, params=step.params, actor=ctx.actor, chosen=work.resolved, said_at=said_at
+    )
+    match resolved_dates:
         case AskedDate():
-            return NameQuestion(reference=found.reference, several=found.several)
+            return NameQuestion(reference=resolved_dates.reference, several=resolved_dates.several)
         case Unresolved():
-            return PlannedStep(slot=slot, step=step, problem=found)
+            return PlannedStep(slot=slot, step=step, problem=resolved_dates)
         case DatedParams():
-            dated = step if found.params == step.params else replace(step, params=found.params)
-            return PlannedStep(slot=slot, step=dated, dates=found.bounds)
+            dated = step if resolved_dates.params == step.params else replace(step, params=resolved_dates.params)
+            return PlannedStep(slot=slot, step=dated, dates=resolved_dates.bounds)
         case _:
-            assert_never(found)
+            assert_never(resolved_dates)
 
 
 async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, settled: Sequence[PlannedStep]) -> None:
@@ -261,10 +251,7 @@ async def _record_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, sett
 
 
 def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step], recorded: PlanRecorded) -> list[PlannedStep]:
-    """Return the plan as it was recorded before a restart.
-
-    Names are not resolved again, since the plan's own changes in the portal may give another result now.
-    """
+    """Names are not resolved again: the plan's own changes may give another result now."""
     work.targets |= set(recorded.targets)
     pairs = enumerate(zip(steps, map(PlanStep.from_stored, recorded.steps), strict=True), start=1)
     return [
@@ -280,11 +267,11 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
     ]
 
 
-def _keep_order(recorded: JsonObject, written: JsonObject) -> JsonObject:
-    """Return the recorded parameters with the commands of a batch in the order in which the model wrote them; they are stored sorted."""
+def _keep_order(recorded: JsonObject, model_params: JsonObject) -> JsonObject:
+    """Order the commands of a batch as the model wrote them; they are stored sorted."""
     return {
-        name: {key: value[key] for key in written[name]}
-        if isinstance(value, Mapping) and isinstance(written.get(name), Mapping) and set(written[name]) == set(value)
+        name: {key: value[key] for key in model_params[name]}
+        if isinstance(value, Mapping) and isinstance(model_params.get(name), Mapping) and set(model_params[name]) == set(value)
         else value
         for name, value in recorded.items()
     }
@@ -302,11 +289,10 @@ _ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
 
 
 async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
-    """Check whether the lead, contact or company that `step` would create is already in the portal.
+    """Look for a lead, contact or company that `step` would create once more.
 
-    Returns None if the step may run. If records with the same phone or e-mail exist, returns the question which of them to use, together
-    with a key ("@same:…") under which the user's answer will be stored in `work.resolved`. Returns an Unresolved (the step is not run) if
-    the user has already chosen an existing record.
+    Returns None if the step may run, (key of the answer in `work.resolved`, question) if records have the same phone or e-mail, Unresolved
+    if an existing one was chosen.
     """
     points = extract_contact_points(step.params) if step.method.lower() in _ADDS else {}
     if not points:
@@ -324,25 +310,25 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
 
 
 REFERENCE_SIGN: Final = "@"
-"""The sign with which all references begin, those in keys too: most steps have none."""
+"""Begins all references, those in keys too."""
 _REFERENCE = re.compile(
     r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
 )
 
 
 def find_references(value: object) -> list[str]:
-    """Return the references among the strings in `value`, in order and without duplicates; those to days are resolved by their places.
+    """In order, without duplicates and days.
 
-    A string counts if the whole of it is a reference, such as "@deal:Ромашка", a key if it is one to a field. Those to fields come first.
+    A whole string is a reference, or a key to a field; those to fields come first.
     """
-    found: list[str] = []
-    _collect(value, found)
+    references: list[str] = []
+    _collect(value, references)
     # What an option means depends on its field, so the fields come first.
-    return sorted(dict.fromkeys(found), key=lambda one: not one.startswith("@field:"))
+    return sorted(dict.fromkeys(references), key=lambda reference: not reference.startswith("@field:"))
 
 
 def replace_references(value: object, values: Mapping[str, object]) -> Any:
-    """Return `value` with each reference in it replaced by its value from `values`; the values keep their types."""
+    """Values keep their types."""
     if isinstance(value, str):
         return values.get(value, value)
     if isinstance(value, Mapping):
@@ -352,15 +338,15 @@ def replace_references(value: object, values: Mapping[str, object]) -> Any:
     return value
 
 
-def _collect(value: object, found: list[str]) -> None:
+def _collect(value: object, references: list[str]) -> None:
     if isinstance(value, str):
         if _REFERENCE.fullmatch(value):
-            found.append(value)
+            references.append(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if reference := find_key_reference(key):
-                found.append(reference)
-            _collect(item, found)
+                references.append(reference)
+            _collect(item, references)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            _collect(item, found)
+            _collect(item, references)

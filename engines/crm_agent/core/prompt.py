@@ -1,7 +1,7 @@
 """Builds the prompt of the CRM agent. It contains no secrets.
 
-The fixed text comes first, then the portal card, the history, the state, the message and the results of steps. Everything before the state
-begins the prompt of the next turn too, so that providers can reuse what they have read already (ADR 34).
+Fixed text comes first, then portal card, history, state, message and results, so that providers can reuse the unchanged beginning (ADR
+34).
 """
 
 import json
@@ -23,7 +23,7 @@ KEEP_WAITING = 5
 KEEP_PLANNED = 10
 KEEP_BINDINGS = 20
 MOST_HEADS: Final = 16
-"""How many beginnings of prompts are kept: one for each mode and kind of rights, under the last policies and portal cards."""
+"""Beginnings of prompts in memory, by mode, rights, policy and portal card."""
 
 _STATE_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True)
 _OBSERVED_JSON: Final = json.JSONEncoder(ensure_ascii=False, sort_keys=True, default=str)
@@ -37,30 +37,24 @@ MODE_TEXT: Mapping[Mode, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head:
-    """The messages with which prompts begin, and the offers of which the last ones were made."""
+    """The first messages, and the offers of which the last were made."""
 
     offered: Sequence[JsonObject]
     messages: tuple[Mapping[str, str], ...]
 
 
 class PromptHeads:
-    """Builds the messages with which prompts begin: what is the same for all people with the same rights until something changes.
-
-    They are kept by all that they are made of, so that a change of any of it is in the next prompt: the texts of the portal card and of the
-    methods are part of the key, and the offers are compared.
-    """
+    """The first messages, by all that they are made of: the same for people with the same rights until something changes."""
 
     def __init__(self, *, constitution: str, protocol: str, examples: str = "") -> None:
-        """Take the fixed texts: the model's basic rules, the format of its answers, and worked examples."""
         self._constitution, self._protocol, self._examples = constitution, protocol, examples
         self._kept: dict[tuple[Mode, str, str], _Head] = {}
 
     def build_system(self, mode: Mode, methods: str) -> dict[str, str]:
-        """Return the first message; `methods` describes what may be called in this mode."""
         return build_system_message(self._constitution, self._protocol, methods, mode, self._examples)
 
     def build(self, mode: Mode, *, methods: str, card: str, offered: Sequence[JsonObject]) -> tuple[Mapping[str, str], ...]:
-        """Return the first message, that with the portal card if there is one, and those of what may be offered."""
+        """The fixed text, the portal card if there is one, and offers."""
         key = mode, methods, card
         head = self._kept.get(key)
         if head is None or head.offered != offered:
@@ -73,22 +67,18 @@ class PromptHeads:
 
 
 def build_system_message(constitution: str, protocol: str, methods: str, mode: Mode, examples: str = "") -> dict[str, str]:
-    """Return the fixed first message, the same for every turn of a safety mode, so that providers can cache it (S004-2, S004-3).
-
-    It consists of the model's basic rules (`constitution`), the format of its answers (`protocol`), the allowed methods, the mode and
-    worked examples.
-    """
+    """Build the first message, the same for every turn of a mode, so that providers can cache it (S004-2, S004-3)."""
     parts = (constitution, protocol, "# Methods of this mode\n" + methods, MODE_TEXT[mode], examples)
     return {"role": "system", "content": "\n\n".join(filter(None, parts))}
 
 
 def build_portal_message(card: str) -> dict[str, str]:
-    """Return the message with the portal card, the names that the portal's administrators gave; it has the same form as fenced text."""
+    """Names that administrators gave, escaped like fenced text."""
     return {"role": "system", "content": escape_headers(card)}
 
 
 def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: JsonObject, current: JsonObject) -> dict[str, str]:
-    """Return the message with the speaker, the current date, the current records and the agent's state as JSON (S004-4, S004-19)."""
+    """Speaker, date, current records and the agent's state as JSON (S004-4, S004-19)."""
     body = {
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
         **when,
@@ -101,14 +91,13 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
 
 
 def trim_state(agent: AgentState) -> Mapping[str, object]:
-    """Return the agent's state as it stands in the prompt: only a part of each list, and no texts of customers.
+    """Shorten the state: no texts of customers, the newest entries of lists, the first planned steps.
 
-    Of most lists the newest entries are kept; of the planned steps that have not run yet, the first ones. `not_shown` in the result gives,
-    for each shortened list, the number of entries that were left out (except for goals and done work).
+    `not_shown` counts what was left out, but for goals and done work.
     """
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
-    asked = [(item.method, item.params) for item in waiting]
-    planned = [item for item in agent.next_planned_actions if (item.get("method"), item.get("params")) not in asked]
+    waiting_calls = [(item.method, item.params) for item in waiting]
+    planned = [item for item in agent.next_planned_actions if (item.get("method"), item.get("params")) not in waiting_calls]
     bindings = agent.event_bindings
     beyond = {
         "waiting_for_a_person": len(waiting) - KEEP_WAITING,
@@ -136,24 +125,20 @@ def trim_state(agent: AgentState) -> Mapping[str, object]:
 
 
 def _build_proposal(method: str, params: JsonObject, *, prose: bool) -> dict[str, object]:
-    """Return the description of a step that did not run, for the prompt.
-
-    If the model wrote the step after it had read free text of others (`prose`), only the method is included, since the parameters may quote
-    it.
-    """
+    """Without parameters if the model had read text of others, which they may quote."""
     return {"method": method} if prose else {"method": method, "params": to_written_params(method, params)}
 
 
 def build_history_messages(history: Sequence[HistoryLine], fence: Fence) -> list[dict[str, str]]:
-    """Return one message for each text of the earlier turns of the conversation. What may quote free text of others stands in a fence."""
+    """What may quote text of others stands in a fence."""
     texts = ((item, format_history_line(item) if item.lists else item.text) for item in history if item.text)
     return [{"role": item.role, "content": fence.wrap(text) if item.is_foreign else text} for item, text in texts]
 
 
 def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
-    """Return the message that holds `text`, the person's own words (S004-5); text of others that came with it stands between fence lines.
+    """The person's own words (S004-5), and fenced text of others.
 
-    If a picture or file came with the message too, the model is told that it cannot see it.
+    The model is told that it cannot see pictures and files.
     """
     parts = [text]
     if turn.attached:
@@ -175,10 +160,7 @@ AFTER_CARDS = (
 
 
 def build_observation_message(iteration: int, observed: Sequence[JsonObject], fence: Fence, *, is_decided: bool = False) -> dict[str, str]:
-    """Return the message with the results of one iteration's steps, one JSON line each, between fence lines.
-
-    With `is_decided` the model is told that the turn goes on because the cards of these steps are decided.
-    """
+    """One JSON line each, fenced. `is_decided`: the cards of these steps are decided."""
     lines = "\n".join([_OBSERVED_JSON.encode(item) for item in observed])
     closing = f"\n{AFTER_CARDS}" if is_decided else ""
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}{closing}"}
@@ -193,10 +175,7 @@ what the person reads"""
 
 
 def build_repair_message(reason: str, turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
-    """Return the message that asks the model to write again an answer that could not be parsed, for the given reason.
-
-    It contains the whole template of the format, and the person's message once more.
-    """
+    """Ask once more, with the template of the format and the person's message."""
     words = build_user_message(turn, text, fence)["content"]
     return {
         "role": "user",

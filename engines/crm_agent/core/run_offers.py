@@ -1,7 +1,6 @@
-"""Lets the model offer a published scenario or flow by name: a button below its answer, which starts it when a person presses it.
+"""Lets the model offer a published scenario or flow: a button below its answer starts it.
 
-The model writes the step "scenario.offer" or "flow.offer". It is no call: nothing starts, and the gate is not asked. Whether the person may
-start what is offered is asked again when the button is pressed.
+"scenario.offer" and "flow.offer" are no calls: nothing starts. Whether the person may start it is asked again at the button.
 """
 
 import json
@@ -17,9 +16,8 @@ from state.canonical import hash_text
 from state.stored import JsonObject
 
 MOST_OFFERED: Final = 3
-"""How many buttons one answer has."""
 _METHOD: Final = re.compile(r"([a-z][a-z0-9_-]{0,63})\.offer")
-"""Each engine has a step of its own, so that a scenario and a flow may have one name."""
+"""A scenario and a flow may have one name."""
 _ID_LENGTH: Final = 8
 _HOW: Final = (
     "%ss that this person may start. When one of them is what they ask for, offer it with the step "
@@ -28,7 +26,7 @@ _HOW: Final = (
 
 
 def build_offer_messages(known: Sequence[JsonObject]) -> list[dict[str, str]]:
-    """Return the messages that tell the model what it may offer, one for each kind of which there is something."""
+    """One message for each kind."""
     offered: dict[str, list[str]] = {}
     for definition in filter(_is_offered, known):
         line = json.dumps({name: definition[name] for name in ("name", "title", "does")}, ensure_ascii=False)
@@ -42,25 +40,25 @@ def _is_offered(definition: JsonObject) -> bool:
 
 
 def take_offers(blocks: Blocks, known: Sequence[JsonObject], work: TurnWork, turn_id: str) -> Blocks:
-    """Return the answer without the steps that offer something, whose buttons the end of the turn shows."""
+    """Take the steps that offer something out; the end of the turn shows their buttons."""
     if not any(_METHOD.fullmatch(step.method) for step in blocks.steps):
         return blocks
-    by_name = {(one["kind"], str(one["name"])): one for one in known if _is_offered(one)}
+    by_name = {(definition["kind"], str(definition["name"])): definition for definition in known if _is_offered(definition)}
     for step in blocks.steps:
         method = _METHOD.fullmatch(step.method)
         if method is None:
             continue
         kind = method[1]
         name = str(step.params.get("name") or "")
-        one = by_name.get((kind, name))
-        if one is None:
+        definition = by_name.get((kind, name))
+        if definition is None:
             work.notices.append(Notice(code="run-offer-unknown", args={"kind": kind}))
         elif len(work.offers) < MOST_OFFERED:
-            work.offers.setdefault(f"{kind}/{name}", _build_button(one, turn_id))
+            work.offers.setdefault(f"{kind}/{name}", _build_button(definition, turn_id))
     return replace(blocks, steps=tuple(step for step in blocks.steps if not _METHOD.fullmatch(step.method)))
 
 
-def _build_button(one: Mapping[str, object], turn_id: str) -> Action:
-    given = one["words"]
-    words = [str(word) for word in given] if isinstance(given, list) else []
-    return Action(words=(*words, hash_text(turn_id)[:_ID_LENGTH]), label=Notice(code="scenario-offer", args={"title": one["title"]}))
+def _build_button(definition: Mapping[str, object], turn_id: str) -> Action:
+    words_json = definition["words"]
+    words = [str(word) for word in words_json] if isinstance(words_json, list) else []
+    return Action(words=(*words, hash_text(turn_id)[:_ID_LENGTH]), label=Notice(code="scenario-offer", args={"title": definition["title"]}))
