@@ -1,5 +1,3 @@
-"""What editors show of workflows and tuums."""
-
 from collections.abc import Mapping
 from typing import Final
 

@@ -1,5 +1,3 @@
-"""What the pages of runs show of workflows."""
-
 from typing import Final
 
 from pydantic import ValidationError

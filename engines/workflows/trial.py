@@ -53,7 +53,6 @@ class PlayableWorkflowTrial(PlayableWorkflow):
 
 
 def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
-    """Say what the operation does to which record, then its fields."""
     method = find_entity(operation.entity_type).find_method(operation.operation_type)
     words = f"{tr.describe_call(method, *split_method(method)) or method} {operation.entity_id}"
     if operation.operation_type == "ModifyEntity":

@@ -21,7 +21,7 @@ COMMAND: Final = "workflow"
 
 
 def build_workflows() -> RegisteredEngine:
-    """Build with the runes of installed plugins. Until `connect` it finds no tuums, and nobody closes its sandbox."""
+    """Until `connect` it finds no tuums, and nobody closes its sandbox."""
     types = build_rune_types(load_plugins())
     workflows, tuums = build_kinds(types)
     return RegisteredEngine(

@@ -1,7 +1,7 @@
 """Hands the operations of a workflow to the gate (S003-18, S003-19, S003-71, S003-A6).
 
-The operations of a run are one card, or several one after another. Each is sent once: what was refused, failed or is not known is not
-tried again. All changes of a record are one command: were a field set twice on one card, nobody could tell whether the first had happened.
+Each card is sent once. All changes of a record are one command: were a field set twice on one card, nobody could tell whether the first
+had happened.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -40,7 +40,6 @@ class Command:
     key: str
     method: str
     operations: dict[int, AtomicOperation]
-    """By place among the operations of the run."""
     params: dict[str, Any]
     origins: Origins
 
@@ -59,15 +58,14 @@ class Applied:
 
 
 async def keep_all(_number: int, operations: Mapping[int, Emitted]) -> Mapping[int, Emitted]:
-    """The recheck of a run on no record."""
     return operations
 
 
 async def apply_operations(ctx: RunContext, operations: Sequence[Emitted], recheck: Recheck = keep_all) -> Applied:
-    """Submit the operations card by card; later cards are written when it comes to them, and `recheck` filters them.
+    """Submit card by card; `recheck` filters later ones.
 
-    Raises RunSuspended while a person decides; RunFailed if they cannot be written, if a consent was lost or the portal does not answer (a
-    retry asks once more), or if it is not known whether some happened.
+    Raises RunSuspended while a person decides; RunFailed if they cannot be written, the portal does not answer, or an outcome is not
+    known.
     """
     applied = Applied()
     commands = await _Commands(ctx).write(dict(enumerate(operations)))
@@ -116,7 +114,7 @@ async def _find_refused(ctx: RunContext, cards: Sequence[Sequence[Command]]) -> 
 
 
 def _raise_undone(node: str, outcome: Outcome) -> None:
-    """Raise RunFailed if the portal did not answer or a record has changed, so that a retry writes the effect anew."""
+    """Raise RunFailed, so that a retry writes the effect anew."""
     if outcome.status != "refused" or outcome.reason is None:
         return
     if outcome.reason.code in AWAY:
@@ -143,7 +141,7 @@ async def _write_anew(
 
 
 def _build_effect(card: Sequence[Command], number: int, cards: int) -> RunEffect:
-    """Return one call, or a batch that stops at its first error. Raises RunFailed for what cannot be written or stored."""
+    """Return one call, or a batch that stops at its first error. Raises RunFailed."""
     comment = f"{number}/{cards}" if cards > 1 else ""
     is_computed = any(operation.modify_operator not in {None, "="} for command in card for operation in command.operations.values())
     if len(card) == 1:
@@ -193,7 +191,6 @@ class _Commands:
         """The command that makes a record, by its kind and its name."""
         self._changing: dict[tuple[str, str], Command] = {}
         self._fields: dict[tuple[str, str], dict[str, Any]] = {}
-        """Fields of records, as earlier operations leave them."""
         self._origins: dict[tuple[str, str], Origins] = {}
         self._read_records: set[tuple[str, str]] = set()
 
@@ -237,7 +234,6 @@ class _Commands:
         command.origins |= origins
 
     def _forget(self, record: tuple[str, str]) -> None:
-        """From here on this number is the name of a record that is made."""
         self._changing.pop(record, None)
         self._fields.pop(record, None)
         self._origins.pop(record, None)
@@ -247,7 +243,6 @@ class _Commands:
         self._origins[record] = self._origins.get(record, NOWHERE) | origins
 
     async def _read(self, record: tuple[str, str], emitted: Emitted) -> dict[str, Any]:
-        """Fields as they are now, and as earlier operations of this run leave them."""
         if record in self._read_records or record in self._made:
             return self._fields[record]
         entity = self._entity(emitted)
@@ -272,10 +267,7 @@ class _Commands:
         return (_find_number(begun.key) if begun is not None else self._first + len(self._commands)) // MOST_COMMANDS + 1
 
     def _name_reading(self, card: int) -> str:
-        """Name the node that reads a record.
-
-        Until its card is sent the record is read anew whenever the run goes on; afterwards the last reading counts.
-        """
+        """Name the node that reads a record."""
         number = 1
         while card == self._card and self._ctx.find_state(self._number_reading(number)) == "finished":
             number += 1
@@ -289,7 +281,6 @@ class _Commands:
         return ENTITIES[emitted.operation.entity_type]
 
     def _name_record(self, emitted: Emitted) -> dict[str, Any]:
-        """A record that this run makes is named by the command that makes it."""
         operation = emitted.operation
         maker_key = self._made.get((operation.entity_type, operation.entity_id))
         if maker_key is None:

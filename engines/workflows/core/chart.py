@@ -22,7 +22,7 @@ RESULT: Final = "result"
 
 
 def build_chart(document: object, types: RuneTypes, tuums: Mapping[str, object] = NO_TUUMS) -> Chart:
-    """Draw a workflow, also one with mistakes; `tuums` are by what references say. Disabled tuums and unused variables are left out."""
+    """Draw a workflow, also one with mistakes; `tuums` are by what references say."""
     raw: JsonObject = document if isinstance(document, Mapping) else {}
     known = {name: tuum for name, one in tuums.items() if (tuum := read_part(Tuum, one)) is not None}
     report = Report(Findings(), suggests=False)
@@ -40,8 +40,6 @@ def _list(raw: object) -> list[object]:
 
 
 class _Drawing:
-    """Tuums come first, then parameters and the result as they are met."""
-
     def __init__(self, graph: Graph, terminal: Terminal, types: RuneTypes) -> None:
         self._graph, self._terminal = graph, terminal
         self._boxes = [_build_box(node, types) for node in graph.nodes]
@@ -89,7 +87,6 @@ class _Drawing:
 
 
 def _build_box(node: Node, types: RuneTypes) -> Box:
-    """A tuum stands out if it proposes operations by itself."""
     name = node.id[: _SHOWN_SIGNS if len(node.id) == _UUID_SIGNS else None] or _UNKNOWN
     if node.tuum is None:
         return Box(title=cut_text(name, _LONGEST_LINE), text=_UNKNOWN if node.id else "", shape="step", key=node.id)

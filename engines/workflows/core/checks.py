@@ -1,7 +1,4 @@
-"""Finds every mistake of a workflow or a tuum before it runs, with its place (S003-X6).
-
-What tuums that are not at hand need and publish is not known: nothing counts as missing that one of them could give.
-"""
+"""Finds every mistake of a workflow or a tuum before it runs, with its place (S003-X6)."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -127,7 +124,6 @@ class _Checking:
             self._check_parts(path, entry_json)
 
     def _check_parts(self, path: Path, tuum_json: Mapping[str, object]) -> None:
-        """Check each part by itself, whatever the rest looks like."""
         report_misspelt(self._report, path, tuum_json, Tuum)
         for name in SCRIPTS:
             script = tuum_json.get(name)

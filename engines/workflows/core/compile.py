@@ -1,7 +1,4 @@
-"""Orders the tuums of a workflow by the variables that they need and publish (S003-14, S003-27…31). Pure, without recursion.
-
-The order in the file does not matter (S003-13); all that is wrong is found at once.
-"""
+"""Orders the tuums of a workflow by the variables that they need and publish (S003-14, S003-27…31)."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,17 +22,14 @@ class CompiledTuum:
 
     index: int
     id: str
-    """That of the reference, or its own."""
     tuum: Tuum
     """With the mappings of the reference, if that has any."""
     inputs: Mapping[str, str]
     """Local name: global name of what it needs; without one of them it fails (S003-X4)."""
     reads: Mapping[str, str]
-    """Local name: global name of what it reads only if it is there, spelled as in the template."""
+    """Local name: global name of what it reads only if it is there."""
     outputs: Mapping[str, str]
-    """Global name: local name of what it publishes."""
     needs: tuple[int, ...]
-    """Positions of those it waits for, in order."""
     level: int
     """0 for one that waits for nothing."""
 
@@ -47,7 +41,6 @@ class CompiledWorkflow:
     workflow: Workflow
     tuums: tuple[CompiledTuum, ...]
     dependents: tuple[tuple[int, ...], ...]
-    """Positions of those that wait for each."""
     levels: tuple[tuple[int, ...], ...]
     """Positions by level: the batches of the seed (S003-31)."""
     has_scripts: bool
@@ -87,26 +80,21 @@ def _compile_nodes(graph: "Graph") -> Iterator[CompiledTuum]:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A tuum that takes part, before the order is known."""
-
     index: int
     id: str
     tuum: Tuum | None
     """None if it is not at hand or cannot be read."""
     variables: Variables
     inputs: Mapping[str, str]
-    """Local name: global name of what it needs."""
     outputs: Mapping[str, str]
     given: Mappings | None
-    """Its input mappings, if any."""
     own: frozenset[str] | None
-    """None if the whole tuum stands in the document; else those of its fields that do."""
+    """None if the whole tuum stands in the document; else its own fields."""
     is_open: bool
     """It may publish more than `outputs`."""
 
     @property
     def path(self) -> Path:
-        """Where it stands in the document."""
         return ("tuums", self.index)
 
     @property
@@ -130,7 +118,7 @@ def place_part(index: int, own: frozenset[str] | None, path: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class UnreadTuum:
-    """A place that is no tuum, and what can be read of it: None where its mappings cannot."""
+    """What can be read of a place that is no tuum: None where its mappings cannot."""
 
     id: str = ""
     inputs: Mappings | None = None
@@ -169,7 +157,6 @@ def _read_node(index: int, entry: TuumEntry, tuums: Mapping[str, Tuum], types: R
 
 
 def _list_own(entry: TuumReference) -> frozenset[str]:
-    """The fields that the reference says itself."""
     fields = {"id": entry.id, "tuum": entry.tuum, "inputMappings": entry.input_mappings, "outputMappings": entry.output_mappings}
     return frozenset(name for name, one in fields.items() if one is not None)
 
@@ -194,11 +181,7 @@ def build_graph(
     is_open: bool = False,
     record: str | None = None,
 ) -> "Graph":
-    """Link the tuums and report all mistakes.
-
-    An unreadable `terminal` is None; with `is_open` nothing counts as missing; the start gives the number of the `record` under the name
-    of its kind.
-    """
+    """An unreadable `terminal` is None; `is_open`: nothing counts as missing; `record` is a global that the start gives."""
     known = {parameter.name: parameter for parameter in parameters}
     if record in known:
         place = next(index for index, parameter in enumerate(parameters) if parameter.name == record)
@@ -228,13 +211,11 @@ class Graph:
     nodes: Sequence[Node]
     parameters: Mapping[str, LaunchParameter]
     record: str | None = None
-    """The parameter that is the number of the workflow's record."""
     needs: list[list[int]] = field(default_factory=list)
     reads: list[dict[str, str]] = field(default_factory=list)
     """Local name: global name of the optional inputs that something gives."""
     levels: list[int] = field(default_factory=list)
     producers: dict[str, int] = field(default_factory=dict)
-    """Global variable: position of what publishes it."""
 
     def takes_trigger(self, position: int, name: str) -> bool:
         """Return whether nobody else publishes the variable anew (S003-A2)."""
@@ -378,7 +359,6 @@ class _Linking:
                 report.add("finding-workflow-terminal-inside", place, name=graph.nodes[others[0]].id)
 
     def _check_proposals(self, node: Node, name: str) -> None:
-        """Such operations of the result would be refused."""
         if node.tuum is None or not node.variables.is_whole:
             return
         literal = node.variables.written.get(node.outputs[name])

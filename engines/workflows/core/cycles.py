@@ -6,14 +6,10 @@ from typing import Final
 
 MOST_CYCLES: Final = 50
 Following = Sequence[Sequence[int]]
-"""Of each node the targets of its edges."""
 
 
 def find_cycles(following: Following, nodes: Iterable[int]) -> list[list[int]]:
-    """Return cycles in the direction of the edges, those of the smallest nodes first.
-
-    Every edge on a cycle stands in one, up to `MOST_CYCLES`. All cycles must be reachable from `nodes`.
-    """
+    """Return cycles in the direction of the edges, those of the smallest nodes first."""
     cycles: list[list[int]] = []
     seen: set[tuple[int, int]] = set()
     for part in sorted(_Components(following).find(nodes), key=min):
@@ -29,7 +25,7 @@ def find_cycles(following: Following, nodes: Iterable[int]) -> list[list[int]]:
 
 
 def _find_way(following: Following, part: frozenset[int], start: int, end: int) -> list[int]:
-    """Return the shortest way from `start` to before `end`, which must be reachable; [] if they are the same."""
+    """The shortest way from `start` to before `end`, which must be reachable."""
     before: dict[int, int] = {start: start}
     waiting = deque([start])
     while end not in before:
@@ -51,11 +47,9 @@ class _Components:
     def __init__(self, following: Following) -> None:
         self._following = following
         self._order: dict[int, int] = {}
-        """When each node was met."""
         self._lowest: dict[int, int] = {}
         """The earliest open node reachable from each."""
         self._open: dict[int, None] = {}
-        """Nodes without a component yet, in the order they were met."""
         self._way: list[tuple[int, Iterator[int]]] = []
 
     def find(self, roots: Iterable[int]) -> Iterator[frozenset[int]]:

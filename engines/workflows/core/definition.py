@@ -1,4 +1,4 @@
-"""The form of a workflow as authors write it (S003-1…7, 73…80). Words are those of the seed; what it does not have is marked as ours."""
+"""The form of a workflow as authors write it (S003-1…7, 73…80)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Final, Literal
@@ -25,7 +25,6 @@ VARIABLE: Final = r"^[^\W\d]\w{0,99}$"
 Variable = Annotated[str, Field(pattern=VARIABLE)]
 PROPOSAL: Final = r"^(CreateEntity|ModifyEntity|DeleteEntity) (deal|lead|contact|company|activity|task)$"
 Proposal = Annotated[str, Field(pattern=PROPOSAL)]
-"""A kind of operations and a kind of records."""
 Mappings = Annotated[dict[Variable, Variable], Field(max_length=200)]
 Names = Annotated[list[Variable], Field(max_length=100)]
 

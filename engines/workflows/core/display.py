@@ -1,8 +1,4 @@
-"""Shows what a workflow does while it runs, in the chat and to clients that watch (S003-45, 55, 66…70).
-
-A client gets JSON: `displayUpdate`, and on a record `blockStatus`, `conflict` and `stateSignal`, each replacing the one before. Any may be
-dropped (S003-70).
-"""
+"""Shows what a workflow does while it runs, in the chat and to clients that watch. Any of it may be dropped (S003-70)."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal
@@ -18,14 +14,12 @@ StreamingStatus = Literal["Streaming", "Complete", "Error"]
 _LONGEST_DRAFT: Final = 4_000
 _LONGEST_CONTENT: Final = 40_000
 _PLACE: Final = "_shown"
-"""The node of what the run as a whole shows."""
 
 
 class Notifier:
     def __init__(self, ctx: RunContext) -> None:
         self._ctx = ctx
         self.block = ""
-        """The run's block, once it has one."""
 
     async def show(self, node: str, payload: DisplayUpdatePayload, _origins: Origins) -> None:
         """Increments go to clients alone; a chat shows whole texts."""
@@ -47,7 +41,6 @@ class Notifier:
         )
 
     async def tell_change(self, fields: Sequence[str]) -> None:
-        """Tell whoever shows the record to read it again."""
         await self._put(_PLACE, {"stateSignal": {"BlockId": self.block, "Fields": list(fields)}})
 
     def _build_update(self, node: str, payload: DisplayUpdatePayload, status: StreamingStatus) -> JsonObject:

@@ -45,8 +45,6 @@ _LABEL: Final[Origins] = frozenset({"label"})
 
 
 class FindTuums(Protocol):
-    """Finds stored tuums by the UUIDs of their versions."""
-
     async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
         """Return published versions of active tuums; others are left out."""
 
@@ -59,12 +57,11 @@ def note_nothing(_execution: Execution) -> None: ...
 
 
 async def find_no_tuums(_versions: list[str], /) -> Mapping[str, object]:
-    """For a program without a store of tuums."""
     return {}
 
 
 class WorkflowEngine:
-    """Plays workflows. What was played stands in the run's stream, so a restart goes on where it was."""
+    """A restart goes on where the run was: what was played stands in its stream."""
 
     replay = 2
     replays = frozenset({1, 2})
@@ -144,10 +141,7 @@ class WorkflowEngine:
         return RunResult(value=_build_value(execution, applied, block_part), reply=reply, changes=count_changes(applied.reports))
 
     async def _build_reply(self, ctx: RunContext, execution: Execution, applied: Applied) -> Reply | None:
-        """Return the text, the fields left out, and what was not made and why.
-
-        A run that another started tells only what was not made; its author decides about the rest.
-        """
+        """Return the text, the fields left out, and what was not made and why."""
         reply = None if ctx.run.parent else build_result_reply(execution.raw_text, ctx.run.run_id, await self._find_rows(ctx, execution))
         is_told = not ctx.actor.for_customers
         left = build_left_notice(applied.reports) if is_told else None
@@ -222,7 +216,6 @@ class _Ready:
     compiled: CompiledWorkflow
     tuums: Mapping[str, Tuum]
     params: dict[int, RuneParams] = field(default_factory=dict)
-    """See `Surroundings.params`."""
 
     @property
     def has_references(self) -> bool:
@@ -230,7 +223,7 @@ class _Ready:
 
 
 class _Recent:
-    """A workflow that waits for people is played anew each time it goes on, and need not be read anew."""
+    """A workflow that waits for people is played anew each time it goes on."""
 
     def __init__(self) -> None:
         self._kept: dict[str, _Ready] = {}
@@ -265,7 +258,6 @@ async def _find_clock(ctx: RunContext, compiled: CompiledWorkflow) -> datetime |
 
 
 def _build_failure(execution: Execution) -> RunFailed:
-    """A person may retry the run, and what finished is not done again."""
     result = execution.result
     if execution.words:
         return RunFailed("workflow-stopped", result.error_message, why=execution.words)

@@ -1,4 +1,4 @@
-"""The records of the portal that workflows read and change (S003-M5). An activity that is made is a to-do of its record."""
+"""The records of the portal that workflows read and change (S003-M5)."""
 
 import re
 from collections.abc import Mapping
@@ -11,8 +11,6 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """The portal's methods and parameters for a kind of records."""
-
     get_method: str
     list_method: str
     add_method: str
@@ -23,7 +21,7 @@ class Entity:
     is_made_flat: bool = False
     """The fields of a new one are parameters of their own."""
     made_id: str = ""
-    """Where the answer holds the new number, as the end of a batch reference; "" if the answer is the number."""
+    """Ends a batch reference to the new number; "" if the answer is the number."""
 
     def build_add_params(self, fields: Mapping[str, Any]) -> dict[str, Any]:
         return dict(fields) if self.is_made_flat else {self.fields_parameter: dict(fields)}
@@ -59,7 +57,6 @@ ENTITIES: Final[Mapping[str, Entity]] = {
 }
 """By the name that authors write; see `EntityType`."""
 _LOOSE: Final = re.compile(r"_(?![0-9])|(?<![0-9])_", re.ASCII)
-"""An underscore that does not stand between two digits."""
 _OTHER_NAMES: Final[Mapping[tuple[str, str], str]] = {
     ("lead", "stageid"): "statusid",
     ("lead", "stagesemanticid"): "statussemanticid",
@@ -94,10 +91,7 @@ def list_field_names(record: JsonObject, key: str, kind: str = "") -> list[str]:
 
 
 def _is_same_name(name: str, other: str, kind: str) -> bool:
-    """UF_CRM_1 and ufCrm_1 are one field; UF_CRM_1_23 is neither UF_CRM_12_3 nor ufCrm12_3.
-
-    In a company's own field every underscore counts, elsewhere those between digits.
-    """
+    """UF_CRM_1 and ufCrm_1 are one field; UF_CRM_1_23 is neither UF_CRM_12_3 nor ufCrm12_3."""
     if _is_portals_own(name) and _is_portals_own(other):
         return name == other
     return _fold(name, kind) == _fold(other, kind)

@@ -1,7 +1,4 @@
-"""Runs a compiled workflow with one pool of globals (S003-8…21, 26…37).
-
-The engine changes nothing outside and returns what it proposes (S003-18, S003-57, S003-58).
-"""
+"""Runs a compiled workflow with one pool of globals (S003-8…21, 26…37)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +31,7 @@ RESULT_UNFIT: Final = "ResultUnfit"
 STOPPED: Final = "Stopped"
 """Codes of ends without success: the first is the seed's (S003-X4), the others are ours."""
 MOST_RESULT: Final = 1_200_000
-"""Characters of JSON of text and operations; with globals and reports that is what one value of a run holds."""
+"""Characters of JSON of text and operations."""
 JUDGES_NULLS: Final = 2
 """The replay version from which fields are left out for which a model gave no value."""
 NO_TEXT: Final = Value("", AUTHOR)
@@ -42,8 +39,6 @@ NO_TEXT: Final = Value("", AUTHOR)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Execution:
-    """The result of a workflow, and where each part comes from."""
-
     result: WorkflowExecutionResult
     raw_text: Value = NO_TEXT
     operations: tuple[Emitted, ...] = ()
@@ -51,9 +46,7 @@ class Execution:
     """Fields that are not written, because no value came for them."""
     failed_tuum: str = ""
     words: str = ""
-    """What a script that stopped the workflow wants the person to read."""
     code: str = ""
-    """Of the sentence that says why a tuum failed."""
     origins: Origins = AUTHOR
 
 
@@ -62,7 +55,7 @@ async def execute_workflow(
 ) -> Execution:
     """Run a workflow; `parameters` are the first globals (S003-X3).
 
-    A failed tuum is a result without success (S003-X4, A6). Raises RunSuspended while something waits, RunFailed if the run cannot go on.
+    Raises RunSuspended while something waits, RunFailed if the run cannot go on.
     """
     running = _Running(ctx, compiled, {name: escape_value(value) for name, value in parameters.items()}, surroundings)
     graph = Graph(needs=[tuum.needs for tuum in compiled.tuums], dependents=compiled.dependents, levels=compiled.levels)
@@ -163,7 +156,6 @@ class _Running:
         return self.pool.get(name) if name is not None else None
 
     def _list_published(self) -> list[Published]:
-        """By level, then in the order of the file (S003-A6)."""
         return [self.published[place] for level in self.compiled.levels for place in level if place in self.published]
 
     def _list_globals(self) -> dict[str, Any]:
@@ -174,7 +166,7 @@ class _Running:
 
 
 def _check_size(text: str, operations: Sequence[Emitted]) -> None:
-    """Raise OperationUnfit if the run could not store the result: it would fail after its operations were handed on."""
+    """Raise OperationUnfit if the run could not store the result."""
     size = len(dumps([text, [operation.to_stored()["operation"] for operation in operations]]))
     if size > MOST_RESULT:
         raise OperationUnfit(f"the text and the operations have {size} characters, and {MOST_RESULT} are allowed")

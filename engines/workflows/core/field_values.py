@@ -1,7 +1,7 @@
 """Compares and computes values of fields, as the portal and runs write them (S003-X9, S003-X10). Pure.
 
-The type of a field is not known: numbers come as texts, and a text may hold digits. So a text is a number only in the one form in which
-numbers are written; in doubt two values differ, and nothing is computed.
+The type of a field is not known, so a text is a number only in the one form in which numbers are written; in doubt two values differ, and
+nothing is computed.
 """
 
 import re
@@ -32,10 +32,10 @@ class _Amount:
 
 
 def is_same(left: Any, other: Any) -> bool:
-    """Return whether two values are the same to the portal; False in doubt.
+    """False in doubt.
 
-    100, "100" and "100.00" are the same, but of two texts only a sum of the portal equals another form of its number: "007" and "7", "1.0"
-    and "1" may be articles or phones. All forms of nothing are the same; flags equal Y/N and 1/0; order counts in lists.
+    100, "100" and "100.00" are the same, but "007" and "7", "1.0" and "1" may be articles or phones. All forms of nothing are the same;
+    flags equal Y/N and 1/0; order counts in lists.
     """
     if _is_empty(left) or _is_empty(other):
         return _is_empty(left) and _is_empty(other)
@@ -57,7 +57,6 @@ def _is_same_plain(left: Any, other: Any) -> bool:
 
 
 def _is_sum(left: str, other: str) -> bool:
-    """One is written as the portal writes sums, or both name a currency."""
     return bool(_SUM.fullmatch(left) or _SUM.fullmatch(other) or (_MONEY.fullmatch(left) and _MONEY.fullmatch(other)))
 
 
@@ -83,10 +82,7 @@ def _read_amount(value: Any) -> _Amount | None:
 
 
 def compute_value(operation: AtomicOperation, before: Any) -> Any:
-    """Apply an operation such as `+=`; texts can only be added to, and a sum keeps its currency.
-
-    Raises RunFailed without a value, for two currencies, and where digits would be written behind those of a number.
-    """
+    """Texts can only be added to, and a sum keeps its currency. Raises RunFailed for what makes no sense."""
     operator, change = operation.modify_operator, operation.modify_value
     left, right = _read_amount(_strip(before)), _read_amount(_strip(change))
     if left is not None and right is not None:
@@ -112,7 +108,6 @@ def _compute_amount(operation: AtomicOperation, left: _Amount, right: _Amount) -
 
 
 def _is_glued(before: str, change: str) -> bool:
-    """Return whether the text would make another number of this one."""
     return bool(_BEGINS_AS_NUMBER.match(change) or _SUM.fullmatch(before.strip()) or _MONEY.fullmatch(before.strip()))
 
 

@@ -61,7 +61,7 @@ def list_tuums(document: object) -> Iterator[Reference]:
 
 
 def list_workflow_writes(document: object, types: RuneTypes) -> Sequence[Write] | None:
-    """Return None if it cannot be told, as with operations that the terminal takes from a variable. Stored tuums list their own."""
+    """Return None if it cannot be told, as with operations that the terminal takes from a variable."""
     workflow = Workflow.model_validate(document)
     if workflow.terminal.operations is not None:
         return None
@@ -80,7 +80,7 @@ def list_tuum_writes(document: object, types: RuneTypes) -> Sequence[Write] | No
 
 
 def _list_writes(tuum: Tuum, types: RuneTypes) -> list[Write] | None:
-    """Return what a tuum may write, disabled or not; None if it cannot be told. Queries only read: the gate refuses others."""
+    """Return what a tuum may write, disabled or not; None if it cannot be told."""
     if tuum.may_propose is None and any(may_emit(source) for _, source in _list_scripts(tuum, types)):
         return None
     writes = [_find_write(one) for one in tuum.may_propose or ()]
@@ -121,13 +121,11 @@ def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUs
 
 
 def list_workflow_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
-    """Without stored tuums, which list their own."""
     for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
         yield from _list_calls(("tuums", index), tuum, types)
 
 
 def list_tuum_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
-    """Its queries, and the operations that it proposes."""
     return _list_calls(WHOLE, Tuum.model_validate(document), types)
 
 
@@ -184,7 +182,6 @@ def _list_runes(tuum: Tuum) -> Iterator[tuple[Path, Rune]]:
 _DYNAMIC: Final = ("eval", "exec", "compile", "locals", "globals", "vars", "__")
 """With these a script could reach a function whose name does not stand in it."""
 _QUERY: Final = re.compile(rf"""\b{QUERY}\(\s*(?P<quote>["'])(?P<method>[A-Za-z][\w.]*)(?P=quote)\s*[,)]""")
-"""A query whose method stands in the script itself."""
 
 
 def may_emit(source: str) -> bool:
@@ -194,5 +191,4 @@ def may_emit(source: str) -> bool:
 
 
 def list_queries(source: str) -> tuple[str, ...]:
-    """Only those that stand in the script as texts."""
     return tuple(dict.fromkeys(found["method"] for found in _QUERY.finditer(unicodedata.normalize("NFKC", source))))

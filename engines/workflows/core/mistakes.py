@@ -1,7 +1,4 @@
-"""The mistakes of workflows (S003-X6), and the report that they enter.
-
-The grades are the seed's: a hint is shown as information, a fatal one, with which a workflow cannot even be ordered, as an error.
-"""
+"""The mistakes of workflows (S003-X6), and the report that they enter."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +12,7 @@ from orchestrator.domain.suggestions import suggest_name
 
 Grade = Literal["Hint", "Warning", "Error", "Fatal"]
 Rule = Literal["DataFlow", "SingleInTuum", "InLastTuum", "InFrontOf", "Behind", "Form"]
-"""What is broken: where data comes from, what stands once, last, in front or behind; of ours, how a part is written."""
+"""What is broken; the last one is ours."""
 SEVERITIES: Final[Mapping[Grade, Severity]] = {"Hint": "info", "Warning": "warning", "Error": "error", "Fatal": "error"}
 
 
@@ -105,7 +102,6 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
 
 _MOST_NAMES: Final = 30
 _PATTERNS: Final[Mapping[str, str]] = {VARIABLE: "finding-workflow-name-form", PROPOSAL: "finding-tuum-proposal-form"}
-"""Reported for a text that does not fit a pattern of the form."""
 
 
 class Report:
@@ -116,7 +112,6 @@ class Report:
 
     @property
     def has_errors(self) -> bool:
-        """Whether any mistake so far keeps the document from being used."""
         return self.findings.has_errors
 
     def add(

@@ -44,8 +44,6 @@ class Emitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sorted:
-    """Operations with a value to write, and the fields without one."""
-
     operations: tuple[Emitted, ...]
     left_out: tuple[str, ...]
 

@@ -1,7 +1,7 @@
 """Tells which marks of blocks in what a script gives are its own.
 
-If what it read holds marks from outside, the script is played once more with the same answers, on values with their marks escaped: what is
-a mark then, it has written itself. Nothing of the second play reaches anybody.
+If in doubt the script is played once more on escaped values: what is a mark then, it has written itself. Nothing of the second play
+reaches anybody.
 """
 
 from collections import defaultdict, deque
@@ -33,9 +33,7 @@ class MarkedPlay:
         self._is_doubtful = bool(restore_data(plain) != plain)
         """Something that the script has read holds a mark from outside."""
         self._answers: dict[str, deque[Data]] = defaultdict(deque)
-        """Of its functions, with marks escaped."""
         self._held: list[DisplayUpdatePayload] = []
-        """Held until it is known which marks are its own."""
         self._shown_again: list[str] = []
 
     async def run(self, play: Play, functions: Mapping[str, ScriptFunction]) -> Value:
@@ -63,7 +61,6 @@ class MarkedPlay:
         await self._show(payload.model_copy(update={"content": break_marks(payload.content, self._foreign_marks)}))
 
     def _wrap(self, functions: Mapping[str, ScriptFunction]) -> dict[str, ScriptFunction]:
-        """What came from outside is given as it came, and answers are recorded."""
         return {name: self._keep(name, function) for name, function in functions.items()}
 
     def _keep(self, name: str, function: ScriptFunction) -> ScriptFunction:
@@ -124,7 +121,6 @@ def keep_own_marks(script_data: Data, again: Data) -> Data:
 
 
 def _choose_text(text: str, again: Data) -> str:
-    """Choose the text in which only the script's own marks are marks."""
     marks = list_marks(text)
     if not isinstance(again, str):
         return break_marks(text, marks) if marks else escape_marks(text)

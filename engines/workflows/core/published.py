@@ -1,7 +1,4 @@
-"""What a tuum publishes when it ends, and where it comes from (S003-11, S003-34).
-
-It is stored as one value of the run, so it is visible as a whole or not at all.
-"""
+"""What a tuum publishes when it ends, and where it comes from (S003-11, S003-34)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -15,8 +12,6 @@ from state.stored import JsonObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What a terminal rune makes the result (S003-16)."""
-
     raw_text: Value | None = None
     operations: Value | None = None
 
@@ -27,7 +22,6 @@ NO_ENDING: Final = Ending()
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Published:
     variables: Mapping[str, Value] = field(default_factory=dict)
-    """By name."""
     operations: tuple[Emitted, ...] = ()
     ending: Ending = NO_ENDING
 

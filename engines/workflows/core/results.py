@@ -34,10 +34,8 @@ class DisplayUpdatePayload(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, alias_generator=to_pascal, populate_by_name=True)
 
     content: str
-    """Drawn like the text of a result."""
     update_mode: UpdateMode = "FullSnapshot"
     incremental_type: str | None = None
-    """Such as json-patch; only where the mode is Incremental."""
 
 
 class WorkflowExecutionResult(BaseModel):
@@ -50,7 +48,6 @@ class WorkflowExecutionResult(BaseModel):
     operations: tuple[AtomicOperation, ...] = ()
     """By level of the graph, then in the order of the file, then as they were emitted."""
     globals: JsonObject = Field(default_factory=dict)
-    """At the end (S003-36)."""
     error_code: str = ""
     """Such as TuumExecutionFailed; "" after success (S003-X4)."""
     error_message: str = ""

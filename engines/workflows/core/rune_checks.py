@@ -18,9 +18,7 @@ from orchestrator.expressions.placeholders import WORKFLOW, Template, TemplateRe
 RUNE_LISTS: Final = ("promptRunes", "runes")
 _TYPE: Final = "runeType"
 _BRACES: Final = re.compile(r"(?<!\\)\{\{[^{}]{0,200}\}\}")
-"""What looks like a placeholder."""
 _MOST_WRONG: Final = 20
-"""Placeholders of one text that are reported."""
 _OWN: Final = frozenset(model_field.alias or name for name, model_field in Rune.model_fields.items())
 
 
@@ -45,7 +43,6 @@ def report_misspelt(report: Report, path: Path, raw: Mapping[str, object], model
 
 
 def _report_parts(report: Report, path: Path, raw: Mapping[str, object], model: type[BaseModel]) -> None:
-    """Look through parts that are models; runes are checked by `check_rune`."""
     for name, field in model.model_fields.items():
         place = field.alias or name
         part, form = raw.get(place), field.annotation
@@ -86,7 +83,6 @@ def check_rune(report: Report, path: Path, rune_json: Mapping[str, object], type
 
 
 def _check_template(report: Report, path: Path, rune_json: Mapping[str, object], kind: AnyRuneType) -> None:
-    """Unreadable placeholders would stay as they are written."""
     if kind.list_reads is list_no_variables:
         return
     try:
@@ -113,10 +109,7 @@ def _list_texts(path: Path, tree: object) -> Iterator[tuple[Path, str]]:
 
 
 def check_runes(report: Report, path: Path, tuum: Tuum, types: RuneTypes, *, is_stored: bool) -> None:
-    """Check the enabled runes, each by itself.
-
-    Of a stored tuum only unfit types are told: the rest was when it was saved.
-    """
+    """Check the enabled runes, each by itself."""
     for name, runes in zip(RUNE_LISTS, (tuum.prompt_runes, tuum.runes), strict=True):
         for index, rune in enumerate(runes):
             rune_json = {_TYPE: rune.rune_type, **(rune.model_extra or {})}

@@ -35,10 +35,7 @@ P = TypeVar("P", bound=RuneParams)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuneMistake:
-    """A mistake beyond the form of the parameters."""
-
     path: Path
-    """Names are spelled as in the document."""
     code: str = "finding-rune-wrong"
     """One of `mistakes.py`; plugins have this one, whose argument is `problem`."""
     args: Mapping[str, str] = field(default_factory=dict)
@@ -57,7 +54,6 @@ def list_placeholders(tree: object) -> Iterable[str]:
 
 
 def find_no_mistakes(_params: object) -> Iterable[RuneMistake]:
-    """Parameters that have the right form are right."""
     return ()
 
 
@@ -65,7 +61,6 @@ class TuumFailed(Exception):
     """A tuum cannot go on. The message says at which rune and why, in English, for authors and operations staff."""
 
     code = "workflow-tuum-failed"
-    """Of the sentence that the person reads."""
 
 
 class AnswerUnfit(TuumFailed):
@@ -83,15 +78,13 @@ class TuumStopped(TuumFailed):
 
 
 class Work(Protocol):
-    """What runes reach beyond the variables of their tuum."""
-
     ctx: RunContext
 
     async def ask(self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool) -> Value:
         """Ask a model once for each node. Raises TuumFailed."""
 
     async def ask_again(self, answer: Value, why: str) -> Value | None:
-        """Tell the model what is wrong with its answer; None if it is none of this tuum, or was asked for so itself. Raises TuumFailed."""
+        """Tell the model its mistake; None if the answer is none of this tuum, or was asked for so itself. Raises TuumFailed."""
 
     async def run_script(self, node: str, script: Script, names: Mapping[str, Value]) -> Mapping[str, Value]:
         """Raises TuumFailed."""
@@ -103,10 +96,7 @@ class Work(Protocol):
         """Return [{groups, names}]. Raises TuumFailed."""
 
     def emit(self, operation: AtomicOperation, origins: Origins, left_out: Sequence[str] | None = None) -> None:
-        """Propose an operation. Raises TuumFailed for a rune whose type does not emit.
-
-        By default the fields `left_out` are those that are null in what comes from a model.
-        """
+        """Raises TuumFailed for a rune whose type does not emit. `left_out` are by default nulls of a model."""
 
     async def show(self, payload: DisplayUpdatePayload, origins: Origins) -> None:
         """May be dropped (S003-70)."""
@@ -121,13 +111,12 @@ class RuneCall(Generic[P]):
     """Unique; names of nodes are made of it."""
     params: P
     variables: Mapping[str, Value]
-    """Before it."""
     work: Work
     note_missing: Callable[[str], None]
     """Is told each missing variable of a template (S003-A11)."""
 
     def fill(self, tree: Any) -> Any:
-        """Fill `{{variable}}` in JSON data; a text that had some is a `Value`. Raises TuumFailed if it grows too large."""
+        """A text with variables becomes a `Value`. Raises TuumFailed if it grows too large."""
         return self.fill_noting(tree).data
 
     def fill_noting(self, tree: Any) -> Filled:
@@ -158,7 +147,6 @@ NO_CHANGES: Final[Changes] = {}
 class RuneType(Generic[P]):
     name: str
     summary: str
-    """A sentence for authors."""
     params: type[P]
     perform: Callable[[RuneCall[P]], Awaitable[Changes]]
     """Returns the variables that it sets. Raises TuumFailed."""
@@ -173,11 +161,10 @@ class RuneType(Generic[P]):
     prepares: bool = False
     """It may build a prompt: it neither asks a model nor emits (S003-39, S003-41)."""
     emits: bool = False
-    """It proposes operations. One that does without saying so fails its tuum: this decides who may publish."""
+    """It proposes operations. One that does without saying so fails its tuum."""
     is_terminal: bool = False
     """It makes the result; there is one, in a tuum on which none depends (S003-X6)."""
     find_mistakes: Callable[[P], Iterable[RuneMistake]] = find_no_mistakes
-    """Mistakes beyond the form."""
 
 
 AnyRuneType = RuneType[Any]

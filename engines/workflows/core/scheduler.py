@@ -1,8 +1,4 @@
-"""Runs the places of a graph side by side, each when its last input is there, or batch by batch (S003-15, S003-30…35).
-
-After a failure nothing becomes ready any more, and what was ready is brought to its end, so that the order in a file changes nothing. A
-place that waits for something scarce may give up by itself (`NotStarted`).
-"""
+"""Runs the places of a graph side by side, each when its last input is there, or batch by batch (S003-15, S003-30…35)."""
 
 import asyncio
 from collections import deque
@@ -40,10 +36,9 @@ class Played:
 async def play_graph(
     graph: Graph, play: Play, *, scheduling: Literal["ready", "batch"] = "ready", on_failure: Literal["stop", "finish"] = "stop"
 ) -> Played:
-    """Play every place once whose needs have ended.
+    """After a failure nothing becomes ready any more; with `on_failure="finish"` what needs nothing of it still does.
 
-    After a failure nothing becomes ready any more; with `on_failure="finish"` what needs nothing of it still does. A waiting place holds
-    up only what needs it. Cancelling cancels all that runs.
+    A waiting place holds up only what needs it. Cancelling cancels all that runs.
     """
     playing = _Playing(graph, play, stops=on_failure == "stop", follows=scheduling == "ready")
     if scheduling == "batch":
@@ -56,7 +51,7 @@ async def play_graph(
 
 class _Playing:
     def __init__(self, graph: Graph, play: Play, *, stops: bool, follows: bool) -> None:
-        """`stops`: nothing becomes ready after a failure; `follows`: the end of a place starts those that waited for it alone."""
+        """`stops`: nothing becomes ready after a failure; `follows`: the end of a place starts others."""
         self._graph, self._play, self._stops, self._follows = graph, play, stops, follows
         self._missing = [len(needs) for needs in graph.needs]
         self._ready: deque[int] = deque()
@@ -74,10 +69,7 @@ class _Playing:
             group.create_task(self._play_ready(group))
 
     async def _play_ready(self, group: asyncio.TaskGroup) -> None:
-        """Play one place after the other; while one waits, another task plays the rest.
-
-        That task finds nothing if the place did not wait: a task for each place would cost more than the scheduling itself.
-        """
+        """Play one place after the other; while one waits, another task plays the rest."""
         self._is_helped = False
         ready, played = self._ready, self.played
         while ready:

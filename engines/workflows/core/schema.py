@@ -1,7 +1,4 @@
-"""The JSON Schemas of workflows and tuums, made from the models that check them.
-
-They refuse nothing that the program takes; what needs more than one place to be judged is said by the check alone.
-"""
+"""The JSON Schemas of workflows and tuums, made from the models that check them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -43,7 +40,6 @@ def _write(title: str, whole: JsonObject, defs: dict[str, Any], types: RuneTypes
 
 
 def _build_params(kind: AnyRuneType) -> dict[str, Any]:
-    """Names begin with that of the type."""
     definitions: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
     inner = {f"{kind.name}.{name}": one for name, one in definitions.pop("$defs", {}).items()}
     definitions.pop("additionalProperties", None)  # the fields that all runes have stand beside the parameters
@@ -51,7 +47,6 @@ def _build_params(kind: AnyRuneType) -> dict[str, Any]:
 
 
 def _build_rule(kind: AnyRuneType) -> JsonObject:
-    """Parameters stand in the rune itself."""
     return {"if": {"properties": {_TYPE: {"const": kind.name}}, "required": [_TYPE]}, "then": {"$ref": REFS + kind.name}}
 
 

@@ -22,8 +22,6 @@ _CALLBACK: Final = "chunkCallback"
 
 @dataclass(frozen=True, slots=True)
 class WrittenScript:
-    """A script, the variables that it reads, and the functions that it may call."""
-
     source: str
     names: tuple[str, ...]
     functions: tuple[str, ...]

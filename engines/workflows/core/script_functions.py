@@ -45,10 +45,9 @@ _DIGEST: Final = 12
 
 @dataclass(slots=True, kw_only=True)
 class ScriptCalls:
-    """The functions of one run of one script, and what it has proposed.
+    """The functions of one run of one script.
 
-    A replay gets the same answers: each query is a node named by what it asks. A number would not do, as of two calls side by side either
-    may be answered first.
+    A replay gets the same answers: each query is a node named by what it asks, for of two calls side by side either may be answered first.
     """
 
     node: str
@@ -58,7 +57,6 @@ class ScriptCalls:
     player: Mapping[str, Value] = field(default_factory=dict)
     operations: list[AtomicOperation] = field(default_factory=list)
     _asked: Counter[str] = field(default_factory=Counter)
-    """How often each query was made."""
 
     def list_functions(self, *, may_query: bool, may_emit: bool) -> Mapping[str, ScriptFunction]:
         """A script that calls one wrongly gets an error that it may catch."""

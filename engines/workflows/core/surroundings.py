@@ -28,7 +28,6 @@ class Bounds:
 
     def __init__(self, calls: int = AI_CALLS, scripts: int = SCRIPTS) -> None:
         self.scripts = asyncio.Semaphore(scripts)
-        """Held by a script while it runs."""
         self._turns: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(calls))
 
     def find(self, service: str) -> asyncio.Semaphore:
@@ -36,17 +35,13 @@ class Bounds:
 
 
 class Halt:
-    """Tells what waits for its turn in one run that a part of it has failed: nothing that costs money begins any more (S003-X4).
-
-    A free place is taken also after a failure, so that the order of two ready tuums does not matter.
-    """
+    """Tells what waits for its turn that a part of the run has failed: nothing that costs money begins any more (S003-X4)."""
 
     def __init__(self) -> None:
         self._is_stopped = False
         self._waiting: set[asyncio.Timeout] = set()
 
     def stop(self) -> None:
-        """Give up all that waits for a place, now and later."""
         if not self._is_stopped:
             self._is_stopped = True
             for waiting in self._waiting:
@@ -68,7 +63,7 @@ class Halt:
         return self._is_stopped
 
     async def _wait(self, places: asyncio.Semaphore) -> None:
-        """A place that a failed call has left is free before its tuum has failed, so look once more."""
+        """Look once more: a place that a failed call has left is free before its tuum has failed."""
         if self._is_over():
             raise NotStarted
         turn = asyncio.timeout(None)
@@ -94,7 +89,6 @@ class Surroundings:
     show: Show
     blocks: RecordQueries | None = None
     player: Mapping[str, Value] = field(default_factory=dict)
-    """As it was when the run began."""
     bounds: Bounds = field(default_factory=Bounds)
     halt: Halt = field(default_factory=Halt)
     clock: datetime | None = None

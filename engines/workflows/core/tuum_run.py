@@ -1,8 +1,4 @@
-"""Runs one tuum (S003-32…52).
-
-Model calls and queries are nodes, so after a crash only what was in flight is done again, and scripts run again on the stored answers.
-What the tuum publishes is a node, too: then nothing of it runs again.
-"""
+"""Runs one tuum (S003-32…52)."""
 
 import logging
 import time
@@ -34,10 +30,9 @@ _NULL: Final = Value(None, AUTHOR)
 
 
 async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> Published:
-    """Run a tuum with the globals in `pool`, or return what it has stored.
+    """Run a tuum, or return what it has stored.
 
-    Raises TuumFailed, RunSuspended while a node waits, RunFailed if the run cannot go on, NotStarted if it has failed elsewhere before a
-    model was asked.
+    Raises TuumFailed, RunSuspended while a node waits, RunFailed if the run cannot go on, NotStarted if it has failed elsewhere.
     """
     node = name_step_node(compiled.id)
     if ctx.find_state(node) == "finished":
@@ -115,12 +110,11 @@ class _TuumRun:
         return params
 
     def _note_missing(self, name: str) -> None:
-        """Log a variable that a text names (S003-A11)."""
         log_args = (self._ctx.run.run_id, self._compiled.id, name[:100])
         log.warning("run %s, tuum %s: a text names %s, which is not there", *log_args, extra={"action": "workflow_variable_missing"})
 
     async def _ask(self, service: str) -> bool:
-        """Have the model answer (S003-42, S003-43); return whether it did. Raises TuumFailed if the tuum cannot go on without."""
+        """Return whether the model did (S003-42, S003-43). Raises TuumFailed if the tuum cannot go on without."""
         tuum, node = self._tuum, f"{self._node}/ai"
         number = self._find_attempt(node)
         failed = f"{node}/failed{number}"
@@ -165,7 +159,6 @@ class _TuumRun:
         return unmade
 
     def _find_attempt(self, node: str) -> int:
-        """Number the attempt: a retry forgives the failures before it."""
         number = 1
         while self._ctx.is_before_retry(f"{node}/failed{number}"):
             number += 1

@@ -28,7 +28,7 @@ from orchestrator.expressions.scripts.runner import ScriptLimits
 from state.stored import JsonObject
 
 NO_ANSWER: Final = "degraded"
-"""No provider answered, so a main script still runs. Other failures, such as a used-up budget, end the run."""
+"""No provider answered, so a main script still runs. Other failures end the run."""
 UNFIT: Final = frozenset({"run-large-value", "run-bad-value"})
 """A value cannot be stored: that is a failure of the tuum which made it."""
 SCRIPT_LIMITS: Final = ScriptLimits(total_seconds=60.0, calls=MOST_OPERATIONS + 100)
@@ -36,9 +36,7 @@ CALLBACK_LIMITS: Final = ScriptLimits(seconds=0.1, total_seconds=5.0, calls=10)
 MOST_FAILURES: Final = 3
 """Failures after which the callback of an answer is left alone."""
 MOST_PARTIAL: Final = 500_000
-"""Characters that are stored of an answer that failed."""
 MOST_CALLBACK_SECONDS: Final = 20.0
-"""For all callbacks of one answer."""
 _SEARCH: Final = """
 import re
 found = list(re.finditer(pattern, text)) if is_all else [one for one in [re.search(pattern, text)] if one]
@@ -68,22 +66,18 @@ class _Asked:
     service: str
     options: Options
     number: int = 0
-    """How often it was asked for again."""
 
 
 @dataclass(slots=True)
 class Staged:
-    """What a tuum proposes, and its result, until it publishes both."""
-
     operations: list[Emitted] = field(default_factory=list)
     ending: Ending = NO_ENDING
     asked: list[_Asked] = field(default_factory=list)
-    """Those that may be asked for once more."""
 
 
 @dataclass(slots=True, kw_only=True)
 class TuumWork:
-    """See `Work`. That of one rune holds its type to what it says of itself, as permissions depend on it."""
+    """See `Work`. That of one rune holds its type to what it says of itself."""
 
     ctx: RunContext
     node: str
@@ -99,7 +93,6 @@ class TuumWork:
     may_end: bool = True
 
     def narrow(self, node: str, kind: AnyRuneType) -> "TuumWork":
-        """The work of a rune of this type, which stages to the same place."""
         return TuumWork(  # not by `replace`, which would take a third of what a whole tuum takes
             ctx=self.ctx,
             node=self.node,
@@ -115,10 +108,7 @@ class TuumWork:
     async def ask(
         self, node: str, prompts: Value, service: str, options: Options, *, is_streaming: bool, chunks: "Chunks | None" = None
     ) -> Value:
-        """Ask once for each node; marks of blocks are escaped unless the tuum opens blocks.
-
-        Raises AiFailed, RunFailed if the run cannot go on, NotStarted if it fails while this waits for its turn.
-        """
+        """Ask once for each node. Raises AiFailed, RunFailed if the run cannot go on, NotStarted if it fails while this waits."""
         messages = _read_messages(node, prompts.data)
         request = RunModelRequest(
             messages=messages,
@@ -232,7 +222,7 @@ class TuumWork:
         return result.value
 
     def emit(self, operation: AtomicOperation, origins: Origins, left_out: Sequence[str] | None = None) -> None:
-        """`left_out` are by default the fields that are null by a model. Raises TuumFailed for too many, or one that is not allowed."""
+        """Raises TuumFailed for too many, or one that is not allowed."""
         self._check_type()
         self._check_proposals(operation)
         if len(self.staged.operations) >= MOST_OPERATIONS:
@@ -289,11 +279,7 @@ class _Chunk(NamedTuple):
 
 
 class Chunks:
-    """Runs the callback for each piece of a streamed answer, in order (S003-43…45).
-
-    The answer does not wait: callbacks come after it. A failing one is skipped; after `MOST_FAILURES` or `MOST_CALLBACK_SECONDS` they are
-    left alone.
-    """
+    """Runs the callback for each piece of a streamed answer, in order (S003-43…45). The answer never waits; a failing one is skipped."""
 
     def __init__(self, work: TuumWork, callback: Script | None, variables: dict[str, Value], began: float) -> None:
         """`callback` may change `variables`; `began` is on the monotonic clock."""
@@ -354,21 +340,16 @@ class Chunks:
         return self._work.opens_blocks and not self._origins & FOREIGN
 
     async def wait(self) -> None:
-        """Until the callback has run for all pieces."""
         if self._calling is not None:
             await self._calling
 
     async def close(self) -> None:
-        """Nothing more is to be done for the answer."""
         if self._calling is not None and not self._calling.done():
             self._calling.cancel()
             await asyncio.gather(self._calling, return_exceptions=True)
 
     async def finish(self, node: str, answer: Value, *, was_answered: bool) -> None:
-        """Store what the callback has left, so that a replay finds the same.
-
-        If only the answer was stored, the callback runs once more for the whole answer.
-        """
+        """Store what the callback has left, so that a replay finds the same."""
         callback = self._callback
         if callback is None or not callback.produces:
             return
@@ -394,7 +375,6 @@ class Chunks:
         return await self._work.ctx.memo(node, make, origins=origins | more | _MODEL)
 
     def _list_left(self) -> tuple[JsonObject, Origins]:
-        """What the callback has left, as JSON data."""
         names = self._callback.produces if self._callback is not None else ()
         left = {name: self._variables[name] for name in names if name in self._variables}
         return {name: one.to_stored() for name, one in left.items()}, join_origins(left.values()) | AUTHOR

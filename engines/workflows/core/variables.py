@@ -1,7 +1,4 @@
-"""What one tuum needs, reads and gives, in the order in which it runs (S003-6, S003-7, S003-33).
-
-What an earlier part makes needs no source. What only templates read (S003-A11) or makes the result (S003-A9) is taken if it is there.
-"""
+"""What one tuum needs, reads and gives, in the order in which it runs (S003-6, S003-7, S003-33)."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -24,13 +21,11 @@ ADDED_OUTPUT: Final = "ai_stream_output_added"
 TOTAL_OUTPUT: Final = "ai_stream_output_total"
 EXECUTION_TIME: Final = "tuum_execution_time"
 IN_CALLBACK: Final = frozenset({EXECUTION_TIME, ADDED_OUTPUT, TOTAL_OUTPUT})
-"""What a chunk callback is given (S003-44)."""
 AFTER_ANSWER: Final = (FINAL_OUTPUT, AI_ERROR)
 """Set after the answer or its failure, and in a tuum that asks no model (S003-47, S003-51)."""
 IN_MAIN_SCRIPT: Final = frozenset({EXECUTION_TIME})
 NOTHING: Final[frozenset[str]] = frozenset()
 Place = Callable[[Path], Path]
-"""Locates a part of the tuum in the document that is checked."""
 
 
 @dataclass(slots=True)
@@ -40,10 +35,8 @@ class Variables:
     needs: dict[str, Path] = field(default_factory=dict)
     """Comes from outside under the same name, as nothing maps it (S003-A1)."""
     reads: dict[str, Path] = field(default_factory=dict)
-    """Taken from outside if it is there."""
     gives: dict[str, Path] = field(default_factory=dict)
     written: dict[str, object] = field(default_factory=dict)
-    """Values that stand in the document."""
     terminals: list[Path] = field(default_factory=list)
     late: set[str] = field(default_factory=set)
     """Made by the tuum itself, but only behind the place where they are met."""
@@ -57,20 +50,14 @@ def list_unproposed(kinds: Iterable[str], may_propose: Sequence[str] | None) -> 
 
 
 def list_unproposed_of(name: str, literal: object, may_propose: Sequence[str] | None) -> list[tuple[str, str]]:
-    """Check a variable that is to hold operations; `literal` is its value in the document.
-
-    If only a run makes it, all that is known is that it must be empty where the tuum may propose nothing.
-    """
+    """`literal` is the variable's value in the document; a list that only a run makes must be empty where nothing may be proposed."""
     if not isinstance(literal, list):
         return [("finding-tuum-proposes-nothing", name)] if may_propose is not None and not may_propose else []
     return list_unproposed(list_written_kinds(literal), may_propose)
 
 
 def read_variables(tuum: Tuum, types: RuneTypes, report: Report, place: Place) -> Variables:
-    """Read the variables and report the tuum's own mistakes (S003-X6).
-
-    Unreadable runes are left out: `rune_checks.py` reports them.
-    """
+    """Read the variables and report the tuum's own mistakes (S003-X6)."""
     reader = _Reader(tuum, types, report, place)
     reader.read()
     return reader.found
@@ -86,7 +73,6 @@ class _Reader:
         self._used: set[str] = set()
         self._used_folded: set[str] = set()
         self._unmapped: list[tuple[str, Path, bool]] = []
-        """Neither mapped nor made before: (name, place, whether it is needed)."""
         self._has_parts = False
 
     def read(self) -> None:
@@ -142,7 +128,6 @@ class _Reader:
             self._add("finding-tuum-ai-twice", path)
 
     def _check_proposal(self, path: Path, params: RuneParams) -> None:
-        """The operation would fail at run time."""
         match params:
             case OperationParams(operation_type=operation, entity_type=entity):
                 mistakes = list_unproposed([f"{operation} {entity}"], self._tuum.may_propose)
@@ -174,7 +159,6 @@ class _Reader:
         self._miss(name, path, is_needed=True)
 
     def _look_at(self, name: str, path: Path) -> None:
-        """Case does not count in templates (S003-X7)."""
         self._use(name)
         if name in self._there or name.casefold() in self._folded:
             return
@@ -241,7 +225,6 @@ class _Reader:
                 self._add("finding-tuum-output-missing", ("outputMappings", name), suggestion=suggestion, of_value=True, name=local)
 
     def _report_unused(self) -> None:
-        """Report what is made or taken in and read by nobody."""
         published = set(self._tuum.output_mappings.values())
         for name, path in self.found.gives.items():
             if name in published or name in self._used or name.casefold() in self._used_folded:

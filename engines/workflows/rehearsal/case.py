@@ -64,7 +64,6 @@ class WorkflowCaseFile(FilePart):
 
 
 def is_query_known(name: str, tuums: Sequence[str], find_classes: FindClasses = find_shipped_classes) -> bool:
-    """Return whether a workflow with these tuums may ask for this name."""
     tuum, slash, _ = name.partition("/")
     return tuum in (*tuums, *_OWN) if slash else find_classes("bitrix", name) is not None
 
@@ -80,7 +79,6 @@ def check_workflow_cases(document: Document, tuums: Sequence[str], find_classes:
 
 
 def _check_names(findings: Findings, known: KnownSteps, test: WorkflowCase, path: Path, find_classes: FindClasses) -> None:
-    """Nothing would ever ask for unknown names."""
     for name in test.answers:
         known.report_unknown(findings, (*path, "answers", name), name)
     for name in test.queries:

@@ -27,7 +27,6 @@ from orchestrator.rehearsals.script import NO_MOCK, AskModel, Script, ScriptEnde
 from state.canonical import dumps
 
 _ENDED: Final = "rehearsal-ended"
-"""The script lacks something; `WorkflowScript.problem` says what."""
 
 
 _SHOWN: Final = "_shown/"
@@ -39,7 +38,6 @@ class PlayableWorkflow:
     key: str
     document: Mapping[str, Any]
     tuums: Mapping[str, object] = field(default_factory=dict)
-    """Stored tuums, by what names them."""
     types: RuneTypes
 
 
@@ -48,17 +46,14 @@ class WorkflowPlayed:
     result: WorkflowExecutionResult
     """Code and words of a run that failed before or behind its tuums."""
     proposed: tuple[AtomicOperation, ...] = ()
-    """Also if it could not be handed on."""
     left_out: tuple[str, ...] = ()
     """Fields that are not written, because no value came for them."""
     reached: frozenset[str] = frozenset()
-    """Tuums that ran, to their end or not."""
     happenings: Sequence[Happening] = ()
     ended: RunResult
     problem: str = ""
     """Why it could not be played to its end; "" if it was."""
     left: int = 0
-    """Inputs that were not asked for."""
 
 
 class WorkflowScript(Script):
@@ -72,7 +67,7 @@ class WorkflowScript(Script):
         find_classes: FindClasses = find_shipped_classes,
         is_strict: bool = True,
     ) -> None:
-        """`model` answers where the test does not. A read without a mock ends the test, or is refused if not `is_strict`."""
+        """`model` answers where the test does not. An unknown read ends the test, or is refused if not `is_strict`."""
         super().__init__(test, model=model, find_classes=find_classes, is_strict=is_strict)
         self._refuses_reads = not is_strict
         self.problem = ""
@@ -100,7 +95,7 @@ class WorkflowScript(Script):
         return answer
 
     async def perform(self, place: Place, effect: RunEffect, params: Any) -> Outcome:
-        """Answer reads; anything else is only planned. Raises RunFailed for a read that the test does not know."""
+        """Raises RunFailed for a read that the test does not know."""
         if (refused := await self.refuse_form(place, effect, params)) is not None:
             return refused
         if not effect.must_read:
@@ -121,7 +116,6 @@ class WorkflowScript(Script):
         raise ScriptEnded(f"{node} reads {method}: give what it returns as queries.{method}")
 
     def _end(self, error: ScriptEnded) -> RunFailed:
-        """Ends the run whatever runes and scripts make of other errors."""
         self.problem = self.problem or str(error)
         return RunFailed(_ENDED, self.problem)
 
@@ -164,7 +158,6 @@ async def rehearse_workflow(
 
 
 def _build_result(ended: RunResult, execution: Execution | None, happenings: Sequence[Happening]) -> WorkflowExecutionResult:
-    """A run that failed outside its tuums gets a failed result."""
     known = execution.result if execution is not None else WorkflowExecutionResult(is_success=False)
     if ended.status == "done" or known.error_code:
         return known
@@ -180,7 +173,6 @@ async def play_workflow(
 
 
 async def play_script(workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner) -> WorkflowPlayed:
-    """Play with this outside."""
     person = build_actor(test.person)
     return await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=test.find_start(BEGINS), person=person)
 
@@ -212,7 +204,6 @@ def _compare(expect: ExpectedWorkflow, played: WorkflowPlayed) -> Iterator[str]:
 
 
 def _compare_end(expect: ExpectedWorkflow, result: WorkflowExecutionResult) -> Iterator[str]:
-    """Code and words are compared only if some are expected."""
     if expect.is_success != result.is_success or (expect.error_code and expect.error_code != result.error_code):
         expected_end, came = _write_end(expect.is_success, expect.error_code), _write_end(result.is_success, result.error_code)
         yield f"isSuccess: expected {expected_end}, came {came}{f' ({result.error_message})' if result.error_message else ''}"
@@ -225,7 +216,6 @@ def _write_end(is_success: bool, code: str) -> str:  # noqa: FBT001 - the value 
 
 
 def list_parts(raw_text: str) -> list[TextPart]:
-    """Without the white space around each part."""
     read = [restore_data(one.text.strip() if isinstance(one, Words) else {one.id: one.data.strip()}) for one in parse_raw_text(raw_text)]
     return [one for one in read if one]
 
@@ -235,7 +225,6 @@ def _write_part(part: TextPart) -> str:
 
 
 def write_operation(operation: AtomicOperation) -> str:
-    """Say what is done to which record, and the rest as JSON."""
     data = operation.model_dump(mode="json", by_alias=True, exclude_none=True)
     what = " ".join(str(data.pop(name)) for name in ("operationType", "entityType", "entityId"))
     return f"{what} {dumps(data)}" if data else what

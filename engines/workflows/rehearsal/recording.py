@@ -58,7 +58,6 @@ _BEFORE: Final = "apply/before/"
 _UNREAD: Final = ("_block/after", "_shown/")
 """Reads after changes, or for links; in a test nothing is changed."""
 _APPLY: Final = "apply/"
-"""Nodes that make changes, but for reads of `+=`."""
 _ANSWER_FAILED: Final = "/failed"
 _COMPARED: Final = ("isSuccess", "rawText", "operations", "finished")
 
@@ -87,8 +86,6 @@ class RecordedWorkflow:
 
 @dataclass
 class _Tape:
-    """In the order in which it happened."""
-
     inputs: list[HeardInput] = field(default_factory=list)
     answers: dict[str, Any] = field(default_factory=dict)
     reads: dict[str, tuple[str, Any]] = field(default_factory=dict)
@@ -104,8 +101,6 @@ class _Tape:
 
 @dataclass(frozen=True, kw_only=True)
 class CompletedWorkflow:
-    """A test with what is to come of it."""
-
     case: WorkflowCase
     left_out: Sequence[str] = ()
     """Global variables that are not compared, with both values: a replay gave others."""
@@ -185,7 +180,6 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
 
 
 def _join_answers(tape: _Tape) -> dict[str, Any]:
-    """By tuum, in the order in which it asked."""
     answers_by_tuum: dict[str, list[Any]] = {}
     for node, answer in tape.answers.items():
         answers_by_tuum.setdefault(find_step_id(node), []).append(answer)
@@ -193,10 +187,7 @@ def _join_answers(tape: _Tape) -> dict[str, Any]:
 
 
 def _name_reads(tape: _Tape) -> dict[str, Any]:
-    """Name reads by METHOD or TUUM/METHOD if unique, otherwise by node.
-
-    A replay has no retries, so nodes with their number get the name without.
-    """
+    """Name reads by METHOD or TUUM/METHOD if unique, otherwise by node."""
     reads: dict[str, tuple[str, Any]] = {}
     temp = tape.find_last_temp()
     for node, read in tape.reads.items():
@@ -222,13 +213,12 @@ def _name_reads(tape: _Tape) -> dict[str, Any]:
 
 
 class _Again(WorkflowScript):
-    """The outside of a replay. An option is pressed by its number, for its words may be in another language."""
+    """The outside of a replay."""
 
     def __init__(self, case: WorkflowCase, inputs: Sequence[HeardInput], find_classes: FindClasses) -> None:
         super().__init__(case.model_copy(update={"inputs": [heard_input.given for heard_input in inputs]}), find_classes=find_classes)
         self._heard = deque(inputs)
         self.pressed: list[str | Given] = []
-        """With the words of the buttons as they are here."""
 
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
         if self._heard:
@@ -243,11 +233,7 @@ class _Again(WorkflowScript):
 async def complete_workflow_recording(
     recorded: RecordedWorkflow, types: RuneTypes, scripts: ScriptRunner, find_classes: FindClasses = find_shipped_classes
 ) -> CompletedWorkflow:
-    """Play the test to complete it.
-
-    Raises NotRecordable if it ends otherwise, or gives another text, other operations or variables. A variable with another value, such as
-    a measured time, is not expected.
-    """
+    """Play the test to complete it. Raises NotRecordable if it ends otherwise, or gives another text, other operations or variables."""
     document = {name: one for name, one in recorded.document.items() if name != "triggers"}  # whatever they say, it is played
     workflow = PlayableWorkflow(key=recorded.key, document=document, tuums=recorded.tuums, types=types)
     script = _Again(recorded.case, recorded.inputs, find_classes)
@@ -268,7 +254,6 @@ async def complete_workflow_recording(
 
 
 def build_expected_workflow(played: WorkflowPlayed, variables: JsonObject) -> ExpectedWorkflow:
-    """Expect what came, of the globals only these."""
     result = played.result
     expected: JsonObject = {
         "isSuccess": result.is_success,

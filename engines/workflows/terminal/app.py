@@ -1,5 +1,3 @@
-"""The commands of `sdelka workflow`."""
-
 from pathlib import Path
 from typing import Annotated, Final
 

@@ -40,25 +40,20 @@ _NUMBER: Final = re.compile(r"[1-9][0-9]{0,14}", re.ASCII)
 
 @dataclass(frozen=True, kw_only=True)
 class FoundBlock:
-    """A block with what the journal knows beside it."""
-
     block: Block
     place: RecordPlace
     workflow: str
     """The key if the workflow has none."""
     is_over: bool
-    """Or is not known any more."""
 
     @property
     def status(self) -> str:
-        """As people are told."""
         if self.block.is_dismissed:
             return "dismissed"
         return "over" if self.is_over and self.block.status in {"Loading", "Conflict"} else self.block.status
 
     @property
     def changed_fields(self) -> list[str]:
-        """Fields that differ after the run, those first that it proposed."""
         before, after = self.block.input, self.block.post_user
         proposed = [find_field_name(after, key, self.place.kind) for key in self.block.post_ai]
         return list(dict.fromkeys([*(one for one in proposed if one), *(find_field_name(before, key) or key for key in after)]))
@@ -137,7 +132,6 @@ def _find_id(store: "Store", text: str) -> tuple[RecordPlace, str]:
 
 
 def _list_ids(store: "Store") -> Iterator[str]:
-    """All blocks ever opened; ids are readable without a key."""
     after = ""
     while page := store.scan_clear([BlockOpened.__name__], after):
         after = page[-1].id
@@ -162,7 +156,6 @@ def _find_title(store: "Store", block: Block) -> str:
 
 
 def _describe_change(found_block: FoundBlock, tr: Translator) -> str:
-    """Changes while the run worked; of a failed one, the code of the reason."""
     block = found_block.block
     if block.code:
         return block.code
@@ -210,7 +203,6 @@ def _write_people(found_block: FoundBlock, tr: Translator) -> None:
 
 
 def _list_field_rows(found_block: FoundBlock) -> list[Sequence[object]]:
-    """Proposed or changed fields: before, as proposed, and after."""
     block = found_block.block
     kind = found_block.place.kind
     names = dict.fromkeys([*(find_field_name(block.input, key, kind) or key for key in block.post_ai), *found_block.changed_fields])
@@ -281,7 +273,6 @@ def _to_json(found_block: FoundBlock) -> dict[str, object]:
 
 
 def _list_details(block: Block) -> JsonObject:
-    """Fields for one block alone. Empty of an erased person."""
     return {
         "record_title": block.title,
         "raw_text": block.raw_text,

@@ -1,5 +1,3 @@
-"""Tells workflows and tuums in files apart."""
-
 from typing import Final
 
 from bot.cli.author.faces import Family

@@ -35,14 +35,11 @@ from state.stored import JsonObject
 
 
 class ProgramView:
-    """An object a line, on stdout."""
-
     def show(self, event: JsonObject, *, text: str = "", was_shown: bool = False, happening: Happening | None = None) -> None:
         del text, was_shown, happening
         write_json_lines([event])
 
     def end(self, played: WorkflowPlayed) -> None:
-        """`end` has the result in the seed's names."""
         outcome = "unfinished" if played.problem else "done" if played.result.is_success else "failed"
         result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
         write_json_lines([{"event": "end", "outcome": outcome, "problem": played.problem, "result": result}])
@@ -54,12 +51,10 @@ class PeopleView:
     def __init__(self, tr: Translator, compiled: CompiledWorkflow) -> None:
         self._tr, self._titles = tr, {tuum.id: tuum.tuum.metadata.title or tuum.id for tuum in compiled.tuums}
         self._speaker = ""
-        """Whose line is open; "" for none."""
         self._shown: dict[str, str] = {}
-        """By tuum, the last thing shown."""
 
     def show(self, event: JsonObject, *, text: str = "", was_shown: bool = False, happening: Happening | None = None) -> None:
-        """Effects are written at the end. `text` is the whole text of an update, "" for a change; `was_shown`: it came in pieces."""
+        """`text` is the whole text of an update, "" for a change; `was_shown`: it came in pieces."""
         title = self._titles.get(event["tuum"], "")
         match event["event"]:
             case "ask":
@@ -95,7 +90,6 @@ class PeopleView:
         self._shown[tuum] = content
 
     def end(self, played: WorkflowPlayed) -> None:
-        """Write the text, what is proposed, what finished, and how it ended."""
         self._close_line()
         if played.problem:
             sys.stderr.write(escape_text(self._tr.translate("author-unfinished", why=played.problem)) + "\n")
@@ -163,7 +157,6 @@ class WorkflowOutside(WorkflowScript):
         return noted
 
     def show(self, place: Place, update: RunUpdate) -> None:
-        """What the run tells of itself is told at the end."""
         display = (update.patch or {}).get("displayUpdate")
         if place.step in self._tuums and isinstance(display, Mapping):
             self._view.show({"event": "display", "tuum": place.step, "displayUpdate": display}, text=update.text)

@@ -20,7 +20,6 @@ MOST_OFFERED: Final = 8
 _LONGEST_LABEL: Final = 60
 _LONGEST_NAME: Final = 200
 _SHOWN: Final = 100
-"""Characters of an unfit input that its refusal shows."""
 _NUMBER: Final = re.compile(r"(?:№|#)?\s*([1-9][0-9]{0,14})", re.ASCII)
 _KEY: Final = re.compile(r"([a-z]+):([1-9][0-9]{0,14})", re.ASCII | re.IGNORECASE)
 _LINK: Final = re.compile(r"https?://\S+/crm/([a-z]+)/details/([1-9][0-9]{0,14})/?(?:\?\S*)?", re.ASCII)
@@ -40,10 +39,7 @@ class Chosen:
 
 
 async def choose_record(ctx: RunContext, kind: str, words: RecordWords) -> Chosen:
-    """Return the record from the parameters or the chat; `words` know the address of this portal.
-
-    Raises RunFailed if none is named, RunSuspended while the person is asked.
-    """
+    """`words` know the address of this portal. Raises RunFailed if no record is named, RunSuspended while the person is asked."""
     if PARAMETERS in ctx.run.args:
         return await _take_given(ctx, kind, ctx.run.args[PARAMETERS], words)
     typed = ctx.run.args.get(TEXT)
@@ -69,10 +65,7 @@ async def _take_given(ctx: RunContext, kind: str, parameters: Value, words: Reco
 
 
 async def _names_another(ctx: RunContext, kind: str, reference: str, node: str, words: RecordWords) -> bool:
-    """Return whether a key names another kind of record, or a link another portal.
-
-    A number that an earlier program has stored under the node stays.
-    """
+    """Return whether a key names another kind of record, or a link another portal."""
     link = _LINK.fullmatch(reference)
     match = link or _KEY.fullmatch(reference)
     if match is None or (link is None and match[1].lower() not in RECORDS) or ctx.find_state(node) == "finished":
@@ -99,7 +92,7 @@ def read_number(kind: str, raw: object) -> str | None:
 
 
 async def _keep(ctx: RunContext, kind: str, number: str, origins: Origins, node: str) -> Chosen:
-    """Store the number under a node of its own, since in a key or a link nobody finds the number that a person gave."""
+    """In a key or a link nobody finds the number that a person gave."""
 
     async def note() -> str:
         return number
@@ -145,7 +138,7 @@ async def _read_answer(ctx: RunContext, kind: str, typed: Value, node: str, know
 
 
 async def _search(ctx: RunContext, kind: str, words: Value, node: str) -> Sequence[Mapping[str, Any]] | None:
-    """Return a page of records that the person may see, newest first; None if the portal has not answered every time."""
+    """A page, newest first; None if the portal has not answered every time."""
     is_answered = True
     for place, filter_values in _list_filters(kind, words):
         params = {"filter": filter_values, "select": list(_SELECT.get(kind, _USUAL)), "order": {"ID": "DESC"}}

@@ -1,8 +1,4 @@
-"""Compares what a run proposes for its record with what people changed meanwhile (S003-X10). Pure.
-
-A conflict is a field that the run sets and somebody has set otherwise since the run began. `+=` computes from the present value and
-conflicts only where that is no longer possible.
-"""
+"""Compares what a run proposes for its record with what people changed meanwhile (S003-X10)."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -32,7 +28,6 @@ class Record:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldConflict:
     key: str
-    """As the run spells it first."""
     before: Any
     person: Any
     process: Any
@@ -46,10 +41,7 @@ class FieldConflict:
 
 
 def find_conflicts(record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
-    """Return conflicts in the order of the run's changes; `before` and `now` are the snapshots Input and Temp.
-
-    Raises RunFailed for a change whose field could be several of the record's.
-    """
+    """Return conflicts in the order of the run's changes. Raises RunFailed for a change whose field is ambiguous."""
     field_conflicts: list[FieldConflict] = []
     for key, changes in _list_changes(record, operations).items():
         if key not in now and len(names := list_field_names(now, key, record.kind)) > 1:
@@ -87,7 +79,7 @@ def build_conflicts(
 def choose_operations(
     record: Record, operations: Sequence[Emitted], conflicts: Iterable[FieldConflict], choices: Mapping[str, str]
 ) -> list[Emitted | None]:
-    """Replace an operation by None where the field stays, and by its computed value where the run's was chosen."""
+    """None where the field stays, the computed value where the run's was chosen."""
     by_key = {field_conflict.key: field_conflict for field_conflict in conflicts}
     own = set(_list_places(record, operations))
     chosen: list[Emitted | None] = []
@@ -129,7 +121,7 @@ UNCOMPUTED: Final = _Uncomputed()
 
 
 def _list_places(record: Record, operations: Sequence[Emitted]) -> Iterator[int]:
-    """Yield places up to the creation of a record under this number: behind it the number means the new one."""
+    """Behind the creation of a record under this number it means the new one."""
     for place, emitted in enumerate(operations):
         operation = emitted.operation
         if (operation.entity_type, operation.entity_id) != (record.kind, record.number):
@@ -140,7 +132,6 @@ def _list_places(record: Record, operations: Sequence[Emitted]) -> Iterator[int]
 
 
 def _list_changes(record: Record, operations: Sequence[Emitted]) -> dict[str, list[Emitted]]:
-    """Group by field, in the order and spelling of the first change."""
     by_field: dict[str, list[Emitted]] = {}
     for place in _list_places(record, operations):
         if key := operations[place].operation.attribute_key or "":

@@ -1,4 +1,4 @@
-"""What workflows on records need of their host: the store of blocks, and words for fields and records (S003-53, S003-54)."""
+"""What workflows on records need of their host (S003-53, S003-54)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,8 +33,7 @@ class Blocks(Protocol):
 
     async def read(self, record: Record, /) -> Sequence[Block]: ...
 
-    async def find_permission(self, record: Record, /) -> Permission:
-        """Ask for a run without a block."""
+    async def find_permission(self, record: Record, /) -> Permission: ...
 
     async def open(self, record: Record, opening: Opening, at: datetime, /) -> Opened: ...
 
@@ -54,8 +53,7 @@ class Blocks(Protocol):
 class RecordWords(Protocol):
     """Puts fields and records into words, as cards do. Never raises: what has no words is shown as it is."""
 
-    async def describe_field(self, actor: Actor, kind: str, key: str, fields: Sequence[JsonObject], /) -> FieldText:
-        """Return the title, and the value in each of these states of the record."""
+    async def describe_field(self, actor: Actor, kind: str, key: str, fields: Sequence[JsonObject], /) -> FieldText: ...
 
     async def describe_record(self, actor: Actor, record: Record, fields: JsonObject, /) -> RecordText: ...
 
@@ -108,8 +106,6 @@ def find_title(fields: JsonObject) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordHost:
-    """What a program has for workflows on records."""
-
     blocks: Blocks
     words: RecordWords
 

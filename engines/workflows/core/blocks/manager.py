@@ -1,13 +1,6 @@
-"""Decides what may happen to the blocks of a record: who may open one, and what may be applied while one works (S003-54, S003-X10). Pure.
+"""Decides what may happen to the blocks of a record (S003-54, S003-X10). Pure.
 
-| current block | a main workflow starts | changes by others: people, micro workflows | its own run |
-|---|---|---|---|
-| none, Idle | opens a block | applied | – |
-| Loading | refused; the block of a run that is over is put aside | applied to Temp, the record itself; compared at the end | applies |
-| Conflict | as with Loading | refused, unless its run is over | waits until a person has chosen |
-| Error | opens a block; the failed one is put aside | refused | goes on after a retry, unless it was put aside |
-
-What people change in the portal itself cannot be refused by anybody here: it is found when the record is read again.
+What people change in the portal itself cannot be refused: it is found when the record is read again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,8 +32,6 @@ _PERMISSIONS: Final[Mapping[BlockStatus, Permission]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What a run that wants to open a block says of itself."""
-
     block: str
     run: str
     definition: str
@@ -70,7 +61,7 @@ class Finish:
 
 
 def find_permission(blocks: Sequence[Block], over: frozenset[str]) -> Permission:
-    """Ask for anybody but the block's own run. `over` are runs known to have ended, whose question nobody can answer."""
+    """Asks for anybody but the block's own run; `over` are runs known to have ended."""
     current = find_current(blocks)
     if current is None or (current.status == "Conflict" and current.run in over):
         return "apply"
@@ -78,7 +69,7 @@ def find_permission(blocks: Sequence[Block], over: frozenset[str]) -> Permission
 
 
 def open_block(blocks: Sequence[Block], opening: Opening, over: frozenset[str], kept_from: int) -> tuple[list[Event], Opened]:
-    """Return the events and the verdict. A run has one block, however often it asks; `over` are runs known to have ended."""
+    """A run has one block, however often it asks; `over` are runs known to have ended."""
     current, own = find_current(blocks), find_block(blocks, opening.block)
     if own is not None:
         if own.is_dismissed:

@@ -1,7 +1,6 @@
-"""What scripts on a record may ask about records and blocks, with the rights of the run's person (S003-64, 65).
+"""What scripts may ask about records and blocks, with the rights of the run's person (S003-64, 65).
 
-A block is named by its id, by the key of its record (deal:481: the last result on it), or by "": the run's own. Text that another person
-typed counts as text of strangers.
+A block is named by its id, by the key of its record (deal:481: the last result on it), or by "": the run's own.
 """
 
 import re
@@ -25,7 +24,6 @@ _LINKS: Final[Mapping[str, tuple[tuple[str, str], ...]]] = {
     "lead": (("contact", "CONTACT_ID"), ("company", "COMPANY_ID")),
     "contact": (("company", "COMPANY_ID"),),
 }
-"""Linked records by the field that holds their number."""
 _OWNER_TYPES: Final = {"lead": 1, "deal": 2, "contact": 3, "company": 4}
 _ACTIVITY_FIELDS: Final = ["ID", "TYPE_ID", "SUBJECT", "DEADLINE", "RESPONSIBLE_ID"]
 _NOTHING: Final = Value(None)
@@ -42,7 +40,7 @@ class _Named:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordQueries:
-    """The queries of one run. Each has a node, so that a replay is told the same."""
+    """The queries of one run."""
 
     ctx: RunContext
     blocks: Blocks
@@ -51,7 +49,7 @@ class RecordQueries:
     """"" if the run has none."""
 
     async def list_entities(self, node: str, block_id: str, /) -> Value:
-        """Return [{entityType, entityId, attributes}] of the record and those linked to it; null if it may not be seen."""
+        """Return [{entityType, entityId, attributes}] with linked records; null if it may not be seen."""
         target = self._find_named(block_id)
         fields = await self._read(node, target.record)
         if fields is None:
@@ -130,7 +128,6 @@ class RecordQueries:
         return find_block(blocks, target.block) if target.block else find_last_result(blocks)
 
     def _list_origins(self, block: Block) -> set[Any]:
-        """Origins as this run's person sees them."""
         origins = set(block.origins)
         return origins if block.by == self.ctx.run.owner or "person" not in origins else (origins - {"person"}) | UNDECLARED
 

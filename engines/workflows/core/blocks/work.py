@@ -1,7 +1,6 @@
 """The work of a run on its record: its block, its snapshots, and the choice in conflicts (S003-54, S003-X10).
 
-Input is the record when the run begins, Temp when its operations are known, PostAI what the run proposes, PostUser what stands there in
-the end. A micro workflow has no block.
+Input is the record when the run begins, Temp when its operations are known, PostAI what the run proposes, PostUser the end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,9 +64,7 @@ class RecordWork:
     """In shadow mode nothing is stored."""
     now: JsonObject = field(default_factory=dict)
     choices: dict[str, str] = field(default_factory=dict)
-    """By field."""
     _round: str = ""
-    """Which reading of the record counts."""
 
     @property
     def record(self) -> Record:
@@ -77,10 +74,7 @@ class RecordWork:
         return RecordQueries(ctx=self.ctx, blocks=self.host.blocks, record=self.record, block=self.block)
 
     async def settle(self, execution: Execution) -> Sequence[Emitted]:
-        """Return the operations to apply, after a person has chosen in conflicts.
-
-        Raises RunFailed if the record may not be changed now, RunSuspended while the person is asked.
-        """
+        """Return the operations to apply. Raises RunFailed if the record may not be changed now, RunSuspended while the person is asked."""
         if len(execution.raw_text.data) > MOST_TEXT:
             raise RunFailed("run-large-value", "the text of the block is too long", node="block", most=MOST_TEXT)
         if not has_changes(self.record, execution.operations):
@@ -108,7 +102,7 @@ class RecordWork:
     async def _settle_conflicts(
         self, place: str, card: int, before: JsonObject, operations: Mapping[int, Emitted]
     ) -> Mapping[int, Emitted]:
-        """Filter by place until a reading of this pass has no conflict: a choice may take days. `before` is what the run knew."""
+        """Ask until a reading of this pass has no conflict: a choice may take days."""
         rounds, reading = 0, 1
         while True:
             node, following = (f"{place}/again{one}" if one > 1 else place for one in (reading, reading + 1))
@@ -131,10 +125,7 @@ class RecordWork:
             reading += 1
 
     async def _keep_conflicts(self, place: str, card: int, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
-        """Return the conflicts with the fields of the first reading, also if a later program compares otherwise.
-
-        An answer is stored by the place of its question, and nobody is asked about a change that has gone to the gate.
-        """
+        """Keep the fields of the first reading: an answer is stored by the place of its question."""
 
         async def keep() -> list[str]:
             if self.ctx.find_state(f"_block/conflict/{place}") == "finished":
@@ -146,10 +137,7 @@ class RecordWork:
         return build_conflicts(self.record, before, self.now, operations, keys)
 
     async def _recall_fields(self, place: str) -> list[str]:
-        """Fields of a question of an earlier program, which are in the block alone.
-
-        Raises RunFailed after several rounds, as the block does not tell them apart.
-        """
+        """Fields that an earlier program asked about. Raises RunFailed after several rounds."""
         block = find_block(await self.host.blocks.read(self.record), self.block)
         is_only = place == "1" and self.ctx.find_state("_block/conflict/1/again2") == "new"
         if block is None or not is_only:
@@ -278,10 +266,7 @@ class RecordWork:
 
 
 async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: RecordHost) -> RecordWork:
-    """Read the record and open the run's block.
-
-    Raises RunFailed if the person may not see the record, or another run works on it.
-    """
+    """Raises RunFailed if the person may not see the record, or another run works on it."""
     fields = await read_record(ctx, chosen, "_block/input")
     title = (await host.words.describe_record(ctx.actor, chosen.record, fields)).title
     work = RecordWork(ctx=ctx, host=host, chosen=chosen, block="", input=fields, title=title, notifier=Notifier(ctx))
@@ -293,7 +278,6 @@ async def begin_work(ctx: RunContext, workflow: Workflow, chosen: Chosen, host: 
 
 
 async def _open_block(work: RecordWork, workflow: Workflow) -> bool:
-    """Return whether the block is only planned, in shadow mode."""
     ctx = work.ctx
     opening = Opening(
         block=work.block,

@@ -96,10 +96,7 @@ async def _take_text(call: RuneCall[TextParams]) -> Changes:
 
 
 async def _take_json(call: RuneCall[JsonParams]) -> Changes:
-    """Take the part, asking the model again if its answer cannot be read.
-
-    Raises AnswerUnfit, unless the author gives a default.
-    """
+    """An unreadable answer is asked for again. Raises AnswerUnfit, unless the author gives a default."""
     params, source = call.params, call.find(call.params.input)
     has_default = "default" in params.model_fields_set and not params.required
     changes: dict[str, Value] = {}

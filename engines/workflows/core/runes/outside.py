@@ -121,7 +121,6 @@ def _find_query_mistakes(params: QueryParams) -> Iterator[RuneMistake]:
 
 
 def _find_operation_mistakes(params: OperationParams) -> Iterator[RuneMistake]:
-    """Yield what the operation lacks or has too much; proposing refuses the same."""
     kind = params.operation_type
     has = {
         "entityId": bool(params.entity_id.strip()),
