@@ -15,7 +15,6 @@ MOST_TEXTS: Final = 18
 
 
 def build_agent(ports: TurnPorts) -> CrmAgent:
-    """The policy of the moment decides about the methods in the prompt."""
     return CrmAgent(
         constitution=ports.texts.constitution,
         protocol=ports.texts.protocol,

@@ -24,7 +24,6 @@ def check_cases(document: Document, playable: PlayableFlow, _find_classes: FindC
 
 
 async def play_cases(playable: PlayableFlow, cases: object, find_classes: FindClasses) -> AsyncIterator[PlayedCase]:
-    """With the steps and the ways between them that each test took."""
     flow = Flow.model_validate(playable.document)
     for case in FlowCaseFile.model_validate(cases).tests:
         played = await play_flow(playable.key, playable.document, playable.agents, case, find_classes=find_classes)
@@ -33,7 +32,6 @@ async def play_cases(playable: PlayableFlow, cases: object, find_classes: FindCl
 
 
 def list_coverage(playable: PlayableFlow) -> Mapping[str, Sequence[str]]:
-    """Steps, and the ways between them."""
     flow = Flow.model_validate(playable.document)
     return {"steps": [step.id for step in flow.steps], "transitions": list_transitions(flow)}
 

@@ -1,5 +1,3 @@
-"""What editors show of flows and their agents."""
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -17,7 +15,6 @@ _WAYS: Final[tuple[Path, ...]] = (("transitions", "onSuccess", "next"), ("transi
 _MEMORY: Final = ("memoryReads", "memoryWrites")
 _PAYLOAD: Final[Path] = ("outputs", "resultPayload")
 _PATHS: Final[tuple[Path, ...]] = (("outputs", "summaryFields"), ("outputs", "titles"))
-"""Paths are written here without their sign, too."""
 
 
 def begin_flow(say: Say) -> JsonObject:
@@ -30,7 +27,6 @@ def begin_agent(say: Say) -> JsonObject:
 
 
 def list_uses(document: object, named_list: Path) -> Iterator[Use]:
-    """Uses of steps, or of channels of memory."""
     yield from _list_channels(document) if named_list == _CHANNELS else _list_steps(document)
 
 
@@ -55,7 +51,6 @@ def _list_channels(document: object) -> Iterator[Use]:
 
 
 def _list_references(value: object, place: Path, *, begin: str) -> Iterator[Use]:
-    """Texts such as `$steps.review.output.content`."""
     match value:
         case str():
             reference = read_reference(value) if value.startswith(begin) else None

@@ -1,5 +1,3 @@
-"""What the pages of runs show of flows."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -39,8 +37,6 @@ def read_flow(document: object) -> Flow | None:
 
 @dataclass
 class FlowFollower:
-    """Follows the events of one run of a flow."""
-
     flow: Flow
     history: FlowHistory
 

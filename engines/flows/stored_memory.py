@@ -52,7 +52,6 @@ class StoredMemory:
 
 
 def build_place(run: RunInfo) -> MemoryPlace:
-    """Whose memory the run reads and writes."""
     return MemoryPlace(run.definition.key, build_person_key(run.owner, run.employee))
 
 

@@ -28,8 +28,6 @@ class _FlowAsking(Asking, FlowScript):
 
 @dataclass(frozen=True, kw_only=True)
 class PlayableFlow:
-    """Without mistakes; agents are named as in its steps."""
-
     key: str
     document: Mapping[str, Any]
     agents: Mapping[str, object]

@@ -26,7 +26,6 @@ def check_cases(document: Document, playable: PlayableScenario, _find_classes: F
 
 
 async def play_cases(playable: PlayableScenario, cases: object, find_classes: FindClasses) -> AsyncIterator[PlayedCase]:
-    """With the steps that each dialogue reached."""
     for dialogue in DialogueFile.model_validate(cases).dialogues:
         script = Script(dialogue, find_classes=find_classes)
         played = await play_dialogue(playable.key, playable.documents, playable.types, dialogue, script)

@@ -1,5 +1,3 @@
-"""What editors show of scenarios."""
-
 from collections.abc import Iterator
 from typing import Final
 
@@ -27,7 +25,6 @@ def build_item(_document: object, path: Path) -> object:
 
 
 def list_step_uses(document: object, named_list: Path) -> Iterator[Use]:
-    """Places where steps name steps."""
     for node in build_graph(list_steps(document), load_step_types()):
         yield from (((*named_list, *target.path[1:]), target.id) for target in node.targets)
 

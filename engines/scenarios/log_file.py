@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class RotatedLines(RotatingFileHandler):
-    """Rotates the file. Each line is formatted once, not a second time to measure it."""
+    """Formats each line once, where the library does so a second time to measure it."""
 
     def _open(self) -> TextIOWrapper:
         opened = super()._open()

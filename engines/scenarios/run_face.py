@@ -1,5 +1,3 @@
-"""What the pages of runs show of scenarios."""
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
@@ -11,7 +9,6 @@ from engines.scenarios.core.plan import name_label
 from orchestrator.charts.chart import Box
 
 _TITLES: Final = ("title", "name")
-"""Fields of the author's own with a title for the step."""
 
 
 def say_box(tr: Translator, document: object, place: int, box: Box) -> Box | None:

@@ -19,8 +19,6 @@ from state.journal.async_store import AsyncStore
 
 @dataclass(frozen=True, kw_only=True)
 class PlayableScenario:
-    """Without mistakes, with those that it may start."""
-
     key: str
     documents: Mapping[str, Any]
     types: StepTypes
@@ -37,7 +35,6 @@ class PlayableScenario:
 async def load_playable(
     kind: DefinitionKind, key: str, document: Mapping[str, Any], *, store: AsyncStore, definitions: Definitions
 ) -> PlayableScenario:
-    """Read the scenario, all listed ones, and those that they start by name."""
     del kind, store
     types = load_step_types()
     documents: dict[str, Any] = {one.key: one.document for one in await definitions.list_all(KIND)}

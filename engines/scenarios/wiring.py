@@ -18,7 +18,6 @@ COMMAND: Final = "run"
 
 
 def build_scenarios() -> RegisteredEngine:
-    """With the steps of installed plugins."""
     types = build_step_types(load_plugins())
     return RegisteredEngine(
         engine=ScenarioEngine(types),
@@ -33,7 +32,6 @@ def build_scenarios() -> RegisteredEngine:
 
 
 def describe_scenario(document: object) -> tuple[str, str]:
-    """(name, description)."""
     scenario: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
     return str(scenario.get("name") or ""), str(scenario.get("description") or "")
 

@@ -1,7 +1,4 @@
-"""Fills in "@created:N", the record that step N of the same plan creates.
-
-While step N waits for a person, the steps that need its record wait with it and are shown on its card.
-"""
+"""Fills in "@created:N", the record that step N of the same plan creates."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,8 +1,4 @@
-"""Builds the end of a CRM agent's turn: reply, text for later prompts, remaining steps.
-
-Code replaces markers such as [[list 2.1: TITLE]] by tables. The model writes its text before its steps run: it is dropped if the steps
-were only planned, and a notice stands beside it if one waits.
-"""
+"""Builds the end of a CRM agent's turn: reply, text for later prompts, remaining steps."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -22,10 +18,7 @@ MOST_PROPOSED: Final = 10
 
 
 async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
-    """`assistant` is the model's last text (S004-15).
-
-    With `goes_on` the turn goes on when the last card that it waits for is decided.
-    """
+    """`goes_on`: the turn goes on when the last card that it waits for is decided (S004-15)."""
     # The text beside steps was written before these ran, so it speaks of the lists of the iteration before them, if there are such.
     order = (work.iteration - 1, work.iteration) if work.pending else (work.iteration,)
     placed = await place_lists(ctx, work, assistant if not work.planned else "", order=order)
@@ -72,10 +65,7 @@ def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Not
 def _build_history(
     work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
 ) -> tuple[str, tuple[ShownList, ...]]:
-    """Return the answer for later prompts, and lists beside the tables of the reply.
-
-    Decisions about cards stand first; a fixed sentence replaces text of steps that were only planned.
-    """
+    """Return the answer for later prompts, and lists beside the tables of the reply."""
     decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
     if work.planned:
         return NOT_RUN, ()
@@ -92,7 +82,6 @@ def _format_part(part: Text | Table) -> str:
 
 
 def _list_proposed(ctx: TurnContext, work: TurnWork) -> ShownList | None:
-    """Changes on the cards of this turn, with the titles of the portal."""
     waiting = dict.fromkeys(item.confirmation_id for item in work.pending)
     rows = [row for key in waiting if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
     return ShownList(place=PROPOSED, total=len(rows), rows=tuple(rows[:MOST_PROPOSED])) if rows else None

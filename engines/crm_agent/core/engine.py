@@ -1,8 +1,4 @@
-"""The CRM agent (S004-…), which lets a language model answer requests about the CRM.
-
-It repeats: ask the model, parse its blocks, resolve references, submit each step to the gate, return the results. It makes no safety
-decision. A restarted turn runs again on recorded answers, so nothing is asked twice.
-"""
+"""The CRM agent (S004-…). It makes no safety decision; a restarted turn runs again on recorded answers, so nothing is asked twice."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
@@ -35,23 +31,15 @@ from orchestrator.engines.crm_agent.grammar import Fence
 from state.stored import JsonObject
 
 MOST_PARSED: Final = 200
-"""Parsed answers of turns that wait for cards; others are parsed again."""
 
 
 class CrmAgent:
-    """One instance serves all turns."""
-
     def __init__(
         self, *, constitution: str, protocol: str, methods: Callable[[Mode, bool], str], examples: str = "", max_iterations: int = 6
     ) -> None:
-        """The texts make the beginning of the prompt.
-
-        `methods` describes, for a mode and whether the person sees all records, the allowed methods.
-        """
         self._heads = prompt.PromptHeads(constitution=constitution, protocol=protocol, examples=examples)
         self._methods = methods
         self._parsed: dict[str, Blocks] = {}
-        """By text, on which alone the result depends."""
         self._max_iterations = max_iterations
 
     async def run(self, ctx: TurnContext) -> TurnEnd:
@@ -59,16 +47,13 @@ class CrmAgent:
         return await _Turn(self, ctx).run()
 
     def build_head(self, mode: Mode, *, sees_all: bool, card: str, offered: Sequence[JsonObject]) -> Sequence[Mapping[str, str]]:
-        """The first message, the portal card, and what may be offered."""
         return self._heads.build(mode, methods=self._methods(mode, sees_all), card=card, offered=offered)
 
     @property
     def max_iterations(self) -> int:
-        """In each of them the model may propose steps."""
         return self._max_iterations
 
     def keep_parsed(self, answers: Mapping[str, Blocks]) -> None:
-        """Keep the answers by their texts for when the turn goes on."""
         self._parsed |= answers
         while len(self._parsed) > MOST_PARSED:
             del self._parsed[next(iter(self._parsed))]
@@ -86,7 +71,6 @@ class _Turn:
         self._parsed: dict[str, Blocks] = {}
         self._offered: Sequence[JsonObject] = ()
         self._results: dict[int, Submitted] = {}
-        """By number, of the present plan."""
         self._dialogue: list[dict[str, str]] = []
         self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
         if ctx.told_provenance is not None:
@@ -170,11 +154,9 @@ class _Turn:
         return answer.text
 
     def _is_known_source(self) -> bool:
-        """The answer came before the turn waited for its cards, and what it rests on is stored."""
         return self._ctx.told_provenance is not None and self._asked <= self._ctx.told_answers
 
     async def _carry_out(self, iteration: int, text: str, blocks: Blocks) -> TurnEnd | None:
-        """Return None if the model is to be asked again."""
         plan = await plan_steps(self._ctx, self._work, iteration=iteration, steps=blocks.steps)
         if isinstance(plan, NameQuestion):
             return await ask_person(self._ctx, self._work, iteration=iteration, answer=text, asking=plan)
@@ -199,7 +181,6 @@ class _Turn:
     def _add_observation(
         self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]
     ) -> None:
-        """Both are in the next prompt."""
         self._dialogue.append({"role": "assistant", "content": text})
         pairs = enumerate(zip(plan, observed, strict=True), start=1)
         lines = [turn_work.format_line(number, one.step.method, line, one.dates) for number, (one, line) in pairs]
@@ -207,10 +188,7 @@ class _Turn:
         self._dialogue.append(prompt.build_observation_message(iteration, lines, self._fence, is_decided=decided))
 
     async def _run_steps(self, plan: Sequence[PlannedStep]) -> list[turn_work.ObservationLine]:
-        """Return the model's line for each step.
-
-        By policy the first step that fails, is refused or waits may stop the plan; later steps stay planned.
-        """
+        """Return the model's line for each step."""
         observed: list[turn_work.ObservationLine] = []
         halted = False
         self._results.clear()
@@ -231,7 +209,6 @@ class _Turn:
         return observed
 
     async def _run_step(self, number: int, plan: Sequence[PlannedStep]) -> turn_work.ObservationLine:
-        """Only if its names are clear and the record that it needs is made."""
         planned = plan[number - 1]
         if planned.problem is None:
             filled = await fill_created(self._ctx, planned, self._results)

@@ -17,7 +17,6 @@ _ITEM_FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "7": ("opportunity", "currencyId", "stageId"),
     "31": ("opportunity", "currencyId", "stageId", "categoryId"),
 }
-"""By entityTypeId, fields for labels; smart processes need not have them."""
 _FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "crm.deal.list": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"),
     "crm.lead.list": ("ID", "TITLE", "NAME", "LAST_NAME", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID"),
@@ -27,7 +26,6 @@ _FIELDS: Final[Mapping[str, Sequence[str]]] = {
     "crm.item.list": ("id", "title"),
     "tasks.task.list": ("ID", "TITLE"),
 }
-"""Fields for the label of a row and the sum of a list."""
 _TASK_FIELDS: Final = ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID", "CREATED_DATE")
 """Read of tasks if the step selects nothing: the portal would give only ids."""
 
@@ -54,10 +52,7 @@ def split_limit(step: Step) -> tuple[Step, int]:
 
 
 def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> JsonObject:
-    """Add the fields that code needs to `select`.
-
-    A grouped list is read with all its usual fields, that of the groups among them.
-    """
+    """Add the fields that code needs to `select`."""
     name = method.lower()
     needed = _FIELDS.get(name)
     if needed is None:

@@ -20,17 +20,12 @@ _SEPARATOR: Final = re.compile(r"[\s,;]+")
 
 @dataclass(frozen=True, kw_only=True)
 class PlacedLists:
-    """Parts in order, and notices about columns that could not be shown."""
-
     parts: tuple[Text | Table, ...]
     notices: tuple[Notice, ...] = ()
 
 
 async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order: Sequence[int]) -> PlacedLists:
-    """Markers of steps without a list are removed.
-
-    A marker that names only a step means the first of the iterations `order` with its list.
-    """
+    """Markers of steps without a list are removed."""
     parts: list[Text | Table] = []
     notices: list[Notice] = []
     position = 0
@@ -50,7 +45,6 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
 
 
 def hide_markers(text: str) -> str:
-    """Also without a marker that has only begun."""
     return _UNFINISHED.sub("", _MARKER.sub("", text))
 
 
@@ -61,7 +55,6 @@ def _find_place(work: TurnWork, match: re.Match[str], order: Sequence[int]) -> t
 
 
 async def _build_table(ctx: TurnContext, read: ReadList, columns: Sequence[str]) -> tuple[Table, Sequence[str]]:
-    """The table with these columns, and the names of unknown ones."""
     if not columns or read.table.is_grouped or not read.table.rows:
         return read.table, ()
     columned_table: ColumnedTable = await ctx.query("columns", outcome=read.outcome, table=read.table, columns=columns, actor=ctx.actor)

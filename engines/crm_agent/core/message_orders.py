@@ -14,10 +14,7 @@ _LAST_QUESTIONS: Final = 3
 
 
 def read_message(text: str, turn: TurnInput, earlier: Sequence[HistoryLine], by: str) -> MessageFacts:
-    """Judge the message of the person with the key `by`.
-
-    `text` are their own words, `earlier` the lines before this turn. What was chosen from a question was ordered by the text before it.
-    """
+    """`text` are the person's own words, `earlier` the lines before this turn, `by` the person's key."""
     plain = not turn.quoted and not turn.answers_others and is_plain(text)
     return MessageFacts(orders=count_orders(text) or _count_asked_about(text, earlier, by), is_plain=plain)
 

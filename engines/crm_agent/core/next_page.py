@@ -1,7 +1,4 @@
-"""Goes on with a list that a person saw only in part: the same call again, without the rows shown.
-
-The model writes "list.next" and no filter, for what it would write anew may be another list.
-"""
+"""Goes on with a list that a person saw only in part: the same call again, without the rows shown."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -19,8 +16,6 @@ NEXT: Final = "list.next"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextPage:
-    """The step that reads the list again, and its next rows."""
-
     step: Step
     page: Page
 
@@ -46,7 +41,6 @@ def find_next_page(ctx: TurnContext, work: TurnWork, proposed_step: Step) -> Nex
 
 
 def is_listable(method: str, group_by: str) -> bool:
-    """Its rows are records, and it is not counted by `group_by`."""
     return not group_by and method.lower().endswith(".list") and OWN_RECORDS.fullmatch(method) is not None
 
 

@@ -1,8 +1,4 @@
-"""Builds the plan of one iteration: resolves references such as "@deal:Ромашка", and records it. Runs no step.
-
-An unclear name or a possible duplicate makes it a question to the person. After a restart the recorded plan is restored. A reference
-replaces a whole value and is never inserted into a text.
-"""
+"""Builds the plan of one iteration and records it; runs no step. A reference replaces a whole value and is never inserted into a text."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -46,22 +42,16 @@ class PlannedStep:
     limit: int = 0
     """Rows from the beginning; 0 for all."""
     page: Page | None = None
-    """The rows of a list that goes on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class NameQuestion:
-    """Which value does a reference mean?"""
-
     reference: str
     several: Ambiguous
 
 
 async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Sequence[Step]) -> list[PlannedStep] | NameQuestion:
-    """Resolve and record the plan; return it, or the question to ask first, with nothing recorded.
-
-    A plan that was recorded before a restart is returned as it was.
-    """
+    """Resolve and record the plan; return it, or the question to ask first, with nothing recorded."""
     recorded = ctx.find_recorded_plan(iteration)
     if recorded is not None:
         return _restore_plan(ctx, work, iteration=iteration, steps=steps, recorded=recorded)
@@ -129,7 +119,6 @@ async def ask_person(ctx: TurnContext, work: TurnWork, *, iteration: int, answer
 
 
 async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption) -> str:
-    """Record the choice, and return the model's recorded answer."""
     question = choice.question
     work.prose = work.pasted = work.prose or question.prose  # where the text stood is not kept with the question
     work.message = MessageFacts.model_validate(question.message)
@@ -150,7 +139,6 @@ async def resume_question(ctx: TurnContext, work: TurnWork, choice: ChosenOption
 
 
 def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> PlannedStep:
-    """Names and days were resolved when the list was read first."""
     next_page = find_next_page(ctx, work, step)
     if isinstance(next_page, Unresolved):
         return PlannedStep(slot=slot, step=step, problem=next_page)
@@ -158,7 +146,6 @@ def _settle_next(ctx: TurnContext, work: TurnWork, step: Step, *, slot: str) -> 
 
 
 async def _settle_names(ctx: TurnContext, work: TurnWork, *, step: Step, slot: str) -> PlannedStep | NameQuestion:
-    """Replace the references; return a question if the person must choose."""
     if REFERENCE_SIGN not in str(step.params):
         return await _settle_dates(ctx, work, step=step, slot=slot)
     step = replace(step, params=strip_letters(step.params))
@@ -289,11 +276,7 @@ _ADDS = frozenset({"crm.lead.add", "crm.contact.add", "crm.company.add"})
 
 
 async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tuple[str, Ambiguous] | Unresolved | None:
-    """Look for a lead, contact or company that `step` would create once more.
-
-    Returns None if the step may run, (key of the answer in `work.resolved`, question) if records have the same phone or e-mail, Unresolved
-    if an existing one was chosen.
-    """
+    """Return None if `step` may run, (key, question) if records have the same phone or e-mail, Unresolved if an existing one was chosen."""
     points = extract_contact_points(step.params) if step.method.lower() in _ADDS else {}
     if not points:
         return None
@@ -310,17 +293,13 @@ async def check_known_person(ctx: TurnContext, work: TurnWork, step: Step) -> tu
 
 
 REFERENCE_SIGN: Final = "@"
-"""Begins all references, those in keys too."""
 _REFERENCE = re.compile(
     r"@(?:(?:deal|lead|contact|company|task|user|reminder|stage|category|sum|shown|field|option):\S.*|me|current)", re.DOTALL
 )
 
 
 def find_references(value: object) -> list[str]:
-    """In order, without duplicates and days.
-
-    A whole string is a reference, or a key to a field; those to fields come first.
-    """
+    """In order, without duplicates and days."""
     references: list[str] = []
     _collect(value, references)
     # What an option means depends on its field, so the fields come first.
@@ -328,7 +307,6 @@ def find_references(value: object) -> list[str]:
 
 
 def replace_references(value: object, values: Mapping[str, object]) -> Any:
-    """Values keep their types."""
     if isinstance(value, str):
         return values.get(value, value)
     if isinstance(value, Mapping):

@@ -1,8 +1,4 @@
-"""Builds the prompt of the CRM agent. It contains no secrets.
-
-Fixed text comes first, then portal card, history, state, message and results, so that providers can reuse the unchanged beginning (ADR
-34).
-"""
+"""Builds the prompt of the CRM agent."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -37,8 +33,6 @@ MODE_TEXT: Mapping[Mode, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Head:
-    """The first messages, and the offers of which the last were made."""
-
     offered: Sequence[JsonObject]
     messages: tuple[Mapping[str, str], ...]
 
@@ -54,7 +48,6 @@ class PromptHeads:
         return build_system_message(self._constitution, self._protocol, methods, mode, self._examples)
 
     def build(self, mode: Mode, *, methods: str, card: str, offered: Sequence[JsonObject]) -> tuple[Mapping[str, str], ...]:
-        """The fixed text, the portal card if there is one, and offers."""
         key = mode, methods, card
         head = self._kept.get(key)
         if head is None or head.offered != offered:
@@ -73,7 +66,6 @@ def build_system_message(constitution: str, protocol: str, methods: str, mode: M
 
 
 def build_portal_message(card: str) -> dict[str, str]:
-    """Names that administrators gave, escaped like fenced text."""
     return {"role": "system", "content": escape_headers(card)}
 
 
@@ -91,10 +83,7 @@ def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: Jso
 
 
 def trim_state(agent: AgentState) -> Mapping[str, object]:
-    """Shorten the state: no texts of customers, the newest entries of lists, the first planned steps.
-
-    `not_shown` counts what was left out, but for goals and done work.
-    """
+    """Shorten the state, without texts of customers. `not_shown` counts what was left out, but for goals and done work."""
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
     waiting_calls = [(item.method, item.params) for item in waiting]
     planned = [item for item in agent.next_planned_actions if (item.get("method"), item.get("params")) not in waiting_calls]
@@ -125,7 +114,6 @@ def trim_state(agent: AgentState) -> Mapping[str, object]:
 
 
 def _build_proposal(method: str, params: JsonObject, *, prose: bool) -> dict[str, object]:
-    """Without parameters if the model had read text of others, which they may quote."""
     return {"method": method} if prose else {"method": method, "params": to_written_params(method, params)}
 
 
@@ -136,10 +124,7 @@ def build_history_messages(history: Sequence[HistoryLine], fence: Fence) -> list
 
 
 def build_user_message(turn: TurnInput, text: str, fence: Fence) -> dict[str, str]:
-    """The person's own words (S004-5), and fenced text of others.
-
-    The model is told that it cannot see pictures and files.
-    """
+    """The person's own words (S004-5), and fenced text of others."""
     parts = [text]
     if turn.attached:
         parts.append(f"(Attached: {_ATTACHMENTS.get(turn.attached, 'a file')}. You cannot see what is in it; never guess it.)")

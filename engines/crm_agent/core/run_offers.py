@@ -1,7 +1,4 @@
-"""Lets the model offer a published scenario or flow: a button below its answer starts it.
-
-"scenario.offer" and "flow.offer" are no calls: nothing starts. Whether the person may start it is asked again at the button.
-"""
+"""Lets the model offer a published scenario or flow: a button below its answer starts it."""
 
 import json
 import re
@@ -26,7 +23,6 @@ _HOW: Final = (
 
 
 def build_offer_messages(known: Sequence[JsonObject]) -> list[dict[str, str]]:
-    """One message for each kind."""
     offered: dict[str, list[str]] = {}
     for definition in filter(_is_offered, known):
         line = json.dumps({name: definition[name] for name in ("name", "title", "does")}, ensure_ascii=False)

@@ -1,8 +1,4 @@
-"""Finds the refused steps that a later step of the turn made good, so that the person need not read of them. Pure.
-
-The later step does the same to the same record, or reads what could not be read. Refusals by a person, by rules or for want of rights
-stay, and those of changes that were not made in the end.
-"""
+"""Finds the refused steps that a later step of the turn made good, so that the person need not read of them. Pure."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,9 +15,8 @@ from orchestrator.language.title_matching import is_match, measure_misspelling
 from state.stored import JsonObject
 
 WITHDRAWN: Final = frozenset({"denied-by-model", "gate-withdrawn"})
-"""Refusals of steps that the model withdrew."""
 _GIVEN_UP: Final = WITHDRAWN | ALREADY_SO | {"gate-denied-now", "gate-foreign-request", "duplicate-taken", "step-repeated"}
-"""Nothing of the step is left to do: it was withdrawn or denied, nobody asked for it, or it is done."""
+"""Nothing of the step is left to do."""
 _METHOD_MISTAKES: Final = frozenset({"gate-method-odd", "gate-method-unknown", "gate-kind-method"})
 _NAME_MISTAKES: Final = frozenset(
     {"gate-value-user", "gate-value-stage", "gate-value-choice", "gate-value-id", "not-found", "user-not-found", "stage-not-found",
@@ -35,16 +30,13 @@ _MISTAKES: Final = _METHOD_MISTAKES | _NAME_MISTAKES | {
     "gate-value-word", "gate-value-single", "gate-value-several", "gate-value-currency", "gate-value-reminder", "gate-value-color",
     "date-in-filter", "portal-refused",
 }  # fmt: skip
-"""Wrongly written steps, which the model may repair; other refusals have another cause."""
+"""Wrongly written steps, which the model may repair."""
 _READ_TROUBLE: Final = frozenset({
     "gate-not-found", "gate-unread", "portal-unreadable", "portal-not-reached", "portal-wait", "portal-unread", "portal-no-answer",
     "list-cut",
 })  # fmt: skip
-"""A later read of the same kind tells what this one could not."""
 _NUMBERS: Final = ("id", "taskid", "ownerid", "entityid")
-"""They name the record of a step; folded."""
 _NAMES: Final = frozenset({"title", "name", "lastname", "subject", "comment", "description", "postmessage", "message"})
-"""Fields that tell one new record from another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +53,6 @@ class StepResult:
 
     @property
     def is_open(self) -> bool:
-        """It neither ran, nor was given up, nor is done already."""
         return self.status != "ok" and (self.notice is None or self.notice.code not in _GIVEN_UP)
 
 
@@ -80,7 +71,6 @@ class _Wish:
 
     @property
     def whole(self) -> tuple[object, ...]:
-        """Equal for two wishes for exactly the same."""
         return (self.family, self.verb, self.number, sorted(self.values.items()))
 
 
@@ -102,10 +92,7 @@ def list_open_steps(results: Sequence[StepResult], titles: Mapping[str, str]) ->
 
 
 def find_repeated(results: Sequence[StepResult]) -> StepResult | None:
-    """A step refused for the second time, if the last answer brought nothing new.
-
-    It has the same parameters, or the same method and sentence of refusal.
-    """
+    """A step refused for the second time, if the last answer brought nothing new."""
     last = max((step_result.iteration for step_result in results), default=0)
     before = [_build_key(step_result.entry) for step_result in results if step_result.iteration < last]
     fresh = [one for one in results if one.iteration == last and one.status == "ok" and _build_key(one.entry) not in before]
@@ -187,14 +174,12 @@ def _is_like_name(name: str, other: str) -> bool:
 
 
 def _has_all_values(wish: _Wish, other: _Wish) -> bool:
-    """In place of some fields others may have the same values."""
     lost = Counter(value for name, value in wish.values.items() if name not in other.values)
     new = Counter(value for name, value in other.values.items() if name not in wish.values)
     return all(new[value] >= count for value, count in lost.items())
 
 
 def _is_replaced(step_result: StepResult, results: Sequence[StepResult], code: str) -> bool:
-    """The read was alone in its answer, and the next answer read something else."""
     alone = [other for other in results if other.iteration == step_result.iteration] == [step_result]
     following = [other for other in results if other.iteration == step_result.iteration + 1]
     if not alone or code not in _MISTAKES | _READ_TROUBLE or not all(wish.reads for wish in _list_wishes(step_result.entry)):
@@ -203,7 +188,6 @@ def _is_replaced(step_result: StepResult, results: Sequence[StepResult], code: s
 
 
 def _find_code(notice: Notice | None) -> str:
-    """For a batch, that of its command."""
     if notice is None:
         return ""
     return str(notice.args.get("reason") or notice.code) if notice.code == "gate-batch-refused" else notice.code

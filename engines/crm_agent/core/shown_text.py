@@ -1,7 +1,4 @@
-"""Writes the lists that a person saw into the history that the model reads.
-
-Customers may have written names in them, so each is a JSON string on one line: it cannot pass for a header or a marker.
-"""
+"""Writes the lists that a person saw into the history that the model reads."""
 
 import json
 import re
@@ -21,18 +18,15 @@ _HEADS: Final[Mapping[str, str]] = {
     PROPOSED: "proposed, a person decides on a card",
 }
 MOST_REMINDERS: Final = 10
-"""Reminders in the prompt."""
 _HEAD: Final = "rows that code showed to the person"
 _MARKER: Final = re.compile(r"\[(?=\[)|@(?=shown)", re.IGNORECASE)
 
 
 def build_marker(place: str) -> str:
-    """Stands in the history for the list with that place."""
     return f"[[list {place}]]"
 
 
 def format_history_line(line: HistoryLine) -> str:
-    """With the rows of its lists in place of their markers."""
     if not line.lists:
         return line.text
     lists = {one.place: one for one in line.shown_lists}
@@ -50,10 +44,7 @@ def format_last_shown(state: SessionState) -> Mapping[str, object]:
 
 
 def format_reminders(state: SessionState, zone: str) -> Mapping[str, object]:
-    """The earliest first; {} for none.
-
-    Only the person's private chat has reminders, so nobody reads them in a group.
-    """
+    """The earliest first; {} for none."""
     reminders = [
         {
             "reminder": f"@reminder:{number}",

@@ -47,25 +47,20 @@ class Page:
 
 @dataclass(kw_only=True)
 class TurnWork:
-    """What one turn has learned and done.
-
-    `targets` are records that a person named or a turn created, `labels` names from the portal. `prose`: the model has read text of
-    others; it never becomes False again.
-    """
+    """What one turn has learned and done. `targets` were named by a person or created by a turn; `prose` never becomes False again."""
 
     text: str
     message: MessageFacts = field(default_factory=MessageFacts)
     """Its `changes` are not known here."""
     prose: bool = False
     answer_prose: bool = False
-    """The last prompt held such text. What its steps read afterwards cannot be in the answer."""
+    """The last prompt held such text."""
     pasted: bool = False
     """Text of others came with the message."""
     made: int = 0
-    """Changes of earlier iterations, or decided on cards; each takes one of the message's orders."""
+    """Changes of earlier iterations, or decided on cards."""
     proposed: int = 0
     asks_beside: bool = False
-    """One of them needs consent, so that all go on the card."""
     made_now: int = 0
     runs: frozenset[int] = frozenset()
     """Text of others in the conversation, as hashes of its words."""
@@ -75,11 +70,9 @@ class TurnWork:
     pending: list[Pending] = field(default_factory=list)
     planned: list[Outcome] = field(default_factory=list)
     written: Sequence[JsonObject] = ()
-    """Parameters of the answer's steps with names in place of numbers."""
     results: list[StepResult] = field(default_factory=list)
     """Open ones stay in next_planned_actions (S004-X7)."""
     titles: dict[str, str] = field(default_factory=dict)
-    """Of the records read: "deal:481": «Ромашка»."""
     rest: list[PlanStep] = field(default_factory=list)
     """Not reached by a halted plan; they stay in next_planned_actions, and the person is told."""
     iteration: int = 0
@@ -87,16 +80,13 @@ class TurnWork:
     lists: dict[tuple[int, int], ReadList] = field(default_factory=dict)
     """By (iteration, step)."""
     passages: list[Passage] = field(default_factory=list)
-    """Shown below the answer."""
     offers: dict[str, Action] = field(default_factory=dict)
-    """Buttons by kind and name."""
     remembered: tuple[str, ...] = ()
-    """Names that others may have written: in lists of earlier answers, or read before this turn's cards."""
+    """Names that others may have written."""
     resolved: dict[str, object] = field(default_factory=dict)
     decided: list[str] = field(default_factory=list)
 
     def take_up(self, provenance: Provenance) -> None:
-        """Take over where words came from before the turn waited for its cards."""
         self.prose, self.pasted = self.prose or provenance.prose, self.pasted or provenance.pasted
         self.targets |= provenance.targets
         self.runs |= provenance.runs
@@ -114,7 +104,6 @@ class TurnWork:
         return len(self.notices), len(self.pending), len(self.planned)
 
     def go_back(self, mark: tuple[int, int, int]) -> None:
-        """The person was told it before the turn waited for its cards."""
         notices, pending, planned = mark
         del self.notices[notices:]
         del self.pending[pending:]
@@ -144,12 +133,10 @@ class TurnWork:
         )
 
     def add_texts(self, texts: Sequence[str]) -> None:
-        """Nothing of it is written without a person's word."""
         self.runs |= hash_runs(texts)
 
     @property
     def acted(self) -> bool:
-        """Whether the turn has made a change, or proposed one on a card."""
         return bool(self.made or self.made_now or self.pending or self.planned)
 
     @property
@@ -171,10 +158,9 @@ class TurnWork:
 
 
 def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
-    """Begin a turn of the person with the key `by`.
+    """`by` is the person's key.
 
-    `targets` are records whose numbers stand in the first line of the text or in the quoted answer, trusted current records, and trusted
-    ones in hand, as people speak of these without names: "try again", "not 500 but 550".
+    Trusted records in hand are targets, too: people speak of these without names, "not 500 but 550".
     """
     text = turn.choice.question.text if turn.choice else turn.text
     lines = [line for line in state.history if line.turn_id != turn.turn_id]
@@ -206,7 +192,6 @@ class ObservationLine:
     status: str
     told: JsonObject = field(default_factory=dict)
     notice: Notice | None = None
-    """Tells the person of a refusal."""
     confirmation_id: str = ""
     done_keys: frozenset[str] | None = None
     """None for all."""
@@ -219,7 +204,6 @@ def format_line(number: int, method: str, line: ObservationLine, dates: Sequence
 
 
 def build_unresolved_line(work: TurnWork, problem: Unresolved) -> ObservationLine:
-    """Also tells the person, through `work`."""
     work.notices.append(problem.notice)
     return ObservationLine(status="refused", told={"text": problem.detail}, notice=problem.notice)
 
@@ -234,8 +218,6 @@ def build_skipped_line() -> ObservationLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadAs:
-    """How a list is counted, cut and continued."""
-
     group_by: str = ""
     page: Page | None = None
     source: ListSource | None = None
@@ -288,7 +270,6 @@ async def observe(
 
 
 async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, read_as: ReadAs) -> JsonObject:
-    """Add to `work` what a successful call returned, and return what the model is told of it."""
     if outcome.created:
         work.targets.add(outcome.created)
     if read_as.group_by:
@@ -335,7 +316,6 @@ def list_texts(value: object) -> list[str]:
 
 
 async def _learn_groups(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outcome, by: str) -> JsonObject:
-    """Or say why there are none."""
     seen: GroupedView = await ctx.query("group", outcome=outcome, by=by, actor=ctx.actor)
     work.labels.extend(seen.labels)
     if seen.prose:

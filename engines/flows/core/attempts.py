@@ -18,11 +18,10 @@ from orchestrator.engines.runs import RunContext, RunFailed, RunModelRequest
 from orchestrator.engines.shared.model_json import JsonUnreadable, read_model_json, tell_mistake
 
 PAUSE: Final = timedelta(seconds=1)
-"""Before a step is tried again (S002-X6)."""
 NO_ANSWER: Final = "degraded"
-"""No provider answered, so the step may be repeated. Other failures, such as a used-up budget, end the run."""
+"""No provider answered, so the step may be repeated."""
 Why = Literal["", "silent", "empty", "tools", "json", "operations", "refused"]
-"""Why a step failed: no answer, an empty one, endless calls of tools, bad JSON, bad operations, or operations that were not done."""
+"""Why a step failed."""
 JUDGES_JSON: Final = 2
 """The replay version from which unreadable JSON fails an attempt."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
@@ -33,7 +32,6 @@ class Attempted:
     """The output of the last attempt; None if it could not be used, and why."""
 
     node: str = ""
-    """Of the answer."""
     output: Value | None = None
     operations: Sequence[Operation] = ()
     why: Why = ""
@@ -52,10 +50,9 @@ class Attempts:
         """What all attempts have read of strangers, also those that gave nothing."""
 
     async def make(self, step: FlowStep, agent: Agent, request: RunModelRequest, base: str) -> Attempted:
-        """Return the first answer that can be used, or the mistake of the last one after `maxAttempts`.
+        """Return the first usable answer, or the last mistake after `maxAttempts`, without those before a retry.
 
-        Failures before a person's retry do not count. Bad JSON is told to the agent at least once, for the step's author can do nothing
-        about it.
+        Bad JSON is told to the agent at least once.
         """
         failed = 0
         self.heard.add(request.origins)

@@ -16,14 +16,10 @@ _UUID_SIGNS: Final = 36
 _SHOWN_SIGNS: Final = 8
 COMPLETE: Final = "complete"
 FAIL: Final = "fail"
-"""The two ends of a flow, in the words of its fields."""
 
 
 def build_chart(document: object) -> Chart:
-    """Draw a flow, also one with mistakes, without ways to unknown steps.
-
-    A failure without a route is not drawn: it is the same for every step.
-    """
+    """Draw a flow, also one with mistakes, without ways to unknown steps."""
     raw: JsonObject = document if isinstance(document, Mapping) else {}
     raw_steps = raw.get("steps")
     steps = [_read_step(one) for one in raw_steps] if isinstance(raw_steps, list) else []
@@ -33,8 +29,6 @@ def build_chart(document: object) -> Chart:
 
 
 class _Drawing:
-    """Steps come first, then ends and channels as they are met."""
-
     def __init__(self, steps: Sequence[FlowStep]) -> None:
         self._steps = steps
         self._places = {step.id: index for index, step in reversed(list(enumerate(steps)))}
@@ -87,7 +81,6 @@ def _build_box(step: FlowStep) -> Box:
 
 
 def _read_step(raw: object) -> FlowStep:
-    """Of a step with mistakes, read what can be read."""
     step: JsonObject = raw if isinstance(raw, Mapping) else {}
     try:
         return FlowStep.model_validate(step)

@@ -1,7 +1,4 @@
-"""Finds every mistake of a flow before it runs (S002-4, S002-11, S002-47…52, S002-A2…A7, A13).
-
-Only the store knows whether its agents exist.
-"""
+"""Finds every mistake of a flow before it runs (S002-4, S002-11, S002-47…52, S002-A2…A7, A13)."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeVar, get_args, get_origin
@@ -50,7 +47,6 @@ _SYNC: Final = "syncOnly"
 
 
 def check_flow(document: Document) -> Iterable[Finding]:
-    """Return all mistakes."""
     checking = _Checking(document)
     checking.check()
     return checking.findings.list_all()
@@ -166,7 +162,6 @@ class _Checking:
             self._add("finding-flow-reference-unknown", path, of_value=True, suggestion=suggestion, name=quote_part(reference.step))
 
     def _check_ways(self, steps: Sequence[FlowStep], start: str) -> None:
-        """Report unreachable steps, and loops without an end."""
         places: dict[str, int] = {}
         for index, step in enumerate(steps):
             places.setdefault(step.id, index)
@@ -249,7 +244,6 @@ def _read(model: type[ModelT], raw: object) -> ModelT | None:
 
 
 def _find_reached(ways: Sequence[Sequence[int]], start: int) -> frozenset[int]:
-    """Places that can be reached from `start`."""
     seen: set[int] = set()
     waiting = [start]
     while waiting:

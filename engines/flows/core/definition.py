@@ -1,4 +1,4 @@
-"""The form of a flow as authors write it (S002-1…43, S002-X10). Names are the seed's; fields beyond it are marked as ours."""
+"""The form of a flow as authors write it (S002-1…43, S002-X10)."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -9,7 +9,6 @@ from state.stored import JsonObject
 
 MOST_STEPS: Final = 500
 USUAL_LIMIT: Final = 10
-"""Entries of a channel that a step reads (S002-30)."""
 USUAL_VERSIONS: Final = 10
 USUAL_DAYS: Final = 30
 """How long a channel keeps its entries (S002-X10)."""

@@ -45,8 +45,6 @@ def note_nothing(_step: str, _visit: int, _is_success: bool, /) -> None:  # noqa
 
 @dataclass(frozen=True, slots=True)
 class _Surroundings:
-    """What flows are played with beside their runs."""
-
     most_steps: int
     memory: PersonMemory
     find_documents: FindDocuments | None
@@ -54,7 +52,7 @@ class _Surroundings:
 
 
 class FlowEngine:
-    """Plays flows. What was played stands in the run's stream, so a restart goes on where it was."""
+    """A restart goes on where the run was: what was played stands in its stream."""
 
     replay = 2
     replays = frozenset({1, 2})
@@ -117,9 +115,7 @@ class _Playing:
         self._steps = {step.id: step for step in flow.steps}
         self._outputs = StepOutputs()
         self._reports: list[JsonObject] = []
-        """Of the operations of all steps."""
         self._reasons: dict[str, Notice] = {}
-        """Why they were refused where no card tells it, by visit."""
         self._marks: dict[str, StepMark] = {}
         self._attempts = Attempts(ctx, flow.outputs, surroundings.find_documents, self._show)
 
@@ -162,7 +158,6 @@ class _Playing:
         return reply.model_copy(update={"notices": (left, *self._reasons.values())})
 
     async def _show(self, step: FlowStep, attempt: int) -> None:
-        """A draft in the chat, a picture for clients that watch."""
         self._marks[step.id] = "working"
         update = RunUpdate(
             text=draw_progress(self._flow, self._marks, attempt),
@@ -171,7 +166,6 @@ class _Playing:
         await self._ctx.show(update, node=f"{self._name_visit(step)}/begins")
 
     def _name_visit(self, step: FlowStep) -> str:
-        """The beginning of the names of the visit's nodes."""
         return f"{name_step_node(step.id)}/{self._visits[step.id]}"
 
     async def _play_step(self, step: FlowStep) -> Why:
@@ -215,11 +209,7 @@ class _Playing:
         return self._channels.read(reads, too_old)
 
     async def _leave_other_way(self, base: str, attempted: Attempted) -> None:
-        """After a retry made this step succeed, skip visits of this way that followed its failure.
-
-        They have answered for another failure, so those steps are asked anew. A visit that has changed something stays: a change must not
-        be made twice.
-        """
+        """After a retry, skip visits that followed its failure, unless they have changed something: that must not be made twice."""
         ctx, node = self._ctx, f"{base}/{REOPENED}"
         is_reopened = ctx.is_before_retry(f"{base}/1") and (
             not ctx.is_before_retry(attempted.node) or (bool(attempted.operations) and ctx.count_failures(f"{base}/{OPERATIONS}") > 0)
@@ -252,7 +242,6 @@ class _Playing:
         await self._note_left(step, {**failure, **({"reason": reason.model_dump(mode="json")} if reason is not None else {})}, output)
 
     async def _recall_failure(self, step: FlowStep) -> Why:
-        """Return why, with what the step gave all the same."""
         left = await self._note_left(step, {}, None)
         self._attempts.heard.add(left.origins)
         if left.data["output"] is not None:
@@ -274,16 +263,12 @@ class _Playing:
 
 
 MOST_LINES: Final = 12
-"""Steps in a message about progress."""
 StepMark = Literal["done", "failed", "working", "ahead"]
 _SIGNS: Final[Mapping[StepMark, str]] = {"done": "✅", "failed": "❌", "working": "⏳", "ahead": "⚪"}
 
 
 def draw_progress(flow: Flow, marks: Mapping[str, StepMark], attempt: int) -> str:
-    """Draw a line with a sign for each step, without words so that every language reads it.
-
-    Of many steps, those around the one at work are shown.
-    """
+    """Draw a line with a sign for each step, without words so that every language reads it."""
     count = len(flow.steps)
     working = next((index for index, step in enumerate(flow.steps) if marks.get(step.id) == "working"), 0)
     first = max(0, min(working - MOST_LINES // 2, count - MOST_LINES))

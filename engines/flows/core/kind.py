@@ -27,7 +27,6 @@ def list_agent_writes(document: object) -> Sequence[Write] | None:
 
 
 def list_agent_methods(document: object) -> Iterable[MethodUse]:
-    """Methods to read with, and methods to propose."""
     agent = Agent.model_validate(document)
     for index, tool in enumerate(agent.tools):
         if tool not in OWN_TOOLS:
@@ -42,7 +41,6 @@ def list_flow_writes(_document: object) -> Sequence[Write] | None:
 
 
 def list_agents(document: object) -> Iterable[Reference]:
-    """Of a draft, those that can be read."""
     steps = document.get("steps") if isinstance(document, Mapping) else None
     for index, step in enumerate(steps if isinstance(steps, list) else ()):
         agent_version_id = step.get("agentVersionId") if isinstance(step, Mapping) else None
@@ -55,7 +53,6 @@ def find_agent_title(document: object) -> str:
 
 
 def find_flow_title(document: object) -> str:
-    """It stands in the metadata (S002-15, S002-M4)."""
     return Flow.model_validate(document).metadata.title
 
 

@@ -13,7 +13,7 @@ _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 class Channels:
-    """The channels of one run; an undeclared one has the usual limits (S002-A7). Callers give the times."""
+    """The channels of one run; an undeclared one has the usual limits (S002-A7)."""
 
     def __init__(self, flow: Flow, long: LongChannels | None = None) -> None:
         """`long` keeps what outlives the run; None keeps nothing."""
@@ -22,7 +22,6 @@ class Channels:
         self._entries: dict[str, list[Entry]] = {}
 
     async def load(self) -> None:
-        """Begin with what earlier runs of the person left."""
         if self._long is not None:
             self._entries = {channel: list(entries) for channel, entries in (await self._long.load()).items()}
 
@@ -45,7 +44,6 @@ class Channels:
         return new_entries
 
     def _find_declared(self, channel: str) -> tuple[int, timedelta]:
-        """How many entries a channel keeps, and for how long each."""
         declared_channel = self._declared.get(channel)
         versions, days = (
             (declared_channel.retention_versions, declared_channel.retention_days)
@@ -66,13 +64,13 @@ class Channels:
 
     def read(self, reads: Sequence[MemoryRead], too_old: Mapping[str, int]) -> list[tuple[str, Value]]:
         """Return (channel, entries as one value, newest first), without the `too_old` oldest and without empty channels."""
-        messages: list[tuple[str, Value]] = []
+        channel_values: list[tuple[str, Value]] = []
         for read in reads:
             recent = self._entries.get(read.channel, [])[too_old.get(read.channel, 0) :]
             newest = [entry.value for entry in recent[::-1][: read.limit if read.limit > 0 else USUAL_LIMIT]]
             if newest:
-                messages.append((read.channel, combine(_list_data, *newest)))
-        return messages
+                channel_values.append((read.channel, combine(_list_data, *newest)))
+        return channel_values
 
 
 def _list_data(*data: object) -> list[object]:

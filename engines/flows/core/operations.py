@@ -1,7 +1,6 @@
 """The changes that a step ends with, as one effect for the gate (one card a step).
 
-An answer may hold `operations: [{method, params, comment}]`. Only methods that the agent lists are taken, all or none. They are submitted
-once: what was refused, failed or is not known is never tried again.
+All of an answer's operations are taken or none; they are submitted once.
 """
 
 from collections.abc import Mapping, Sequence
@@ -96,10 +95,7 @@ def _read_operation(place: int, raw: object, allowed: Mapping[str, str]) -> Oper
 
 
 async def submit_operations(ctx: RunContext, node: str, operations: Sequence[Operation], output: Value, caused_by: Origins) -> Done:
-    """Submit the operations as one effect. Their values come from the output and from what was read before (`caused_by`).
-
-    Raises RunSuspended while a person decides or must look; RunFailed if an outcome is not known, for nothing may follow on that.
-    """
+    """Raises RunSuspended while a person decides or must look; RunFailed if an outcome is not known, for nothing may follow on that."""
     outcome = await ctx.submit(node, _build_effect(operations, output.origins | caused_by))
     done = report_operations(operations, output, outcome)
     unknown = [str(one["method"]) for one in done.output.data[OPERATIONS] if one["status"] == "unknown"]
@@ -135,7 +131,6 @@ def _name_command(place: int) -> str:
 
 
 def _list_reports(operations: Sequence[Operation], outcome: Outcome) -> list[JsonObject]:
-    """Return {method, status, created, error} of each operation."""
     commands = {command_report.key: command_report for command_report in outcome.commands}
     reports: list[JsonObject] = []
     for place, operation in enumerate(operations):

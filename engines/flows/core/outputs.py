@@ -18,8 +18,6 @@ def list_read_by_fields(outputs: Outputs) -> frozenset[str]:
 
 
 class StepOutputs:
-    """By step; the last visit counts."""
-
     def __init__(self) -> None:
         self._outputs: dict[str, Value] = {}
         self._failed: list[str] = []
@@ -31,7 +29,6 @@ class StepOutputs:
         return self._outputs.get(step)
 
     def note_failure(self, step: str) -> None:
-        """Whatever became of the flow."""
         self._failed.append(step)
 
     def list_all(self) -> list[tuple[str, JsonObject]]:

@@ -1,7 +1,4 @@
-"""The memory of a person: channels of scope `user`, which later runs of the same flow and person read (S002-16, S002-A8).
-
-What a run reads is fixed when it first looks, so that a replay is equal. Entries keep their origins.
-"""
+"""The memory of a person: channels of scope `user`, which later runs of the same flow and person read (S002-16, S002-A8)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,8 +41,6 @@ class PersonMemory(Protocol):
 
 
 class NoMemory:
-    """For a program without a store."""
-
     async def find_end(self, _run: RunInfo, /) -> int:
         return 0
 
@@ -58,8 +53,6 @@ class NoMemory:
 
 
 class LongChannels:
-    """The channels of scope `user` of one pass."""
-
     def __init__(self, ctx: RunContext, flow: Flow, memory: PersonMemory) -> None:
         self._ctx, self._memory = ctx, memory
         self._declared = [shared_channel for shared_channel in flow.memory.shared_channels if shared_channel.scope == "user"]
@@ -74,7 +67,6 @@ class LongChannels:
         return {channel.id: await self._load_channel(channel, index) for channel in self._read if channel.id in index["origins"]}
 
     async def _look(self) -> dict[str, Any]:
-        """Note mark, time and origins by channel, but nothing of the text."""
         at, end = self._ctx.now, await self._memory.find_end(self._ctx.run)
         origins = {one.id: sorted(join_origins(entry.value for entry in await self._find_entries(one, at, end))) for one in self._read}
         return {"at": at.isoformat(), "end": end, "origins": {name: origin for name, origin in origins.items() if origin}}
@@ -98,7 +90,6 @@ class LongChannels:
         return entries
 
     async def _find_entries(self, channel: SharedChannel, at: datetime, end: int) -> list[Entry]:
-        """Fit the newest entries into the bound; oldest first."""
         fitting: list[Entry] = []
         length = 0
         for entry in reversed(await self._memory.read(self._ctx.run, [channel], at, end)):
@@ -109,10 +100,7 @@ class LongChannels:
         return fitting[::-1]
 
     async def keep(self, place: str, new_entries: Sequence[Entry]) -> None:
-        """Store what the visit at the node `place` left. Raises RunFailed if an entry is too large.
-
-        Shadow mode stores nothing and notes that: a run that goes on in another mode must not remember what was only planned.
-        """
+        """Store what a visit left, nothing in shadow mode. Raises RunFailed if an entry is too large."""
         declared_ids = {shared_channel.id for shared_channel in self._declared}
         entries = [new_entry for new_entry in new_entries if new_entry.channel in declared_ids]
         if not entries:

@@ -16,17 +16,13 @@ from state.canonical import dumps
 from state.stored import JsonObject
 
 CONTENT: Final = "content"
-"""Holds the whole answer."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 def build_request(
     flow: Flow, step: FlowStep, agent: Agent, start: Value, channel_values: Sequence[tuple[str, Value]], run: RunInfo
 ) -> RunModelRequest:
-    """Build the question: the agent's part, its channels, and the start as JSON.
-
-    An agent that reaches the portal is told for whom it works, and the day.
-    """
+    """Build the question: the agent's part, its channels, and the start as JSON."""
     part = "\n\n".join(one for one in (step.prompt or agent.system_prompt, _describe_person(agent, run), describe_operations(agent)) if one)
     messages: list[JsonObject] = [{"role": "system", "content": part}]
     messages += [{"role": "user", "content": render_channel(channel, entries.data)} for channel, entries in channel_values]

@@ -13,7 +13,6 @@ _PATH: Final = re.compile(r"\$?steps\.(?P<step>[A-Za-z0-9][A-Za-z0-9_-]{0,63})\.
 _INDEX: Final = re.compile(r"""\[(?:([0-9]{1,9})|'([^'.\]]+)'|"([^".\]]+)")\]""")
 """An element of a list, or a field, in brackets as in scenarios."""
 MARK: Final = "$steps."
-"""Begins a text of `resultPayload` that is replaced."""
 _LONGEST: Final = 500
 _MOST_DIGITS: Final = 9
 
@@ -49,12 +48,10 @@ def read_reference(path: str) -> Reference | None:
 
 
 def list_references(payload: JsonObject) -> Iterator[tuple[Path, str]]:
-    """Texts that are replaced, with their places."""
     return ((path, text) for path, text in list_texts(payload) if text.startswith(MARK))
 
 
 def list_texts(payload: JsonObject) -> Iterator[tuple[Path, str]]:
-    """All texts, with their places."""
     waiting: list[tuple[Path, object]] = [((), payload)]
     while waiting:
         path, part = waiting.pop()

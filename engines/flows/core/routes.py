@@ -14,7 +14,6 @@ class Route:
 
     next_step: str = ""
     ending: Ending = "completed"
-    """If nothing follows."""
     is_doomed: bool = False
 
 
@@ -25,11 +24,7 @@ def find_route_after_success(step: FlowStep) -> Route:
 
 
 def find_route_after_failure(step: FlowStep) -> Route:
-    """Route after the last failed attempt.
-
-    `next` runs as a handler after which the flow fails if `fail` is true, else it has recovered. Without `next` the flow fails, unless
-    `fail` is false.
-    """
+    """Route after the last failed attempt. After `next` the flow fails only if `fail` is true, without `next` unless `fail` is false."""
     on_failure = step.transitions.on_failure
     if on_failure.next:
         return Route(next_step=on_failure.next, is_doomed=on_failure.fail is True)

@@ -1,7 +1,4 @@
-"""The JSON Schemas of flows and agents.
-
-They refuse nothing that the program takes; what needs more than one place to be judged is said by the check alone.
-"""
+"""The JSON Schemas of flows and agents."""
 
 from typing import Any, Final
 

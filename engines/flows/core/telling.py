@@ -26,10 +26,7 @@ _DAY: Final = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
 def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, object], *, today: str, locale: Locale) -> Reply:
-    """Return the payload, without one the summary, without either the last answer; then the steps' answers.
-
-    Answers that were said already are left out, long texts are cut. `today` is a day such as 2026-11-27.
-    """
+    """Return the result, then the steps' answers. Repeated answers are left out, long texts are cut."""
     words = _find_words(flow, today, locale)
     answers = outputs.list_all()
     main = words.list_main(result)
@@ -45,10 +42,7 @@ def build_result_reply(flow: Flow, outputs: StepOutputs, result: Mapping[str, ob
 def tell_result(
     flow: Flow, result: Mapping[str, object], answers: Sequence[tuple[str, JsonObject]], *, today: str, locale: Locale
 ) -> Sequence[tuple[str, str]]:
-    """Return (title, text) of the payload, else of the summary, else of the answers.
-
-    `answers` are (step, its output), the last one most important; `today` as above.
-    """
+    """Return (title, text). `answers` are (step, its output), the last one most important; `today` is a day such as 2026-11-27."""
     words = _find_words(flow, today, locale)
     if main := words.list_main(result):
         return tuple((words.find_title(name), words.write(one)) for name, one in main)
@@ -70,12 +64,10 @@ def _cut(text: str, most: int) -> str:
 
 
 def _has_words(output: Mapping[str, object]) -> bool:
-    """Or with words around its JSON."""
     return len(output) == 1 or not is_alone(str(output[CONTENT]))
 
 
 def _keep_some(quotes: Sequence[Passage], room: int) -> Iterator[Passage]:
-    """The first quotes that fit into the message."""
     for quote in quotes[:_MOST_QUOTES]:
         room -= len(dumps([quote.title, quote.text]))
         if room < 0:
@@ -92,24 +84,20 @@ class _Words:
     locale: Locale
 
     def tell(self, present: Sequence[tuple[str, object]]) -> Iterator[str]:
-        """In paragraphs; a single value needs no title."""
         for name, field_value in present:
             yield self.write(field_value) if len(present) == 1 else self._write_named(f"**{self.find_title(name)}**", field_value)
 
     def tell_answer(self, output: Mapping[str, object]) -> str:
-        """JSON alone becomes lines of fields; operations are left to cards."""
         fields = {name: one for name, one in output.items() if name not in {CONTENT, OPERATIONS}}
         if _has_words(output):
             return str(output[CONTENT])
         return "\n".join(self._write_named(self.find_title(name), one) for name, one in self.list_present(fields))
 
     def is_said(self, output: Mapping[str, object], texts: frozenset[str]) -> bool:
-        """Everything in the answer is among the texts."""
         fields = [self.write(one) for name, one in output.items() if name not in {CONTENT, OPERATIONS} and not _is_empty(one)]
         return str(output[CONTENT]) in texts if _has_words(output) else all(field in texts for field in fields)
 
     def list_main(self, result: Mapping[str, object]) -> list[tuple[str, object]]:
-        """Of the payload, without one of the summary."""
         return next((present for name in ("payload", "summary") if (present := self.list_present(result.get(name)))), [])
 
     def list_present(self, json_object: object) -> list[tuple[str, object]]:
@@ -121,7 +109,6 @@ class _Words:
         return sorted(present, key=lambda field_value: places.get(field_value[0], len(places)))
 
     def write(self, value: object) -> str:
-        """Elements of a list are lines."""
         if isinstance(value, str):
             return format_day(date.fromisoformat(value), today=self.today, locale=self.locale) if _is_day(value) else value
         if isinstance(value, Mapping):
@@ -139,18 +126,15 @@ class _Words:
         return "; ".join(f"{name}: {self.write(one)}" for name, one in self.list_present(record))
 
     def find_title(self, name: str) -> str:
-        """A path may also be titled by its last part."""
         last = name.rpartition(".")[2]
         return self.titles.get(name) or self.titles.get(last) or last
 
     def _write_named(self, title: str, value: object) -> str:
-        """Several lines stand below the title."""
         text = self.write(value)
         return f"{title}:\n{text}" if isinstance(value, list) or "\n" in text else f"{title}: {text}"
 
 
 def _is_empty(value: object) -> bool:
-    """Null, or a text, list or object without content."""
     return value is None or (isinstance(value, str | Sequence | Mapping) and not value)
 
 

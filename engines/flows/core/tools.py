@@ -1,7 +1,6 @@
-"""The tools that an agent may use at a step: reading methods, the company's documents, a calculator.
+"""The tools that an agent may use at a step.
 
-Each call is a node of the run, so nothing is read twice. Reads pass the gate with the rights of the run's person. A call that cannot be
-made is answered to the model.
+Each call is a node of the run, so nothing is read twice. Reads pass the gate with the rights of the run's person.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -47,19 +46,15 @@ class ToolsEndless(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Toolbox:
-    """The tools of one agent, and what they reach."""
-
     agent: Agent
     ctx: RunContext
     heard: Heard
-    """Collects the origins of answers."""
     find_documents: FindDocuments | None = None
 
     def describe(self) -> tuple[ModelTool, ...]:
         return tuple(_describe(name) for name in dict.fromkeys(self.agent.tools))
 
     async def answer(self, node: str, name: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
-        """`origins` are those of the arguments."""
         methods = {_name_function(tool): tool for tool in self.agent.tools}
         method = methods.get(name)
         if method is None:
@@ -70,7 +65,6 @@ class Toolbox:
         return await self._read(node, method, arguments, origins)
 
     async def _read(self, node: str, method: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
-        """Or say why it was not read."""
         params = _read_params(arguments.get("params"))
         if params is None:
             return Value("The parameter params is no JSON object.", _DETAIL)
@@ -79,7 +73,6 @@ class Toolbox:
         return Value(_tell_outcome(outcome), _PROSE)
 
     async def search(self, node: str, arguments: Mapping[str, Any], _origins: Origins) -> Value:
-        """With its passages."""
         question = str(arguments.get("question") or "").strip()
         if not question:
             return Value("The parameter question is missing.", _DETAIL)
@@ -144,7 +137,6 @@ async def _answer_call(toolbox: Toolbox, node: str, call: Mapping[str, Any], ori
 
 
 def _write_calls(answer: Mapping[str, Any]) -> JsonObject:
-    """As the next question repeats it."""
     call_messages = [
         {"id": str(call["id"]), "type": "function", "function": {"name": call["name"], "arguments": dumps(call.get("arguments") or {})}}
         | ({"state": call["state"]} if call.get("state") else {})

@@ -33,16 +33,12 @@ PARTS: Final[Mapping[type[Part], str]] = {
     WriteForm: "write",
     TitleForm: "title",
 }
-"""Words for the parts in the form's texts."""
 _OPEN: Final[frozenset[Section]] = frozenset({"where", "start"})
-"""Sections that are shown without being opened."""
 Say = Callable[..., str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentChoice:
-    """A published version of an agent, and what it brings along."""
-
     id: str
     """The UUID of the version, which is stored."""
     key: str
@@ -54,7 +50,6 @@ class AgentChoice:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All that a flow may write for it."""
         return (self.id, f"{self.key}@{self.version}", self.key)
 
 
@@ -118,7 +113,6 @@ class FlowFields:
         )
 
     def _explain(self, word: str, name: str, agent: AgentChoice | None) -> str:
-        """For the prompt and the agent of a step, say what the agent brings along."""
         if agent is not None and name == "prompt" and agent.prompt:
             return self.say("console-form-agent-prompt", prompt=agent.prompt)
         if agent is not None and name == "agent" and agent.options:

@@ -1,7 +1,6 @@
-"""The form of a flow, made of a document, and the document made of it again (S002-49…56, S002-A12).
+"""The form of a flow, made of a document, and back (S002-49…56, S002-A12).
 
-`build_flow_definition` is the seed's helper `buildFlowDefinition`. Every field holds the text that a person types. What was not changed,
-and what the form does not know, stays in the document as it was.
+What was not changed, and what the form does not know, stays in the document as it was.
 """
 
 import operator
@@ -17,15 +16,12 @@ from orchestrator.domain.finding import Path
 Section = Literal["", "start", "shared", "memory", "budget", "result", "where", "more"]
 """"" for the head of its group."""
 Offer = Literal["", "agents", "steps", "types", "modes", "scopes"]
-"""Where the choices of a field come from."""
 _PLACE: Final = "place"
 YEAR: Final = 31_536_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Where a value stands in its part of the document, and what it may be."""
-
     path: Path
     kind: Kind
     least: float | None = None
@@ -38,15 +34,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Items:
-    """Where a list of parts stands."""
-
     path: Path
     part: type["Part"]
     section: Section = ""
 
 
 def _place(*path: str, kind: Kind = "line", **more: float | str | bool) -> str:
-    """`more` is the rest of its `Entry`."""
     return field(default="", metadata={_PLACE: Entry(path=path, kind=kind, **more)})  # type: ignore[arg-type]  # as Entry has them
 
 
@@ -167,7 +160,7 @@ def read_flow_form(document: object) -> FlowForm:
 
 
 def build_flow_definition(form: FlowForm) -> BuiltFlow:
-    """Check numbers and JSON once more (S002-56). An unchanged form gives the document that it was made of."""
+    """Check numbers and JSON once more (S002-56)."""
     mistakes: list[FieldMistake] = []
     document = _build_part(form, (), mistakes)
     return BuiltFlow(document, tuple(mistakes))
@@ -191,7 +184,6 @@ def enter_text(form: P, path: Path, typed: str) -> P:
 
 
 def list_places(part: Part | type[Part]) -> Iterator[tuple[str, Entry | Items]]:
-    """Yield the names of fields with their places."""
     for form_field in fields(part):
         if _PLACE in form_field.metadata:
             yield form_field.name, form_field.metadata[_PLACE]
@@ -209,7 +201,6 @@ def _read_part(part: type[P], base: object) -> P:
 
 
 def _build_part(form: Part, at: Path, mistakes: list[FieldMistake]) -> object:
-    """What the part was made of, with what was changed."""
     document = form.base
     for name, place in list_places(form):
         if isinstance(place, Items):
@@ -237,6 +228,5 @@ def _put_items(document: object, place: Items, items: tuple[Part, ...], at: Path
 
 
 def find_new_step_id(form: FlowForm) -> str:
-    """An id that no step has yet."""
     step_ids = {step.id for step in form.steps}
     return next(name for number in range(len(step_ids) + 1, MOST_STEPS * 2 + 2) if (name := f"step{number}") not in step_ids)

@@ -1,7 +1,4 @@
-"""Flows and agents in the seed's words, a row for each version (S002-X2). Pure.
-
-Each field of a model names the field of the store that it shows, where that is called otherwise.
-"""
+"""Flows and agents in the seed's words, a row for each version (S002-X2)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -24,7 +21,6 @@ _OTHER: Final = "0190bbbb-0000-7000-8000-000000000002"
 MOST_LISTED: Final = 100
 Status = Literal["DRAFT", "PUBLISHED"]
 _OF_WHOLE: Final = frozenset({"published", "deactivated", "switched_off", "switched_on"})
-"""Entries that concern a published version."""
 _SPELLING: Final = ConfigDict(frozen=True, from_attributes=True, alias_generator=AliasGenerator(serialization_alias=to_camel))
 _KEY: Final = AliasPath("key")
 _TextOrNull = Annotated[str | None, BeforeValidator(lambda text: text or None)]

@@ -89,8 +89,6 @@ _OF_MEANING: Final = frozenset(
 
 @dataclass(frozen=True, kw_only=True)
 class Face:
-    """What the addresses of flows and those of agents differ in."""
-
     kind: str
     path: str
     noun: str

@@ -45,7 +45,6 @@ from state.journal import definitions
 from state.model.definitions import DefinitionVersion
 
 _STAND_IN: Final = Agent(systemPrompt="-")
-"""For an agent that cannot be used."""
 _NOT_FOUND: Final = "There is no such flow; GET /api/flows/definitions lists them."
 
 
@@ -140,7 +139,6 @@ class FlowStarter:
         return flow_errors
 
     async def _find_agents(self, flow: Flow) -> tuple[Mapping[str, Agent], Mapping[str, str]]:
-        """Usable agents and their titles, by version."""
         agents, titles = {}, {}
         for version_id in {step.agent_version_id for step in flow.steps}:
             agent = await self._find_agent(version_id)
@@ -234,7 +232,6 @@ def _estimate_channel(flow: Flow, read_by_step: MemoryRead, agents: Mapping[str,
 
 
 def _has_loops(flow: Flow) -> bool:
-    """Directly or through others."""
     following = {step.id: list_next(step) for step in flow.steps}
     for begin, after in following.items():
         seen, waiting = set[str](), list(after)
@@ -249,7 +246,6 @@ def _has_loops(flow: Flow) -> bool:
 
 
 def _describe_run(actor: Actor, now: datetime) -> RunInfo:
-    """As if this client started it now."""
     return RunInfo(
         run_id="",
         definition=Definition(key=""),

@@ -10,7 +10,6 @@ from orchestrator.definitions.service import DefinitionService
 from state.model.definitions import DefinitionDamaged, DefinitionKey, DefinitionVersion
 
 _AT_ONCE: Final = 50
-"""Definitions that are read from the store at a time."""
 _MOST_SEEN: Final = 5000
 _MOST_READ: Final = 200
 """Versions and documents looked through for one page, so that a filter that fits nothing does not read the whole store."""
@@ -66,7 +65,6 @@ async def _list_heads(service: DefinitionService, editor: Editor, kind: str, pla
 
 
 def _may_fit(head: DefinitionKey, list_query: ListQuery) -> bool:
-    """Without reading them."""
     return not list_query.published or (head.enabled and head.active_version > 0)
 
 

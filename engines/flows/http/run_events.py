@@ -1,8 +1,4 @@
-"""Translates the journal of a flow's run into the seed's words (S002-X5). Pure.
-
-An execution is one attempt of one visit of a step. It begins with its first question to the model. The table of events is in
-engines/flows/README.md.
-"""
+"""Translates the journal of a flow's run into the seed's words (S002-X5). Pure. The table of events is in engines/flows/README.md."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -59,7 +55,6 @@ _ROUND: Final = "round-"
 _LAST_ROUND: Final = f"{_ROUND}{MOST_ROUNDS}"
 _PAUSE: Final = "pause"
 _AGENTS: Final = "agents"
-"""The node that fixed the agents of the run."""
 _IN_HAND: Final = frozenset({"RUNNING", "WAITING_APPROVAL"})
 
 
@@ -84,7 +79,6 @@ class Execution:
     used: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """(read, written) by model."""
     seconds: float = 0.0
-    """For all answers of models."""
     error: Trouble | None = None
     retry_at: str = ""
     """When the next attempt begins, if one is scheduled."""
@@ -93,7 +87,6 @@ class Execution:
 
     @property
     def key(self) -> Key:
-        """Return what names it."""
         return self.step, self.visit, self.attempt
 
 
@@ -110,7 +103,6 @@ class Happening:
     by: str = ""
     """The key of the person who ordered it."""
     reason: str = ""
-    """Of FLOW_RESUMED: resume or retry."""
 
 
 class FlowHistory:
@@ -122,9 +114,7 @@ class FlowHistory:
         self._attempts = {step.id: max(step.max_attempts, 1) for step in flow.steps} if flow is not None else {}
         self.status: FlowStatus = "PENDING"
         self.seq = 0
-        """The last event that was added."""
         self.version = 0
-        """The last event that changed anything here."""
         self.happenings: list[Happening] = []
         self.started: RunStarted | None = None
         self.started_at = self.ended_at = ""
@@ -132,14 +122,12 @@ class FlowHistory:
         self.error: Trouble | None = None
         self._executions: dict[Key, Execution] = {}
         self._failed: Counter[tuple[str, int]] = Counter()
-        """By step and visit, without those before a retry."""
         self.left_behind: set[Key] = set()
         """They followed a failure of a step that has succeeded since, and are no part of the way."""
         self._count, self._is_changed = 0, False
 
     @property
     def executions(self) -> list[Execution]:
-        """In the order in which they began."""
         return list(self._executions.values())
 
     def list_answers(self) -> list[tuple[str, JsonObject]]:
@@ -163,7 +151,6 @@ class FlowHistory:
         return {"COMPLETED": "SKIPPED", "CANCELLED": "CANCELLED"}.get(self.status, "PENDING")  # type: ignore[return-value]  # as named
 
     def add(self, event: StoredEvent) -> None:
-        """Events come in their order."""
         self._count, self._is_changed = 0, False
         self._translate(event)
         self.seq = event.seq
@@ -241,7 +228,6 @@ class FlowHistory:
                 self._complete(event, key)
 
     def _note_operations(self, event: StoredEvent, done: NodeDone) -> None:
-        """Operations end a visit of a step."""
         key = self._find_waiting(done.node)
         if done.kind != "effect" or key is None or not self._proposed.get(key):
             return
@@ -262,7 +248,6 @@ class FlowHistory:
         self._fail_attempt(event, place[0], Trouble(failed.code, failed.detail))
 
     def _fail_attempt(self, event: StoredEvent, key: Key, error: Trouble) -> None:
-        """The step has failed if it was the last attempt."""
         self._change(key, status="FAILED", ended_at=event.ts, error=error)
         self._failed[key[:2]] += 1
         if self._failed[key[:2]] >= self._attempts.get(key[0], 1):
@@ -321,7 +306,6 @@ class FlowHistory:
                 self._tell(event, "FLOW_FAILED", error=self.error)
 
     def _explain(self, finished: RunFinished) -> Trouble:
-        """Say what ended the last failed attempt, where a step was the reason."""
         code = finished.code
         last = next((one for one in reversed(self._executions.values()) if one.status == "FAILED" and one.error is not None), None)
         if code != STEP_FAILED or last is None or last.error is None:
@@ -344,7 +328,6 @@ class FlowHistory:
         return (step, int(parts[1]), int(parts[2])), parts[_PLACE] if len(parts) > _PLACE else ""
 
     def _find_waiting(self, node: str) -> Key | None:
-        """The call is the execution's own, or one with which its visit ends."""
         if (place := self._find_place(node)) is not None:
             return place[0] if place[1] and place[0] in self._executions else None
         parts = node.split("/")

@@ -38,7 +38,6 @@ from state.events.runs import RunStarted
 from state.journal import definitions
 
 MOST_KEPT: Final = 1000
-"""More than a channel may keep."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +79,6 @@ class FlowRunReader:
             return None, None
 
     async def _catch_up(self, opened: OpenRun) -> None:
-        """Add events stored since the last call."""
         head, _ = await self._desk.store.read_head(opened.found.key)
         while opened.history.seq < head and (page := await self._desk.store.read_events(opened.found.key, opened.history.seq, PAGE)):
             for event in page:
@@ -91,10 +89,9 @@ class FlowRunReader:
         return Reading(budget, shows_words=self._streams.shows_words(client, opened.stream))
 
     async def poll(self, client: Client, session_id: str, query: PollQuery) -> FlowRun | None:
-        """Wait for something that the caller has not seen; None if that takes too long.
+        """Wait for what the caller has not seen; None if that takes too long.
 
-        A run that is over has no news for somebody who has seen its end. Raises ApiError 400 for an event or a state that the run has not
-        reached.
+        Raises ApiError 400 for an event or a state that the run has not reached.
         """
         opened = await self.open(client, session_id)
         history = opened.history
@@ -120,7 +117,6 @@ class FlowRunReader:
         )
 
     async def show(self, client: Client, session_id: str) -> FlowRun:
-        """Without events."""
         opened = await self.open(client, session_id)
         return self._describe(client, opened, opened.history.happenings[-1].number)
 

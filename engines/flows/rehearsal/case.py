@@ -15,7 +15,6 @@ from orchestrator.rehearsals.rehearsal import Place
 from state.stored import JsonObject
 
 OPERATIONS: Final = "operations"
-"""The part of a node's name at which a step submits its effects."""
 
 
 class ExpectedFlow(FilePart):
@@ -59,7 +58,6 @@ class FlowCaseFile(FilePart):
 
 
 def is_operation(place: Place) -> bool:
-    """A step submits its effects there."""
     return OPERATIONS in place.node.split("/")[2:3]
 
 

@@ -22,7 +22,6 @@ from orchestrator.rehearsals.script import Script, ScriptEnded, find_shipped_cla
 from state.stored import JsonObject
 
 STAND_IN: Final = Agent.model_validate({"systemPrompt": "-"})
-"""Its answers are those of the test."""
 _CALL: Final = "call-"
 
 
@@ -48,7 +47,6 @@ class FlowPlayed:
 
     @property
     def failed_steps(self) -> list[str]:
-        """Those of which every attempt failed."""
         return [visit.step for visit in self.visits if not visit.is_answered]
 
     def find_result(self, part: str) -> JsonObject:
@@ -62,14 +60,11 @@ class FlowPlayed:
 
     @property
     def calls(self) -> list[Happening]:
-        """Effects and reads of agents' tools."""
         return [happening for happening in self.happenings if happening.kind == "effect" and not is_operation(happening.place)]
 
 
 @dataclass
 class _Trace:
-    """Each pass tells of the visits anew."""
-
     visits: dict[tuple[str, int], Visit] = field(default_factory=dict)
 
     def note(self, step: str, visit: int, is_answered: bool) -> None:  # noqa: FBT001 - as the engine calls it

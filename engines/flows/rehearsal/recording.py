@@ -1,8 +1,4 @@
-"""Turns a finished run of a flow into a test.
-
-What agents, effects and tools gave is read from the run's stream. The test is played once: it must take the same steps to the same end,
-which then is what it expects.
-"""
+"""Turns a finished run of a flow into a test."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +44,6 @@ from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
 _AGENTS: Final = "agents"
-"""The node with the flow's agents."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,8 +61,6 @@ class RecordedFlow:
 
 @dataclass
 class _Visit:
-    """The answers at one visit of a step."""
-
     answers: list[Any] = field(default_factory=list)
     is_answered: bool = False
     is_left: bool = False
@@ -76,8 +69,6 @@ class _Visit:
 
 @dataclass
 class _Tape:
-    """In the order in which it happened."""
-
     key: str
     inputs: list[str | Given] = field(default_factory=list)
     visits: dict[tuple[str, str], _Visit] = field(default_factory=dict)
@@ -151,7 +142,6 @@ async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
 
 
 def _join_answers(tape: _Tape) -> dict[str, Any]:
-    """By step, over all its visits."""
     answers_by_step: dict[str, list[Any]] = {}
     for (step, _), visit in tape.visits.items():
         answers_by_step.setdefault(step, []).extend(visit.answers)
@@ -179,7 +169,6 @@ async def _read_event(kind: str, data: JsonObject, tape: _Tape, store: AsyncStor
 
 
 async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
-    """What the flow itself noted is made anew."""
     place = Place(tape.key, done.node)
     if done.node.endswith(f"/{REOPENED}"):
         tape.forget_other_way(done)
@@ -206,7 +195,6 @@ async def _read_output(done: NodeDone, tape: _Tape, store: AsyncStore) -> None:
 
 
 def _build_answer(output: Any) -> Any:
-    """The text, or with the tools that the agent called."""
     if not isinstance(output, Mapping):
         return output
     calls = [{"name": one["name"], "arguments": one["arguments"]} for one in output.get(CALLS) or ()]

@@ -1,1 +1,1 @@
-"""The command group `sdelka flow`: what authors of flows do with their files and with the flows that are published."""
+"""The command group `sdelka flow`."""

@@ -1,5 +1,3 @@
-"""The commands of `sdelka flow`."""
-
 from pathlib import Path
 from typing import Annotated, Final
 

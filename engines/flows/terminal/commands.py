@@ -1,5 +1,3 @@
-"""What `sdelka flow run` does."""
-
 from pathlib import Path
 
 from bot.cli.author.faces import TryOptions

@@ -1,5 +1,3 @@
-"""Tells flows and agents in files apart."""
-
 from typing import Final
 
 from bot.cli.author.faces import Family

@@ -1,4 +1,4 @@
-"""The command group `sdelka memory`: lists, shows and clears what flows remember of people from run to run."""
+"""The command group `sdelka memory`."""
 
 from typing import Annotated, Final
 

@@ -33,14 +33,11 @@ ShowEvent = Callable[[JsonObject, Happening | None], None]
 
 
 def write_event(event: JsonObject, _happening: Happening | None) -> None:
-    """An object a line."""
     write_json_lines([event])
 
 
 @dataclass(frozen=True)
 class PeopleView:
-    """Sentences on stdout."""
-
     flow: Flow
     tr: Translator
 
@@ -66,7 +63,6 @@ class PeopleView:
                     write_text(cut_text(happening.text))
 
     def end(self, result: RunResult, problem: str) -> None:
-        """As a chat shows it, and how the flow ended."""
         if problem:
             sys.stderr.write(escape_text(self.tr.translate("author-unfinished", why=problem)) + "\n")
             return

@@ -15,7 +15,6 @@ from orchestrator.language.typed_numbers import AmbiguousNumber, UnaskedCurrency
 
 InputType = Literal["text", "number", "integer", "phone", "email", "contact", "photo", "document"]
 SENT: Final[frozenset[InputType]] = frozenset({"contact", "photo", "document"})
-"""Answers that are sent, not typed."""
 LONGEST_ANSWER: Final = 10_000
 UNCLEAR: Final = frozenset({"answer-number-ambiguous", "answer-number-currency"})
 """Mistakes that only a further answer can clear up, whatever the author says."""
@@ -26,8 +25,6 @@ _PHONE_DIGITS: Final = range(5, 16)
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """Why an answer is not taken: a code and its arguments."""
-
     code: str
     args: Mapping[str, object] = field(default_factory=dict)
 
@@ -49,7 +46,6 @@ class Expected:
 
     @property
     def takes(self) -> frozenset[Takes]:
-        """A telephone may also come as a contact."""
         match self.type:
             case "contact" | "photo" | "document":
                 return frozenset({self.type})
@@ -114,11 +110,7 @@ class Expected:
 
 @lru_cache(maxsize=32)
 def compile_pattern(pattern: str) -> TypeAdapter[str]:
-    """Compile an expression that matches a whole text in linear time. Raises ValueError for a wrong one.
-
-    Pydantic's engine is used, as Python's takes years for some expressions. The expression is first read on its own: `a)|(?:b` in brackets
-    would match a part of a text.
-    """
+    """Match a whole text in linear time: Python's engine takes years for some expressions. Raises ValueError."""
     try:
         TypeAdapter(Annotated[str, Field(pattern=pattern)])
         return TypeAdapter(Annotated[str, Field(pattern=rf"\A(?:{pattern})\z")])

@@ -69,13 +69,11 @@ SYSTEM_NAMES: Final = (
 )
 """Variables that every run has."""
 _NAMING: Final = ("updates", "values", "output_mapping")
-"""Parameters with names of variables that a step sets."""
 TAKEN: Final = "finding-variable-reserved"
 UNREACHED: Final = "finding-variable-unreached"
 TOLD_LATE: Final = ("finding-schedule-when", "finding-schedule-terms", "finding-prompt-missing", "finding-bounds-crossed")
 """They ended a run at its step, and no check looked for them once."""
 _HANDED_ON: Final = ("input_parameters", "context_to_pass")
-"""Parameters with the variables of another scenario."""
 _SHOWN_LOOP: Final = 6
 _SENTENCES: Final = {**COMMON, **SENTENCES}
 
@@ -204,7 +202,6 @@ class _Checking:
             self._add("finding-branch-ways-missing", path)
 
     def _check_condition(self, source: str, path: Path) -> None:
-        """Columns count in the condition itself."""
         compiled = self._compile(source, path)
         for name in sorted(compiled.reads or ()) if compiled is not None else ():
             self._reads.append((name, path))
@@ -254,7 +251,7 @@ class _Checking:
             self._add("finding-loop-endless", ("steps", min(loop)), names=names)
 
     def _check_variables(self, nodes: Sequence[Node]) -> None:
-        """Warn of variables that only a caller may set. After a whole context was merged nothing is known."""
+        """Warn of variables that only a caller may set."""
         initial = self._data.get("initial_context")
         known = {*SYSTEM_NAMES, *(initial if isinstance(initial, Mapping) else ())}
         self._check_values(initial, ("initial_context",))
@@ -275,7 +272,6 @@ class _Checking:
                 self._add("finding-variable-unset", path, severity="warning", suggestion=suggestion, name=quote_part(name))
 
     def _check_parts(self, nodes: Sequence[Node]) -> None:
-        """Such a variable only ever holds the text of a model."""
         texts: set[str] = set()
         initial = self._data.get("initial_context")
         others = set(initial) if isinstance(initial, Mapping) else set()
@@ -288,14 +284,12 @@ class _Checking:
                 self._add("finding-part-of-text", path, severity="warning", name=quote_part(name))
 
     def _check_values(self, variables: object, path: Path) -> None:
-        """Check names of variables that are given with their values."""
         for name in variables if isinstance(variables, Mapping) else ():
             if str(name).startswith(RESERVED) or name == AGENT:
                 self._add(TAKEN, (*path, name), severity="warning" if name == AGENT else "error", name=quote_part(str(name)))
             self._check_name(str(name), (*path, name))
 
     def _check_name(self, name: str, path: Path) -> None:
-        """Nothing reaches such a name, or only braces do."""
         if parse_path(name) is None or [str(part) for part in parse_path(name) or ()] != name.split("."):
             self._add(UNREACHED, path, name=quote_part(name))
         elif keyword.iskeyword(name.split(".", maxsplit=1)[0]):

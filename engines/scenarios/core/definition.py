@@ -50,10 +50,7 @@ RESERVED: Final = "__"
 AGENT: Final = "agent_id"
 """The one variable without `RESERVED` that only the engine sets."""
 ABOUT_PERSON: Final = frozenset({"user_id", "user_name", "employee_id", "chat_id", "today", "time_zone"})
-"""For whom, where and when a scenario runs, unless an author or caller gives other values.
-
-The same names behind `RESERVED` always hold what the program knows.
-"""
+"""For whom, where and when a scenario runs; behind `RESERVED` always as the program knows it."""
 IDENTITIES: Final = frozenset({"user_id", "user_name", "employee_id", "chat_id"})
 """Those that say who somebody is: a decision by one that a caller has given is the caller's."""
 GIVEN_WINS: Final = 1

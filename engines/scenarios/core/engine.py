@@ -26,7 +26,7 @@ MOST_SECONDS: Final = 1800.0
 
 
 class ScenarioEngine:
-    """Plays scenarios. What was played stands in the run's stream, so a restart goes on where it was."""
+    """A restart goes on where the run was: what was played stands in its stream."""
 
     replay = 1
     replays = frozenset({1})
@@ -43,7 +43,7 @@ class ScenarioEngine:
         most_seconds: float = MOST_SECONDS,
         agent: str = "sdelka",
     ) -> None:
-        """The bounds are steps of a run, scenarios inside of each other (S000-A11), and seconds of work between two waits."""
+        """`most_seconds` bound the work between two waits (S000-A11)."""
         self._types, self._plans = types, Plans(types)
         self._find_documents, self._read_file, self._download = find_documents, read_file, download
         self._most_steps, self._most_depth, self._most_seconds, self._agent = most_steps, most_depth, most_seconds, agent
@@ -63,7 +63,6 @@ class ScenarioEngine:
     def connect(
         self, find_documents: FindDocuments, read_file: ReadFile | None = None, download: Download | None = None
     ) -> "ScenarioEngine":
-        """Return this engine with these services."""
         return ScenarioEngine(
             self._types,
             find_documents=find_documents,
@@ -85,10 +84,7 @@ class ScenarioEngine:
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
-        """Begin with the person's, the author's, the caller's, the system's (S000-X5), later ones winning.
-
-        Raises RunFailed for a caller's value under a name of the system.
-        """
+        """Later ones win: the person's, the author's, the caller's, the system's (S000-X5). Raises RunFailed for a reserved name."""
         run, about = ctx.run, _describe_person(ctx.run)
         names = {"__current_scenario_id__": run.definition.key, "__scenario_instance_id__": run.run_id, AGENT: self._agent}
         system = {name: Value(one) for name, one in names.items()} | {RESERVED + name: one for name, one in about.items()}
@@ -155,7 +151,6 @@ class _Playing:
         return self._end("done")
 
     def _list_left_out(self) -> list[str]:
-        """Names of given values that an earlier edition leaves out."""
         run = self._ctx.run
         return sorted(ABOUT_PERSON & {*run.args, *self._plan.initial}) if run.definition.edition < GIVEN_WINS else []
 
@@ -166,11 +161,9 @@ class _Playing:
         return RunResult(value=final, status=status, code=code, changes=self._ctx.changes)
 
     def _build_point(self, planned: PlannedStep) -> Point:
-        """The person may go back to the question that is about to be asked."""
         return Point(place=planned.index, variables=self._variables.copy(), options=self._surroundings.keyboard.options)
 
     def _go_back(self) -> int:
-        """Restore what was before the last question, and return its place."""
         point = self._steering.take_point()
         self._variables = point.variables
         self._surroundings.keyboard.options = point.options

@@ -1,7 +1,4 @@
-"""The log `scenario_executor.log`: steps, durations, changed variables (S000-63).
-
-Values stand in it only at DEBUG, cut; the program's handler masks secrets and rotates the file.
-"""
+"""The log `scenario_executor.log`: steps, durations, changed variables (S000-63)."""
 
 import logging
 from collections.abc import Iterable, Mapping
@@ -24,10 +21,7 @@ class _Line:
 
 
 class ExecutorLog:
-    """The lines of one pass.
-
-    A run is played from its beginning each time, so lines wait until a node comes that no earlier pass has played.
-    """
+    """Lines of one pass; they wait until a node comes that no earlier pass has played."""
 
     def __init__(self, run: str) -> None:
         self._run = run

@@ -15,10 +15,7 @@ ReadSteps = Sequence[tuple[int, JsonObject, AnyStepType, JsonObject]]
 
 
 def list_given_names(steps: ReadSteps, *, for_customers: bool) -> Iterator[GivenName]:
-    """Yield ways that are chosen, and effects that are filled, by such a name or what was made of it.
-
-    For customers the day and the time zone count, too.
-    """
+    """Yield ways that are chosen, and effects that are filled, by such a name or what was made of it."""
     carriers = _find_carriers(steps, ABOUT_PERSON if for_customers else IDENTITIES)
     if not carriers:
         return
@@ -37,7 +34,7 @@ def list_given_names(steps: ReadSteps, *, for_customers: bool) -> Iterator[Given
 
 
 def _find_carriers(steps: ReadSteps, names: frozenset[str]) -> dict[str, str]:
-    """Names by the variables that hold their values. A name that a step sets is the author's own."""
+    """Names by the variables that hold their values."""
     own = {name.split(".")[0] for _, _, kind, params in steps for name in kind.list_outputs(params)}
     carriers = {name: name for name in sorted(names - own)}
     derived = [(name.split(".")[0], reads) for _, _, kind, params in steps for name, reads in _list_made(kind, params)]
@@ -51,7 +48,6 @@ def _find_carriers(steps: ReadSteps, names: frozenset[str]) -> dict[str, str]:
 
 
 def _list_made(kind: AnyStepType, params: JsonObject) -> Iterator[tuple[str, Iterable[str]]]:
-    """Yield each variable made of others, with the names of these."""
     for (_, name, *_), source in ((place, source) for place, source in kind.list_expressions(params) if len(place) > 1):
         yield str(name), compile_condition(source).reads or ()
     updates = params.get("updates")

@@ -15,23 +15,18 @@ _NO_PARAMS: Final[JsonObject] = {}
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`path` is where the id stands in the document."""
-
     path: Place
     id: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One step as a part of the graph."""
-
     index: int
     id: str
     type: AnyStepType | None
     params: JsonObject
     targets: Sequence[Target]
     leads_to: Sequence[int]
-    """Places of the steps that may follow."""
     goes_to: int | None
     """The one that follows if nothing is refused; None after the last."""
 

@@ -53,7 +53,7 @@ def list_uses(document: object, types: StepTypes) -> list[tuple[str, str]]:
 
 
 def list_needs(document: object, types: StepTypes) -> list[Reference]:
-    """Definitions of other kinds to publish first. Scenarios may name one another in a circle."""
+    """Definitions of other kinds to publish first."""
     return [
         Reference(("steps", index, "params"), engine, key)
         for index, kind, params in _find_steps(document, types)
@@ -88,7 +88,6 @@ def list_addresses(document: object, types: StepTypes) -> list[AddressUse]:
 
 
 def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
-    """Yield places where an effect gets what a model or a person's answer gave."""
     steps = list(_find_steps(document, types))
     sources: dict[str, Literal["model", "person"]] = {}
     for _, kind, params in steps:
@@ -104,7 +103,6 @@ def list_filled(document: object, types: StepTypes) -> Iterator[FilledField]:
 
 
 def list_given(document: object, types: StepTypes) -> Iterator[GivenName]:
-    """See `list_given_names`."""
     steps = document["steps"] if isinstance(document, Mapping) else ()
     read_steps = [(index, steps[index], kind, params) for index, kind, params in _find_steps(document, types)]
     return list_given_names(read_steps, for_customers=is_for_customers(document))

@@ -23,7 +23,6 @@ from orchestrator.engines.runs import (
 from orchestrator.engines.shared.changes import MADE
 
 READ: Final = "R"
-"""Calls that change nothing."""
 
 
 class LoggedContext(RunContext):
@@ -31,7 +30,6 @@ class LoggedContext(RunContext):
         self._ctx, self._log = ctx, log
         self.run, self.actor, self.mode = ctx.run, ctx.actor, ctx.mode
         self.state: NodeState = "new"
-        """Of the node that the present step has played last."""
         self.changes = Changes()
         """Changes that the scenario proposed: made, or left."""
         self.has_acted = False
@@ -43,7 +41,6 @@ class LoggedContext(RunContext):
 
     @property
     def now(self) -> datetime:
-        """The time at which the run is being played."""
         return self._ctx.now
 
     def find_state(self, node: str, *, is_message: bool = False) -> NodeState:
@@ -80,7 +77,6 @@ class LoggedContext(RunContext):
         return await self._ctx.ask_model(node, request, on_delta)
 
     async def memo(self, node: str, make: Callable[[], Awaitable[Any]], *, origins: Origins = UNDECLARED) -> Value:
-        """Give the same each time."""
         self._note(node)
         return await self._ctx.memo(node, make, origins=origins)
 

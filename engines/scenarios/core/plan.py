@@ -1,5 +1,3 @@
-"""A scenario that is ready to be played."""
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final

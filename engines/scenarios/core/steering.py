@@ -1,7 +1,4 @@
-"""Lets the person of a scenario go back a question, see how far it is, and cancel.
-
-Only questions after the last effect can be gone back to, so that no effect is repeated or undone.
-"""
+"""Lets the person of a scenario go back a question, see how far it is, and cancel. No effect is ever repeated or undone."""
 
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -30,8 +27,6 @@ class Point:
 
 
 class Steering:
-    """What one pass offers beside its author's buttons."""
-
     def __init__(self, document: object, questions: Sequence[int]) -> None:
         """`questions` are the places of the steps that ask."""
         allowed: Mapping[str, Any] = document if isinstance(document, Mapping) else {}
@@ -49,11 +44,9 @@ class Steering:
         self._points.append(point)
 
     def drop_points(self) -> None:
-        """Something was done since."""
         self._points.clear()
 
     def take_point(self) -> Point:
-        """The last question."""
         return self._points.pop()
 
     @property

@@ -21,7 +21,6 @@ from orchestrator.expressions.placeholders import format_value
 from state.stored import JsonObject
 
 Raw = JsonObject
-"""As the author wrote them, with placeholders."""
 AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
@@ -56,20 +55,14 @@ class Keyboard:
 
 @dataclass
 class Fetched:
-    """Bytes that the run has fetched from other hosts."""
-
     size: int = 0
 
 
 class NoteStep(Protocol):
-    """Writes a line of an author to the log of scenarios."""
-
     def __call__(self, level: int, text: str, /) -> None: ...
 
 
 class Controls(Protocol):
-    """What stands beside the author's buttons, and how far the run is."""
-
     @property
     def controls(self) -> tuple[Option, ...]: ...
 
@@ -78,14 +71,11 @@ class Controls(Protocol):
         """None if it is not shown."""
 
     @property
-    def can_go_back(self) -> bool:
-        """The person may go back from the present question."""
+    def can_go_back(self) -> bool: ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class Surroundings:
-    """Services and log that steps reach beside the run."""
-
     note: NoteStep
     steering: Controls
     find_documents: FindDocuments | None = None
@@ -101,7 +91,6 @@ class StepCall(Generic[P]):
     """Unique; names of nodes are made of it."""
     step: Step
     params: P
-    """Filled."""
     filled: JsonObject
     """The same as JSON data with a `Value` for everything filled in, for effects."""
     variables: Variables
@@ -163,13 +152,9 @@ def add_origins(tree: Any, origins: Origins) -> Any:
 class StepResult:
     changes: Mapping[str, Value] = field(default_factory=dict)
     next_step: str | None = None
-    """Decided by the step itself."""
     ends: bool = False
-    """The scenario is over."""
     cancels: bool = False
-    """The person has cancelled the scenario."""
     goes_back: bool = False
-    """To the question before."""
     refused: str = ""
     """So that its author's other way is taken; "" if it was not refused."""
 
@@ -179,8 +164,6 @@ DONE: Final = StepResult()
 
 @dataclass(frozen=True, kw_only=True)
 class StepMistake:
-    """Where in the parameters, and the sentence's code and arguments."""
-
     path: tuple[str | int, ...] = ()
     code: str
     args: Mapping[str, str | int] = field(default_factory=dict)
@@ -188,8 +171,6 @@ class StepMistake:
 
 @dataclass(frozen=True, kw_only=True)
 class WrittenCall:
-    """The method, and the parameters that hold it and those of the call."""
-
     method: str
     method_in: str
     params: object
@@ -201,7 +182,6 @@ def list_none(_raw: Raw) -> Sequence[Any]:
 
 
 def list_named(name: str, default: str) -> Callable[[Raw], Iterable[str]]:
-    """The variable is named by the parameter `name`, or is `default`."""
 
     def list_outputs(raw: Raw) -> Iterable[str]:
         variable = raw.get(name) or default
@@ -214,7 +194,6 @@ def list_named(name: str, default: str) -> Callable[[Raw], Iterable[str]]:
 class StepType(Generic[P]):
     name: str
     summary: str
-    """A sentence for authors."""
     params: type[P]
     perform: Callable[[StepCall[P]], Awaitable[StepResult]]
     example: JsonObject = field(default_factory=dict)
@@ -222,7 +201,6 @@ class StepType(Generic[P]):
     needs: frozenset[str] = frozenset()
     """Required though `params`, which several types share, has a default."""
     ignores: frozenset[str] = frozenset()
-    """They have no effect in this type."""
     list_outputs: Callable[[Raw], Iterable[str]] = list_none
     """Variables that such a step sets; with dots a part of an object."""
     list_calls: Callable[[Raw], Iterable[WrittenCall]] = list_none
@@ -236,9 +214,7 @@ class StepType(Generic[P]):
     list_uses: Callable[[Raw], Iterable[tuple[str, str]]] = list_none
     """(engine, key) of definitions that it starts."""
     list_mistakes: Callable[[Raw], Iterable[StepMistake]] = list_none
-    """Mistakes beyond the model of the parameters."""
     list_addresses: Callable[[Raw], Iterable[tuple[tuple[str | int, ...], str]]] = list_none
-    """(path inside of the parameters, address) of files on other hosts."""
     unfilled: frozenset[str] = frozenset()
     """Their placeholders are not this scenario's variables."""
     call_at: str = ""
@@ -254,13 +230,10 @@ class StepType(Generic[P]):
     waits: bool = False
     """It waits for people, time or others, so that a loop through it never runs hot."""
     asks: bool = False
-    """The person may go back to its question."""
     is_internal: bool = False
     """It gives whatever the company knows, which is nothing for customers."""
     decides: bool = False
-    """It chooses its way by a condition."""
     can_continue: Callable[[Raw], bool] = lambda _raw: True
-    """The following step may be next."""
 
 
 AnyStepType = StepType[Any]

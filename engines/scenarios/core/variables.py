@@ -16,13 +16,10 @@ DECIDED_BY: Final = "__decided_by__"
 MOST_CHARACTERS: Final = 2_000_000
 """Characters of texts and keys of all variables, and one for each part."""
 MOST_PARTS: Final = 50
-"""Parts of a name, divided by dots."""
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 
 
 class Variables:
-    """By name, each with where its value comes from."""
-
     def __init__(self, usual: Mapping[str, Value], initial: JsonObject, caller: Mapping[str, Value], system: Mapping[str, Value]) -> None:
         """Later arguments win: the caller's values over the author's, the system's over all."""
         self._values = {**usual, **{name: Value(one, _AUTHOR) for name, one in initial.items()}}
@@ -30,10 +27,8 @@ class Variables:
         self._values |= system
         self._system = frozenset(system)
         self._sizes: dict[str, int] = {}
-        """Of those set since the beginning; `_size` is that of all."""
         self._size = sum(_measure(one.data) for one in self._values.values())
         self.with_blocks: frozenset[str] = frozenset()
-        """Given by a workflow; a message draws their blocks."""
         self.decided_by: Origins = NOWHERE
         """Text of strangers that has chosen a way; it also caused what is done afterwards."""
         self.note_decision(caller.get(DECIDED_BY, Value(None)))
@@ -48,10 +43,7 @@ class Variables:
         return self._values
 
     def assign(self, changes: Mapping[str, Value], *, has_blocks: bool = False) -> None:
-        """Set variables; dots set a part of an object, which is made if there is none.
-
-        Raises ReservedName for a variable of the engine, and VariablesRefused for what is too large or too deep.
-        """
+        """Dots set a part of an object. Raises ReservedName, and VariablesRefused for what is too large or too deep."""
         for name, value in changes.items():
             first, *rest = name.split(".", MOST_PARTS)
             if first in self._system or first.startswith(RESERVED):
@@ -77,7 +69,6 @@ class Variables:
         self._values[name] = value
 
     def to_value(self) -> Value:
-        """Without those of the system."""
         own_values = {name: one for name, one in self._values.items() if name not in self._system}
         return Value({name: one.data for name, one in own_values.items()}, join_origins(own_values.values()) | self.decided_by)
 

@@ -32,7 +32,6 @@ class Dialogue(Case):
     expect: Expected = Field(default_factory=Expected)
 
     def choose_mocks(self, _place: object, _kind: object) -> tuple[str, Mapping[str, Any]]:
-        """The step says what is asked for."""
         return "mocks", self.mocks
 
 
@@ -43,7 +42,6 @@ class DialogueFile(FilePart):
 
 
 def check_dialogue(document: Document, known: KnownSteps) -> Iterable[Finding]:
-    """Check a single dialogue."""
     findings = Findings(document)
     if report_model_mistakes(findings, Dialogue, document.data, ()):
         _check_steps(findings, known, Dialogue.model_validate(document.data), ())
@@ -60,7 +58,6 @@ def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
 
 
 def _check_steps(findings: Findings, known: KnownSteps, dialogue: Dialogue, path: Path) -> None:
-    """Nothing would ever ask for unknown steps."""
     for name in dialogue.mocks:
         known.report_unknown(findings, (*path, "mocks", name), name, may_be_keyed=True)
     for index, effect in enumerate(dialogue.expect.effects or ()):

@@ -33,11 +33,9 @@ class Played:
     """At the end, or at the step at which it failed or stopped."""
     happenings: Sequence[Happening]
     visited: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Names of the steps that were done, by the key of their scenario."""
     problem: str = ""
     """Why the dialogue could not be played to its end; "" if it was."""
     left: int = 0
-    """Inputs that were not asked for."""
     given: frozenset[str] = frozenset()
     """Variables that its author or the start gave."""
 
@@ -61,10 +59,7 @@ def find_given(document: object, dialogue: Dialogue) -> frozenset[str]:
 async def play_dialogue(
     key: str, documents: Mapping[str, Any], types: StepTypes, dialogue: Dialogue, script: Script, *, now: datetime = BEGINS
 ) -> Played:
-    """Play the scenario `key`; `documents` are all scenarios by key.
-
-    It begins at `now`, or at that hour of the dialogue's day.
-    """
+    """Play the scenario `key`; `documents` are all scenarios by key."""
     now = dialogue.find_start(now)
     visited: dict[str, set[str]] = {}
     lines: set[tuple[str, str, str]] = set()
@@ -110,7 +105,6 @@ async def play_dialogue(
 
 
 def trace_types(types: StepTypes, note: NoteCall) -> StepTypes:
-    """Steps call `note` before they do their work."""
     return {name: replace(type_, perform=_trace(type_, note)) for name, type_ in types.items()}
 
 

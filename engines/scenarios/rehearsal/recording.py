@@ -1,8 +1,4 @@
-"""Turns a finished run into a dialogue that can be played as a test.
-
-What people, models, effects and services gave is read from the run's stream. The dialogue is played once, and what comes of it is what the
-test expects, if it ends as the run did.
-"""
+"""Turns a finished run into a dialogue that can be played as a test."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -49,12 +45,9 @@ _SENT_FILES: Final = frozenset({"telegram_send_photo", "telegram_send_document"}
 
 @dataclass
 class Recorded:
-    """What was read of a run and of those that it started."""
-
     key: str
     dialogue: Dialogue
     documents: Mapping[str, Any]
-    """By key, in the versions that were executed."""
     status: str
     code: str
     result: Any
@@ -64,8 +57,6 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Completed:
-    """A recording with what is to come of it."""
-
     dialogue: Dialogue
     left_out: Sequence[str] = ()
     """Variables with other values in a replay, with both: the test does not compare them."""
@@ -73,13 +64,10 @@ class Completed:
 
 @dataclass
 class _Tape:
-    """In the order in which it happened."""
-
     inputs: list[str | Given] = field(default_factory=list)
     outputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By name of the step and then by node; a retry's value replaces the first."""
     effects: dict[str, Done] = field(default_factory=dict)
-    """By node."""
     documents: dict[str, Any] = field(default_factory=dict)
 
 
@@ -111,11 +99,7 @@ async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Re
 
 
 async def complete_recording(recorded: Recorded, types: StepTypes, find_classes: FindClasses = find_shipped_classes) -> Completed:
-    """Play the dialogue to complete it.
-
-    Raises NotRecordable if it ends otherwise, has other effects, or sets other variables. A variable with another value, such as the
-    digest of a photo, is not expected.
-    """
+    """Play the dialogue to complete it. Raises NotRecordable if it ends otherwise, has other effects, or sets other variables."""
     script = Script(recorded.dialogue, find_classes=find_classes)
     played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, script)
     check_end((recorded.status, recorded.code), played.result, played.problem)
@@ -128,7 +112,6 @@ async def complete_recording(recorded: Recorded, types: StepTypes, find_classes:
 
 
 def build_expected(played: Played) -> Expected:
-    """Without the variables that every run has."""
     outcome: Any = played.result.status
     effects, messages = list_effects(played.happenings), list_messages(played.happenings)
     return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=played.own_variables, effects=effects)
@@ -145,13 +128,10 @@ async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepType
 
 
 class _Reader:
-    """Reads the events of one run onto the tape."""
-
     def __init__(self, stream: str, store: AsyncStore, tape: _Tape, types: StepTypes, started: RunStarted, plan: Plan) -> None:
         self._stream, self._store, self._tape, self._types, self._key = stream, store, tape, types, started.definition
         self._kinds, self._names = {step.label: step.type.name for step in plan.steps}, name_steps(plan)
         self._buttons: dict[str, Sequence[str]] = {}
-        """By node of the question."""
 
     async def read(self, kind: str, data: JsonObject) -> None:
         match kind:
@@ -175,7 +155,6 @@ class _Reader:
         self._tape.inputs.append(read_input(woken, buttons))
 
     async def _read_output(self, done: NodeDone) -> None:
-        """What the program itself noted is made anew."""
         kind = self._find_kind(done.node)
         if done.kind == "memo" and kind in _SENT_FILES and done.node.endswith(_FETCHED):
             self._read_file(done)

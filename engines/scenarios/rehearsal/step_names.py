@@ -1,5 +1,3 @@
-"""The names under which tests know steps."""
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -18,10 +16,7 @@ def name_steps(plan: Plan) -> Names:
 
 
 def find_known_steps(key: str, documents: Mapping[str, Any], types: StepTypes) -> KnownSteps:
-    """Names in a scenario and those that it may start, directly or not; `documents` are all.
-
-    What cannot be played has none. A name known only in the run may be any scenario.
-    """
+    """Names in a scenario and those that it may start; `documents` are all. A name known only in the run may be any scenario."""
     names: dict[str, Names] = {}
     left = [key]
     while left:

@@ -1,1 +1,1 @@
-"""The command group `sdelka scenario`: what authors of scenarios use before they publish: check, draw, try, test, record, begin."""
+"""The command group `sdelka scenario`."""

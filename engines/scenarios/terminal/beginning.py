@@ -105,7 +105,6 @@ def _choose(doing: str, tr: Translator) -> Doing:
 
 
 def _insist(question: str) -> str:
-    """Ask until the answer is not empty."""
     while not (answer := _ask(question)):
         pass
     return answer

@@ -1,5 +1,3 @@
-"""What only `sdelka scenario` does."""
-
 from pathlib import Path
 
 from bot.cli.author.faces import TryOptions

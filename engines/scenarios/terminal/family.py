@@ -14,12 +14,10 @@ from orchestrator.domain.finding import Finding
 from orchestrator.domain.suggestions import suggest_name
 
 _NAMED: Final[Mapping[str, str]] = {"execute_sub_scenario": "sub_scenario_id", "schedule_scenario_run": "scenario_id"}
-"""The parameter that names another scenario, by type."""
 _CODE: Final = "finding-scenario-elsewhere"
 
 
 def find_unknown_uses(document: Document, known: Collection[str]) -> Iterator[Finding]:
-    """Report scenarios that this one starts and that are none of `known`."""
     findings = Findings(document)
     reported: list[str] = []
     steps = document.data.get("steps") if isinstance(document.data, Mapping) else None

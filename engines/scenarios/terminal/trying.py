@@ -57,7 +57,7 @@ class Terminal(Script):
         self._show(happening)
 
     async def answer(self, place: Place, ask: Ask) -> RunAnswer | None:
-        """Ask at the keyboard if the script is at its end, again for a line that is no answer. Raises ScriptEnded."""
+        """Raises ScriptEnded."""
         if self.left:
             return await super().answer(place, ask)
         while (line := await self._read_line(f"{_describe(ask)}> ")) is not None:
@@ -82,10 +82,7 @@ class Terminal(Script):
 
 
 def read_typed(line: str, ask: Ask) -> str | Given:
-    """The number of a button is its words, @ with a path or a telephone sends that.
-
-    Where no text is taken the @ may be left out. Raises AnswerUnfit.
-    """
+    """The number of a button is its words, @ with a path or a telephone sends that. Raises AnswerUnfit."""
     labels = [option.label for option in (*ask.options, *ask.controls)]
     if line in labels or find_other_words(line, ask) is not None:
         return line
@@ -102,7 +99,6 @@ def read_typed(line: str, ask: Ask) -> str | Given:
 
 
 def _read_sent(sent: str, ask: Ask) -> Given:
-    """A telephone, or the path of a file."""
     if "contact" in ask.takes and is_phone(sent) and not any(char.isalpha() for char in sent):
         return Given(contact=sent)
     path = Path(sent).expanduser()
@@ -197,7 +193,6 @@ def play_scenario(playable: PlayableScenario, options: TryOptions, tr: Translato
 
 @contextlib.asynccontextmanager
 async def _open_model(asks_model: bool) -> AsyncIterator[AskModel]:  # noqa: FBT001 - says whether it is opened
-    """Yield the configured model if it is to be asked, otherwise the keyboard."""
     if not asks_model:
         yield ask_no_model
         return

@@ -1,7 +1,6 @@
-"""The tool agent as an engine of turns: /ask in chats (seed 001 beside seed 004).
+"""The tool agent as an engine of turns: /ask in chats.
 
-Questions to the model and the services are journaled, so a repeated turn asks no second time. A failure of the model ends the turn with
-the seed's words, never the bot (A4).
+Questions are journaled, so a repeated turn asks no second time. A failure of the model ends the turn, never the bot (A4).
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -24,11 +23,9 @@ SEARCHES: Final = (
     ("crm.contact.list", "%LAST_NAME", ("ID", "NAME", "LAST_NAME", "POST", "COMPANY_ID", "ASSIGNED_BY_ID")),
     ("crm.company.list", "%TITLE", ("ID", "TITLE", "ASSIGNED_BY_ID")),
 )
-"""Reads that find records by a name: method, filter and fields."""
 
 
 HELP: Final = "ask-help-chat"
-"""The help of chats, which have other commands than the terminal."""
 
 
 class ToolAgent:
@@ -43,10 +40,7 @@ class ToolAgent:
         tools: Sequence[Tool[Any]] = TOOLS,
         tells_asker: bool = False,
     ) -> None:
-        """`words` gives, for a language, the function that writes a notice.
-
-        With `tells_asker` the service of documents is told who asks; it believes that only with its token.
-        """
+        """`words` gives, for a language, the function that writes a notice."""
         self._tells_asker = tells_asker
         self._services, self._words, self._settings, self._tools = services, words, settings, tools
         self._exit, self._help = frozenset(exit_commands), frozenset(help_commands)
@@ -100,7 +94,6 @@ class ToolAgent:
 
 
 def _read_history(ctx: TurnContext) -> list[Line]:
-    """Without what this turn itself has stored."""
     lines = (ctx.state.engine_histories or {}).get(NAME, [])
     return [Line(line.role, line.text) for line in lines if line.turn_id != ctx.turn.turn_id and line.text]
 

@@ -1,7 +1,4 @@
-"""Works on one message in the steps of seed 001: classify, select a tool, check its parameters, run it.
-
-The doors show the code and the last sentences of the result as they like (X9).
-"""
+"""Works on one message in the steps of seed 001: classify, select a tool, check its parameters, run it."""
 
 import logging
 import re
@@ -41,7 +38,6 @@ _TEXTS: Final = load_lexicon("tool_agent")
 _YES: Final = frozenset(_TEXTS.read_words("positive"))
 _WORD: Final = re.compile(r"[^\W_]+")
 _EXACT: Final = 0.001
-"""For both questions to the model (X2)."""
 
 log = logging.getLogger(__name__)
 
@@ -67,13 +63,10 @@ class Code(IntEnum):
 MOST_TOLD: Final = 8_000
 """Characters of a history message that the model is told: a service may answer with a book."""
 TERMINAL_HELP: Final = "ask-help"
-"""The help of the terminal, as the seed words it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One message of the conversation with the agent."""
-
     role: Literal["user", "assistant"]
     content: str
 
@@ -88,10 +81,7 @@ def write_log(level: int, text: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class RoundPorts:
-    """What the steps may use of the outside.
-
-    `ask` raises ModelClientError; `find_records` is None without a portal; `is_prose`: the history may hold text of others.
-    """
+    """`ask` raises ModelClientError; `find_records` is None without a portal; `is_prose`: the history may hold text of others."""
 
     ask: Callable[[TurnModelRequest], Awaitable[ModelText]]
     say: Callable[[Message], Awaitable[None]]
@@ -118,7 +108,6 @@ class RoundResult:
 
     @property
     def code(self) -> Code:
-        """Of the last step."""
         return self.codes[-1]
 
 
@@ -157,7 +146,6 @@ def list_offered(tools: Sequence[Tool[Any]], *, has_portal: bool) -> list[Tool[A
 
 
 def build_help(tools: Sequence[Tool[Any]], words: Words, code: str = TERMINAL_HELP) -> Message:
-    """With one line for each tool."""
     return build_message(code, tools="\n".join(f"— {words(build_message(tool.build_code('line')).notice)}" for tool in tools))
 
 
@@ -263,7 +251,6 @@ class _Round:
         return note
 
     async def _ask(self, iteration: int, prompt: str, options: ModelOptions, tools: Sequence[ModelTool] = ()) -> ModelText:
-        """Send the system prompt and the last messages of the history (X2, A1)."""
         tool_lines = "\n".join(f"- {tool.name}: {tool.description}" for tool in self._tools.values())
         system = _TEXTS.read_text("prompts", prompt).replace("{tools}", tool_lines)
         limit = self._ports.settings.history_limit

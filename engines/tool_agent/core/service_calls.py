@@ -16,10 +16,7 @@ B = TypeVar("B", bound=BaseModel)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceCall(Generic[B]):
-    """A request to a service, and the form of a good answer.
-
-    `action` is the tool's work in the log ("answer_question"), `refused` an error of the service ("Search").
-    """
+    """A request to a service, and the form of a good answer."""
 
     service: str
     path: str

@@ -1,7 +1,4 @@
-"""What a tool of the tool agent is, what it may use, and how its parameters are checked (seed 001, step 4).
-
-A tool is data; the steps of the agent know none by name.
-"""
+"""What a tool of the tool agent is, what it may use, and how its parameters are checked (seed 001, step 4)."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -19,7 +16,6 @@ from state.stored import JsonObject
 P = TypeVar("P", bound=BaseModel)
 Part = Text | Table | Passage
 Words = Callable[[Notice], str]
-"""Writes a notice in the language of the conversation."""
 CHAT_LENGTH: Final = 500
 
 
@@ -28,7 +24,6 @@ class AgentSettings:
     """The numbers of the seed's table (S001-82…85)."""
 
     history_limit: int = 10
-    """Messages of the history that a model is sent."""
     question_maxlen: int = 30
     theme_maxlen: int = 20
     text_maxlen: int = CHAT_LENGTH
@@ -51,10 +46,7 @@ def build_message(code: str, *, is_kept: bool = False, is_progress: bool = False
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolAnswer:
-    """What came of a tool: `messages` for a terminal, `parts` for a chat (empty: it shows the messages).
-
-    `fault` is "down", "failed" or none; `is_prose`: the answer contains text of others.
-    """
+    """`messages` for a terminal, `parts` for a chat (empty: it shows the messages); `is_prose`: it contains text of others."""
 
     messages: tuple[Message, ...]
     parts: tuple[Part, ...] = ()
@@ -71,22 +63,19 @@ class Services(Protocol):
 
 
 Note = Callable[[int, str], None]
-"""Writes one line, with its level, into the log."""
 Remember = Callable[[str, Callable[[], Awaitable[Any]]], Awaitable[Any]]
 """Returns the data that the function makes, or after a restart what it made before, by the name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asker:
-    """Who asks, for services that answer by rights and count by person."""
-
     key: str
     roles: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolPorts:
-    """What the function of a tool may use. `find_records` is None without a portal, `asker` where services are not told who asks."""
+    """`find_records` is None without a portal, `asker` where services are not told who asks."""
 
     services: Services
     settings: AgentSettings
@@ -99,11 +88,7 @@ class ToolPorts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool(Generic[P]):
-    """A tool of the agent.
-
-    The fields of `params` are texts. `limits` are their greatest lengths, else `text_maxlen`. `run` raises nothing on purpose.
-    `build_code` makes the codes of its sentences: `ready` (checked), `long` (a parameter is too long), `line` (in the help).
-    """
+    """The fields of `params` are texts; `limits` are their greatest lengths, else `text_maxlen`. `run` raises nothing on purpose."""
 
     name: str
     description: str
@@ -117,7 +102,6 @@ class Tool(Generic[P]):
         return f"ask-{self.name.replace('_', '-')}-{what}"
 
     def describe(self) -> ModelTool:
-        """Every parameter is a text."""
         fields = self.params.model_fields
         properties = {name: {"type": "string", "description": one.description or name} for name, one in fields.items()}
         needed = [name for name, one in fields.items() if one.is_required()]
@@ -125,10 +109,7 @@ class Tool(Generic[P]):
         return ModelTool(name=self.name, description=self.description, parameters=schema)
 
     def check(self, arguments: JsonObject, settings: AgentSettings) -> "P | Fault":
-        """Return the parameters, or their first mistake (S001-47…54).
-
-        Values become texts without space around them; null counts as missing (A5, X4).
-        """
+        """Return the parameters, or their first mistake (S001-47…54). Null counts as missing (A5, X4)."""
         texts: dict[str, str] = {}
         for name, model_field in self.params.model_fields.items():
             value = arguments.get(name)
@@ -145,8 +126,6 @@ class Tool(Generic[P]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A mistake in a parameter, in the words of the log."""
-
     what: Literal["Missing", "Empty", "Too Long"]
     param: str
 
@@ -156,7 +135,6 @@ def _limit_text(settings: AgentSettings) -> int:
 
 
 def to_text(value: object) -> str:
-    """Without the space around it."""
     return to_storable_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)).strip()
 
 

@@ -33,7 +33,6 @@ class Session:
     history: list[Line] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        """Leave out the tools that cannot work."""
         self.tools: Sequence[Tool[Any]] = list_offered(TOOLS, has_portal=self.ports.find_records is not None)
 
     def talk(self) -> int:

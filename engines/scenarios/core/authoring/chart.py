@@ -1,5 +1,3 @@
-"""The graph of a scenario as a chart."""
-
 from collections.abc import Iterator, Mapping
 from typing import Final
 
@@ -11,7 +9,6 @@ from state.stored import JsonObject
 _LONGEST_LINE: Final = 34
 _LONGEST_LABEL: Final = 24
 _SHOWN: Final = ("prompt", "text", "method", "sub_scenario_id", "scenario_id", "collection_name", "query", "question", "message", "seconds")
-"""The first one given says most about a step."""
 
 
 def build_chart(document: object, types: StepTypes) -> Chart:
@@ -59,6 +56,5 @@ def _list_arrows(node: Node, places: Mapping[str, int]) -> Iterator[Arrow]:
 
 
 def _find_label(target: Target) -> str:
-    """The last part of the way's place in the document."""
     last = str(target.path[-1])
     return "" if last == "next_step" else cut_text(last.removeprefix("on_"), _LONGEST_LABEL)

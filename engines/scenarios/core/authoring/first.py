@@ -7,18 +7,13 @@ from typing import Final, Literal
 from state.stored import JsonObject
 
 Doing = Literal["say", "deal", "lead"]
-"""The answers are said back, become a deal, or a lead."""
 DOINGS: Final[tuple[Doing, ...]] = ("say", "deal", "lead")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FirstTexts:
-    """In the language of the author."""
-
     hello: str
-    """Contains {name}."""
     summary: str
-    """Stands above the answers."""
     done: str
 
 
@@ -46,5 +41,4 @@ def _build_call(doing: Doing, title: str, lines: Sequence[str]) -> JsonObject:
 
 
 def _escape(text: str) -> str:
-    """Nothing in the text stays a placeholder."""
     return text.replace("{", "(").replace("}", ")")

@@ -1,8 +1,4 @@
-"""The JSON Schema of scenarios, made from the models that check them.
-
-It refuses nothing that the program takes, but for a text that is written as a number. What needs more than one place to be judged is said
-by the check alone.
-"""
+"""The JSON Schema of scenarios, made from the models that check them."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -27,13 +23,11 @@ def build_schema(types: StepTypes) -> JsonObject:
 
 
 def _build_type_choice(types: StepTypes) -> JsonObject:
-    """Editors show the sentence of each type."""
     known = [{"const": type_.name, "description": type_.summary} for type_ in types.values()]
     return {"description": "What the step does.", "oneOf": [*known, {"const": ACTION, "description": f"What {ACTION_TYPE} names."}]}
 
 
 def _build_params(kind: AnyStepType) -> dict[str, Any]:
-    """Names begin with that of the type."""
     schema: dict[str, Any] = kind.params.model_json_schema(ref_template=f"{REFS}{kind.name}.{{model}}")
     inner = {f"{kind.name}.{name}": one for name, one in schema.pop("$defs", {}).items()}
     properties = schema.get("properties", {})
@@ -54,7 +48,6 @@ def _allow_placeholder(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _build_rule(kind: AnyStepType) -> JsonObject:
-    """Parameters, and what stands beside them."""
     needed = ["params"] if kind.needs or any(model_field.is_required() for model_field in kind.params.model_fields.values()) else []
     needed += ["condition", "branches"] if kind.decides else []
     then: dict[str, Any] = {"properties": {"params": {"$ref": REFS + kind.name}}, **({"required": needed} if needed else {})}
@@ -62,7 +55,6 @@ def _build_rule(kind: AnyStepType) -> JsonObject:
 
 
 def _build_action_rule(types: StepTypes) -> JsonObject:
-    """`action_type` names a type that may be an action; the step has its parameters."""
     actions = [type_ for type_ in types.values() if type_.is_action]
     rules = [
         {"if": {"properties": {ACTION_TYPE: {"const": action.name}}, "required": [ACTION_TYPE]}, "then": {"$ref": REFS + action.name}}

@@ -37,7 +37,6 @@ class StepDoc:
     is_action: bool
     waits: bool
     example: str
-    """A step as YAML."""
 
     def to_json(self) -> JsonObject:
         return {
@@ -51,7 +50,6 @@ class StepDoc:
 
 
 def describe_types(types: StepTypes) -> list[StepDoc]:
-    """Last comes `action`, which is the others by another name."""
     described = [describe_type(type_) for type_ in types.values()]
     actions = [step_doc.name for step_doc in described if step_doc.is_action]
     parameter_doc = ParameterDoc(name=ACTION_TYPE, type=" | ".join(actions), required=True, default=None, meaning="Which of them.")

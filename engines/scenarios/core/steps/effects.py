@@ -37,13 +37,10 @@ from orchestrator.language.schedule_terms import TermsError, is_plain_zone, pars
 from state.stored import JsonObject
 
 _READ: Final[Mapping[str, Origin]] = {"bitrix": "prose", "mongo": "database", "http": "web", "file": "document"}
-"""What strangers may have written, by kind of effect."""
 
 
 _FIELDS: Final = "fields"
-"""The parameter with what a call writes into a record."""
 _COMMANDS: Final = "cmd"
-"""The parameter with the calls of a batch."""
 _CHOOSERS: Final[Origins] = frozenset({"definition", "person"})
 """Who may choose a method: from elsewhere it makes a person be asked."""
 
@@ -93,8 +90,6 @@ class MongoParams(EffectParams):
 
 @dataclass(frozen=True, slots=True)
 class _MongoStep:
-    """One operation of the database."""
-
     name: str
     summary: str
     needs: tuple[str, ...]
@@ -125,10 +120,10 @@ _MONGO_PARTS: Final = (*_MONGO_EXAMPLES, "sort", "fields", "limit")
 
 
 async def submit(call: AnyStepCall, effect: RunEffect, read: Callable[[Outcome], JsonObject], *, origins: Origins = NOWHERE) -> StepResult:
-    """Submit the effect; `read` makes variables of its outcome. What was there already counts as done.
+    """Submit the effect; `read` makes variables of its outcome.
 
-    A refusal leads to `on_refused`, a way that text of strangers in the values or `origins` has chosen. Raises RunFailed without it, and
-    for a call that is wrong as it is written.
+    A refusal leads to `on_refused`, as a decision by text of strangers if `origins` have any. Raises RunFailed without it, or for a wrong
+    call.
     """
     outcome = await call.ctx.submit(call.node, effect)
     if outcome.status == "refused" and not outcome.already:
@@ -168,10 +163,9 @@ async def _call_bitrix(call: StepCall[BitrixCallParams]) -> StepResult:
 
 
 def _leave_out(call: StepCall[BitrixCallParams], call_params: Any) -> tuple[Any, tuple[Notice, ...]]:
-    """Return (remaining parameters, notices); None if nothing is left to do.
+    """Return (remaining parameters, notices); None if nothing is left.
 
-    A batch is made as a whole or not at all, as its calls build on one another; so is a call with a text that would be mere braces. A
-    number without a value is refused.
+    A batch is made as a whole or not at all, as its calls build on one another.
     """
     if not isinstance(call_params, Mapping):
         return call_params, ()
@@ -248,7 +242,6 @@ def _list_bitrix_writes(raw: Raw) -> Sequence[Write] | None:
 
 
 def _list_calls(raw: Raw) -> Iterable[WrittenCall]:
-    """Unless a variable names the method."""
     return [
         WrittenCall(method=method, method_in="method", params=raw.get("params", {}), params_in="params")
         for _, method in _list_bitrix_writes(raw) or ()
@@ -256,7 +249,6 @@ def _list_calls(raw: Raw) -> Iterable[WrittenCall]:
 
 
 def _list_schedule_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """It needs exactly one correct time."""
     times = [name for name in ("run_in_seconds", "at", "cron") if raw.get(name) not in (None, "")]
     if len(times) != 1:
         yield StepMistake(path=tuple(times[1:2]), code="finding-schedule-when")

@@ -131,7 +131,6 @@ def _compile(source: str) -> Condition:
 
 
 def _gather(tree: Any) -> Value:
-    """Join values inside of JSON data to one, with all their origins."""
     if isinstance(tree, Value):
         return tree
     if isinstance(tree, Mapping):
@@ -172,12 +171,10 @@ async def _run_sub_scenario(call: StepCall[SubScenarioParams]) -> StepResult:
 
 
 def _is_usual(name: str, value: Value, variables: Variables) -> bool:
-    """The program says this of the person to every scenario, so it is no result."""
     return name in ABOUT_PERSON and value.data == variables.values[RESERVED + name].data
 
 
 def fail_with_child(call: AnyStepCall, ended: RunResult, engine: str, key: str) -> RunFailed:
-    """The person reads the child's reasons behind it."""
     detail = f"the {engine} {key} ended as {ended.status} {ended.code}"
     return call.fail("scenario-child-failed", detail, kind=engine, child=ended.title or key).explain(ended)
 

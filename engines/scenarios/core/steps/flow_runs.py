@@ -15,7 +15,6 @@ from state.stored import JsonObject
 
 FLOW: Final = "flow"
 WORKFLOW: Final = "workflow"
-"""Runs are stored under these names."""
 _RESULT: Final = "flow_result"
 _WORKFLOW_RESULT: Final = "workflow_result"
 

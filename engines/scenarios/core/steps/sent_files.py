@@ -1,10 +1,7 @@
 """The steps that send photos and documents (S000-60, S000-X16).
 
-A file to another chat than the run's own is an effect that the gate decides. A file of a host is fetched once, before it is shown: what a
-card speaks of cannot become another file.
-
-No address may carry out what strangers or a model say: the author fixes its host, and only values of the author and the person at work may
-stand in it, for customers those of the author alone.
+A file of a host is fetched once, so that what a card speaks of cannot become another file. No address may carry out what strangers or a
+model say: only values of the author and the person at work may stand in it, for customers those of the author alone.
 """
 
 import re
@@ -66,7 +63,6 @@ class SendFileParams(ChatParams):
 
 
 async def _send_file(call: StepCall[SendFileParams], kind: Kind) -> StepResult:
-    """To the run's own chat as a message, to another one as an effect."""
     params = call.params
     if [bool(params.path), params.file is not None, bool(params.url)].count(True) != 1:
         raise call.fail("scenario-file-which", "exactly one of path, file and url is needed")
@@ -169,7 +165,6 @@ def _check_content(downloaded: Downloaded, kind: Kind, name: str) -> bytes:
 
 
 def _name_file(url: str, kind: Kind) -> str:
-    """The last part of its address."""
     last = unquote(url.partition("?")[0].partition("://")[2].partition("/")[2].rpartition("/")[2])
     return to_visible_line(re.sub(r"[/\\]", " ", last), limit=_LONGEST_NAME) or kind
 
@@ -187,7 +182,6 @@ def _list_file_writes(method: str, raw: Raw) -> Sequence[Write]:
 
 
 def _list_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """Check for one source, and the address as far as it is not filled."""
     if len([name for name in _SOURCES if raw.get(name) not in (None, "")]) != 1:
         yield StepMistake(code="finding-one-of", args={"known": ", ".join(_SOURCES)})
     url = raw.get("url")

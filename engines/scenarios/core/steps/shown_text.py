@@ -14,10 +14,7 @@ _MARK: Final = re.compile(r"BLOCK[:\]]")
 
 
 def build_shown_reply(call: StepCall[Any], text: str, *, below: str = "") -> Reply:
-    """Show `text`, the filled parameter, and `below` it a text that draws nothing.
-
-    A mark from outside is shown as it stands, also one that only several values make.
-    """
+    """Show `text`, the filled parameter, and `below` it a text that draws nothing."""
     if _MARK.search(text):
         drawn = call.variables.with_blocks
         names = {name: value if name in drawn else escape_value(value) for name, value in call.variables.values.items()}

@@ -33,9 +33,7 @@ from state.stored import convert
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400
 _BOUNDS: Final = ("choices", "regex", "min_length", "max_length", "minimum", "maximum", "tries", "only_buttons")
-"""Parameters by which an answer is refused."""
 DEFAULT: Final = "default"
-"""For every other answer."""
 
 
 class MessageParams(StepParams):
@@ -145,7 +143,7 @@ def _was_refused(call: StepCall[InputParams], number: int) -> bool:
 
 
 async def _refuse_answer(call: StepCall[InputParams], mistake: Mistake | None, number: int) -> None:
-    """Use the author's words if there are any; the program's sentence follows where they cannot say which number is meant."""
+    """The program's sentence follows the author's words where they cannot say which number is meant."""
     own = call.params.retry_text
     notices = () if mistake is None or (own and mistake.code not in UNCLEAR) else (Notice(code=mistake.code, args=mistake.args),)
     reply = build_reply(*notices, text=own)
@@ -180,7 +178,6 @@ def _list_input_targets(raw: Raw) -> Iterable[tuple[tuple[str | int, ...], str]]
 
 
 def _can_input_continue(raw: Raw) -> bool:
-    """Not if every answer has a step of its own."""
     ways = raw.get("next_step_map")
     has_all = isinstance(ways, Mapping) and DEFAULT in ways
     return not has_all or (raw.get("timeout") is not None and not raw.get("on_timeout"))
@@ -196,7 +193,6 @@ MESSAGE: Final = StepType(
 
 
 def _list_input_mistakes(raw: Raw) -> Iterator[StepMistake]:
-    """No answer lies between crossed bounds."""
     for least, most in (("minimum", "maximum"), ("min_length", "max_length")):
         low, high = raw.get(least), raw.get(most, LONGEST_ANSWER if most == "max_length" else None)
         is_number = all(isinstance(one, int | float) and not isinstance(one, bool) for one in (low, high))

@@ -1,7 +1,4 @@
-"""The steps that write to chats of Telegram (S000-51, S000-60, S000-X16).
-
-A message to another chat than the run's own is an effect that the gate decides.
-"""
+"""The steps that write to chats of Telegram (S000-51, S000-60, S000-X16)."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final
@@ -42,7 +39,6 @@ class InlineButton(StepParams):
 
 MOST_BUTTONS: Final = 100
 MOST_IN_A_ROW: Final = 8
-"""Bounds of Telegram."""
 
 
 def _check_count(rows: list[list[InlineButton]]) -> list[list[InlineButton]]:

@@ -12,7 +12,6 @@ class CalculateParams(BaseModel):
 
 
 async def calculate(params: CalculateParams, ports: ToolPorts) -> ToolAnswer:
-    """Or say that it is no expression."""
     try:
         value, currency = calculate_text(params.expression, ports.language)
     except NotCalculable:

@@ -13,7 +13,6 @@ class FindInCrmParams(BaseModel):
 
 
 async def find_records(params: FindInCrmParams, ports: ToolPorts) -> ToolAnswer:
-    """Where nothing can be read, say why."""
     if ports.find_records is None:
         return _fail(Notice(code=TOOL.build_code("no-portal")))
     records = await ports.find_records(params.name)

@@ -24,7 +24,6 @@ GENERATE = ServiceCall(service="haiku", path="/generate_haiku", answer=Haiku, ac
 
 
 async def generate_haiku(params: GenerateHaikuParams, ports: ToolPorts) -> ToolAnswer:
-    """Each count stands under its own label (M1)."""
     fault = await call_service(GENERATE, {"theme": params.theme}, ports)
     if not isinstance(fault, Haiku):
         return ToolAnswer(messages=(build_message(TOOL.build_code("failed"), is_kept=True),), fault=fault)

@@ -29,7 +29,6 @@ SEARCH = ServiceCall(service="rag", path="/search", answer=Found, action="answer
 
 
 async def search_documents(params: RagSearchParams, ports: ToolPorts) -> ToolAnswer:
-    """Also name the documents that were read."""
     top_k = ports.settings.rag_top_k
     asker = {"roles": list(ports.asker.roles), "asked_by": ports.asker.key} if ports.asker is not None else {}
     fault = await call_service(SEARCH, {"question": params.question, "top_k": top_k, **asker}, ports)
