@@ -22,6 +22,8 @@ def _to_upper(mode: object) -> object:
 
 
 class DefaultOverrides(FlowModel):
+    """What is changed for all steps."""
+
     options: Options = Field(default_factory=Options, description="Options of all steps that say nothing else.")
 
 

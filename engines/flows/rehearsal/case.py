@@ -54,6 +54,8 @@ class FlowCase(LaunchedCase):
 
 
 class FlowCaseFile(FilePart):
+    """All tests of one flow."""
+
     tests: list[FlowCase] = Field(min_length=1, max_length=1000)
 
 

@@ -27,6 +27,8 @@ class Expected(FilePart):
 
 
 class Dialogue(Case):
+    """One dialogue."""
+
     args: JsonObject = Field(default_factory=lambda: {"text": ""}, description="What it is started with; without it as by a bare /run.")
     mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
     expect: Expected = Field(default_factory=Expected)

@@ -52,6 +52,8 @@ Row = Annotated[list[InlineButton], Field(max_length=MOST_IN_A_ROW)]
 
 
 class ChatParams(EffectParams):
+    """Which chat."""
+
     chat_id: Any = Field(None, description="The chat: a number or the key of a person; without it the chat of the run.")
     inline_keyboard: Annotated[list[Row], Field(max_length=MOST_BUTTONS), AfterValidator(_check_count)] = Field(
         default_factory=list, description="Rows of {text, callback_data} or {text, url}."
