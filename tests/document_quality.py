@@ -11,7 +11,7 @@ from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, M
 from orchestrator.services.rag.building import open_index
 from orchestrator.services.rag.index.port import DocumentIndex, Hit
 from orchestrator.services.rag.library import Library
-from orchestrator.services.rag.retrieval import Retriever
+from orchestrator.services.rag.service import Retriever
 from orchestrator.services.rag.stems import find_question_terms, find_terms
 from orchestrator.services.rag.vectors import PassageEmbedder
 from sandbox.model.embedding import vector

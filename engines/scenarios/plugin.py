@@ -13,7 +13,7 @@ PLUGIN: Final = EnginePlugin(
         "kind/scenario": "engines.scenarios.kind_face:SCENARIO_FACE",
         "trial/scenario": "engines.scenarios.trial:TRIAL",
         "cases/scenario": "engines.scenarios.cases:CASES",
-        "family/scenario": "engines.scenarios.terminal.family:FAMILY",
+        "family/scenario": "engines.scenarios.terminal.trying:FAMILY",
         "live/scenario": "engines.scenarios.terminal.trying:LIVE",
         "run": "engines.scenarios.run_face:RUN_FACE",
     },

@@ -13,7 +13,7 @@ PLUGIN: Final = EnginePlugin(
         "kind/tuum": "engines.workflows.kind_face:TUUM_FACE",
         "trial/workflow": "engines.workflows.trial:TRIAL",
         "cases/workflow": "engines.workflows.cases:CASES",
-        "family/workflow": "engines.workflows.terminal.family:FAMILY",
+        "family/workflow": "engines.workflows.terminal.compiling:FAMILY",
         "live/workflow": "engines.workflows.terminal.trying:LIVE",
         "run": "engines.workflows.run_face:RUN_FACE",
     },

@@ -1,19 +1,129 @@
 """Plays the tests beside definitions."""
 
 import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
+
+import typer
 
 from bot.cli.author.faces import Family, find_family, refuse_missing
 from bot.cli.author.files import LoadedFile, load_file
-from bot.cli.author.played_tests import Coverage, Report, Words, find_tests, list_tested, write_reports
 from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import load_classes, read_file
-from bot.cli.ops import escape_text
+from bot.cli.definition_files import SUFFIXES, TEST, get_key, list_files, load_classes, read_file
+from bot.cli.ops import escape_text, write_json_lines
 from bot.plugins.loading import find_part_of_kind
 from bot.rehearsing.case_face import CASE_FACE, CaseFace
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import has_errors
+
+_MOST_MISSED: Final = 20
+
+
+@dataclass(frozen=True)
+class Words:
+    definition: str
+    test: str
+
+
+@dataclass(kw_only=True)
+class Coverage:
+    name: str
+    parts: Sequence[str] = ()
+    reached: set[str] = field(default_factory=set)
+
+    @property
+    def missed(self) -> list[str]:
+        return [one for one in self.parts if one not in self.reached]
+
+    def describe(self) -> str:
+        done, total = len(self.parts) - len(self.missed), len(self.parts)
+        return f"{done} of {total} {self.name} ({100 * done // max(1, total)} %)"
+
+
+@dataclass(kw_only=True)
+class Report:
+    path: Path
+    coverage: Sequence[Coverage] = ()
+    tests: dict[str, list[str]] = field(default_factory=dict)
+    """Differences by the name of the test."""
+    problem: str = ""
+    notes: Sequence[str] = ()
+
+    @property
+    def is_good(self) -> bool:
+        return not self.problem and not any(self.tests.values())
+
+    def add_test(self, name: str, number: int, differences: list[str]) -> None:
+        """`number` is its place in the file."""
+        self.tests[name if name not in self.tests else f"{name} ({number})"] = differences
+
+
+def list_tested(path: Path, words: Words) -> list[Path]:
+    """The named one, or those of a folder that have tests. Raises SettingsError if there are none."""
+    if path.is_dir():
+        tested = [file for file in list_files(path) if find_tests(file) is not None]
+        lost = [one for one in sorted(path.glob(f"*{TEST}.*")) if one.suffix.lower() in SUFFIXES and _find_definition(one) is None]
+        if not tested or lost:
+            refusal = f"{path} has no {words.definition} with a file NAME{TEST}.yaml beside it"
+            raise SettingsError(escape_text(f"{lost[0]} has no {words.definition} beside it" if lost else refusal))
+        return tested
+    definition = _find_definition(path) if path.stem.endswith(TEST) else path
+    if definition is None or find_tests(definition) is None:
+        raise SettingsError(escape_text(f"{path}: a {words.definition} NAME.yaml and its {words.test}s NAME{TEST}.yaml are needed"))
+    return [definition]
+
+
+def find_tests(definition: Path) -> Path | None:
+    """None if there is none."""
+    names = (definition.with_name(f"{get_key(definition)}{TEST}{suffix}") for suffix in SUFFIXES)
+    return next((one for one in names if one.is_file()), None)
+
+
+def _find_definition(tests: Path) -> Path | None:
+    names = (tests.with_name(f"{tests.stem.removesuffix(TEST)}{suffix}") for suffix in SUFFIXES)
+    return next((one for one in names if one.is_file()), None)
+
+
+def write_reports(reports: Sequence[Report], words: Words, *, as_json: bool) -> bool:
+    for report in reports:
+        if as_json:
+            write_json_lines([_build_row(report, words)])
+        else:
+            typer.echo(escape_text("\n".join(_describe(report))))
+    count = sum(len(one.tests) for one in reports)
+    failed = sum(bool(test) for one in reports for test in one.tests.values()) + sum(bool(one.problem) for one in reports)
+    if not as_json:
+        typer.echo(f"{_count(count, words.test)} of {_count(len(reports), words.definition)}, {failed} failed.")
+    return all(one.is_good for one in reports)
+
+
+def _count(number: int, word: str) -> str:
+    return f"{number} {word}{'' if number == 1 else 's'}"
+
+
+def _describe(report: Report) -> Iterator[str]:
+    yield f"{report.path}"
+    if report.problem:
+        yield f"  FAILED: {report.problem}"
+        return
+    for name, test in report.tests.items():
+        yield f"  {'FAILED' if test else 'ok'}  {name}"
+        yield from (f"    {line}" for line in test)
+    for coverage in report.coverage:
+        missed = coverage.missed[:_MOST_MISSED] + (["…"] if len(coverage.missed) > _MOST_MISSED else [])
+        yield f"  covers {coverage.describe()}" + (f"; not reached: {', '.join(missed)}" if missed else "")
+    yield from (f"  {note}" for note in report.notes)
+
+
+def _build_row(report: Report, words: Words) -> dict[str, object]:
+    row: dict[str, object] = {"file": str(report.path), "problem": report.problem}
+    for number, coverage in enumerate(report.coverage):
+        row |= {coverage.name: len(coverage.parts), "not_reached" if number == 0 else f"{coverage.name}_not_reached": coverage.missed}
+    if report.notes:
+        row["notes"] = list(report.notes)
+    return {**row, f"{words.test}s": [{"name": name, "ok": not test, "differences": test} for name, test in report.tests.items()]}
 
 
 def play_tests(kind: str, path: Path, *, as_json: bool) -> bool:

@@ -13,8 +13,8 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.requests import ClientDisconnect
 
+from bot.http_api.server.callers import parse_json
 from bot.http_api.server.errors import ApiError
-from bot.http_api.server.strict_json import parse_json
 from bot.http_api.server.tokens import pick_lower_mode
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.language.lexicon import load_lexicon

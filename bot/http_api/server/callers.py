@@ -1,15 +1,38 @@
 """Who calls: a parameter with the client, and a route that checks before it reads."""
 
-from collections.abc import Callable, Coroutine
-from typing import Annotated
+import json
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Annotated, Final, NoReturn
 
 from fastapi import Depends, Request, Response, Security
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader
 
 from bot.http_api.server.authentication import Authenticator
-from bot.http_api.server.strict_json import parse_json
+from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
+
+_SHOWN_KEY: Final = 60
+
+
+def parse_json(body: bytes) -> object:
+    """Raises ApiError 400 for NaN and double keys, and ValueError or RecursionError if it is no JSON."""
+    return json.loads(body, parse_constant=_refuse_constant, object_pairs_hook=_build_object)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ApiError(400, "invalid_json", f"The body is no valid JSON: {name} is no number.")
+
+
+def _build_object(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
+    members: dict[str, object] = {}
+    for name, value in pairs:
+        if name in members:
+            quoted_name = json.dumps(name[:_SHOWN_KEY])
+            raise ApiError(400, "invalid_json", f"The body is no valid JSON: the key {quoted_name} stands twice in one object.")
+        members[name] = value
+    return members
+
 
 _KEY = APIKeyHeader(name="X-API-Key", auto_error=False, description="A token of HTTP_API_TOKENS.")
 

@@ -3,12 +3,12 @@
 import asyncio
 import contextlib
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Final, TextIO
 
-from bot.cli.author.faces import LiveFace, TryOptions
+from bot.cli.author.faces import Family, LiveFace, TryOptions
 from bot.cli.author.files import load_file
 from bot.cli.author.trying import write_end, write_happening
 from bot.cli.definition_desk import write_findings
@@ -17,14 +17,21 @@ from bot.cli.inputs import parse_arg
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
 from engines.scenarios.cases import build
+from engines.scenarios.core.checks import SENTENCES
+from engines.scenarios.core.kind import KIND
+from engines.scenarios.core.plan import ACTION, ACTION_TYPE
 from engines.scenarios.rehearsal.dialogue import Dialogue, check_dialogue
 from engines.scenarios.rehearsal.playing import Played, play_dialogue
 from engines.scenarios.rehearsal.step_names import find_known_steps
-from engines.scenarios.terminal.family import FAMILY
 from engines.scenarios.trial import PlayableScenario
 from orchestrator.definitions.rules import FindClasses
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import MOST, Findings
+from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import ModelClientError, SettingsError
+from orchestrator.domain.finding import Finding
 from orchestrator.domain.run_inputs import RunAnswer
+from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.runs import Ask, RunModelRequest
 from orchestrator.gate.call.value_forms import is_phone
 from orchestrator.rehearsals.case import Given
@@ -33,6 +40,35 @@ from orchestrator.rehearsals.script import AnswerUnfit, AskModel, Script, ask_no
 from state.canonical import to_storable_text
 from state.clock import SystemClock
 from state.stored import JsonObject
+
+_NAMED: Final[Mapping[str, str]] = {"execute_sub_scenario": "sub_scenario_id", "schedule_scenario_run": "scenario_id"}
+_CODE: Final = "finding-scenario-elsewhere"
+
+
+def find_unknown_uses(document: Document, known: Collection[str]) -> Iterator[Finding]:
+    findings = Findings(document)
+    reported: list[str] = []
+    steps = document.data.get("steps") if isinstance(document.data, Mapping) else None
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        params = step.get("params") if isinstance(step, Mapping) else None
+        if not isinstance(params, Mapping):
+            continue
+        kind = params.get(ACTION_TYPE) if step.get("type") == ACTION else step.get("type")
+        field = _NAMED.get(kind) if isinstance(kind, str) else None
+        started_key = params.get(field) if field is not None else None
+        if field is not None and isinstance(started_key, str) and started_key and "{" not in started_key and started_key not in known:
+            args = {"name": quote_part(started_key)}
+            place = ("steps", index, "params", field)
+            hint = suggest_name(started_key, known)
+            if len(reported) == MOST:
+                break
+            reported.append(started_key)
+            findings.add(_CODE, SENTENCES[_CODE].format(**args), place, severity="warning", suggestion=hint, args=dict(args))
+    yield from findings.list_all()
+
+
+FAMILY: Final = Family(whole=KIND, find_unknown=find_unknown_uses)
+
 
 _NAME: Final = "run"
 _SENT: Final = "@"

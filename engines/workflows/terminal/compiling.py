@@ -5,13 +5,26 @@ from typing import Final
 
 import typer
 
+from bot.cli.author.faces import Family
 from bot.cli.author.files import load_file
 from bot.cli.author.writing import write_checked
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from engines.workflows.cases import build, compile_playable
 from engines.workflows.core.compile import CompiledTuum, CompiledWorkflow
-from engines.workflows.terminal.family import FAMILY
+from engines.workflows.core.kind import TUUM, WORKFLOW, list_tuums
+
+FAMILY: Final = Family(
+    whole=WORKFLOW,
+    part=TUUM,
+    key_field="workflowId",
+    part_key_field="tuumId",
+    folder="tuums",
+    is_part=lambda data: "tuumId" in data and "tuums" not in data,
+    list_parts=list_tuums,
+    part_refusal="it has its order in each workflow that names it",
+)
+
 
 _COLUMNS: Final = ("level", "tuum", "after", "takes", "publishes")
 

@@ -15,7 +15,7 @@ from orchestrator.domain.card_view import FORM, Preview, PreviewLine, PreviewPar
 from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.param_words import ParamWords, find_common_words
+from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
@@ -38,13 +38,34 @@ from orchestrator.gate.preview.kind_lines import build_kind_view_lines, find_kin
 from orchestrator.gate.preview.list_changes import build_list_lines, split_list_line
 from orchestrator.gate.preview.notified_lines import build_notified_lines
 from orchestrator.gate.preview.old_texts import count_lost, mark_old_text, put_lost_first
-from orchestrator.gate.preview.part_lines import put_old_text
 from orchestrator.gate.preview.query_lines import build_query_lines
 from orchestrator.gate.preview.record_titles import find_title
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, find_base_currency, format_sum
 from orchestrator.language.text import Locale, format_phone
 from state.stored import JsonObject
+
+_TEXTS: Final = frozenset({"TITLE", "POST_MESSAGE", "COMMENT_TEXT", "COMMENT"})
+
+
+def put_old_text(lines: Sequence[PreviewLine], call: Call) -> list[PreviewLine]:
+    """A changed text's line gets the old text, which the line of the part's id has as its name; that line goes."""
+    if call.spec.verb != "update" or any(kind == call.entity for kind, _ in call.targets):
+        return list(lines)
+    part = next((line for line in lines if _names_part(line, call)), None)
+    text = next((line for line in lines if line.field.upper() in _TEXTS and not line.before), None)
+    if part is None or text is None:
+        return list(lines)
+    changed = text.model_copy(update={"before": part.after})
+    return [changed if line is text else line for line in lines if line is not part]
+
+
+def _names_part(line: PreviewLine, call: Call) -> bool:
+    words = find_param_words(call.method, call.entity, line.field)
+    return (
+        words is not None and words.kind == "read" and words.detail.partition(" ")[0] == call.spec.before and not line.after.startswith("№")
+    )
+
 
 __all__ = ["Names", "find_verb", "preview"]
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ModelOptions, ModelRequest, ProviderUnavailable, ToolCall, UnusableAnswer
 from orchestrator.model_client.failures import RejectedRequest, TryAgainError
-from orchestrator.model_client.providers import OpenAiProvider
-from orchestrator.model_client.thinking import ThinkingFilter, drop_thinking
+from orchestrator.model_client.providers import OpenAiProvider, ThinkingFilter, drop_thinking
 from tests.unit.model_client.test_model_client import PAYLOAD, Wire, completion, delta, sse
 
 ASK = ({"role": "user", "content": "?"},)

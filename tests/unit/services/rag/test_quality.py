@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.services.rag.index.port import DocumentIndex
-from orchestrator.services.rag.retrieval import LEAST_COVERAGE
+from orchestrator.services.rag.service import LEAST_COVERAGE
 from tests.document_quality import (
     HashedVectors,
     find_without_stems,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from orchestrator.services.rag import vectors
-from orchestrator.services.rag.retrieval import fuse_ranks
+from orchestrator.services.rag.service import fuse_ranks
 from tests.unit.services.rag.rag_kit import FakeModels, build_service, run_rag, write_files
 
 THEMES = [["машина", "автомобиль"], ["отпуск", "отдых"]]

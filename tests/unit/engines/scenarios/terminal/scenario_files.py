@@ -13,8 +13,7 @@ from bot.i18n.translate import Translator
 from engines.scenarios.cases import build
 from engines.scenarios.rehearsal.playing import Played
 from engines.scenarios.terminal import app as scenario_app
-from engines.scenarios.terminal.family import FAMILY
-from engines.scenarios.terminal.trying import play_scenario
+from engines.scenarios.terminal.trying import FAMILY, play_scenario
 from orchestrator.domain.errors import SettingsError
 
 LEAD = """\
