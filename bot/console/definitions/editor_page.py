@@ -8,8 +8,7 @@ from nicegui import ui
 
 from bot.console.definitions.document import FORMATS, Check, EditedDocument
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.form.comments import has_comments
-from bot.console.definitions.form.form_view import FormView
+from bot.console.definitions.form.form_view import FormView, has_comments
 from bot.console.definitions.graph import GraphView
 from bot.console.definitions.publishing import PublishDialog, load_verdict
 from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title

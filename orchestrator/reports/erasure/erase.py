@@ -14,7 +14,6 @@ from pathlib import Path
 from orchestrator.domain.address import Address, list_possible_keys
 from orchestrator.gate.call.serialization import StoredOrder
 from orchestrator.language.text import replace_yo
-from orchestrator.reports.erasure.redaction import erase_name
 from orchestrator.reports.erasure.trace_search import OPS, Trace, find_log_names, search_file, search_logs, search_texts
 from orchestrator.reports.log_rebuild.rebuild import collect_names, rewrite_logs
 from orchestrator.runs.ending import build_owner_gone_row
@@ -33,6 +32,33 @@ from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent,
 from state.journal.streams import to_lease_key
 from state.sql.person_rows import SEALED
 from state.sql.store import SqlStore
+from state.stored import JsonObject
+
+_NAME = "_name"
+_BY = "_by"
+
+
+def erase_name(value: JsonObject, person: str, names: Collection[str]) -> dict[str, object]:
+    """A copy, at all levels with "" for the name of who requested or decided."""
+    return {key: "" if _is_their_name(key, value, person, names) else _erase_inside(item, person, names) for key, item in value.items()}
+
+
+def _erase_inside(value: object, person: str, names: Collection[str]) -> object:
+    if isinstance(value, Mapping):
+        return erase_name(value, person, names)
+    return [_erase_inside(item, person, names) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _is_their_name(key: str, mapping: JsonObject, person: str, names: Collection[str]) -> bool:
+    if key == "name":
+        return mapping.get("key") == person
+    if key == "who":
+        return mapping[key] in names
+    if not key.endswith(_BY + _NAME):
+        return False
+    by = mapping.get(key.removesuffix(_NAME))
+    return by == person if by else mapping[key] in names
+
 
 OPEN: Mapping[str, str] = {
     "requested": "a card waits for a decision",

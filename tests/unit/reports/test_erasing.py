@@ -12,7 +12,7 @@ import pytest
 
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.reports.erasure import erase
-from orchestrator.reports.erasure.redaction import erase_name
+from orchestrator.reports.erasure.erase import erase_name
 from orchestrator.reports.erasure.trace_search import search_file
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
 from orchestrator.reports.log_rebuild.verify import verify_logs

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+import yaml
 from nicegui import background_tasks, ui
 
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
-from bot.console.definitions.form.comments import has_comments
 from bot.console.definitions.form.field_view import FieldView
 from bot.console.definitions.form.fields import FieldRefused, Group, walk_fields, walk_groups
 from bot.console.definitions.form.form_face import FormSource
@@ -23,9 +23,46 @@ from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_empty, show_text
 from orchestrator.documents.changing import PlaceGone, find_value, insert_item, move_item, remove_item
+from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding, Path
 from state.canonical import NotCanonical
+
+_LOADER: Final = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def has_comments(text: str, form: DocumentFormat) -> bool:
+    return _has_json_comments(text) if form == "json" else _has_yaml_comments(text)
+
+
+def _has_yaml_comments(text: str) -> bool:
+    """Between tokens stand only space, structure and comments."""
+    if "#" not in text:
+        return False
+    at = 0
+    try:
+        for token in yaml.scan(text, Loader=_LOADER):
+            if "#" in text[at : token.start_mark.index]:
+                return True
+            at = max(at, token.end_mark.index)
+    except yaml.YAMLError:
+        return True  # nobody can say, so the person is asked
+    return False
+
+
+def _has_json_comments(text: str) -> bool:
+    is_inside, at = False, 0
+    while at < len(text):
+        sign = text[at]
+        if is_inside and sign == "\\":
+            at += 1
+        elif sign == '"':
+            is_inside = not is_inside
+        elif not is_inside and sign == "/":
+            return True
+        at += 1
+    return False
+
 
 _LONGEST_NAME: Final = 200
 _MOST_SHOWN: Final = 5

@@ -1,5 +1,6 @@
 """The steps that talk with the person of the run (S000-23…29, S000-X18)."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
@@ -22,13 +23,26 @@ from engines.scenarios.core.step_types import (
     Words,
     list_part_origins,
 )
-from engines.scenarios.core.steps.shown_text import build_shown_reply
-from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.taint import Value
+from orchestrator.domain.outputs import Notice, Reply, build_reply
+from orchestrator.domain.taint import Value, split_values
 from orchestrator.engines.runs import Ask, Option, Takes
-from orchestrator.expressions.placeholders import format_value
+from orchestrator.engines.shared.block_marks import escape_marks, escape_value, join_pieces
+from orchestrator.engines.shared.rendering import build_text_reply
+from orchestrator.expressions.placeholders import SCENARIO, Template, format_value
 from orchestrator.language.text import Locale
 from state.stored import convert
+
+_MARK: Final = re.compile(r"BLOCK[:\]]")
+
+
+def build_shown_reply(call: StepCall[Any], text: str, *, below: str = "") -> Reply:
+    """Show `text`, the filled parameter, and `below` it a text that draws nothing."""
+    if _MARK.search(text):
+        drawn = call.variables.with_blocks
+        names = {name: value if name in drawn else escape_value(value) for name, value in call.variables.values.items()}
+        text = format_value(split_values(Template(call.step.params["text"], SCENARIO).fill(names, join_pieces).data)[0])
+    return build_text_reply(text + escape_marks(below))
+
 
 MOST_TRIES: Final = 10
 YEAR: Final = 366 * 86_400

@@ -20,7 +20,7 @@ from engines.scenarios.core.step_types import (
     list_part_origins,
 )
 from engines.scenarios.core.steps.effects import EffectParams, list_refused, submit
-from engines.scenarios.core.steps.shown_text import build_shown_reply
+from engines.scenarios.core.steps.talking import build_shown_reply
 from orchestrator.domain.address import Address
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import Option, RunEffect

@@ -13,7 +13,7 @@ from engines.flows.core.agents import Agent
 from engines.flows.core.checks import check_flow
 from engines.flows.core.definition import Flow, FlowStep, Transitions
 from engines.flows.core.kind import check_agent
-from engines.flows.core.schema import build_agent_schema, build_flow_schema
+from engines.flows.kind_face import build_agent_schema, build_flow_schema
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
 from orchestrator.engines.shared.declared import LaunchParameter

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from bot.console.definitions.form.fields import parse_text
 from engines.flows.core.kind import FLOWS
-from engines.flows.core.schema import build_flow_schema
 from engines.flows.form.flow_form import (
     Entry,
     FlowForm,
@@ -26,6 +25,7 @@ from engines.flows.form.flow_form import (
     list_places,
     read_flow_form,
 )
+from engines.flows.kind_face import build_flow_schema
 from orchestrator.documents.changing import PlaceGone, find_value
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
