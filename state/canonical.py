@@ -1,4 +1,4 @@
-"""Canonical JSON for everything that is stored, hashed or signed. Values that two JSON parsers could read differently are refused."""
+"""Canonical JSON for what is stored, hashed or signed; refuses what two parsers could read differently."""
 
 import hashlib
 import json
@@ -8,18 +8,17 @@ from typing import Any, Final
 import orjson
 
 MAX_SAFE: Final = 2**53 - 1
-"""The largest integer that every parser of JSON reads as it is written."""
 _LONGEST_SAFE = len(str(-MAX_SAFE))
 _strict = json.JSONEncoder(allow_nan=False, check_circular=False).encode
 _OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_STRICT_INTEGER | orjson.OPT_PASSTHROUGH_DATACLASS | orjson.OPT_PASSTHROUGH_DATETIME
 
 
 class NotCanonical(ValueError):
-    """The value cannot be written as canonical JSON."""
+    pass
 
 
 def dumps(value: Any) -> str:
-    """Encode `value` as JSON text with sorted keys. Raises NotCanonical for NaN, infinity, large integers, NUL or lone surrogates."""
+    """Encode with sorted keys. Raises NotCanonical for NaN, infinity, large integers, NUL and lone surrogates."""
     try:
         text = orjson.dumps(value, option=_OPTIONS).decode()
     except (TypeError, orjson.JSONEncodeError) as error:
@@ -31,10 +30,7 @@ def dumps(value: Any) -> str:
 
 
 def _only_none(value: Any, text: str) -> bool:
-    """Whether every null that the JSON encoder wrote into `text` for `value` stands for None; it writes NaN and infinity as null, too.
-
-    Returns False also if this quick test cannot tell; the caller then runs the slow `check`.
-    """
+    """Whether every null stands for None, not NaN; False also if this quick test cannot tell."""
     if type(value) is dict and text.count("null") == [*value.values()].count(None):
         return True  # an event with an empty field: each None writes one null, so there is no other
     try:
@@ -45,34 +41,35 @@ def _only_none(value: Any, text: str) -> bool:
 
 
 loads: Final = orjson.loads
-"""Parses JSON text that this program wrote."""
 
 
-def _read_integer(written: str) -> int | str:
-    number = int(written) if len(written) <= _LONGEST_SAFE else MAX_SAFE + 1
-    return number if abs(number) <= MAX_SAFE else written
+def _read_integer(digits: str) -> int | str:
+    number = int(digits) if len(digits) <= _LONGEST_SAFE else MAX_SAFE + 1
+    return number if abs(number) <= MAX_SAFE else digits
 
 
-def _read_fraction(written: str) -> float:
-    number = float(written)
+def _read_fraction(digits: str) -> float:
+    number = float(digits)
     if not math.isfinite(number):
-        msg = f"{written} is no number that JSON parsers read alike"
+        msg = f"{digits} is no number that JSON parsers read alike"
         raise ValueError(msg)
     return number
 
 
 FOREIGN_JSON: Final = json.JSONDecoder(parse_int=_read_integer, parse_float=_read_fraction, parse_constant=_read_fraction)
-"""Parses JSON that a model or a person wrote. An integer that other programs would round, such as an account of 20 digits, is its text.
-Texts may hold what cannot be stored, such as NUL: `check` tells. Raises ValueError, also for NaN and 1e999, and RecursionError."""
+"""Parses JSON of a model or person; an integer that others would round becomes text.
+
+Raises ValueError, also for NaN and 1e999, and RecursionError; lets NUL through.
+"""
 
 
 def hash_text(text: str) -> str:
-    """Return the hex SHA-256 of the UTF-8 bytes of `text`."""
+    """Return the hex SHA-256 of the UTF-8 bytes."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def check(value: Any) -> None:
-    """Raise NotCanonical if `value` contains anything that JSON parsers read differently."""
+    """Raises NotCanonical."""
     todo = [value]
     while todo:
         item = todo.pop()
@@ -90,7 +87,7 @@ def check(value: Any) -> None:
 
 
 def check_depth(value: Any, most: int) -> None:
-    """Raise NotCanonical if lists and objects stand deeper than `most` levels within one another in `value`."""
+    """Raises NotCanonical."""
     level = [value]
     for _ in range(most + 1):
         level = [one for one in level if isinstance(one, dict | list | tuple)]
@@ -128,12 +125,11 @@ def _check_text(text: str) -> None:
 
 
 def to_storable_text(text: str) -> str:
-    """Replace NUL and lone surrogates in `text`, so that a message from outside can always be stored."""
     return text.replace("\x00", "�").encode("utf-8", "replace").decode()
 
 
 def to_storable(value: Any) -> Any:
-    """Return `value` with everything that `dumps` refuses converted to text, so that any answer from outside can be recorded."""
+    """Turn everything that `dumps` refuses into text."""
     try:
         dumps(value)
     except NotCanonical:

@@ -1,7 +1,6 @@
-"""Archives of the audit log: a full log file is renamed and compressed, and the oldest archives are removed.
+"""Archives of the audit log: a full file is renamed to `<name>.jsonl.<UTC time>`, then compressed.
 
-A full `<name>.jsonl` becomes `<name>.jsonl.<UTC time>`, then `….gz` by way of `….gz.part`. It is removed only after its archive is flushed
-to disk, and what a process leaves half done the next one finishes. File names sort in the order of creation, even when the clock goes back.
+What a dead process leaves half done the next one finishes.
 """
 
 import gzip
@@ -16,14 +15,10 @@ from state.audit_log.log_files import copy_rights, sync_folder, write_durably
 
 _SEGMENT = re.compile(r"(?P<log>[^.]+\.jsonl)\.(?P<stamp>\d{8}T\d{6}Z)(?:-(?P<count>\d{3,}))?(?P<packed>\.gz)?", re.ASCII)
 HALF = (".part", ".tmp")
-"""The ends of the names of archives that are being written; older versions used the second."""
 
 
 class Segment(NamedTuple):
-    """A full log file that was renamed to make room for a new one; it may be compressed already. Segments sort by age.
-
-    `stamp` is the UTC time of the renaming, `number` distinguishes the segments that were renamed in the same second.
-    """
+    """A full log file that was renamed; `number` tells apart those of the same second."""
 
     stamp: str
     number: int
@@ -31,15 +26,11 @@ class Segment(NamedTuple):
 
     @property
     def is_packed(self) -> bool:
-        """Whether this segment is compressed. A compressed segment is called an archive."""
         return self.path.suffix == ".gz"
 
 
 def list_segments(log: Path) -> list[Segment]:
-    """Return the segments (renamed full files) of `log`, oldest first.
-
-    A segment that exists both compressed and uncompressed is listed as compressed.
-    """
+    """List the renamed full files, oldest first; one that exists in both forms is listed as compressed."""
     segments: dict[tuple[str, int], Segment] = {}
     for name in sorted(name for name in os.listdir(log.parent) if name.startswith(f"{log.name}.")):  # noqa: PTH208 - paths take 30 times as long
         match = _SEGMENT.fullmatch(name)
@@ -50,7 +41,6 @@ def list_segments(log: Path) -> list[Segment]:
 
 
 def list_logs(folder: Path) -> list[Path]:
-    """Return the paths of all logs that have any records left in `folder`, sorted by name; archives alone are enough."""
     names: set[str] = set()
     for path in folder.iterdir():
         match = _SEGMENT.fullmatch(path.name)
@@ -62,7 +52,6 @@ def list_logs(folder: Path) -> list[Path]:
 
 
 def set_aside(log: Path, now: datetime) -> None:
-    """Rename `log` to a segment (a full log file), so that a new file can begin. The caller holds the log's lock."""
     stamp, count = now.astimezone(UTC).strftime("%Y%m%dT%H%M%SZ"), 0
     known = list_segments(log)
     if known and known[-1].stamp >= stamp:
@@ -71,7 +60,7 @@ def set_aside(log: Path, now: datetime) -> None:
 
 
 def pack_and_prune(log: Path, keep: int) -> None:
-    """Compress every segment of `log`, and remove all but the newest `keep` archives. The caller holds the log's lock."""
+    """Compress all, and keep the newest `keep`. The caller holds the log's lock."""
     names = [name for name in os.listdir(log.parent) if name.startswith(f"{log.name}.")]  # noqa: PTH208 - see list_segments
     for name in names:
         if name.endswith(HALF):
@@ -84,7 +73,7 @@ def pack_and_prune(log: Path, keep: int) -> None:
 
 
 def replace_file(path: Path, text: bytes, *, like: Path) -> None:
-    """Write a whole file of a log and flush it to disk, compressed if it is an archive, with the rights of the file `like`."""
+    """Write a whole file with the rights of `like` and flush it to disk."""
     half = path.with_name(f"{path.name}.part")
     write_durably(half, gzip.compress(text, 6, mtime=0) if path.suffix == ".gz" else text)
     copy_rights(half, like=like)
@@ -93,10 +82,7 @@ def replace_file(path: Path, text: bytes, *, like: Path) -> None:
 
 
 def open_all(log: Path) -> list[BinaryIO]:
-    """Open every file of the log for reading: segments and archives from the oldest on, the live file (the one written to) last.
-
-    The list is consistent: it is built again if a file was renamed meanwhile. Raises OSError if that happens again and again.
-    """
+    """Open every file, oldest first. Raises OSError if the log keeps being rotated."""
     for _ in range(100):
         try:
             with ExitStack() as opened:  # closes them where one is gone, or there are too many
@@ -119,7 +105,6 @@ def _open(path: Path) -> BinaryIO:
 
 
 def _pack(source: Path) -> None:
-    """Compress one segment, unless its archive is there already, and remove it."""
     if not source.exists():
         return
     archive = source.with_name(f"{source.name}.gz")

@@ -1,4 +1,4 @@
-"""Follows an audit log as it grows: yields each complete record once and in order, also over rotations. Never writes and never blocks."""
+"""Follows a growing audit log: each complete record once and in order, also over rotations."""
 
 import os
 from collections.abc import Iterator
@@ -12,17 +12,15 @@ Record = dict[str, Any]
 
 
 class Follower:
-    """Reads a growing log: first up to `last` records at the end of the live file (the one written to), then each record added later.
+    """Yields the last `last` records (None: all), then each new one; never writes or blocks.
 
-    With `last=None` it first reads all existing records, also those in archives. A log that was erased or replaced is begun anew.
+    An erased or replaced log is begun anew.
     """
 
     def __init__(self, log: Path, *, last: int | None = 0) -> None:
-        """Open the live file (the one written to), if it exists, and keep its last `last` complete records for the first `poll`."""
         self._log = log
         self._file: BinaryIO | None = None
         self._past: set[str] = set()
-        """The names, without `.gz`, of the full files that were there when the live file was opened."""
         self._waiting: list[Record] = []
         if last is not None:
             for file in self._open_files():
@@ -31,7 +29,7 @@ class Follower:
             self._waiting = present[-last:] if last else []
 
     def poll(self) -> Iterator[Record]:
-        """Yield the records that were added since the last call. Raises OSError if they cannot be read."""
+        """Raises OSError if the records cannot be read."""
         waiting, self._waiting = self._waiting, []
         yield from waiting
         is_drained = self._file is not None
@@ -49,13 +47,11 @@ class Follower:
         yield from self._read_fresh()
 
     def close(self) -> None:
-        """Close the file."""
         if self._file is not None:
             self._file.close()
             self._file = None
 
     def _open_files(self) -> list[BinaryIO]:
-        """Open the live file, and return the full files that were added since the last call, opened too."""
         files = open_all(self._log)
         if files and Path(files[-1].name).name == self._log.name:
             self._file = files.pop()
@@ -80,7 +76,6 @@ class Follower:
 
 
 def _read(file: BinaryIO) -> Iterator[Record]:
-    """Yield the complete records from the current position of `file`."""
     while line := file.readline():
         if not line.endswith(b"\n"):
             file.seek(-len(line), os.SEEK_CUR)

@@ -1,7 +1,4 @@
-"""The audit log for operators: a rotated JSONL file per user (S004-43…53, A8). Its errors never disturb a person's request.
-
-It is a copy of what the journal tells, and proves nothing by itself: no decision depends on it, and records are not flushed to disk.
-"""
+"""The audit log for operators: a rotated JSONL file per user, a copy of what the journal tells (S004-43…53, A8)."""
 
 import errno
 import logging
@@ -25,47 +22,37 @@ KEEP = 10
 
 
 class DamagedArchive(Exception):
-    """An archive cannot be unpacked."""
+    pass
 
 
 class Line(NamedTuple):
-    """One line of a log without its line break, and where it stands: the name of the file and the number of the line in it."""
-
     file: str
     number: int
     text: bytes
 
 
 class InteractionLogger:
-    """Appends records to the logs in one folder; safe to use from several threads and processes.
-
-    Calls block while the disk writes, so code on an event loop calls it in a thread.
-    """
+    """Safe for several threads and processes; calls block on the disk."""
 
     def __init__(self, folder: Path, *, clock: Clock, limit: int = LIMIT, keep: int = KEEP) -> None:
-        """Log into `folder`, which is created if missing, with at most `limit` bytes per file and `keep` archives per user."""
         self._folder = folder
         self._clock = clock
         self._limit = limit
         self._keep = keep
         self._known: set[Path] = set()
-        """The logs whose rotation no other process left half done, as far as this one knows."""
 
     def record(self, user: str, entry: Mapping[str, Any]) -> None:
-        """Append `entry` to the log of `user` as one record, with `timestamp` and `user` in front of its own fields.
-
-        An error is written to the program's own log and not raised (S004-52).
-        """
+        """Errors are logged and not raised (S004-52)."""
         with _fail_open():
             self.append(user, encode_record({"timestamp": format_iso(self._clock.now()), "user": user, **entry}))
 
     def write(self, user: str, record: bytes) -> None:
-        """Append an encoded record: a JSON object with `timestamp` and `user`. Errors are handled as in `record`."""
+        """Like `record`, for an encoded record with `timestamp` and `user`."""
         with _fail_open():
             self.append(user, record)
 
     def append(self, user: str, record: bytes) -> None:
-        """Do what `write` does, but raise OSError, and TimeoutError if another process holds the log."""
+        """Like `write`, but raises OSError, and TimeoutError if another process holds the log."""
         path = build_log_path(self._folder, user)
         if not os.access(self._folder, os.F_OK):
             self._folder.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
@@ -75,7 +62,6 @@ class InteractionLogger:
                 self._known.add(path)
 
     def _append(self, path: Path, line: bytes) -> bool:
-        """Write the line with one call; return whether the live file was full and renamed before. A line that is half written is undone."""
         descriptor = _open_live(path)
         try:
             size = os.fstat(descriptor).st_size
@@ -105,20 +91,16 @@ def _fail_open() -> Iterator[None]:
 
 
 def list_users(folder: Path) -> list[str]:
-    """Return the users with a log in `folder`."""
     return [find_user(path) for path in list_logs(folder)] if folder.is_dir() else []
 
 
 def list_logs_of(folder: Path, person: str) -> list[str]:
-    """Return the users with a log in `folder` that belongs to the person: the person, and for a token of the HTTP API its users."""
+    """List the users of the person's logs; a token of the HTTP API has several."""
     return [user for user in list_users(folder) if find_log_owner(user) == person]
 
 
 def find_user(path: Path) -> str:
-    """Return the user of a log. A long id stands in the file name as a hash, so its user is read from the first records.
-
-    If no record can be read, the name of the file is returned.
-    """
+    """Return the user of a log; for a hashed name it is looked up in the records."""
     user = parse_user(path)
     if f"{user}.jsonl" != path.name or "%%" not in user:
         return user
@@ -129,7 +111,7 @@ def find_user(path: Path) -> str:
 
 
 def read_lines(path: Path) -> Iterator[Line]:
-    """Yield every line of the log `path`, oldest first, archives included. Raises DamagedArchive, which names the archive."""
+    """Yield every line, oldest first, archives included. Raises DamagedArchive."""
     with ExitStack() as opened:
         for file in [opened.enter_context(each) for each in open_all(path)]:
             name = Path(file.name).name
@@ -141,13 +123,13 @@ def read_lines(path: Path) -> Iterator[Line]:
 
 
 def read_records(folder: Path, user: str) -> Iterator[dict[str, Any]]:
-    """Yield every complete record of `user`, oldest first, archives included. Raises DamagedArchive."""
+    """Yield every record, oldest first, archives included. Raises DamagedArchive."""
     for line in read_lines(build_log_path(folder, user)):
         yield from parse_record(line.text)
 
 
 def erase_user(folder: Path, user: str) -> int:
-    """Remove every file of the user's log, and return how many records the files held, as far as they can be read."""
+    """Remove every file of the log; return how many records could be read."""
     path = build_log_path(folder, user)
     if not folder.is_dir() or not list_all_files(path):
         return 0
@@ -165,9 +147,9 @@ def erase_user(folder: Path, user: str) -> int:
 
 
 def rewrite_log(folder: Path, user: str, change: Callable[[bytes], bytes | None]) -> int:
-    """Replace each line of the user's log by what `change` makes of it, None drops it, and return how many lines differ.
+    """Replace each line by what `change` makes of it, None drops it; return how many differ.
 
-    The files are replaced one after the other while writers wait. Raises DamagedArchive before anything is changed.
+    Raises DamagedArchive before any change.
     """
     path = build_log_path(folder, user)
     count = 0

@@ -1,4 +1,4 @@
-"""Maps users to the paths of their log files, and encodes and parses audit records. Opens no file."""
+"""Maps users to log files, and encodes and parses audit records; opens no file."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -16,40 +16,32 @@ from state.canonical import to_storable_text
 log = logging.getLogger(__name__)
 
 CHAIN = "chain"
-"""The member of records of older versions with their place in a hash chain."""
 LONGEST_NAME = 120
 
 _MANY_USERS = "http:"
-"""The beginning of the keys of people behind whom there are several users: a token of the HTTP API names one with each request."""
+"""Begins the keys of tokens of the HTTP API, each with several users."""
 
 _SAFE = frozenset(b"abcdefghijklmnopqrstuvwxyz0123456789-_")
 
 
 def find_log_user(person: str, session: str) -> str:
-    """Return the user whose log holds what `person` did in a conversation (S004-48).
-
-    This is the person; for a token of the HTTP API it is the `user_id` that the token named, whose conversation it is: "http:site:42". What
-    a token does elsewhere, such as deciding about cards of others, is in the token's own log. The ids of one token mean nothing to another.
-    """
+    """Return the user whose log tells of `person` in `session`: for a token the user that it named (S004-48)."""
     return session if person.startswith(_MANY_USERS) and session.startswith(f"{person}:") else person
 
 
 def find_log_owner(user: str) -> str:
-    """Return the person to whom the log of `user` belongs, as it is erased with them: the token "http:site" for "http:site:42"."""
+    """Return the person with whom the log is erased: "http:site" for "http:site:42"."""
     return ":".join(user.split(":", 2)[:2]) if user.startswith(_MANY_USERS) else user
 
 
 @lru_cache(maxsize=1024)  # pathlib takes as long as the write itself, and this is called for every record
 def build_log_path(folder: Path, user: str) -> Path:
-    """Return the path of the file to which the log of `user` is written.
-
-    It is different for each user and always inside `folder`, whatever the id contains.
-    """
+    """Return a path inside `folder` that is different for each user, whatever the id contains."""
     return folder / f"{build_file_name(user)}.jsonl"
 
 
 def build_file_name(user: str) -> str:
-    """Return `user` with every byte except lower-case letters, digits, - and _ as %xx; the end of a long name is replaced by a hash."""
+    """Escape bytes as %xx; the end of a long name is replaced by a hash."""
     raw = user.encode("utf-8", "surrogatepass")
     name = "".join(chr(byte) if byte in _SAFE else f"%{byte:02x}" for byte in raw)
     if len(name) > LONGEST_NAME:
@@ -59,7 +51,7 @@ def build_file_name(user: str) -> str:
 
 
 def parse_user(log_file: Path) -> str:
-    """Return the user id that a log's file name encodes; the file name itself if it ends in the hash of a long id or is not UTF-8."""
+    """Return the name itself if it is hashed or not UTF-8."""
     name = log_file.name.removesuffix(".jsonl")
     if name == "%":
         return ""
@@ -70,10 +62,7 @@ def parse_user(log_file: Path) -> str:
 
 
 def is_log_of(file_name: str, person: str) -> bool:
-    """Return whether the log with this file name belongs to the person, also if its files are gone and its user cannot be read.
-
-    Of a long id the file name has only the beginning; then the answer is True if that can be the person's.
-    """
+    """Return True also for a hashed name that may be the person's."""
     stem = file_name.removesuffix(".jsonl")
     if stem == build_file_name(person):
         return True
@@ -83,7 +72,7 @@ def is_log_of(file_name: str, person: str) -> bool:
 
 
 def parse_record(line: bytes) -> Iterator[dict[str, Any]]:
-    """Yield the record on `line`; nothing for an empty or an incomplete line."""
+    """Yield nothing for an empty or incomplete line."""
     if not line.strip():
         return
     try:
@@ -94,7 +83,6 @@ def parse_record(line: bytes) -> Iterator[dict[str, Any]]:
 
 
 def encode_record(record: Mapping[str, Any]) -> bytes:
-    """Encode `record` as one JSON object, whatever it contains."""
     try:
         return orjson.dumps(record, default=_render_foreign, option=orjson.OPT_NON_STR_KEYS)
     except (TypeError, orjson.JSONEncodeError):
@@ -112,7 +100,6 @@ def _render_foreign(value: object) -> object:
 
 
 def _to_plain(value: Any) -> Any:
-    """Return `value` with everything that JSON cannot carry (lone surrogates, huge integers) replaced by readable text."""
     match value:
         case None | bool() | float():
             return value

@@ -1,7 +1,6 @@
-"""The blocks of one record and their statuses, computed from their events. Pure.
+"""The blocks of one record, computed from their events (S003-54, S003-64).
 
-A record has at most one block that works, waits for a choice, or has failed: its current one. The parent of a block is the last one before
-it that came to its end, so that the parents of a block are the results before it, from the first on that record (S003-54, S003-64).
+A block's parent is the last one before it that finished.
 """
 
 from collections.abc import Iterable, Mapping
@@ -24,8 +23,6 @@ BlockStatus = Literal["Idle", "Loading", "Conflict", "Error"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """The result of one run on the record, or the run's work on it."""
-
     id: str
     run: str
     definition: str
@@ -33,17 +30,15 @@ class Block:
     parent: str
     by: str
     at: str
-    """When it was opened, as an ISO time."""
     seq: int
     title: str = ""
     status: BlockStatus = "Loading"
     is_dismissed: bool = False
     input: JsonObject = field(default_factory=dict)
     conflict: tuple[JsonObject, ...] = ()
-    """The fields about which its person was asked, each as it was asked about last; see `BlockConflicted`."""
+    """Each field as its person was asked about it last; see `BlockConflicted`."""
     choices: Mapping[str, str] = field(default_factory=dict)
     chosen_by: Mapping[str, str] = field(default_factory=dict)
-    """Who chose, by field."""
     raw_text: str = ""
     origins: tuple[str, ...] = ()
     operations: tuple[JsonObject, ...] = ()
@@ -51,14 +46,14 @@ class Block:
     post_user: JsonObject = field(default_factory=dict)
     code: str = ""
     ended: str = ""
-    """When its run ended, or another one put it aside, as an ISO time; "" while it goes on."""
+    """When it ended or was put aside; "" while it goes on."""
     is_erased: bool = False
-    """Whether a person was erased whose texts or values it held: those are blank."""
+    """Whether it held words of an erased person, which are blank."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockEvent:
-    """One event of the stream: its type, data, number and time, and whether the person was erased whose key sealed it."""
+    """`erased`: the person whose key sealed it is gone."""
 
     type: str
     data: JsonObject
@@ -68,14 +63,14 @@ class BlockEvent:
 
 
 def fold_blocks(events: Iterable[BlockEvent]) -> tuple[Block, ...]:
-    """Return the blocks, oldest first. Fields of an erased person are blank."""
-    found: dict[str, Block] = {}
+    """Return the blocks, oldest first; fields of an erased person are blank."""
+    blocks_by_id: dict[str, Block] = {}
     for event in events:
-        known = found.get(str(event.data.get("block", "")))
+        known = blocks_by_id.get(str(event.data.get("block", "")))
         changed = _open_block(event) if event.type == BlockOpened.__name__ else _change_block(known, event) if known is not None else None
         if changed is not None:
-            found[changed.id] = replace(changed, is_erased=True) if event.erased else changed
-    return tuple(found.values())
+            blocks_by_id[changed.id] = replace(changed, is_erased=True) if event.erased else changed
+    return tuple(blocks_by_id.values())
 
 
 def _open_block(event: BlockEvent) -> Block:
@@ -114,7 +109,6 @@ def _change_block(block: Block, event: BlockEvent) -> Block | None:
 
 
 def _add_conflict(block: Block, fields: Iterable[JsonObject]) -> Block:
-    """Return a block whose person is asked about these fields; what was chosen before for one of them does not count any more."""
     new = {str(one.get("key", "")): one for one in fields}
     return replace(
         block,
@@ -126,26 +120,24 @@ def _add_conflict(block: Block, fields: Iterable[JsonObject]) -> Block:
 
 
 def find_current(blocks: Iterable[Block]) -> Block | None:
-    """Return the block that decides what may be done on the record: the newest that was not put aside; None on an untouched record."""
+    """Return the newest that was not put aside; None on an untouched record."""
     return next((block for block in reversed(tuple(blocks)) if not block.is_dismissed), None)
 
 
 def find_block(blocks: Iterable[Block], block_id: str) -> Block | None:
-    """Return the block with this id."""
     return next((block for block in blocks if block.id == block_id), None)
 
 
 def find_last_result(blocks: Iterable[Block]) -> Block | None:
-    """Return the newest block that came to its end, which is the parent of the next one."""
+    """Return the newest that finished: the parent of the next."""
     return next((block for block in reversed(tuple(blocks)) if block.status == "Idle"), None)
 
 
 def list_parents(blocks: Iterable[Block], block_id: str) -> list[str]:
-    """Return the ids of the blocks from the first on the record to this one, without those that are not kept any more."""
     known = {block.id: block for block in blocks}
-    found: list[str] = []
+    ids: list[str] = []
     block = known.get(block_id)
-    while block is not None and block.id not in found:
-        found.append(block.id)
+    while block is not None and block.id not in ids:
+        ids.append(block.id)
         block = known.get(block.parent)
-    return found[::-1]
+    return ids[::-1]
