@@ -1,8 +1,6 @@
-"""The base class of events, and helpers for folds. A fold is a function that applies one event to the state of its session.
+"""The base class of events, and helpers for folds: functions that apply an event to its session's state.
 
-An event is named in the past tense, frozen and versioned; to add one, see CONTRIBUTING.md, "a new event". Fields that may hold what people
-wrote are marked `Personal` and are encrypted when stored. A class cannot be defined if it has a text field that is neither `Personal` nor
-listed as clear (readable without a key). How events are stored and read is in `state/events/codec.py`.
+To add one, see CONTRIBUTING.md. A text field must be `Personal` (encrypted) or listed as clear.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,41 +14,30 @@ from state.model.session_state import SessionState
 from state.stored import JsonObject
 
 Fold = Callable[[SessionState, dict[str, Any], str], None]
-"""A function that applies an event to a state in place: it gets the state, the event's data and its time (ISO). It validates nothing."""
+"""Changes a state in place by an event's data and ISO time; validates nothing."""
 
 DEFAULT_ENGINE: Final = "crm_agent"
-"""The engine that stored calls, cards and messages mean which name none."""
 type_names: dict[str, type["Event"]] = {}
 
 
 class Event(BaseModel):
-    """The base class of all journal events. `V` is the version of the class's fields.
-
-    An event is one entry of a stream, which is the journal's ordered record of one session or of one run (work outside of any session; so
-    far no code starts one).
-    """
+    """An entry of a stream, the ordered record of a session or run; `V` is the version of its fields."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     V: ClassVar[int] = 1
     blanks: ClassVar[Mapping[str, Any]] = {}
-    """The values that its personal fields get when they are missing in the stored data."""
+    """What missing personal fields get."""
     later: ClassVar[frozenset[str]] = frozenset()
-    """Names of fields that the class got after records of it had been stored.
-
-    At their default value they are not stored, so that a record of an earlier program reads as it was written.
-    """
+    """Fields added when records were stored already; not stored at their default."""
     unstored: ClassVar[Mapping[str, Any]] = {}
-    """The default values of the fields in `later`."""
     filled: ClassVar[Mapping[str, Any]] = {}
-    """The part of `blanks` that reading fills in: that of fields which every record has."""
     models: ClassVar[tuple[str, ...]] = ()
-    """Names of its fields that are pydantic models."""
     containers: ClassVar[Mapping[str, Callable[[], Any]]] = {}
-    """Its fields whose default is an empty list or dict, with what makes one; pydantic takes a while to find that out."""
+    """Fields whose default is empty, with their makers; pydantic is slow to find out."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
-        """Register the subclass by its name. Raises TypeError if a field is neither marked personal nor clear (readable without a key)."""
+        """Raises TypeError if a field is neither personal nor clear."""
         super().__pydantic_init_subclass__(**kwargs)
         for name in personal.list_undecided(cls.model_fields):
             raise TypeError(f"{cls.__name__}.{name}: mark it Personal, or list it as CLEAR if nobody's words can ever be in it")
@@ -68,10 +55,9 @@ class Event(BaseModel):
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Self:
-        """Build the event without validation from `data`, which the store has read, decrypted and converted to the newest version.
+        """Build from stored data without validation, so that reports can read damaged records.
 
-        So a report can read as much as possible of a damaged record: a missing field has its default, and a missing field without a default
-        raises AttributeError when it is read. Use `decode` to validate.
+        Reading a missing field raises AttributeError.
         """
         nested = {
             name: cls.model_fields[name].annotation.model_construct(**data[name])  # type: ignore[union-attr]  # `models` lists classes
@@ -83,22 +69,19 @@ class Event(BaseModel):
 
 
 def keep_last(mapping: dict[str, Any], keep: int) -> None:
-    """Remove the oldest entries of `mapping` until it has at most `keep`."""
     while len(mapping) > keep:
         del mapping[next(iter(mapping))]
 
 
 def pick_values(data: JsonObject, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return a dict of the entries of `data` whose key is in `names` and whose value is not empty."""
+    """Leave out empty values."""
     return {name: data[name] for name in names if data.get(name)}
 
 
 def forget_planned(state: SessionState, card: Card) -> None:
-    """Remove from the steps in `state` that the model still plans those that wait on `card`, which is decided."""
     state.agent.next_planned_actions = [item for item in state.agent.next_planned_actions if not is_step_of(item, card)]
 
 
 def is_step_of(step: JsonObject, card: Card) -> bool:
-    """Return whether a planned step waits on `card`: the card was made for it, or it asks for what the card already asks for."""
     own = bool(card.slot) and step.get("slot") == card.slot
     return own or step.get("confirmation_id") == card.confirmation_id

@@ -1,5 +1,3 @@
-"""Events of calls to the portal (Bitrix24) and their outcomes, and the folds, which apply these events to a session's state."""
-
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -14,15 +12,10 @@ State = SessionState
 
 KEEP_DONE = 50
 _OF_OUTCOME = ("detail", "code", "args", "commands", "unchanged", "created")
-"""The fields of an outcome that are copied to its card unless they are empty."""
 
 
 class StateChanges(BaseModel):
-    """How a call changes `AgentState`, that is, what the model is told about its work.
-
-    The performer (the code that makes the call) computes these changes, so that the folds (the functions that apply events to the state)
-    need no knowledge of the portal.
-    """
+    """How a call changes `AgentState`; computed by the performer, so that folds know no portal."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
     objects: dict[str, int | None] = Field(default_factory=dict)
@@ -34,7 +27,7 @@ class StateChanges(BaseModel):
 
 
 class CallStarted(Event):
-    """A call to the portal is about to be made. The event is stored before anything is sent."""
+    """Stored before anything is sent."""
 
     effect_id: str
     turn_id: str
@@ -50,45 +43,41 @@ class CallStarted(Event):
     proposed_by: str = DEFAULT_ENGINE
     essence: str = ""
     policy: str = ""
-    """The hash of the policy that allows the call."""
     requested_by_user: int | None = None
-    """The employee who asked, from whichever account: the daily caps on changes count people, not accounts."""
+    """The asking employee: daily caps count people, not accounts."""
     writes: int = 1
-    """The number of changes the call makes: for a batch, the number of commands that are not reads."""
+    """Of a batch, the commands that change something."""
     before: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """The record before the change, so that reconciliation after a crash can tell "done" from "not done"."""
+    """Compared by the reconciliation after a crash."""
     later: ClassVar[frozenset[str]] = frozenset({"covered_by"})
     covered_by: str = ""
-    """The card that showed this call as a step that follows, and whose approval covers it; "" for any other call."""
+    """The card whose approval covers this call, "" for none."""
 
 
 class CallSucceeded(Event):
-    """The portal reported success for a call."""
-
     effect_id: str
     turn_id: str
     slot: str
     method: str
     call_class: str
     params: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """Set only for reads, which have no CallStarted."""
+    """Only for reads, which have no CallStarted."""
     result: Personal[Any] = None
     result_blob: Personal[str] = ""
     total: int | None = None
     sums: Personal[dict[str, str]] = Field(default_factory=dict)
-    """Sums by currency over all rows of a list of which `result` holds the first rows."""
+    """By currency, over all rows of a list."""
     seconds: float = 0.0
     changes: Personal[StateChanges] = StateChanges()
     commands: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     confirmation_id: str = ""
     unchanged: list[str] = Field(default_factory=list)
-    """Written fields whose values were unchanged when the record was read back."""
+    """Fields whose values did not change when read back."""
     created: str = ""
-    """The record that the call created: "deal:512"."""
 
 
 class CallRefused(Event):
-    """A call certainly did not happen: it was never sent, or the portal refused it."""
+    """It certainly did not happen: never sent, or refused by the portal."""
 
     effect_id: str
     turn_id: str
@@ -99,16 +88,14 @@ class CallRefused(Event):
     code: str = ""
     detail: Personal[str] = ""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """Arguments of `code` if it is a message of this program and not an error of the portal."""
     later: ClassVar[frozenset[str]] = frozenset({"commands"})
     commands: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """For a batch of which no command ran: the result of each."""
     seconds: float = 0.0
     confirmation_id: str = ""
 
 
 class CallOutcomeUnknown(Event):
-    """Nobody knows whether a call happened. It is never repeated automatically, and a person is notified."""
+    """Never repeated automatically; a person is notified."""
 
     effect_id: str
     turn_id: str
@@ -120,8 +107,6 @@ class CallOutcomeUnknown(Event):
 
 
 class OutcomeReconciled(Event):
-    """The portal was read to find out whether a call with an unknown outcome was executed; `verdict` is the result."""
-
     effect_id: str
     verdict: Literal["done", "not_done", "unclear"]
     detail: Personal[str] = ""
@@ -191,8 +176,8 @@ def _apply_changes(state: State, changes: dict[str, Any], ts: str) -> None:
         agent.event_bindings = [item for item in agent.event_bindings if not _is_same_binding(item, binding)]
 
 
-def _is_same_binding(item: dict[str, str], wanted: dict[str, str]) -> bool:
-    return item["event"] == wanted["event"] and wanted.get("handler") in (None, "", item.get("handler"))
+def _is_same_binding(item: dict[str, str], binding: dict[str, str]) -> bool:
+    return item["event"] == binding["event"] and binding.get("handler") in (None, "", item.get("handler"))
 
 
 FOLDS: Final[dict[str, Fold]] = {

@@ -1,7 +1,4 @@
-"""Events of editing: a person changes values of a confirmation card in the chat. Includes the folds that apply them to the state.
-
-The state holds only the open question: which field of which card was asked for, and who may answer. The new value is in the new card.
-"""
+"""Events of editing a card in the chat, with their folds."""
 
 from collections.abc import Callable
 from typing import Any, Literal
@@ -16,33 +13,28 @@ KEEP_EDITS = 20
 
 
 class EditAsked(Event):
-    """The bot asked a person a question about a card that they edit.
-
-    It asks for the new value of the field `code`, or, if `code` is "", which field to change. `ask` numbers the questions about one card.
-    """
+    """Asks for the value of field `code`; "" asks which field."""
 
     confirmation_id: str
     code: str = ""
     by: str
     ask: int
     options: Personal[list[dict[str, Any]]]
-    """The meanings to choose from if the answer was ambiguous: {value, label, target}."""
 
 
 class EditClosed(Event):
-    """The edit ended: a new card replaced the old one, the person cancelled it, or the card was decided in the meantime."""
+    """Replaced by a new card, cancelled by the person, or the card was decided."""
 
     confirmation_id: str
     how: Literal["replaced", "cancelled", "late"]
 
 
 def list_edits(state: State) -> dict[str, CardEdit]:
-    """Return the open edit questions of a session by confirmation id (the id of the edited card); empty if there are none."""
     return state.edits or {}
 
 
 def build_question_key(confirmation_id: str, ask: int) -> str:
-    """Return the outbox key of the message with question number `ask` about a card; the person answers by a reply to that message."""
+    """Return the outbox key of question number `ask`."""
     return f"edit:{confirmation_id}:{ask}"
 
 

@@ -1,8 +1,4 @@
-"""Converts events to the data that is stored, and back. Stores nothing.
-
-An event version newer than this program's is refused. An older one is converted to the newest version (upcast) when it is read; the stored
-bytes are never rewritten.
-"""
+"""Converts events to stored data and back; older versions are converted when read, never on disk."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -34,7 +30,7 @@ from state.events.base import Event, type_names
 
 
 class UnknownEvent(ValueError):
-    """The journal holds an event that this version of the program does not know."""
+    pass
 
 
 FEATURES = (
@@ -58,32 +54,28 @@ FEATURES = (
     talking,
     transfer,
 )
-"""The modules that define events. An event type is known only once its module is imported, so all of them are imported here."""
+"""Imported here, because a type is known once its module is imported."""
 
 SEALED = "sealed"
-"""The key in a record's data under which "<key id>.<ciphertext>" is stored."""
 PLACE = f'"{SEALED}":""'
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 UPCASTERS: dict[tuple[str, int], Upcaster] = {}
-"""(type, version) -> function that converts its data to version + 1. A personal field may be missing: it was blank, or is erased."""
+"""(type, version) → conversion to version + 1."""
 
 
 class EncodedEvent(NamedTuple):
-    """An event as it is stored. The same object serves to write the event and to apply it to the session's state (field `data`)."""
-
     type: str
     v: int
     clear: str
-    """The part that is readable without a key, as canonical JSON; contains PLACE if there is a personal part to encrypt."""
     personal_text: str
-    """The personal fields that are not blank, as canonical JSON; "" if there are none."""
+    """"" if no personal field is set."""
     data: dict[str, Any]
-    """The complete data, parsed from these two texts, so that folding now and folding from the journal later give the same state."""
+    """Parsed from these two texts, so that folding now and from the journal give the same state."""
 
 
 def encode(event: Event) -> EncodedEvent:
-    """Encode `event` for the journal. Raises NotCanonical if it cannot be stored."""
+    """Raises NotCanonical."""
     try:
         data = dict(event.__dict__)
         for name in event.models:
@@ -100,21 +92,20 @@ def _encode(event: Event, data: dict[str, Any]) -> EncodedEvent:
             del data[name]
     personal_data = {name: value for name, blank in blanks.items() if (value := data.pop(name)) != blank}
     if personal_data:
-        told = canonical.dumps(personal_data)
+        personal_text = canonical.dumps(personal_data)
         clear = canonical.dumps({**data, SEALED: ""})
-        shown = canonical.loads(f"{clear[:-1]},{told[1:]}")  # both are objects, and have no key in common
-        del shown[SEALED]
+        whole = canonical.loads(f"{clear[:-1]},{personal_text[1:]}")  # both are objects, and have no key in common
+        del whole[SEALED]
     else:
-        told, clear = "", canonical.dumps(data)
-        shown = canonical.loads(clear)
-    _fill(shown, event.filled)
-    return EncodedEvent(type(event).__name__, event.V, clear, told, shown)
+        personal_text, clear = "", canonical.dumps(data)
+        whole = canonical.loads(clear)
+    _fill(whole, event.filled)
+    return EncodedEvent(type(event).__name__, event.V, clear, personal_text, whole)
 
 
 def insert_sealed(clear: str, text: str) -> str:
-    """Return `clear`, the JSON text of a record's readable part, with the encrypted text `text` inserted at the marker PLACE."""
-    head, found, tail = clear.partition(PLACE)
-    if not found or PLACE in tail:
+    head, place, tail = clear.partition(PLACE)
+    if not place or PLACE in tail:
         raise ValueError("there is not one place for a sealed text")
     return f'{head}"{SEALED}":"{text}"{tail}'
 
@@ -125,21 +116,15 @@ def _fill(data: dict[str, Any], blanks: Mapping[str, Any]) -> None:
             data[name] = blank if type(blank) is str else personal.build_fresh(blank)
 
 
-def join_parts(type_name: str, version: int, clear: dict[str, Any], told: dict[str, Any]) -> dict[str, Any]:
-    """Return the event's data, joined from its readable part `clear` and its decrypted personal part `told`.
-
-    The data is converted to the newest version, and missing personal fields get blank values. For an erased person `told` is empty.
-    """
-    data = upcast(type_name, version, {**clear, **told})
+def join_parts(type_name: str, version: int, clear: dict[str, Any], personal_data: dict[str, Any]) -> dict[str, Any]:
+    """Join and convert to the newest version; for an erased person `personal_data` is empty."""
+    data = upcast(type_name, version, {**clear, **personal_data})
     _fill(data, type_names[type_name].filled)
     return data
 
 
 def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]:
-    """Return `data`, which is in version `version`, converted to the newest version of its event type.
-
-    Raises UnknownEvent for a type or version of a newer program.
-    """
+    """Convert to the newest version. Raises UnknownEvent for what a newer program wrote."""
     cls = type_names.get(type_name)
     if cls is None or version > cls.V:
         msg = f"event {type_name} v{version} was written by a newer version of this program"
@@ -151,5 +136,5 @@ def upcast(type_name: str, version: int, data: dict[str, Any]) -> dict[str, Any]
 
 
 def decode(type_name: str, version: int, data: dict[str, Any]) -> Event:
-    """Build and validate the event from stored data of any version. Raises UnknownEvent for a type or version of a newer program."""
+    """Raises UnknownEvent for what a newer program wrote."""
     return type_names[type_name].model_validate(upcast(type_name, version, data))

@@ -1,5 +1,3 @@
-"""Events of confirmation cards and of the decisions about them, and the folds, which apply these events to a session's state."""
-
 from typing import Any, ClassVar, Final
 
 from pydantic import Field
@@ -14,11 +12,10 @@ State = SessionState
 
 KEEP_DECIDED = 50
 _OF_DECISION = ("approved_by", "approved_by_name", "denied_by", "denied_by_name", "via", "reason", "why", "by")
-"""The fields of a decision that are copied to its card unless they are empty."""
 
 
 class ConfirmationRequested(Event):
-    """A card was sent: one exact call waits for one decision of a person."""
+    """One exact call waits for one decision."""
 
     confirmation_id: str
     effect_id: str
@@ -27,7 +24,6 @@ class ConfirmationRequested(Event):
     nonce: str
     fingerprint: str
     essence: str
-    """The fingerprint without the marks that make each add unique: equal requests have the same essence."""
     method: str
     call_class: str
     params: Personal[dict[str, Any]]
@@ -42,34 +38,29 @@ class ConfirmationRequested(Event):
     expires_at: str
     taps: int = 1
     four_eyes: bool = False
-    """A person with role lead or admin other than the requester must approve."""
     lead: bool = False
-    """A person with role lead or admin must approve."""
     told: list[str] = Field(default_factory=list)
-    """The private chats of the leads (heads of sales) to whom the card is also shown."""
     told_names: Personal[list[str]] = Field(default_factory=list)
     requested_by_user: int | None = None
-    """The employee who asked: nobody may approve their own request through another account."""
+    """Nobody approves their own request through another account."""
     policy: str = ""
-    """The hash of the policy that requires the confirmation."""
     replaces: str = ""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
     later: ClassVar[frozenset[str]] = frozenset({"next_steps", "covers"})
     next_steps: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """Previews of the steps that follow when the call has created its record."""
     covers: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """Of these steps, those whose approval goes with that of the card: {slot, method, params, made}."""
+    """The following steps that the approval covers: {slot, method, params, made}."""
 
 
 class CardOpened(Event):
-    """A person opened the rest of a card that their chat shows only in part; they may approve it from now on."""
+    """The person may approve it from now on."""
 
     confirmation_id: str
     by: str
 
 
 class ConfirmationApproved(Event):
-    """A person approved the call of a card. The approval is valid for exactly this call and for a single use."""
+    """Valid for exactly this call and a single use."""
 
     confirmation_id: str
     effect_id: str
@@ -80,7 +71,7 @@ class ConfirmationApproved(Event):
 
 
 class ConfirmationDenied(Event):
-    """A person or the model denied the call of a card. The model may deny a call but never approve one."""
+    """The model may deny a call but never approve one."""
 
     confirmation_id: str
     effect_id: str
@@ -95,19 +86,17 @@ class ConfirmationDenied(Event):
     params: Personal[dict[str, Any]] = Field(default_factory=dict)
     later: ClassVar[frozenset[str]] = frozenset({"slot"})
     slot: str = ""
-    """The slot of the step that the model withdrew, for which there was no card."""
+    """Of a step that the model withdrew."""
 
 
 class ConfirmationExpired(Event):
-    """A card expired before anybody decided about it."""
-
     confirmation_id: str
     effect_id: str
     expired_at: str
 
 
 class ConfirmationSuperseded(Event):
-    """A card was closed because it no longer matched the portal or the request; `by` is the id of the card that replaced it, if any."""
+    """It no longer matched the portal or the request; `by` replaced it."""
 
     confirmation_id: str
     effect_id: str
@@ -116,7 +105,7 @@ class ConfirmationSuperseded(Event):
 
 
 class DecisionRefused(Event):
-    """A decision sent through the HTTP API was refused; `turn_id` is the id of the inbox row that contained the decision."""
+    """Through the HTTP API; `turn_id` is the decision's inbox row."""
 
     confirmation_id: str
     effect_id: str = ""
@@ -129,20 +118,16 @@ class DecisionRefused(Event):
 
 def _fold_request(state: State, data: dict[str, Any], ts: str) -> None:
     del ts
-    kept = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
+    call_fields = ("effect_id", "method", "params", "fingerprint", "essence", "call_class", "comment", "requested_by", "requested_by_name")
     more = ("requested_at", "expires_at", "nonce", "taps", "four_eyes", "turn_id", "slot", "preview", "reasons", "before", "provenance")
     by_lead = ("lead", "told", "told_names", "requested_by_user", "next_steps", "covers")
-    values = {key: data[key] for key in (*kept, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
+    values = {key: data[key] for key in (*call_fields, *more) if key in data} | {key: data[key] for key in by_lead if data.get(key)}
     number = data["confirmation_id"]
     state.agent.confirmations[number] = Card.from_stored({**values, "confirmation_id": number, "status": "requested"})
     _explain_replaced(state, data)
 
 
 def _explain_replaced(state: State, data: dict[str, Any]) -> None:
-    """If the new card in `data` replaces a card because values changed, store these changes in the old card's field `args`.
-
-    The changes are found in the first reason of the new card, a dict {code, args} that says why the new card asks.
-    """
     old = state.agent.confirmations.get(data.get("replaces") or "")
     args = data["reasons"][0].get("args") if old is not None and data.get("reasons") else None
     if old is not None and args and "changes" in args:
@@ -179,10 +164,9 @@ def _build_decision_fold(status: CardStatus) -> Fold:
 
 
 def _remember_reason(state: State, data: dict[str, Any], ts: str) -> None:
-    """Add a person's reason for a denial to the conversation history, so that the model proposes something else next time."""
     if data.get("reason") and data.get("via") != "model":
-        said = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
-        state.history.append(HistoryLine.create(role="assistant", text=said, ts=ts))
+        line = f"({data['method'] or 'a call'} was denied by {data['denied_by_name'] or 'a person'}, who said: «{data['reason']}»)"
+        state.history.append(HistoryLine.create(role="assistant", text=line, ts=ts))
         trim_history(state)
 
 
@@ -191,11 +175,7 @@ def _strip_values(data: dict[str, Any]) -> Card:
 
 
 def _trim_decided(entries: dict[str, Card]) -> None:
-    """Keep only the last KEEP_DECIDED finished cards in `entries`.
-
-    Never removed are cards that wait for a decision, cards whose call runs, cards whose call has an unknown outcome, and the other cards of
-    the same plan, with which they are shown.
-    """
+    """Keep KEEP_DECIDED finished cards; open ones and their plans always stay."""
     plans = {item.slot.rpartition("/")[0] for item in entries.values() if item.status in OPEN_STATUSES} - {""}
     settled = [key for key, item in entries.items() if item.status not in OPEN_STATUSES and item.slot.rpartition("/")[0] not in plans]
     for key in settled[: max(0, len(settled) - KEEP_DECIDED)]:

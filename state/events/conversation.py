@@ -1,7 +1,4 @@
-"""Events of a conversation and its turns (messages, the model's answers and plans, questions about names), and their folds.
-
-A turn is the processing of one input of a person. The model answers once in each iteration of a turn. A fold applies an event to the state.
-"""
+"""Events of a conversation and its turns, with their folds; a turn processes one input."""
 
 from typing import Any, ClassVar, Final, Literal
 
@@ -16,12 +13,8 @@ from state.model.shown_lists import ShownList, find_last_shown, find_question
 State = SessionState
 
 KEEP_HISTORY = 20
-"""How many lines of the conversation stay when it is cut: ten turns, each a message and an answer."""
 MAX_HISTORY = 40
-"""With more lines than this, the conversation is cut.
-
-Ten turns go at once: a line less with every message would change the beginning of every prompt, which providers could then not cache.
-"""
+"""Ten turns are cut at once, so that providers can cache the prompts' beginning."""
 KEEP_GOALS = 10
 KEEP_GOAL_LENGTH = 500
 KEEP_TRUSTED = 50
@@ -29,40 +22,32 @@ KEEP_PAUSED = 20
 
 
 class MessageReceived(Event):
-    """A message, choice or other input of a person started a turn (the processing of this input)."""
-
     turn_id: str
     text: Personal[str]
     origin: Literal["typed", "choice", "button", "portal", "voice"] = "typed"
     quoted: Personal[str] = ""
-    """Text of somebody else that was forwarded or quoted along; treated as prose, that is, as free text of others."""
+    """Treated as free text of others."""
     answers: str = ""
-    """The id of the question that this input answers, if it is a choice."""
+    """The question that a choice answers."""
     ref: int = 0
-    """The messenger's number of the message, or of the first of several."""
+    """The messenger's number of the message."""
     later: ClassVar[frozenset[str]] = frozenset({"engine", "cited", "answers_others", "by"})
     cited: Personal[str] = ""
-    """The part of the bot's own answer that the person quoted."""
     answers_others: bool = False
-    """Whether the message replies to somebody else than the bot."""
     by: str = ""
-    """The key of the person who wrote it; several people write in a group."""
+    """Several people write in a group."""
     engine: str = ""
-    """The engine that answers, if it has a history of its own; "" for the default one."""
 
 
 class ModelAsked(Event):
-    """The model is asked. The tokens are an estimate: it counts until the answer or the failure is stored, and for ever if none is.
-
-    A turn asks in an iteration, a run at a node with an attempt.
-    """
+    """The tokens are an estimate that counts until an answer or failure is stored."""
 
     turn_id: str = ""
     iteration: int = 0
     node: str = ""
     attempt: int = 1
     reservation: str
-    """The id under which the process that asks has reserved the tokens."""
+    """Under which the asking process has reserved the tokens."""
     model: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -71,10 +56,7 @@ class ModelAsked(Event):
 
 
 class ModelAnswered(Event):
-    """The model answered once, in one iteration of a turn (the processing of one input); `text` is the complete answer.
-
-    A turn that is restarted after a crash reads the answer here instead of asking the model again.
-    """
+    """A turn restarted after a crash reads the answer here and does not ask again."""
 
     turn_id: str
     iteration: int
@@ -85,79 +67,65 @@ class ModelAnswered(Event):
     seconds: float = 0.0
     prose: bool = False
     user: int | None = None
-    """The employee for whom the model was asked, from whichever account: budgets count people, not accounts."""
+    """Budgets count people, not accounts."""
     month: int = 0
-    """The month in that person's time zone, such as 202611: the budget that is charged."""
     later: ClassVar[frozenset[str]] = frozenset({"provider", "failed_before", "calls", "reservation"})
     provider: str = ""
-    """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
     failed_before: list[str] = Field(default_factory=list)
     calls: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """The calls of tools in the answer, each as {id, name, arguments, problem}."""
     reservation: str = ""
-    """The reservation of the `ModelAsked` to which this is the answer."""
 
 
 class ModelFailed(Event):
-    """The model was unreachable or its answer had the wrong format."""
-
     turn_id: str
     iteration: int
     reason: Personal[str]
     later: ClassVar[frozenset[str]] = frozenset({"reservation", "model", "prompt_tokens", "completion_tokens", "user", "month"})
     reservation: str = ""
     model: str = ""
-    """The model whose answer could not be used and was paid all the same; "" if there was no answer."""
+    """A model that was paid although its answer could not be used."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     user: int | None = None
-    """The employee whose budget pays for the tokens; `month` is the month of that budget."""
+    """Whose budget of `month` pays."""
     month: int = 0
 
 
 class PlanRecorded(Event):
-    """The model proposed steps (calls) in one of its answers during a turn (the processing of one input).
-
-    `mode` is the safety mode that applied: shadow (nothing runs), canary (reads and safe creates run) or full.
-    """
+    """`mode` is shadow (nothing runs), canary (reads and safe creates run) or full."""
 
     turn_id: str
     iteration: int
     mode: str
     steps: Personal[list[dict[str, Any]]]
-    """The steps as submitted, with names resolved. A restarted turn continues with exactly these."""
+    """Names are resolved; a restarted turn continues with exactly these."""
     executed: bool = True
     targets: Personal[list[str]] = Field(default_factory=list)
     later: ClassVar[frozenset[str]] = frozenset({"message"})
     message: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """What the message orders, as stored `MessageFacts`, and how many changes the turn had made before: a rehearsal judges by the same."""
+    """Stored `MessageFacts` and the changes made before, for rehearsals."""
 
 
 class NameAsked(Event):
-    """A person was asked which record a name means, because several match. After the choice the recorded plan continues."""
-
     turn_id: str
     question_id: str
     iteration: int
     reference: Personal[str]
     options: Personal[list[dict[str, Any]]]
     text: Personal[str]
-    """What the person had written; the turn continues with it."""
     answer: Personal[str] = ""
-    """The model's answer with the waiting plan; it is parsed again, and the model is not asked again."""
+    """With the waiting plan; it is parsed again."""
     resolved: Personal[dict[str, Any]] = Field(default_factory=dict)
     ask: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """The question itself as a notice (code, args)."""
     prose: bool = False
     later: ClassVar[frozenset[str]] = frozenset({"message"})
     message: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """What the message orders, as stored `MessageFacts`: the turn that continues is judged by the same."""
     labels: Personal[list[str]] = Field(default_factory=list)
-    """Label texts from the portal that the asking turn has read; the turn that continues keeps them, so that taint is still found."""
+    """Portal texts that the turn has read, kept to find taint."""
 
 
 class NameChosen(Event):
-    """A person answered the question of a NameAsked event. The choice only names a record, it approves nothing."""
+    """It only names a record and approves nothing."""
 
     turn_id: str
     question_id: str
@@ -167,7 +135,7 @@ class NameChosen(Event):
 
 
 class StepRefused(Event):
-    """The gate, which checks every call before it is made, refused a step (a call that the model proposed); nothing was sent."""
+    """Nothing was sent."""
 
     turn_id: str
     slot: str
@@ -176,11 +144,10 @@ class StepRefused(Event):
     code: str
     detail: Personal[str] = ""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """Arguments of the message `code`, to report the refusal after a restart."""
 
 
 class TurnFinished(Event):
-    """A turn (the processing of one input) ended. `history` is the text about it that later prompts may repeat, "" for none."""
+    """`history` is what later prompts may repeat of it."""
 
     turn_id: str
     reason: Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
@@ -188,49 +155,40 @@ class TurnFinished(Event):
     history: Personal[str] = ""
     next_planned_actions: Personal[list[dict[str, Any]]] = Field(default_factory=list)
     targets: Personal[list[str]] = Field(default_factory=list)
-    """Records that the person named, clicked or created in this turn ("deal:481"): later turns may trust them."""
+    """Records ("deal:481") that later turns may trust."""
     later: ClassVar[frozenset[str]] = frozenset(
         {"lists", "goes_on", "asker", "joined_slots", "engine", "resumed", "provenance", "is_foreign", "acted", "rules"}
     )
     is_foreign: bool = False
-    """Whether `history` may quote free text of others, so that later prompts fence it."""
+    """Whether `history` may quote others, so that prompts fence it."""
     acted: bool = False
-    """Whether it has made a change, or proposed one on a card."""
     rules: int = 0
-    """The rules of consent that the people of the conversation know from now on."""
+    """The rules of consent that people know from now on."""
     lists: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """The lists that the person saw in the answer, see `state.model.shown_lists`; markers in `history` name their places."""
+    """See `state.model.shown_lists`; markers in `history` name the places."""
     goes_on: bool = False
-    """Whether the turn waits for cards and goes on when the last of them is decided."""
+    """Whether it goes on when its last card is decided."""
     asker: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """The person with whose rights it goes on, as a stored `Actor`; empty if it does not."""
     joined_slots: dict[str, str] = Field(default_factory=dict)
-    """Steps for whose calls a card was open already: their place in the turn's plans → the place of the step that led to the card."""
+    """The step's place → the place of the step whose card was open already."""
     engine: str = ""
-    """The engine of the turn, with which it goes on if it does; "" for the default one."""
     resumed: bool = False
-    """Whether this is the end of a part after the cards, so that the turn has ended before and is counted already."""
+    """Whether the turn has ended and been counted before."""
     provenance: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """Where the words of its next step come from, as a stored `Provenance`; empty if it does not go on."""
+    """A stored `Provenance`."""
 
 
 class TurnResumed(Event):
-    """A turn that had ended with cards goes on, because a person has decided the last of them."""
-
     turn_id: str
 
 
 class ConversationCleared(Event):
-    """A person sent `/new`: the model forgets goals, history and the records it worked on; open confirmation cards stay."""
+    """`/new`: open cards stay."""
 
     by: str
 
 
 def trim_history(state: State) -> None:
-    """Cut a history that has grown too long to its last ten turns.
-
-    The first line that stays is a message of the person, if there is one.
-    """
     _trim_lines(state.history)
 
 
@@ -242,7 +200,6 @@ def _trim_lines(lines: list[HistoryLine]) -> None:
 
 
 def _add_line(state: State, engine: str, line: HistoryLine) -> None:
-    """Add a line to the conversation, or to the history of an engine that has one of its own."""
     if not engine:
         state.history.append(line)
         trim_history(state)
@@ -310,14 +267,13 @@ def _fold_turn_end(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def _fold_shown(state: State, data: dict[str, Any], lists: list[dict[str, Any]]) -> None:
-    """Keep what the end of a turn changes in the conversation: the lists that were shown, what is planned, and the records to trust."""
-    shown = [ShownList.from_stored(one) for one in lists]
-    last = find_last_shown(shown)
-    state.last_shown, state.last_asked = last.join(state.last_shown) if last else state.last_shown, find_question(shown)
+    lists_seen = [ShownList.from_stored(one) for one in lists]
+    last = find_last_shown(lists_seen)
+    state.last_shown, state.last_asked = last.join(state.last_shown) if last else state.last_shown, find_question(lists_seen)
     if data.get("next_planned_actions"):
         decided = [card for card in state.agent.confirmations.values() if card.status not in OPEN_STATUSES]  # while the turn went on
-        wanted = [item for item in data["next_planned_actions"] if not any(is_step_of(item, card) for card in decided)]
-        state.agent.next_planned_actions = wanted
+        still_planned = [item for item in data["next_planned_actions"] if not any(is_step_of(item, card) for card in decided)]
+        state.agent.next_planned_actions = still_planned
     elif data["reason"] == "stopped":
         planned = state.agent.next_planned_actions
         state.agent.next_planned_actions = [item for item in planned if not item.get("slot", "").startswith(f"{data['turn_id']}/")]
@@ -329,7 +285,6 @@ def _fold_shown(state: State, data: dict[str, Any], lists: list[dict[str, Any]])
 
 
 def _find_own_history(state: State, data: dict[str, Any]) -> str:
-    """Return the engine to whose own history the turn belongs; "" for the conversation."""
     engine = data.get("engine") or ""
     lines = (state.engine_histories or {}).get(engine, []) if engine else []
     return engine if any(line.turn_id == data["turn_id"] for line in lines) else ""

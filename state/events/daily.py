@@ -1,7 +1,6 @@
-"""Events of daily help (reminders, the morning digest, the evening summary), and the folds that apply them to the state.
+"""Events of reminders, digest and evening summary, with their folds.
 
-A reminder is identified by the id of the effect (the proposed call) that set it. Its time is stored as seconds since 1970, so that the
-unencrypted fields hold nothing personal.
+A reminder's id is that of the effect that set it.
 """
 
 from collections.abc import Callable
@@ -14,12 +13,9 @@ from state.model.session_state import Reminder, SessionState
 State = SessionState
 
 KEEP_FIRED = 30
-"""The number of fired reminders that are kept for their buttons."""
 
 
 class ReminderSet(Event):
-    """A person asked to be reminded; `target` is the record the reminder links to ("deal:481")."""
-
     effect_id: str
     due_ts: int
     text: Personal[str]
@@ -27,31 +23,22 @@ class ReminderSet(Event):
 
 
 class ReminderMoved(Event):
-    """A reminder was moved to another time."""
-
     effect_id: str
     due_ts: int
 
 
 class ReminderFired(Event):
-    """A reminder was put into the outbox, `late` seconds after its time."""
-
     effect_id: str
     late: int = 0
 
 
 class ReminderDropped(Event):
-    """A person cancelled a reminder."""
-
     effect_id: str
     by: str
 
 
 class DailySent(Event):
-    """The digest or evening summary of a day was sent, or sending it failed; `day` is that day in the person's time zone.
-
-    The day is stored as a number, as `date.toordinal` returns it.
-    """
+    """Sent or tried; `day` is as `date.toordinal` numbers it."""
 
     what: Literal["digest", "evening"]
     day: int
@@ -59,18 +46,18 @@ class DailySent(Event):
 
 
 def list_reminders(state: State) -> dict[str, Reminder]:
-    """Return the reminders of a session by the id of the effect (call) that set them; fired ones stand last. Empty if there are none."""
+    """By effect id; fired ones stand last."""
     return state.reminders or {}
 
 
 def list_waiting_reminders(state: State) -> list[tuple[str, Reminder]]:
-    """Return the reminders of a session that have not fired yet, each with its id, the earliest first."""
+    """The earliest first."""
     waits = [(known, entry) for known, entry in list_reminders(state).items() if entry.status == "waits"]
     return sorted(waits, key=lambda item: (item[1].due_ts, item[0]))
 
 
 def find_last_day(state: State, what: str) -> int:
-    """Return the last day for which `what` ("digest" or "evening") was sent or tried, as `date.toordinal` numbers days; 0 if never."""
+    """As `date.toordinal` numbers days; 0 for never."""
     return int((state.daily or {}).get(what, 0))
 
 

@@ -1,7 +1,4 @@
-"""Computes the state of a session from its events (S004-13, S004-33, X4).
-
-The fold of an event (the function that applies it to the state) is in the file that defines the event.
-"""
+"""Computes the state of a session from its events (S004-13, S004-33, X4)."""
 
 from collections.abc import Iterable
 from typing import Any, Final
@@ -19,12 +16,11 @@ _FOLDS: Final[dict[str, Fold]] = {
 
 
 def create_state() -> SessionState:
-    """Return the state of a session in which nothing has happened."""
     return SessionState()
 
 
 def fold_events(state: SessionState, events: Iterable[tuple[str, dict[str, Any], str]]) -> SessionState:
-    """Apply the events `(type, data, ts)` in order to `state` in place and return it. Types of events that change no state are skipped."""
+    """Apply (type, data, ts) in place; other types are skipped."""
     for type_name, data, ts in events:
         step = _FOLDS.get(type_name)
         if step is not None:
@@ -33,5 +29,4 @@ def fold_events(state: SessionState, events: Iterable[tuple[str, dict[str, Any],
 
 
 def list_open_confirmations(state: SessionState) -> list[Card]:
-    """Return the confirmation cards that wait for a decision, oldest first."""
     return [item for item in state.agent.confirmations.values() if item.is_waiting]

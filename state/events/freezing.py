@@ -1,8 +1,4 @@
-"""Events of the switch that freezes (stops) all writes, and of approved cards that wait again because writes are frozen.
-
-WritesFrozen and WritesReleased are in the stream (record of events) of session `freeze` and change no session's state: a separately stored
-value decides whether writes are frozen (`state.journal.freeze_switch`). ConfirmationReopened is in the stream of its card's session.
-"""
+"""Events of freezing writes, in stream `freeze`; `state.journal.freeze_switch` decides, not a state."""
 
 from typing import Final
 
@@ -15,8 +11,6 @@ State = SessionState
 
 
 class WritesFrozen(Event):
-    """Somebody froze all writes: from now on no call that changes anything outside may start."""
-
     by: str
     by_name: Personal[str] = ""
     reason: Personal[str] = ""
@@ -24,7 +18,7 @@ class WritesFrozen(Event):
 
 
 class WritesReleased(Event):
-    """Somebody ended a freeze: calls may start again. `frozen_seq` is the number (seq) of the WritesFrozen event of that freeze."""
+    """`frozen_seq` is that of WritesFrozen."""
 
     by: str
     by_name: Personal[str] = ""
@@ -33,13 +27,13 @@ class WritesReleased(Event):
 
 
 class ConfirmationReopened(Event):
-    """An approved call could not start because writes were frozen, so its card waits for a decision again."""
+    """An approved call could not start while writes were frozen; its card waits again."""
 
     confirmation_id: str
     effect_id: str
     why: str
     nonce: str = ""
-    """Replaces the used nonce: an approval must come from somebody who saw that the card waits again."""
+    """Who approves must have seen that the card waits again."""
 
 
 def _fold_reopening(state: State, data: JsonObject, _ts: str) -> None:

@@ -1,8 +1,4 @@
-"""Events of leads (heads of sales): a denial with a reason, and a card shown to further leads. Includes their folds.
-
-A fold applies an event to the state. The module also counts the changes of the portal that each person starts, because the policy limits
-them. Other events of cards are in `state/events/confirmations.py`.
-"""
+"""Events of leads (heads of sales), with their folds, and the count of each person's changes."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -19,58 +15,42 @@ HOURS: Final = 24
 
 
 class DenialReasonAsked(Event):
-    """A lead wants to deny a card and was asked for the reason: their next message until `expires_at` is the reason.
-
-    The event is in the session of the lead's chat.
-    """
-
     confirmation_id: str
     nonce: str
     home: str
-    """The session that the card belongs to."""
     by: str
     expires_at: str
 
 
 class DenialReasonGiven(Event):
-    """A lead sent the reason for a denial; it was passed on to the session that the card belongs to."""
-
     confirmation_id: str
     by: str
 
 
 class LeadsAsked(Event):
-    """A card was shown to further leads.
-
-    Either the leads asked before are away or may no longer decide, or a lead requested the list of waiting cards.
-    """
+    """Asked because others are away or may not decide, or because a lead listed the cards."""
 
     confirmation_id: str
     told: list[str]
-    """The private chats of all leads who are asked from now on."""
     told_names: Personal[list[str]]
 
 
 def find_awaited_denial(state: State, person: str, now: datetime) -> AwaitedDenial | None:
-    """Return the card for which the next message of `person` is the reason of a denial; None if there is none or its time is over."""
+    """Return the card that the person's next message explains; None after its time."""
     reason = (state.reasons or {}).get(person)
     return reason if reason is not None and now < parse_iso(reason.expires_at) else None
 
 
 def add_change(state: State, data: JsonObject, ts: str) -> None:
-    """Add a started call to the count of portal changes of the person who requested it; a batch counts as several.
-
-    `data` and `ts` are those of the CallStarted event.
-    """
     hour = _format_hour(parse_iso(ts))
-    written = state.written = state.written if state.written is not None else {}
-    mine = written.setdefault(data["requested_by"], {})
+    changes = state.written = state.written if state.written is not None else {}
+    mine = changes.setdefault(data["requested_by"], {})
     mine[hour] = mine.get(hour, 0) + data.get("writes", 1)
     oldest = _format_hour(parse_iso(ts) - timedelta(hours=HOURS))
-    for person, hours in list(written.items()):
-        written[person] = {at: count for at, count in hours.items() if at >= oldest}
-        if not written[person]:
-            del written[person]
+    for person, hours in list(changes.items()):
+        changes[person] = {at: count for at, count in hours.items() if at >= oldest}
+        if not changes[person]:
+            del changes[person]
 
 
 def _format_hour(moment: datetime) -> str:
@@ -78,10 +58,10 @@ def _format_hour(moment: datetime) -> str:
 
 
 def _fold_reason_question(state: State, data: JsonObject, _ts: str) -> None:
-    asked = DenialReasonAsked.from_data(data)
+    question = DenialReasonAsked.from_data(data)
     state.reasons = state.reasons if state.reasons is not None else {}
-    state.reasons[asked.by] = AwaitedDenial.create(
-        confirmation_id=asked.confirmation_id, nonce=asked.nonce, home=asked.home, expires_at=asked.expires_at
+    state.reasons[question.by] = AwaitedDenial.create(
+        confirmation_id=question.confirmation_id, nonce=question.nonce, home=question.home, expires_at=question.expires_at
     )
 
 
@@ -90,10 +70,10 @@ def _fold_reason(state: State, data: JsonObject, _ts: str) -> None:
 
 
 def _fold_other_leads(state: State, data: JsonObject, _ts: str) -> None:
-    asked = LeadsAsked.from_data(data)
-    entry = state.cards.get(asked.confirmation_id)
+    request = LeadsAsked.from_data(data)
+    entry = state.cards.get(request.confirmation_id)
     if entry is not None:
-        state.cards[entry.confirmation_id] = entry.with_values(told=list(asked.told), told_names=list(asked.told_names))
+        state.cards[entry.confirmation_id] = entry.with_values(told=list(request.told), told_names=list(request.told_names))
 
 
 FOLDS: dict[str, Fold] = {

@@ -1,7 +1,4 @@
-"""Events of the registry of people, and the folds that apply them to `SessionState.access`. Only the session `access` has these events.
-
-Each event is encrypted with the key of the person whom it concerns.
-"""
+"""Events of the registry of people, in session `access`, each under the key of the person concerned."""
 
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -13,34 +10,27 @@ from state.stored import JsonObject
 
 
 class PersonInvited(Event):
-    """An administrator made a single-use link for an employee. Whoever opens the link before `expires_at` joins as that employee."""
-
     fingerprint: str
-    """The hash of the token; the token itself is only in the link."""
     bitrix_user_id: int
     role: Literal["manager", "lead", "admin"]
     sealed_name: Personal[str] = ""
-    """Encrypted with the token: only the holder of the link can read it, so nothing of the invited person has to be erased."""
+    """Encrypted with the token, so that nothing has to be erased."""
     expires_at: str
     by: str
 
 
 class InvitationRefused(Event):
-    """Somebody opened an invitation link that is wrong, used or expired."""
-
     person: str
     why: Literal["wrong", "used", "expired"]
 
 
 class AccessAsked(Event):
-    """A person without access wrote to the bot, and the administrators were notified."""
-
     person: str
     name: Personal[str]
 
 
 class PersonJoined(Event):
-    """A person may use the bot from now on. A blank name means that the person was erased later and has no access."""
+    """A blank name: erased later, without access."""
 
     person: str
     name: Personal[str]
@@ -49,12 +39,12 @@ class PersonJoined(Event):
     time_zone: Personal[str] = ""
     locale: Literal["ru", "en"] = "ru"
     fingerprint: str = ""
-    """The fingerprint of their invitation; "" for those whom an administrator admitted."""
+    """"" for those whom an administrator admitted."""
     by: str
 
 
 class PersonDismissed(Event):
-    """A person lost access, or an invitation was revoked; then `person` is the key of the invitation ("invite:1a2b3c4d")."""
+    """For a revoked invitation `person` is "invite:1a2b3c4d"."""
 
     person: str
     why: Literal["portal", "admin"]
@@ -62,35 +52,30 @@ class PersonDismissed(Event):
 
 
 class PersonReturned(Event):
-    """A person whom the portal had listed as dismissed is listed as working again."""
-
     person: str
 
 
 class PreferenceSet(Event):
-    """A person changed one of their own settings of the bot, such as the language."""
-
     person: str
     preference: Literal["locale", "time_zone", "digest", "evening", "alerts", "console_since"]
     value: Personal[str]
 
 
 class PersonErased(Event):
-    """An operator erased all data of a person. Only the key `person` remains, for example in records of decisions."""
+    """Only the key `person` remains."""
 
     later: ClassVar[frozenset[str]] = frozenset({"probes", "unproven"})
     person: str
     by: str
     keys: int
-    """The number of keys that were deleted, and with them everything encrypted under them."""
     removed: list[str]
-    """What was removed: "table: rows", "log: records"."""
+    """"table: rows", "log: records"."""
     remains: int = 0
-    """The number of places where a search afterwards still found something of the person; they were shown to the operator."""
+    """Places where a search still found something."""
     probes: int = -1
-    """The number of texts that were searched for afterwards; -1 if the program did not note it yet."""
+    """Texts searched for; -1 in older records."""
     unproven: int = 0
-    """The number of reasons why the search is no proof; they were shown to the operator."""
+    """Reasons why the search is no proof."""
 
 
 State = SessionState
@@ -108,13 +93,18 @@ def _ensure_registry(state: State) -> Registry:
 
 
 def _fold_invitation(state: State, data: JsonObject, ts: str) -> None:
-    registry, made = _ensure_registry(state), PersonInvited.from_data(data)
-    if made.fingerprint in registry.used:  # links are single-use, whatever events follow
+    registry, invitation_made = _ensure_registry(state), PersonInvited.from_data(data)
+    if invitation_made.fingerprint in registry.used:  # links are single-use, whatever events follow
         return
     invitation = Invitation.create(
-        bitrix_user_id=made.bitrix_user_id, role=made.role, sealed_name=made.sealed_name, expires_at=made.expires_at, by=made.by, at=ts
+        bitrix_user_id=invitation_made.bitrix_user_id,
+        role=invitation_made.role,
+        sealed_name=invitation_made.sealed_name,
+        expires_at=invitation_made.expires_at,
+        by=invitation_made.by,
+        at=ts,
     )
-    _put(registry.invited, made.fingerprint, invitation, KEEP_INVITED)
+    _put(registry.invited, invitation_made.fingerprint, invitation, KEEP_INVITED)
 
 
 def _fold_refusal(state: State, data: JsonObject, ts: str) -> None:
@@ -123,8 +113,8 @@ def _fold_refusal(state: State, data: JsonObject, ts: str) -> None:
 
 
 def _fold_access_request(state: State, data: JsonObject, ts: str) -> None:
-    asked = AccessAsked.from_data(data)
-    _put(_ensure_registry(state).asked, asked.person, AskedAccess.create(name=asked.name, at=ts), KEEP_ASKED)
+    request = AccessAsked.from_data(data)
+    _put(_ensure_registry(state).asked, request.person, AskedAccess.create(name=request.name, at=ts), KEEP_ASKED)
 
 
 def _fold_joining(state: State, data: JsonObject, ts: str) -> None:
@@ -173,12 +163,11 @@ def _fold_preference(state: State, data: JsonObject, _ts: str) -> None:
 
 
 def build_invitation_key(fingerprint: str) -> str:
-    """Return the short key by which operators refer to an invitation, such as "invite:1a2b3c4d"; `fingerprint` is the hash of its token."""
+    """Return the key that operators use: "invite:1a2b3c4d"."""
     return f"invite:{fingerprint[:8]}"
 
 
 def _put(mapping: dict[str, T], key: str, value: T, keep: int) -> None:
-    """Set `mapping[key]` as the newest entry, and remove the oldest entries until at most `keep` are left."""
     mapping.pop(key, None)
     mapping[key] = value
     keep_last(mapping, keep)

@@ -1,7 +1,4 @@
-"""Decides which fields of an event are personal (encrypted when stored) and which are clear (readable without a key).
-
-Personal fields are marked one by one. Clear fields are recognized by their name or type.
-"""
+"""Which fields of an event are personal (encrypted) and which clear: the latter by name or type."""
 
 from copy import deepcopy
 from typing import Annotated, Any, Literal, TypeVar, get_origin
@@ -13,7 +10,7 @@ from pydantic_core import PydanticUndefined
 T = TypeVar("T")
 _MARK = "personal"
 Personal = Annotated[T, _MARK]
-"""A field that may hold what people, customers or the model wrote, or CRM values: encrypted at rest, blank once the person is erased."""
+"""May hold words of people or the model, or CRM values: encrypted, blank once erased."""
 
 CLEAR = frozenset(
     {
@@ -55,33 +52,29 @@ CLEAR = frozenset(
         *("schedule", "due", "following"),
     }
 )
-"""Names of text fields that stay readable without a key in every event. Numbers and fixed words are always readable."""
+"""Readable without a key in every event; numbers and literals always are."""
 
 
 def is_personal(field: FieldInfo) -> bool:
-    """Whether `field` is marked `Personal`."""
     return _MARK in field.metadata
 
 
 def list_undecided(fields: dict[str, FieldInfo]) -> list[str]:
-    """Return the names of the fields that are neither marked personal nor known to be clear (readable without a key)."""
     return [name for name, field in fields.items() if not (is_personal(field) or name in CLEAR or _is_plain(field))]
 
 
 def build_blanks(fields: dict[str, FieldInfo]) -> dict[str, Any]:
-    """Return, by field name, the values that missing personal fields get: the field's default, or an empty value of its type."""
     return {name: _build_blank(field) for name, field in fields.items() if is_personal(field)}
 
 
 def build_fresh(blank: Any) -> Any:
-    """Return `blank` itself, or a copy of it if it is a dict or list, so that the caller may change the result."""
+    """Return a value that the caller may change."""
     if isinstance(blank, dict | list):
         return deepcopy(blank) if blank else type(blank)()
     return blank
 
 
 def _is_plain(field: FieldInfo) -> bool:
-    """Whether the type of `field` cannot hold text that people wrote."""
     return field.annotation in {int, float, bool, int | None} or get_origin(field.annotation) is Literal
 
 

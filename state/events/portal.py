@@ -1,7 +1,6 @@
-"""Events of changes that other users make in the portal (Bitrix24), and their folds, which apply them to `SessionState.portal`.
+"""Events of changes made in the portal, in its own session, with their folds.
 
-Only one session has these events, the portal's own. A changed record is called due from the event that reports the change until the bot has
-read the record's current values.
+A changed record is due until it was read.
 """
 
 from typing import Any, Final, Literal
@@ -19,43 +18,31 @@ KEEP_SEEN = 1000
 
 
 class PortalEventReceived(Event):
-    """The portal reported by HTTP that something changed there. The bot reads the current values later."""
-
     event: str
     target: str = ""
-    """"deal:481"; "" if the event is about no watched record."""
+    """"deal:481"; "" for no watched record."""
     action: Literal["add", "update", "delete", ""] = ""
     ts: int
     member_id: str = ""
     look_at: str = ""
-    """The time for which this event scheduled the reading of due records, if it did."""
 
 
 class PortalLookFailed(Event):
-    """The bot could not read the changed records; they stay due (still to be read) and are read again at the time `look_at`."""
-
     reason: Personal[str]
     tries: int
     look_at: str
 
 
 class RecordsSeen(Event):
-    """The bot read the changed records; `records` maps each record to the values of those fields whose changes the bot reports.
-
-    The notifications that report these changes to people were stored in the same commit.
-    """
+    """The notifications are in the same commit."""
 
     records: Personal[dict[str, dict[str, str]]] = Field(default_factory=dict)
     gone: list[str] = Field(default_factory=list)
-    """Records that were deleted or may no longer be read."""
     told: list[str] = Field(default_factory=list)
-    """The chats that were notified."""
     look_at: str = ""
-    """The time of the next scheduled reading, if records are still due."""
 
 
 def _ensure_portal(state: State) -> PortalState:
-    """Return `state.portal`, and create it if it is missing."""
     if state.portal is None:
         state.portal = PortalState.create(due={}, seen={}, look_at="", tries=0, told_at="")
     return state.portal
@@ -85,8 +72,8 @@ def _fold_seen_records(state: State, data: dict[str, Any], ts: str) -> None:
         portal.seen.pop(target, None)  # re-inserted below, so that it counts as the newest
     portal.seen.update(sorted(data["records"].items()))
     keep_last(portal.seen, KEEP_SEEN)
-    told = {"told_at": ts} if data.get("told") else {}
-    state.portal = portal.with_values(tries=0, look_at=data.get("look_at", ""), **told)
+    notified = {"told_at": ts} if data.get("told") else {}
+    state.portal = portal.with_values(tries=0, look_at=data.get("look_at", ""), **notified)
 
 
 FOLDS: Final[dict[str, Fold]] = {

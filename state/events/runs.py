@@ -1,8 +1,6 @@
-"""Events of runs, and of chats in which a run waits for a person's words, with their folds. A fold applies an event to the state.
+"""Events of runs, each in stream "run:<id>", with their folds; engines own no events.
 
-A run is one execution of a scenario, flow or workflow, with a stream of its own ("run:<id>"). Engines own no events: whatever an engine
-does is told by the events of runs. A node is a named piece of a run's work. Playing a run again after a restart reads here what each
-node gave, so that nothing finished is done a second time.
+Playing a run again reads here what each node gave, so nothing is done twice.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,130 +16,111 @@ from state.model.session_state import Listener, SessionState
 State = SessionState
 
 NodeKind = Literal["say", "model", "memo", "effect", "input", "turn"]
-"""What a node did: sent a message, asked the model, read something, proposed a call, asked a person, or played a turn of an engine."""
 WHOLE: Final = ""
-"""The node of the events that are about the whole run: a pause, its end, and the order to go on."""
+"""The node of events about the whole run."""
 
 
 class RunStarted(Event):
-    """A run began. Its definition, the definitions that it uses, and the safety mode are fixed from here on."""
+    """Definitions and safety mode are fixed from here on."""
 
     engine: str
     definition: str
     version: int
     digest: str
     pinned: Personal[list[dict[str, Any]]] = Field(default_factory=list)
-    """The definitions that this one uses, as {engine, definition, version, digest, edition}; the text of each is the blob of its digest."""
+    """{engine, definition, version, digest, edition}; each text is the blob of its digest."""
     replay: int
     home: str
     mode: str
     parent: str = ""
     parent_node: str = ""
     depth: int = 0
-    """How many runs wait for the end of this one, directly or through others."""
     actor: Personal[dict[str, Any]]
-    """The person with whose rights the run works, as a stored `Actor`."""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """The values with which the run was started, each as a stored `Value`: {data, origins}."""
     later: ClassVar[frozenset[str]] = frozenset({"title", "since", "edition"})
     title: Personal[str] = ""
-    """What people call it: the title of its definition at that time; "" if that has none."""
     since: str = ""
-    """The moment of a schedule for which it was started, or when the run at the top of it began, as an ISO time; otherwise ""."""
+    """ISO time of the schedule's moment, or of the top run's beginning."""
     edition: int = 0
-    """The edition by whose rules the definition is executed; 0 for those from before there were editions."""
+    """0 from before there were editions."""
 
 
 class NodeDone(Event):
-    """A node finished and gave a value. A turn (the handling of one message) uses the event too, for what it must not do again."""
+    """Turns use it too, for what they must not do again."""
 
     node: str
     kind: NodeKind = "memo"
     attempt: int = 1
     output: Personal[Any] = None
     output_blob: Personal[str] = ""
-    """The digest of the blob that holds a large output, and `output` is then None; or the file that the node loaded or sent."""
+    """Of a large output, when `output` is None, or of a file."""
     origins: list[str] = Field(default_factory=list)
-    """Where the output comes from, as the names of `orchestrator.domain.taint.Origin`."""
+    """Names of `orchestrator.domain.taint.Origin`."""
     refused: bool = False
-    """Whether it is an effect (proposed call) that was refused; a retry of the run proposes it anew."""
+    """Whether it is a refused effect, which a retry proposes anew."""
     model: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
     user: int | None = None
-    """The employee whose budget pays for the tokens; `month` is the month of that budget, such as 202611."""
     month: int = 0
     later: ClassVar[frozenset[str]] = frozenset({"provider", "failed_before", "reservation"})
     provider: str = ""
-    """The provider that answered; `failed_before` are those that were asked first and gave no answer."""
     failed_before: list[str] = Field(default_factory=list)
     reservation: str = ""
-    """The reservation of the `ModelAsked` to which this is the answer."""
 
 
 class NodeFailed(Event):
-    """A node failed. `code` is the code of the message about it, `detail` an English sentence for operations staff."""
-
     node: str
     attempt: int = 1
     code: str
     detail: Personal[str] = ""
     later: ClassVar[frozenset[str]] = frozenset({"reservation", "model", "prompt_tokens", "completion_tokens", "user", "month"})
     reservation: str = ""
-    """The reservation of the `ModelAsked` that got no answer; "" for the failure of something else."""
     model: str = ""
-    """The model whose answer could not be used and was paid all the same; "" if there was no answer."""
+    """Of an unusable answer that was paid all the same."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     user: int | None = None
-    """The employee whose budget pays for the tokens; `month` is the month of that budget."""
     month: int = 0
 
 
 class RunWaits(Event):
-    """A node waits; without a node (`WHOLE`) a person paused the whole run."""
+    """A node waits; `WHOLE`: a person paused the run."""
 
     node: str
     on: Literal["input", "effect", "timer", "run", "pause"]
     waits_for: str = ""
-    """The id of the question, the effect, the timer or the other run."""
     until: str = ""
     answers: list[str] = Field(default_factory=list)
     by: str = ""
     takes: list[str] = Field(default_factory=list)
-    """What may be sent as the answer to a question: "text", "contact", "photo", "document"."""
     question: Personal[str] = ""
-    """The text of the question, and below it the texts of its buttons."""
     options: Personal[list[str]] = Field(default_factory=list)
     later: ClassVar[frozenset[str]] = frozenset({"controls", "words", "leave", "back"})
     controls: list[str] = Field(default_factory=list)
-    """The codes of the sentences on the program's own buttons, which stand below `options` and are numbered after them."""
+    """Sentence codes of the program's buttons, below `options`."""
     words: Personal[list[str]] = Field(default_factory=list)
-    """Answers of the author's that read like a wish to leave, to go back or to ask for something else, and are none."""
+    """Answers that only read like a wish to leave or go back."""
     leave: bool = False
-    """Whether the program's button that ends the run stands below all others."""
+    """Whether the button that ends the run stands last."""
     back: bool = False
-    """Whether the question before this one can be asked anew."""
     notice: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """A question in the words of the program as a stored `Notice`, in place of `question`; empty for none."""
+    """A stored `Notice` in place of `question`."""
 
 
 class RunWoken(Event):
-    """What a node waited for has come. Without a node (`WHOLE`) a person resumed or retried the whole run.
-
-    `by` says what woke it: the status of an effect, "answer", "timeout", "timer", "run", "resume" or "retry".
-    """
+    """`by` is an effect's status, "answer", "timeout", "timer", "run", "resume" or "retry"."""
 
     node: str
     by: str
     value: Personal[Any] = None
-    """What came: a person's answer, or the result of another run; None if only the fact matters."""
+    """None if only the fact matters."""
     origins: list[str] = Field(default_factory=list)
 
 
 class RunFinished(Event):
-    """A run ended. `by` is the person who cancelled it, "" for the other endings."""
+    """`by` cancelled it, "" otherwise."""
 
     status: Literal["done", "failed", "cancelled"]
     code: str = ""
@@ -150,45 +129,34 @@ class RunFinished(Event):
     origins: list[str] = Field(default_factory=list)
     later: ClassVar[frozenset[str]] = frozenset({"detail", "changes_made", "changes_left"})
     detail: Personal[str] = ""
-    """Why it failed, as an English sentence for programs and operations staff; "" where only the code is known."""
+    """English, for operations staff."""
     changes_made: int = 0
     changes_left: int = 0
-    """How many of the changes that it proposed were made, and how many not: a run may end well of which people have denied everything."""
+    """A run may end well though all were denied."""
 
 
 class RunForgotten(Event):
-    """The time for which a run is kept is over: its entry in the index, its snapshot and its own blobs are removed; its records stay.
-
-    Nothing can happen in the run any more, and no retry begins it anew.
-    """
+    """Its blobs and its entry in the index are removed, its records stay. No retry begins it anew."""
 
     blobs: int = 0
-    """How many large values its records speak of."""
 
 
 class InputAwaited(Event):
-    """A run waits for words or files of people in this chat. The event is in the stream of the chat, not of the run."""
+    """In the stream of the chat, not of the run."""
 
     run: str
     question_id: str
     takes: list[str] = Field(default_factory=list)
-    """What may be sent as the answer: "text", "contact", "photo", "document"."""
     answers: list[str] = Field(default_factory=list)
-    """The people who may answer, by key."""
 
 
 class QuestionShown(Event):
-    """The question at which a node waits was shown once more, below what was said since; `number` counts how often."""
-
     node: str
     number: int
 
 
 class AnswerDoubted(Event):
-    """The words of a person in a chat may be the answer to a run's question or a new request, so the person was asked which.
-
-    `cause` is the id of the input, and `body` the input itself. The event is in the stream of the chat.
-    """
+    """Words may be an answer or a new request; in the stream of the chat."""
 
     cause: str
     run: str
@@ -198,18 +166,18 @@ class AnswerDoubted(Event):
 
 
 class InputTaken(Event):
-    """The wait for an answer in this chat is over: a message was passed on to the run, or the run does not wait any more."""
+    """Passed on to the run, or it does not wait any more."""
 
     question_id: str
 
 
 def _fold_start(state: State, data: dict[str, Any], ts: str) -> None:
     names = ("engine", "definition", "title", "digest", "home", "mode", "parent", "parent_node")
-    told = {name: data.get(name) or "" for name in names}
+    texts = {name: data.get(name) or "" for name in names}
     numbers = {"version": data.get("version", 0), "replay": data.get("replay", 1)}
     actor = dict(data.get("actor") or {})
     state.run = RunState.create(
-        **told, **numbers, actor=actor, owner=str(actor.get("key", "")), status="running", started_at=ts, updated_at=ts, done=0, waits={}
+        **texts, **numbers, actor=actor, owner=str(actor.get("key", "")), status="running", started_at=ts, updated_at=ts, done=0, waits={}
     )
 
 
@@ -291,17 +259,14 @@ def _fold_taking(state: State, data: dict[str, Any], ts: str) -> None:
 
 
 def may_change_index(run: RunState | None, type_name: str, data: Mapping[str, Any]) -> bool:
-    """Return whether an event may change what the index of runs says of the run.
-
-    Most events of a run say that a node is done. They change the index only if the node was noted as waiting.
-    """
+    """Return whether the index may change: a finished node does so only if it waited."""
     if type_name == NodeDone.__name__:
         return run is not None and data["node"] in run.waits
     return type_name in _RUN_FOLDS
 
 
 def preview_run(run: RunState | None, events: Iterable[tuple[str, dict[str, Any], str]]) -> RunState | None:
-    """Return the state of a run after `events` (type, data, ts), without changing `run`; used to store the index with the events."""
+    """Apply (type, data, ts) to a copy."""
     state = SessionState(run=run)
     for name, data, ts in events:
         if (fold := _RUN_FOLDS.get(name)) is not None:
@@ -319,5 +284,4 @@ _RUN_FOLDS: Final[dict[str, Fold]] = {
     "RunForgotten": _fold_forgetting,
 }
 RUN_TYPES: Final = tuple(_RUN_FOLDS)
-"""The types of the events that are in the stream of a run."""
 FOLDS: Final[dict[str, Fold]] = {**_RUN_FOLDS, "InputAwaited": _fold_listening, "InputTaken": _fold_taking}

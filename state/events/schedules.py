@@ -1,7 +1,4 @@
-"""Events of schedules, in the stream of the session in whose chat a schedule is shown, with their folds.
-
-A schedule starts runs (executions of scenarios, flows and workflows) at moments that were set before. Its id is in the field `schedule`.
-"""
+"""Events of schedules, which start runs, in the stream of the chat where they are shown."""
 
 from typing import Any, ClassVar, Final, Literal
 
@@ -16,7 +13,7 @@ State = SessionState
 
 
 class ScheduleAdded(Event):
-    """A schedule was made. `due` is its first moment; a schedule without a cron line is due once."""
+    """Without a cron line `due` is the only moment."""
 
     schedule: str
     engine: str
@@ -24,71 +21,57 @@ class ScheduleAdded(Event):
     due: str
     cron: Personal[str] = ""
     zone: Personal[str] = ""
-    """The time zone of the cron line."""
     by: str = ""
-    """Who made it, if not the owner."""
     actor: Personal[dict[str, Any]]
-    """The person or token with whose rights its runs work, as a stored `Actor`."""
     args: Personal[dict[str, Any]] = Field(default_factory=dict)
-    """The values with which each run begins, each as a stored `Value`."""
     note: Personal[str] = ""
     later: ClassVar[frozenset[str]] = frozenset({"title"})
     title: Personal[str] = ""
-    """What people call what it starts: the title of the definition at that time; "" if that has none."""
 
 
 class ScheduleFired(Event):
-    """A moment of a schedule has come: it started the run `run`, or `skipped` says why it started none."""
+    """`run` was started, or `skipped` says why not."""
 
     schedule: str
     due: str
     run: str = ""
     skipped: Literal["", SkipReason] = ""
     late: int = 0
-    """How many seconds after its moment."""
     missed: int = 0
-    """How many later moments have passed since, which get no run of their own."""
+    """Later moments that passed since and get no run."""
     following: str = ""
-    """The next moment, "" if there is none."""
+    """The next moment, "" for none."""
     is_told: bool = False
-    """Whether the chat was told of it."""
 
 
 class SchedulePaused(Event):
-    """A schedule starts nothing until a person resumes it. `by` is the person who paused it, "" for the program."""
-
     schedule: str
     why: PauseReason
     by: str = ""
 
 
 class ScheduleResumed(Event):
-    """A person let a schedule go on; `due` is the moment that it waits for, which may be over if it is due once."""
-
     schedule: str
     by: str
     due: str
 
 
 class ScheduleEnded(Event):
-    """A schedule is over: all its moments have come, or a person cancelled it."""
-
     schedule: str
     why: Literal["done", "cancelled"]
     by: str = ""
 
 
 def list_schedules(state: State) -> dict[str, Schedule]:
-    """Return the schedules of a session that are not over, by id. Empty if there are none."""
     return state.schedules or {}
 
 
 def _fold_adding(state: State, data: dict[str, Any], ts: str) -> None:
     if not data.get("actor"):  # the owner was erased: nobody is left with whose rights it could work
         return
-    told = {name: data.get(name, "") for name in ("engine", "definition", "due", "cron", "zone", "by", "note")}
-    told["title"] = data.get("title") or ""
-    schedule = Schedule.create(**told, actor=dict(data["actor"]), args=dict(data.get("args") or {}), created_at=ts)
+    texts = {name: data.get(name, "") for name in ("engine", "definition", "due", "cron", "zone", "by", "note")}
+    texts["title"] = data.get("title") or ""
+    schedule = Schedule.create(**texts, actor=dict(data["actor"]), args=dict(data.get("args") or {}), created_at=ts)
     state.schedules = {**list_schedules(state), data["schedule"]: schedule}
 
 
@@ -103,8 +86,8 @@ def _fold_firing(state: State, data: dict[str, Any], ts: str) -> None:
         return
     passed, due = data.get("missed", 0), data.get("following") or entry.due
     if data.get("run"):
-        told = {"run": data["run"], "fired_at": ts, "started": entry.started + 1, "skipped": 0, "skip_why": "", "told_at": ""}
-        _change(state, data["schedule"], due=due, missed=entry.missed + passed, **told)
+        last_run = {"run": data["run"], "fired_at": ts, "started": entry.started + 1, "skipped": 0, "skip_why": "", "told_at": ""}
+        _change(state, data["schedule"], due=due, missed=entry.missed + passed, **last_run)
         return
     told_at = ts if data.get("is_told") else entry.told_at
     left_out = passed + 1

@@ -1,4 +1,4 @@
-"""Events of messages that make no request (edits and stops) and of answers for HTTP callers, and the folds that apply them to the state."""
+"""Events of edits, stops and answers for HTTP callers, with their folds."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ State = SessionState
 
 
 class MessageEdited(Event):
-    """A person edited a message after the bot had accepted it; `ref` is the messenger's number of the message."""
+    """`ref` is the messenger's number."""
 
     ref: int
     text: Personal[str]
@@ -19,10 +19,7 @@ class MessageEdited(Event):
 
 
 class StopAsked(Event):
-    """A person stopped all their requests that were sent up to `at` (milliseconds since 1970) and had not begun, or wait for cards.
-
-    If `turn_id` is set, only that running turn is stopped.
-    """
+    """Of requests sent up to `at` (milliseconds since 1970); with `turn_id` only that turn."""
 
     by: str
     at: int
@@ -30,10 +27,7 @@ class StopAsked(Event):
 
 
 class RequestDropped(Event):
-    """A request was not handled because the person had stopped it; `at` is the time of the stop.
-
-    `request` is the input as {kind, body}, so that the person can repeat it.
-    """
+    """`request` is {kind, body}, so that it can be repeated."""
 
     by: str
     at: int
@@ -41,23 +35,20 @@ class RequestDropped(Event):
 
 
 def find_stop_time(state: State, person: str) -> int:
-    """Return the time of the last stop of `person` in this session, in milliseconds since 1970; 0 if never.
-
-    Requests that were sent up to this time are stopped.
-    """
+    """In milliseconds since 1970, 0 for never."""
     return int((state.stops or {}).get(person, 0))
 
 
 def _fold_stop(state: State, data: JsonObject, _ts: str) -> None:
-    asked, turn = StopAsked.from_data(data), state.turn
-    if not asked.turn_id:
+    stop, turn = StopAsked.from_data(data), state.turn
+    if not stop.turn_id:
         state.stops = state.stops if state.stops is not None else {}
-        state.stops[asked.by] = asked.at
+        state.stops[stop.by] = stop.at
         if state.paused:
             state.paused = {
-                key: one.with_values(stopped=True) if one.asker.get("key") == asked.by else one for key, one in state.paused.items()
+                key: one.with_values(stopped=True) if one.asker.get("key") == stop.by else one for key, one in state.paused.items()
             }
-    elif turn and turn.turn_id == asked.turn_id:
+    elif turn and turn.turn_id == stop.turn_id:
         state.turn = turn.with_values(stopped=True)
 
 
@@ -65,11 +56,10 @@ FOLDS: dict[str, Fold] = {"StopAsked": _fold_stop}
 
 
 class AnswerGiven(Event):
-    """An answer for an HTTP caller was stored for the caller to fetch, because no channel delivers messages to the caller's session."""
+    """For an HTTP caller to fetch: no channel delivers to its session."""
 
     cause: str
-    """The id of the input that it answers."""
     kind: str
     outbox_key: str = ""
-    """A later answer with the same key replaces the earlier one."""
+    """A later answer with the same key replaces it."""
     body: Personal[dict[str, Any]]

@@ -1,18 +1,15 @@
-"""The journal event of a restore from a backup."""
-
 from state.events.base import Event
 
 
 class BackupRestored(Event):
-    """The journal continues from a backup: what happened between `made_at` and this event is not in it."""
+    """What happened since `made_at` is not in the journal."""
 
     backup: str
-    """The id of the backup, from its manifest."""
     made_at: str
     by: str
     cards: int = 0
-    """The number of cards that still wait. Before the call of such a card runs, the portal is checked whether it has run already."""
+    """Before their calls run, the portal is asked whether they ran."""
     unknown: int = 0
-    """The number of calls that were approved or under way: nobody knows whether they ran."""
+    """Nobody knows whether these calls ran."""
     set_aside: int = 0
-    """The number of inbox rows that are not handled, because they may have been handled since the backup."""
+    """Inbox rows that may have been handled, and so are not again."""
