@@ -1,5 +1,3 @@
-"""The turn to change definitions: whoever has it reads what is stored, decides, and stores rows and event in one commit."""
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, Literal, NamedTuple
@@ -18,19 +16,15 @@ DefinitionEvent = DefinitionSaved | DefinitionPublished | DefinitionSwitched
 
 
 class Turn(NamedTuple):
-    """The moment in which one operation alone changes definitions, and who does."""
-
     author: Author
     stream: StreamTurn
 
     @property
     def who(self) -> dict[str, Any]:
-        """The fields of an event that say who does it."""
         name = canonical.to_storable_text(self.author.name)
         return {"by": self.author.key, "by_name": name, "user": self.author.user, "via": self.author.via}
 
     def build_history(self, event: DefinitionEvent, what: HistoryKind) -> HistoryRow:
-        """Return the entry of the history that says what `event` does with its version."""
         return HistoryRow(
             id=generate_id(),
             seq=self.stream.head + 1,
@@ -46,7 +40,7 @@ class Turn(NamedTuple):
         )
 
     def save(self, head: KeyRow, row: VersionRow, text: str, what: Origin | Literal["saved"], inbox_new: Sequence[InboxRow] = ()) -> None:
-        """Store a version whose text is new; the first revision is that of a new version."""
+        """Store a version with a new text."""
         event = DefinitionSaved(
             kind=row.kind,
             definition=row.key,
@@ -62,19 +56,19 @@ class Turn(NamedTuple):
         self.commit(event, DefinitionChange(head=head, added=added, changed=changed, texts={row.digest: text}, history=[entry]), inbox_new)
 
     def commit(self, event: DefinitionEvent, change: DefinitionChange, inbox_new: Sequence[InboxRow] = ()) -> None:
-        """Store the change with its event. Raises DefinitionsBusy if somebody else has taken the turn meanwhile."""
+        """Raises DefinitionsBusy if somebody else took the turn meanwhile."""
         self.stream.commit([event], self.author.key, definitions=change, inbox_new=inbox_new)
 
 
 @contextmanager
 def take_turn(store: Store, author: Author) -> Iterator[Turn]:
-    """Let `author` alone change definitions while the block runs. Raises DefinitionsBusy if somebody else does."""
+    """Raises DefinitionsBusy if somebody else changes definitions."""
     with take_stream(store, SESSION, author.at, DefinitionsBusy) as stream:
         yield Turn(author, stream)
 
 
 def parse_writers(text: str) -> tuple[Writer, ...]:
-    """Return the writers that a row of a version names. Raises DefinitionDamaged."""
+    """Raises DefinitionDamaged."""
     try:
         return tuple(Writer(key=one["key"], user=one["user"]) for one in canonical.loads(text))
     except (ValueError, TypeError, LookupError) as error:
@@ -82,5 +76,5 @@ def parse_writers(text: str) -> tuple[Writer, ...]:
 
 
 def format_writers(writers: Iterable[Writer]) -> str:
-    """Return the text for the row of a version that names the writers, each account with each user id once."""
+    """Each account with each user id stands once."""
     return canonical.dumps([{"key": writer.key, "user": writer.user} for writer in dict.fromkeys(writers)])

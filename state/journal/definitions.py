@@ -1,8 +1,6 @@
-"""The operations on stored definitions: each is one commit that changes rows and adds an event to the stream of session `definitions`.
+"""The operations on stored definitions: each is one commit of rows and an event in stream `definitions`.
 
-Whoever changes something holds the lease of that session (the right to write it) for the moment, so that two changes never mix: the second
-one reads what the first one stored. Call them with `AsyncStore.write` and `AsyncStore.read`; repeat an operation that raises
-DefinitionsBusy, with a new `Author.at`.
+After DefinitionsBusy, repeat with a new `Author.at`.
 """
 
 from collections.abc import Callable, Sequence
@@ -31,11 +29,8 @@ from state.model.definitions import (
 from state.stored import convert
 
 LONGEST_NAME: Final = 200
-"""The most characters of a kind or key, so that an index takes them."""
 LARGEST_TEXT: Final = 4_000_000
-"""The most bytes of a document as canonical JSON."""
 MOST: Final = 1000
-"""How many entries a list returns at most."""
 
 
 def create_version(  # noqa: PLR0913 - what an author says of a version, each by its name
@@ -52,11 +47,10 @@ def create_version(  # noqa: PLR0913 - what an author says of a version, each by
     number_field: str = "",
     inbox_new: Sequence[InboxRow] = (),
 ) -> DefinitionVersion:
-    """Store a new version as an inactive draft, and the definition itself if it is new; return the version.
+    """Store a new version as an inactive draft.
 
-    `number_field` is the field of the document that gets the number of the version, if the document has it. `inbox_new` are inputs to
-    store in the same commit. With `after`, the last version that the author knows (0 for none), nothing is stored behind a later one.
-    Raises StaleRevision for that one, DefinitionUnstorable, DefinitionsBusy or another StoreError; then nothing has changed.
+    The field `number_field` gets its number. `after` is the last version that the author knows (0: none). Raises StaleRevision for a later
+    one, DefinitionUnstorable, DefinitionsBusy or another StoreError; then nothing has changed.
     """
     text = _encode(kind, key, document)
     with take_turn(store, author) as turn:
@@ -106,10 +100,9 @@ def save_version(  # noqa: PLR0913 - as `create_version`
     expected: int,
     number_field: str = "",
 ) -> DefinitionVersion:
-    """Replace the text of a draft and return the version; `number_field` as `create_version` takes it.
+    """Replace a draft's text.
 
-    Raises StaleRevision if its revision is not `expected`, NotADraft if it is published, DefinitionMissing, and what `create_version`
-    raises; then nothing has changed.
+    Raises StaleRevision, NotADraft, DefinitionMissing, and as `create_version`; then nothing has changed.
     """
     text = _encode(kind, key, set_number(document, number_field, version))
     with take_turn(store, author) as turn:
@@ -144,12 +137,10 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
     note: str = "",
     inbox_new: Sequence[InboxRow] = (),
 ) -> DefinitionVersion:
-    """Make a version published and active, and the one that was active inactive; return the version.
+    """Publish and activate a version; nothing happens if it is active.
 
-    A version that was published earlier becomes active again; for the one that is active already nothing happens. `check` gets the version
-    as it is stored, which nobody can change until this has ended, and raises what forbids to publish it; it must be done within seconds.
-    `over` is the version that the person knows as the active one (0 for none), None if they do not say. Raises StaleRevision if another one
-    is active, or the revision is not `expected`, DefinitionDamaged, and what `save_version` raises but NotADraft; then nothing has changed.
+    `check` raises what forbids it, within seconds. `over` is the active version that the person knows (0: none; None: not said). Raises
+    StaleRevision for another one, DefinitionDamaged, and as `save_version`; then nothing has changed.
     """
     with take_turn(store, author) as turn:
         old, stored = _find_stored(store, kind, key, version)
@@ -192,10 +183,9 @@ def publish_version(  # noqa: PLR0913 - as `create_version`
 
 
 def switch_key(store: Store, author: Author, kind: str, key: str, *, enabled: bool, expected: int, note: str = "") -> DefinitionKey:
-    """Switch a definition off as a whole, so that `find_active` finds nothing, or on again; return it.
+    """Switch a definition off or on as a whole; nothing happens if it is so.
 
-    If it is switched so already, nothing happens. Raises StaleRevision if its revision is not `expected`, DefinitionMissing,
-    DefinitionsBusy or another StoreError; then nothing has changed.
+    Raises StaleRevision, DefinitionMissing, DefinitionsBusy or another StoreError; then nothing has changed.
     """
     with take_turn(store, author) as turn:
         old = store.definitions.find_key(kind, key)
@@ -222,22 +212,18 @@ def switch_key(store: Store, author: Author, kind: str, key: str, *, enabled: bo
 
 
 def list_keys(store: Store, kind: str = "", after: str = "", limit: int = MOST) -> list[DefinitionKey]:
-    """Return the definitions of a kind, of all kinds if it is "", in order of kind and key.
-
-    `after` is the `DefinitionKey.place` of the last one that the caller has.
-    """
+    """In order of kind ("" for all) and key, after the `DefinitionKey.place` `after`."""
     last_kind, _, last_key = after.partition("/")
     return [_to_key(row) for row in store.definitions.list_keys(kind, (last_kind, last_key), min(limit, MOST))]
 
 
 def find_key(store: Store, kind: str, key: str) -> DefinitionKey | None:
-    """Return the definition as a whole, None if there is none."""
-    found = store.definitions.find_key(kind, key)
-    return _to_key(found) if found is not None else None
+    key_row = store.definitions.find_key(kind, key)
+    return _to_key(key_row) if key_row is not None else None
 
 
 def find_version(store: Store, kind: str, key: str, version: int = 0) -> DefinitionVersion | None:
-    """Return one version of a definition, the last one for 0; None if there is none. Raises DefinitionDamaged."""
+    """For 0 the last version. Raises DefinitionDamaged."""
     if not version:
         head = store.definitions.find_key(kind, key)
         version = head.last_version if head is not None else 0
@@ -245,32 +231,31 @@ def find_version(store: Store, kind: str, key: str, version: int = 0) -> Definit
 
 
 def find_by_id(store: Store, version_id: str) -> DefinitionVersion | None:
-    """Return the version with that id, None if there is none. Raises DefinitionDamaged."""
+    """Raises DefinitionDamaged."""
     return _to_found(store.definitions.find_by_id(version_id))
 
 
 def find_active(store: Store, kind: str, key: str) -> DefinitionVersion | None:
-    """Return the version that runs begin with; None if none is active or the definition is switched off. Raises DefinitionDamaged."""
+    """Return what runs begin with; None also if it is switched off. Raises DefinitionDamaged."""
     return _to_found(store.definitions.find_active(kind, key))
 
 
 def list_versions(store: Store, kind: str, key: str) -> list[DefinitionVersion]:
-    """Return all versions of a definition without their documents (`document` is None), the last one first."""
+    """Without documents, the last one first."""
     return [_build_version(stored, None) for stored in store.definitions.list_versions(kind, key)]
 
 
 def list_history(store: Store, kind: str, key: str, limit: int = MOST) -> list[HistoryEntry]:
-    """Return the newest changes of a definition, newest first."""
     return [HistoryEntry(**row._asdict()) for row in store.definitions.list_history(kind, key, min(limit, MOST))]
 
 
 def set_number(document: Any, field: str, version: int) -> Any:
-    """Return the document with the number of its version, which the store alone gives (S002-A14), where it says one."""
+    """Put the number, which the store alone gives (S002-A14), where the document has one."""
     return {**document, field: version} if field and isinstance(document, dict) and field in document else document
 
 
 def _encode(kind: str, key: str, document: Any) -> str:
-    """Return the canonical text of the document. Raises DefinitionUnstorable for it, and for a name that cannot be stored."""
+    """Raises DefinitionUnstorable."""
     for name in (kind, key):
         if not name.isprintable() or not 0 < len(name) <= LONGEST_NAME or "/" in name:
             raise DefinitionUnstorable(f"the name of a kind or key has 1 to {LONGEST_NAME} printable characters, and no / among them")
@@ -295,7 +280,6 @@ def _update_head(head: KeyRow, author: Author, **values: Any) -> KeyRow:
 
 
 def _pick_title(head: KeyRow, row: VersionRow) -> str:
-    """Return the title that the list shows once `row` is saved: that of the active version if there is one, else that of the last."""
     return head.title if head.active_version or row.version < head.last_version else row.title
 
 
@@ -308,7 +292,7 @@ def _to_found(stored: StoredVersion | None) -> DefinitionVersion | None:
 
 
 def _to_version(stored: StoredVersion) -> DefinitionVersion:
-    """Return the version with its document. Raises DefinitionDamaged if its text is missing or is not the one that was saved."""
+    """Raises DefinitionDamaged."""
     if stored.text is None or canonical.hash_text(stored.text) != stored.row.digest:
         raise DefinitionDamaged(f"the text of version {stored.row.version} of {stored.row.kind}/{stored.row.key} is not as it was saved")
     return _build_version(stored, canonical.loads(stored.text))

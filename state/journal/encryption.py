@@ -1,7 +1,6 @@
-"""Encrypts personal data in the journal with one key per person, so that deleting the key makes all of it unreadable. Stores nothing.
+"""Encrypts personal data with one key per person (ADR 13): without the key it is unreadable.
 
-Uses AES-256-GCM over compressed JSON. Each text is encrypted for its place, that is, stream, seq (number) and id of its record. If the
-ciphertext is changed or copied to another record, it cannot be decrypted. See docs/adr/0013-erasure.md.
+AES-256-GCM over compressed JSON, bound to the record's place.
 """
 
 import os
@@ -19,13 +18,10 @@ from state.events import codec
 from state.journal.store import StoreError
 
 FIELD = codec.SEALED
-"""The key in a record's data under which "<key id>.<ciphertext>" is stored."""
 ERASED = ""
-"""What is stored instead of the secret once the person was erased."""
 
 _NONCE = 12
 _SHORTEST = 48
-"""Texts of fewer bytes are not compressed: that would cost more than it saves."""
 _PLAIN, _DEFLATED = b"\x00", b"\x01"
 _LEVEL, _WINDOW, _MEMORY = 3, -12, 4
 # Must never change: stored texts are decompressed with it. A new dictionary needs a new mark beside _DEFLATED.
@@ -49,36 +45,31 @@ _DICTIONARY = (
     '"targets":["activity:","company:","contact:","deal:","lead:","task:","user:"],"text":"'
 ).encode()
 _packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY, zlib.Z_DEFAULT_STRATEGY, _DICTIONARY)
-"""A compressor that has loaded the dictionary. It is only copied: loading the dictionary for each text would cost more than compressing."""
+"""Only copied: loading the dictionary costs more than compressing."""
 
 
 class DamagedCiphertext(StoreError):
-    """A ciphertext was changed, or is in another record than the one it was encrypted for."""
+    """The ciphertext was changed, or is in another record than its own."""
 
 
 class PersonKey(NamedTuple):
-    """The encryption key of one person, or of a chat, run or portal (see `find_key_owner`); `secret` is base64 of 32 bytes."""
+    """The key of a person, chat, run or portal; `secret` is base64 of 32 bytes."""
 
     key_id: str
     secret: str
 
 
 def generate_key() -> PersonKey:
-    """Generate a random key with a unique id."""
     return PersonKey(secrets.token_urlsafe(6), _encode_text(secrets.token_bytes(32)))
 
 
 @lru_cache(4096)
 def find_key_owner(actor: str, session: str) -> str:
-    """Return the owner of the key that encrypts a record: `actor` if it is a person ("tg:7"), else the chat, run or portal of `session`.
-
-    This is the session's key up to its second colon: "tg:-100200300" for every topic of that group.
-    """
+    """Return `actor` if it is a person ("tg:7"), else the chat, run or portal of the session."""
     return actor if ":" in actor else ":".join(session.split(":", 2)[:2])
 
 
 def compress_text(text: str) -> bytes:
-    """Compress `text` for encryption."""
     raw = text.encode()
     if len(raw) < _SHORTEST:
         return _PLAIN + raw
@@ -87,18 +78,17 @@ def compress_text(text: str) -> bytes:
 
 
 def encrypt(key: PersonKey, content: bytes, place: str) -> str:
-    """Return "<key id>.<ciphertext>" for `content`, bound to the record that `place` names. Each call gives a different ciphertext."""
+    """Return "<key id>.<ciphertext>", bound to the record `place`."""
     nonce = os.urandom(_NONCE)
     return f"{key.key_id}.{_encode_text(nonce + _build_cipher(key.secret).encrypt(nonce, content, place.encode()))}"
 
 
 def parse_key_id(text: str) -> str:
-    """Return the id of the key that decrypts `text`."""
     return text.partition(".")[0]
 
 
 def decrypt(secret: str, text: str, place: str) -> str:
-    """Decrypt and decompress `text`. Raises DamagedCiphertext if it was encrypted with another key or for another record than `place`."""
+    """Raises DamagedCiphertext for another key or record."""
     try:
         raw = a2b_base64(text.partition(".")[2], strict_mode=True)
         content = _build_cipher(secret).decrypt(raw[:_NONCE], raw[_NONCE:], place.encode())

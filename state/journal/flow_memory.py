@@ -1,7 +1,6 @@
-"""Operations on the memory that a flow has of a person: read it, add to it, clear it. It is a stream of its own in the journal.
+"""A flow's memory of a person, each a stream of the journal.
 
-Whoever writes holds the lease of that stream's session for the moment, so that two runs of one person lose nothing of each other. Call
-them with `AsyncStore.read` and `AsyncStore.write`; repeat an operation that raises MemoryBusy.
+The lease of its session keeps runs from losing each other's entries. Repeat after MemoryBusy.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,56 +15,53 @@ from state.journal.stream_turn import take_stream
 
 _PREFIX: Final = "session:memory:"
 _ASKED_AGAIN_FOR: Final = timedelta(days=1)
-"""For how long at least it is known which node of a run has written, so that a run that is played again after a crash writes once."""
+"""So that a run played again after a crash writes once."""
 _PAGE: Final = 500
 
 
 class MemoryBusy(StoreError):
-    """Somebody else writes the same memory at the moment."""
+    pass
 
 
 class Retention(NamedTuple):
-    """How much a channel keeps: so many entries, each for so many days."""
+    """So many entries, each for so many days."""
 
     versions: int
     days: int
 
 
 USUAL: Final = Retention(versions=10, days=30)
-"""What a channel keeps that the flow does not declare any more (S002-X10)."""
+"""For channels that the flow no longer declares (S002-X10)."""
 
 
 class MemoryPlace(NamedTuple):
-    """Whose memory: that of a flow, by its key, about a person, by the key that all accounts of an employee share."""
+    """`person` is the key that all accounts of an employee share."""
 
     flow: str
     person: str
 
     @property
     def session(self) -> str:
-        """The session whose stream holds it."""
         return f"{_PREFIX.removeprefix('session:')}{self.flow}:{self.person}"
 
     @property
     def stream(self) -> str:
-        """The stream that holds it."""
         return f"session:{self.session}"
 
 
 class MemoryEntry(NamedTuple):
-    """One entry of a channel: JSON data and its origins, as names of `orchestrator.domain.taint.Origin`."""
+    """`origins` are names of `orchestrator.domain.taint.Origin`."""
 
     channel: str
     data: Any
     origins: Sequence[str]
     at: str = ""
-    """When it was stored, as an ISO time; "" for one that is not stored yet."""
     run: str = ""
     seq: int = 0
 
 
 class MemoryWrite(NamedTuple):
-    """What a node of a run leaves: `owner` is the account with whose key it is sealed."""
+    """Sealed with the key of the account `owner`."""
 
     owner: str
     run: str
@@ -74,7 +70,7 @@ class MemoryWrite(NamedTuple):
 
 
 def add_entries(store: Store, place: MemoryPlace, write: MemoryWrite, retention: Mapping[str, Retention], at: datetime) -> bool:
-    """Store what a node leaves, and return True; False if that node has written before. Raises MemoryBusy or another StoreError."""
+    """Return False if that node has written before. Raises MemoryBusy or another StoreError."""
     with take_stream(store, place.session, at, MemoryBusy) as turn:
         known = _read_events(store, place, turn.head)
         if any(isinstance(one.data, Mapping) and (one.data.get("run"), one.data.get("node")) == (write.run, write.node) for one in known):
@@ -94,7 +90,7 @@ def add_entries(store: Store, place: MemoryPlace, write: MemoryWrite, retention:
 
 
 def clear_entries(store: Store, place: MemoryPlace, by: str, at: datetime) -> bool:
-    """Make a flow forget what it remembers of a person; False if there is nothing. Raises MemoryBusy or another StoreError."""
+    """Return False if there is nothing. Raises MemoryBusy or another StoreError."""
     with take_stream(store, place.session, at, MemoryBusy) as turn:
         if not _list_entries(_read_events(store, place, turn.head)):
             return False
@@ -103,17 +99,17 @@ def clear_entries(store: Store, place: MemoryPlace, by: str, at: datetime) -> bo
 
 
 def find_end(store: Store, place: MemoryPlace) -> int:
-    """Return the seq of the last event, 0 for a memory that was never written: what `read_entries` reads up to."""
+    """Return 0 for a memory never written."""
     return store.read_head(place.stream)[0]
 
 
 def read_entries(store: Store, place: MemoryPlace, retention: Mapping[str, Retention], at: datetime, end: int) -> list[MemoryEntry]:
-    """Return what is remembered at the time `at` of what was written up to the event `end`, oldest first."""
+    """Return what is remembered at `at` of the events up to `end`, oldest first."""
     return select_entries(_list_entries(_read_events(store, place, end)), retention, at)
 
 
 def list_entries(store: Store, place: MemoryPlace, at: datetime) -> list[MemoryEntry]:
-    """Return what a run would read at the time `at` if the flow still said what it said when it last wrote, oldest first."""
+    """Return what a run would read now under the last retention, oldest first."""
     events = _read_events(store, place, find_end(store, place))
     wrote = [MemoryWritten.from_data(event.data) for event in events if event.type == MemoryWritten.__name__ and not event.erased]
     retention = {channel: Retention(*kept) for channel, kept in wrote[-1].retention.items()} if wrote else {}
@@ -121,27 +117,25 @@ def list_entries(store: Store, place: MemoryPlace, at: datetime) -> list[MemoryE
 
 
 def list_places(store: Store) -> list[MemoryPlace]:
-    """Return every memory that was ever written, sorted."""
-    named = (stream.removeprefix(_PREFIX).partition(":") for stream, _, _ in store.list_heads() if stream.startswith(_PREFIX))
-    return sorted(MemoryPlace(flow, person) for flow, _, person in named)
+    names = (stream.removeprefix(_PREFIX).partition(":") for stream, _, _ in store.list_heads() if stream.startswith(_PREFIX))
+    return sorted(MemoryPlace(flow, person) for flow, _, person in names)
 
 
 def select_entries(entries: Sequence[MemoryEntry], retention: Mapping[str, Retention], at: datetime) -> list[MemoryEntry]:
-    """Return those of the entries, oldest first, that are young enough and not replaced by newer ones of their channel."""
+    """Keep those young enough and not replaced by newer ones."""
     left: dict[str, int] = {}
     memory_entries: list[MemoryEntry] = []
     for memory_entry in reversed(entries):
-        kept = retention.get(memory_entry.channel, USUAL)
-        if memory_entry.at and at - parse_iso(memory_entry.at) > timedelta(days=kept.days):
+        keeps = retention.get(memory_entry.channel, USUAL)
+        if memory_entry.at and at - parse_iso(memory_entry.at) > timedelta(days=keeps.days):
             continue
-        if left.setdefault(memory_entry.channel, kept.versions) > 0:
+        if left.setdefault(memory_entry.channel, keeps.versions) > 0:
             left[memory_entry.channel] -= 1
             memory_entries.append(memory_entry)
     return memory_entries[::-1]
 
 
 def _read_events(store: Store, place: MemoryPlace, end: int) -> list[StoredEvent]:
-    """Return the events up to `end` that may still matter, oldest first."""
     last = store.read_events(place.stream, after=end - 1, limit=1) if end else []
     if not last:
         return []
@@ -149,7 +143,6 @@ def _read_events(store: Store, place: MemoryPlace, end: int) -> list[StoredEvent
 
 
 def _list_entries(events: Sequence[StoredEvent]) -> list[MemoryEntry]:
-    """Return the entries that were written and not cleared, oldest first. Those of an erased person are gone."""
     memory_entries: list[MemoryEntry] = []
     for event in events:
         if event.type == MemoryCleared.__name__:

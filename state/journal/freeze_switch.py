@@ -1,8 +1,4 @@
-"""The switch that freezes (stops) all writes, stored in the database: any process can freeze and release, and every process obeys.
-
-The switch is one small stored value. A commit sets it (`Commit.switch`) and also stores an event with the person and the reason in the
-stream of session `freeze`. The transaction that would start a call checks the switch, unless the call has `EffectChange.though_frozen`.
-"""
+"""The switch that freezes all writes: a stored value, checked by the transaction that starts a call."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,17 +17,16 @@ from state.journal.store import SWITCH, Commit, InboxRow, Lease, Store, StoreErr
 SESSION: Final = "freeze"
 STREAM: Final = f"session:{SESSION}"
 _HELD_FOR: Final = timedelta(seconds=5)
-"""The lease on the switch: how long others wait if its operator's process dies while setting it."""
 LONGEST_REASON: Final = 200
 
 
 class SwitchBusy(StoreError):
-    """Somebody else is setting the switch at this moment: try again."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchOperator:
-    """The person who operates the switch, through which channel ("tg", "cli", "http", "console"), and when."""
+    """`via` is the channel: "tg", "cli", "http" or "console"."""
 
     key: str
     name: str
@@ -41,38 +36,36 @@ class SwitchOperator:
 
 @dataclass(frozen=True, kw_only=True)
 class FreezeState:
-    """Who froze writes, when and why. Fields that cannot be read are blank; writes are frozen all the same."""
+    """Unreadable fields are blank; writes are frozen all the same."""
 
     at: str = ""
     by: str = ""
     name: str = ""
     reason: str = ""
     seq: int = 0
-    """The seq of its WritesFrozen event, which identifies the freeze."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SwitchResult:
-    """The result of freezing or releasing: whether the switch changed, and its state now (None if writes may start)."""
+    """`state` is None if writes may start."""
 
     changed: bool
     state: FreezeState | None
 
 
 def find_freeze(store: Store) -> FreezeState | None:
-    """Return the current freeze (by whom, when and why), None while writes may start. Raises StoreError if the switch cannot be read."""
+    """Return None while writes may start. Raises StoreError if the switch cannot be read."""
     value = store.get_value(SWITCH)
     if not value:
         return None
-    found = _parse_freeze(value)
-    return _add_words(found, store) if found.seq else found
+    freeze = _parse_freeze(value)
+    return _add_words(freeze, store) if freeze.seq else freeze
 
 
 def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Freeze writes: once this has returned, no process starts a write. If writes are frozen already, change nothing.
+    """Once this has returned, no process starts a write.
 
-    `hand` is the person who does it. `tell` are inbox rows to store in the same commit, to notify others. Raises SwitchBusy or StoreError;
-    then nothing has changed.
+    `tell` is stored in the same commit. Raises SwitchBusy or StoreError; then nothing has changed.
     """
     lease = _acquire_lease(store, hand)
     try:
@@ -90,10 +83,7 @@ def freeze_writes(store: Store, hand: SwitchOperator, reason: str = "", tell: Se
 
 
 def release_writes(store: Store, hand: SwitchOperator, seq: int | None = None, tell: Sequence[InboxRow] = ()) -> SwitchResult:
-    """Let writes start again; if `seq` is given, only if the freeze (the stop of all writes) with that `FreezeState.seq` still lasts.
-
-    `hand` and `tell` are as in `freeze_writes`. Raises SwitchBusy or StoreError; then nothing has changed.
-    """
+    """Release only the freeze `seq`, if given; otherwise as `freeze_writes`."""
     lease = _acquire_lease(store, hand)
     try:
         now = find_freeze(store)
@@ -119,7 +109,7 @@ def _commit(store: Store, lease: Lease, hand: SwitchOperator, event: Event, valu
 
 
 def _parse_freeze(value: str) -> FreezeState:
-    """Parse the switch's value; a value that cannot be parsed still means frozen."""
+    """An unreadable value still means frozen."""
     try:
         data = orjson.loads(value)
         return FreezeState(at=str(data["at"]), by=str(data["by"]), seq=int(data["seq"]))
@@ -127,12 +117,13 @@ def _parse_freeze(value: str) -> FreezeState:
         return FreezeState()
 
 
-def _add_words(found: FreezeState, store: Store) -> FreezeState:
-    """Return `found` with the person's name and the reason from the encrypted event; unchanged if they cannot be read or were erased."""
+def _add_words(freeze: FreezeState, store: Store) -> FreezeState:
     try:
-        events = store.read_events(STREAM, found.seq - 1, 1)
+        events = store.read_events(STREAM, freeze.seq - 1, 1)
     except (StoreError, ValueError):
-        return found
+        return freeze
     if not events or events[0].type != WritesFrozen.__name__:
-        return found
-    return FreezeState(at=found.at, by=found.by, name=str(events[0].data["by_name"]), reason=str(events[0].data["reason"]), seq=found.seq)
+        return freeze
+    return FreezeState(
+        at=freeze.at, by=freeze.by, name=str(events[0].data["by_name"]), reason=str(events[0].data["reason"]), seq=freeze.seq
+    )

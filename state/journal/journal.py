@@ -1,5 +1,3 @@
-"""The hash chain of the journal: builds the text that a hash covers. Also loads the state of a stream. Writes nothing."""
-
 import logging
 from collections.abc import Iterator
 from functools import lru_cache
@@ -16,13 +14,13 @@ log = logging.getLogger(__name__)
 
 SNAPSHOT_EVERY = 50
 SNAPSHOT_VERSION = 2
-"""Increase it with every change of the fold in `state/events/fold.py`: snapshots of another version are not used."""
+"""Increase it with every change of `state/events/fold.py`."""
 
 PAGE = 1000
 
 
 class RecordHead(NamedTuple):
-    """All columns of a journal record except its data, in the order in which the queries read them."""
+    """A record's columns without its data, in the order of the queries."""
 
     stream: str
     seq: int
@@ -34,7 +32,7 @@ class RecordHead(NamedTuple):
 
 
 def record_text(head: RecordHead, data: str) -> str:
-    """Return the canonical JSON text of one record, which its hash covers. `data` is the record's data as stored JSON text."""
+    """Return the canonical JSON that a record's hash covers."""
     stream, seq, id_, ts, type_, version, actor = head
     rest = {"id": id_, "seq": seq, "stream": stream, "ts": ts, "type": type_, "v": version}
     # What is no JSON value stands in a damaged column: its text fits no hash.
@@ -47,12 +45,12 @@ def _quote(text: str) -> str:
 
 
 def hash_record(prev: str, raw: str) -> str:
-    """Return the hash of the record `raw` that follows the one with hash `prev` ("" for the first)."""
+    """`prev` is the hash before, "" for the first."""
     return sha256((prev + raw).encode()).hexdigest()
 
 
 def load_state(store: Store, stream: str) -> tuple[SessionState, int]:
-    """Return the state of a stream and the seq (number) of its last event, computed from the snapshot, if it is valid, and later events."""
+    """Return state and last seq."""
     state, seq = _load_from_snapshot(store, stream) or (fold.create_state(), 0)
     for event in _iterate_pages(store, stream, after=seq):
         fold.fold_events(state, ((event.type, dict(event.data), event.ts),))
@@ -61,7 +59,7 @@ def load_state(store: Store, stream: str) -> tuple[SessionState, int]:
 
 
 def build_snapshot(stream: str, seq: int, state: SessionState) -> Snapshot:
-    """Return the snapshot of `state`, the state of `stream` after its event `seq`; the caller stores it in the commit of that event."""
+    """To be stored in the commit of the event `seq`."""
     return Snapshot(stream=stream, seq=seq, state={"shape": SNAPSHOT_VERSION, "state": state.to_stored()})
 
 

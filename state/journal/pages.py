@@ -1,5 +1,3 @@
-"""Reads all events of one or of all streams, a page at a time."""
-
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Final, Protocol, TypeVar
 
@@ -7,28 +5,25 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import ClearEvent, StoredEvent
 
 PAGE: Final = 1000
-"""How many events are read at a time."""
 
 
 class EventReader(Protocol):
     """A store, or one that skips damaged records."""
 
-    def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return events as `Store.read_events` does."""
+    def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]: ...
 
 
 E = TypeVar("E", StoredEvent, ClearEvent)
 
 
 def iterate_events(store: EventReader, stream: str, after: int = 0, end: int | None = None, *, page: int = PAGE) -> Iterator[StoredEvent]:
-    """Yield the events of a stream after the sequence number `after` and up to `end`, in order."""
+    """Yield those after seq `after` and up to `end`, in order."""
     while (end is None or after < end) and (events := store.read_events(stream, after=after, limit=page)):
         yield from (event for event in events if end is None or event.seq <= end)
         after = events[-1].seq
 
 
 async def iterate_later(store: AsyncStore, stream: str, after: int = 0) -> AsyncIterator[StoredEvent]:
-    """Yield what `iterate_events` yields, from a store for asyncio."""
     while events := await store.read_events(stream, after=after, limit=PAGE):
         for event in events:
             yield event
@@ -36,7 +31,7 @@ async def iterate_later(store: AsyncStore, stream: str, after: int = 0) -> Async
 
 
 def iterate_scan(scan: Callable[[Sequence[str], str, int], list[E]], types: Sequence[str], after: str = "") -> Iterator[E]:
-    """Yield the events of all streams that `Store.scan` or `Store.scan_clear` finds: those of these types with an id after `after`."""
+    """Yield what `Store.scan` or `Store.scan_clear` finds."""
     while events := scan(types, after, PAGE):
         yield from events
         after = events[-1].id

@@ -1,7 +1,6 @@
-"""The lease of a process: it shows that the process lives. When it ends, others may take over the sessions that the process holds.
+"""The lease of a process: when it ends, others may take over its sessions.
 
-The lease of a session lasts a minute, so that renewing those of a thousand sessions costs little. That of a process lasts seconds, and is
-one row: after a `kill -9` nobody waits longer than that. A process without such a row holds its sessions for as long as they are leased.
+It lasts seconds and is one row, so nobody waits long after a `kill -9`.
 """
 
 import asyncio
@@ -17,18 +16,13 @@ from state.journal.thread_worker import run_to_end
 log = logging.getLogger(__name__)
 
 PREFIX = "process:"
-"""Begins the names of these leases, before the name of the owner; no session is named so."""
 PROCESS_LEASE = timedelta(seconds=10)
-"""How long the lease lasts that is not renewed."""
 RENEWED_PART = 1 / 6
-"""The part of a lease after which it is renewed, so a database that answers nothing for 8 seconds costs no process its sessions."""
+"""A database silent for 8 seconds costs no sessions."""
 
 
 async def keep_process_lease(store: AsyncStore, clock: Clock, owner: str) -> None:
-    """Renew the lease of the process whose sessions belong to `owner`, until cancelled.
-
-    A process that cannot renew it works on: should another one take over a session, the epoch of that session refuses its commits.
-    """
+    """Renew it until cancelled. A process that cannot works on: epochs refuse its commits."""
     lease: Lease | None = None
 
     async def renew_lease() -> None:

@@ -1,27 +1,19 @@
-"""Decides which CRM records and calls a journal event is about; the table `mentions` is the index of these. Reads and writes nothing.
-
-The index holds only ids, kinds and numbers of records. It holds nothing that people wrote, and nothing about the calls of erased people.
-"""
+"""Which CRM records and calls an event is about: the entries of table `mentions`; ids only."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple
 
 What = Literal["call", "made", "look", "began", "decision", "undo"]
-"""About a record: a call that changes it ("call"), a call that created it ("made"), a reading of it ("look"). About a call: its first event
-("began"), a person's decision, the start of the call that undoes it ("undo")."""
+"""Of a record: a call that changes it, one that created it ("made"), a reading ("look"). Of a call: the others."""
 TYPES: Final = ("CallStarted", "CallSucceeded", "ConfirmationApproved", "ConfirmationDenied", "ConfirmationRequested", "RecordsSeen")
-"""Only events of these types are indexed."""
 UNDO: Final = "undo:"
-"""The slot of a call that undoes another begins with this, followed by the effect id of the other."""
+"""Begins the slot of an undoing call, before the undone effect's id."""
 _NAMING_TYPES: Final = frozenset(TYPES)
 _READS: Final = ("R",)
 
 
 class IndexEntry(NamedTuple):
-    """States that the event `event_id` is about `about`, which is a record ("deal:481") or the id of a call; `what` says in which way.
-
-    `effect_id` is the call that the event belongs to, "" if the bot only read the record ("look").
-    """
+    """`about` is a record ("deal:481") or a call; `effect_id` is "" for a "look"."""
 
     about: str
     what: What
@@ -30,10 +22,7 @@ class IndexEntry(NamedTuple):
 
 
 def index_event(event_id: str, kind: str, data: Mapping[str, Any], call: Mapping[str, Any] | None) -> Iterator[IndexEntry]:
-    """Yield the index entries of the event with the id `event_id`, the type `kind` and the data `data`.
-
-    `call` is the stored call that the event belongs to; None if it belongs to none, or if the person of the call was erased.
-    """
+    """`call` is None for no call, or if its person was erased."""
     if kind not in _NAMING_TYPES:
         return
     if kind == "RecordsSeen":
@@ -64,7 +53,7 @@ def _index_start(event_id: str, kind: str, data: Mapping[str, Any], call: Mappin
 
 
 def list_changed_records(call: Mapping[str, Any]) -> list[str]:
-    """Return the existing CRM records ("deal:481") that a stored call changes; for a batch, those of all its commands."""
+    """List existing records ("deal:481"), of a batch those of all commands."""
     frozen = call.get("call") or {}
     leaves = [leaf for leaf in frozen.get("commands") or [frozen] if tuple(leaf.get("classes") or ()) != _READS]
     return list(dict.fromkeys(f"{kind}:{number}" for leaf in leaves for kind, number in leaf.get("targets") or ()))

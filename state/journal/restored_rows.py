@@ -1,8 +1,8 @@
-"""The marks of rows that came back with a backup: what they stand for may have happened since."""
+"""Marks of rows that a backup brought back: they may have been handled since."""
 
 SET_ASIDE = 1_000_000
-"""An inbox row with more attempts than this was restored from a backup: it may have been handled since, and is not handled again."""
+"""More attempts than this: restored, and not handled again."""
 RESTORED_CARD = "came_back"
-"""The key in the stored call of a restored card that holds the backup's time; the portal is checked before such a call runs."""
+"""Key of the backup's time in a restored card's call; the portal is checked before it runs."""
 RESTORED = "restored"
-"""The key of the value that describes the last restore as JSON: `made_at` of the backup, and `restored_at`."""
+"""Key of JSON with `made_at` of the backup and `restored_at`."""

@@ -1,8 +1,4 @@
-"""The index of runs (executions of scenarios, flows and workflows), by which they are listed. It follows from the runs' streams.
-
-Each commit that changes the status of a run stores the run's new entry with it. An entry holds ids, times and keys of people, and nothing
-that people wrote.
-"""
+"""The index of runs, stored with each commit that changes a run's status."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -12,13 +8,12 @@ from state.stored import convert
 
 PREFIX = "run:"
 MOST = 1000
-"""How many entries one query returns at most."""
 NO_TIME = "9999"
-"""Stands for "later than every time" where ISO times are compared as text: unlike "~", it sorts behind them in every collation."""
+"""Later than every ISO time in every collation (unlike "~")."""
 
 
 class RunRow(NamedTuple):
-    """The entry of one run; times are ISO texts, and `home` is the session in whose chat the run is shown."""
+    """Times are ISO texts; `home` is the session that shows the run."""
 
     run_id: str
     engine: str
@@ -34,7 +29,7 @@ class RunRow(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class RunFilter:
-    """Which runs to list: each part that is not empty must fit."""
+    """Each part that is not empty must fit."""
 
     run_id: str = ""
     engine: str = ""
@@ -42,12 +37,10 @@ class RunFilter:
     owner: str = ""
     statuses: tuple[str, ...] = ()
     before: str = ""
-    """Only runs that were last changed before this ISO time."""
     after: tuple[str, str] = (NO_TIME, "")
-    """Only runs that come after this place (start, run id) in the list, which begins with the run that was started last."""
+    """Only runs after this place (start, run id); the latest start comes first."""
     limit: int = 100
 
 
 def build_run_row(stream: str, run: RunState) -> RunRow:
-    """Return the entry of the run whose stream is `stream` and whose state is `run`."""
     return convert(run, RunRow, run_id=stream.removeprefix(PREFIX))

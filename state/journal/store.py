@@ -1,7 +1,6 @@
-"""The interface of durable storage: journal, inbox, outbox, effects (proposed calls), snapshots, leases, timers, blobs (large answers).
+"""The interface of durable storage, which `state.sql` implements.
 
-All changes that belong together are in one `Commit`, which is stored in one transaction or not at all. The methods block, so
-`state.journal.async_store` calls them from a thread. `state.sql` implements them (SQLite in memory or in a file; PostgreSQL).
+The methods block; `state.journal.async_store` calls them from threads.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,45 +19,39 @@ from state.journal.run_index import RunFilter, RunRow
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
 SWITCH = "freeze"
-"""The key of the value that freezes (stops) all writes unless it is empty or missing; only a commit sets it (`Commit.switch`)."""
+"""The value's key: not empty means frozen. Only `Commit.switch` sets it."""
 
 
 class StoreError(Exception):
-    """The store could not do what was requested; if that was a commit, nothing of it is stored."""
+    """The request failed; of a commit nothing is stored."""
 
 
 class StoreUnwritable(StoreError):
-    """The database cannot be written: the disk is full, it is read-only, locked for too long, or gone."""
+    """The disk is full, or the database read-only, locked for too long, or gone."""
 
 
 class StaleEpoch(StoreError):
-    """Another process has changed the session or taken it over, so the commit is refused."""
+    """Another process has changed the session or taken it over."""
 
 
 class WriteStopped(StoreError):
-    """Writes are frozen (stopped by an operator), so a call that changes anything outside may not start."""
+    """Writes are frozen: nothing that changes anything outside may start."""
 
 
 class CapReached(StoreError):
-    """The person has already started as many changes as the policy allows within a day."""
+    """The person has started all changes that the policy allows within a day."""
 
 
 class Uncounted(StoreError):
-    """The database does not know how many changes the person has started.
-
-    The caller repeats the commit with the person's past starts from the journal (`StartCount.known`).
-    """
+    """The caller repeats the commit with `StartCount.known`."""
 
 
 class EffectConflict(StoreError):
-    """The effect (proposed call) does not have the status that the commit expects, because somebody else has changed it."""
+    """The effect does not have the status that the commit expects."""
 
 
 class StoredEvent(NamedTuple):
-    """One record of the journal; `raw` is the exact stored text that `hash` covers.
-
-    `data` is decrypted and converted to the newest version of the event's fields.
-    """
+    """`raw` is the text that `hash` covers; `data` is decrypted and of the newest version."""
 
     stream: str
     seq: int
@@ -72,11 +65,11 @@ class StoredEvent(NamedTuple):
     prev: str
     hash: str
     erased: bool = False
-    """Whether the person whose key encrypted the event was erased: the personal fields of `data` are blank for ever."""
+    """The key's person was erased: personal fields are blank."""
 
 
 class ClearEvent(NamedTuple):
-    """The part of an event that is readable without a key: `data` is as stored, in its old version, without the encrypted part."""
+    """`data` is in its old version, without the encrypted part."""
 
     id: str
     ts: str
@@ -88,10 +81,9 @@ class ClearEvent(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class InboxRow:
-    """One input to handle. `source` is unique ("telegram:<bot>:<update_id>", "http:<token>:<request id>", "timer:<id>").
+    """`source` is unique ("telegram:<bot>:<update_id>").
 
-    Rows of one lane are handled in order. Rows of the lane "express" (decisions, /stop) may be handled while a row of the lane "turn" is
-    being handled in the same session.
+    A lane's rows are handled in order; "express" (decisions, /stop) beside "turn".
     """
 
     id: str
@@ -107,25 +99,21 @@ class InboxRow:
 
     @property
     def actor_key(self) -> str:
-        """The key of the person or program that sent the input, "" if nobody did."""
         return str(self.actor.get("key", ""))
 
 
 class StoredInputs(NamedTuple):
-    """The result of `Store.put_inbox`: which inputs are new, and the rows that the same transaction claimed (took for handling)."""
-
     fresh: list[bool]
-    """For each input whether it is new: False if its source was already known."""
+    """By input: False if its source was known."""
     claimed: list[InboxRow]
-    """The oldest new row of each requested lane, with this attempt counted; a lane without new rows gives none."""
+    """The oldest new row of each requested lane."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutboxRow:
-    """A message to deliver to a person, at least once.
+    """Delivered at least once.
 
-    A later row with the same non-empty `key` replaces this one; if this one was sent already, the later row edits its message. `sent_ref`
-    is the id of the message last sent for the same key, "" for none.
+    A later row with the same `key` replaces it, or edits its sent message `sent_ref`.
     """
 
     id: str
@@ -143,7 +131,7 @@ class OutboxRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectRow:
-    """The status of one effect, that is, of one proposed call. `effect_id` is unique for ever; `call` is the exact request as JSON data."""
+    """A proposed call; the id is unique for ever, `call` the exact request."""
 
     effect_id: str
     stream: str
@@ -156,10 +144,7 @@ class EffectRow:
 
 @dataclass(frozen=True, kw_only=True)
 class EffectChange:
-    """A change of one effect (proposed call) within a commit.
-
-    The commit fails if the effect's status is not one of `expect`, in which "absent" stands for an effect without a row.
-    """
+    """The commit fails unless the status is one of `expect`; "absent" is no row."""
 
     effect_id: str
     expect: tuple[str, ...]
@@ -168,17 +153,14 @@ class EffectChange:
     call: Mapping[str, Any] | None = None
     outcome: Mapping[str, Any] | None = None
     since: datetime | None = None
-    """When the effect came into its status, for a change that leaves the status as it is; None for now."""
+    """When it came into its status; None for now."""
     though_frozen: bool = False
-    """Whether the call may start while writes are frozen, because it changes nothing outside; if not, the commit raises WriteStopped."""
+    """Because it changes nothing outside; others raise WriteStopped."""
     count: StartCount | None = None
-    """The changes to count for a person if this starts a call. The commit raises CapReached above the limit, Uncounted without a count."""
+    """The commit raises CapReached or Uncounted."""
 
     def apply_to(self, row: EffectRow | None, stream: str, now: datetime) -> EffectRow:
-        """Return the row of the effect (proposed call) after this change; `row` is its row before, None for a new effect.
-
-        The change is part of a commit to `stream` at the time `now`.
-        """
+        """`row` is None for a new effect."""
         return EffectRow(
             effect_id=self.effect_id,
             stream=row.stream if row else stream,
@@ -192,7 +174,7 @@ class EffectChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Timer:
-    """Work to be done at `due_at`. In a commit it replaces the stored timer with the same id, or deletes it if `delete` is set."""
+    """In a commit it replaces the timer with its id, or deletes it."""
 
     id: str
     due_at: datetime
@@ -204,8 +186,6 @@ class Timer:
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshot:
-    """The state of a stream after applying its events up to and including the one with number `seq`."""
-
     stream: str
     seq: int
     state: Mapping[str, Any]
@@ -213,10 +193,7 @@ class Snapshot:
 
 @dataclass(frozen=True, kw_only=True)
 class Lease:
-    """The exclusive right of one process to work on a session until `until`.
-
-    Each new owner gets the next `epoch`, and a commit with an older epoch is refused.
-    """
+    """The right to a session until `until`; commits with an older `epoch` are refused."""
 
     session: str
     owner: str
@@ -225,11 +202,7 @@ class Lease:
 
 
 class Commit(NamedTuple):
-    """Everything that is written together in one transaction.
-
-    A stream is guarded by a lease (the right of one process to write it): "session:<key>" by the lease of <key>, "run:<id>" (work outside
-    of any session) by that of "run:<id>". The commit is refused if `epoch` is not the epoch (number) of the current lease.
-    """
+    """Written in one transaction; refused if `epoch` is not that of the stream's lease."""
 
     stream: str
     epoch: int
@@ -237,214 +210,171 @@ class Commit(NamedTuple):
     now: datetime
     events: Sequence[Event] = ()
     encoded_events: Sequence[EncodedEvent] = ()
-    """The same events in stored form, if the caller has encoded them already."""
+    """`events` in stored form, if the caller has encoded them."""
     effects: Sequence[EffectChange] = ()
     outbox: Sequence[OutboxRow] = ()
     timers: Sequence[Timer] = ()
     inbox_done: Sequence[str] = ()
     inbox_new: Sequence[InboxRow] = ()
-    """New inputs. One whose source is still waiting replaces the body of that row, which keeps its place in the lane."""
+    """One whose source still waits replaces that row's body."""
     blobs: Mapping[str, str] = MappingProxyType({})
     snapshot: Snapshot | None = None
     run: RunRow | None = None
-    """The new entry in the index of runs, for a commit that changes the status of a run."""
+    """The new entry, if the run's status changes."""
     definitions: DefinitionChange | None = None
-    """The changed rows of a definition; only for the stream of session `definitions`, whose lease guards them."""
+    """Only for the stream of session `definitions`."""
     key_owner: str = ""
-    """The person whose key encrypts what the program itself notes in the commit; "" for the key of the session."""
+    """Whose key encrypts what the program notes; "" for the session's."""
     switch: str | None = None
-    """The new value of the switch that freezes writes, "" to release them, None to leave it. Frozen: only `though_frozen` calls start."""
+    """"" releases writes, None leaves the switch."""
     after: int | None = None
-    """The seq at which the stream must end before this commit, so that a retry of a commit that was stored after all is refused."""
+    """The last seq before, so that a retry of a stored commit is refused."""
     earlier: Sequence["Commit"] = ()
-    """Earlier commits of the same stream and epoch that are not stored yet: they are written first, in the same transaction."""
+    """Commits of the same stream and epoch, written first in the same transaction."""
 
 
 class Store(Protocol):
-    """The interface of durable storage, which `state.sql.store` implements. Every method may raise StoreUnwritable."""
+    """Every method may raise StoreUnwritable. A row is new until it is handled; a lane is one of a session's two queues."""
 
     @property
-    def definitions(self) -> DefinitionReader:
-        """Reads the rows of definitions; `state.journal.definitions` has the operations that use them."""
+    def definitions(self) -> DefinitionReader: ...
 
     def put_inbox(self, rows: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inputs durably before they are acknowledged to the sender, and claim the oldest new row of each (session, lane) in `claim`.
+        """Store inputs durably, and claim the oldest new row of each (session, lane), counting an attempt.
 
-        A lane is one of a session's two queues. To claim a row is to add one to its `attempts` and return it, as `take_inbox` does; it
-        happens in the same transaction, and the row need not be one of `rows`. Nobody else is kept from taking a claimed row: it stays new
-        until it has been handled. So only the holder of the session's lease may claim, and only while it handles no other row of the lane.
+        Only the holder of the session's lease may claim, while it handles no other row of the lane.
         """
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
-
-        A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
-        left out.
-        """
+        """The oldest row first; with `now`, without sessions leased to others than `owner`."""
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new (not yet handled) row in the session's queue `lane`, None if there is none; add one to its `attempts`."""
+        """Return the oldest new row and count an attempt."""
 
     def return_inbox(self, row_id: str) -> None:
-        """Subtract one from the stored `attempts` of an inbox row, because the last attempt failed for a reason outside the input."""
+        """Uncount an attempt that failed for a reason outside the input."""
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new inbox rows in the session's queue `lane`, oldest first, and change none of them.
+        """Oldest first; changes none."""
 
-        A row is new until it has been handled, so the row that is being handled is one of them.
-        """
-
-    def find_inbox(self, source: str) -> InboxRow | None:
-        """Return the inbox row with the unique `source`, whatever its status; None if there is none."""
+    def find_inbox(self, source: str) -> InboxRow | None: ...
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Set the final status of an inbox row without storing events: "quarantined" if it cannot be handled, with the reason in `note`."""
+        """Set the final status without events; "quarantined" if it cannot be handled."""
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the lease of a session (the right to write it) and return it; None while another owner holds it.
+        """Return None while another owner holds it.
 
-        The lease lasts until the time `until`, or until that of the process that holds it has ended (see `process_lease`). Each new owner
-        gets the next epoch (the lease's number); commits with an older epoch are refused.
+        It lasts until `until`, or until its process's lease ended. Each new owner gets the next epoch.
         """
 
     def expire_leases(self) -> None:
-        """End all leases. Only for a process that holds the database's lock file, so that no other process uses the database."""
+        """Only for a process that holds the database's lock file."""
 
     def release(self, lease: Lease) -> None:
-        """Release the lease; do nothing if its owner no longer holds it."""
+        """Nothing happens if its owner no longer holds it."""
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commit in one transaction and return its stored events.
-
-        Raises StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted; then nothing of it is stored.
-        """
+        """Raises StaleEpoch, EffectConflict, WriteStopped, CapReached or Uncounted; then nothing is stored."""
 
     def commit_group(self, commits: Sequence[Commit]) -> list[list[StoredEvent]]:
-        """Write commits of any streams in one transaction and return the events of each.
-
-        Raises what `commit` raises for any of them; then nothing of any is stored.
-        """
+        """Write commits of any streams in one transaction; raises as `commit`, then nothing is stored."""
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order."""
+        """Return those with seq > `after`, in order."""
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the number (seq) and hash that the stream's last event should have; (0, "") if it has no events.
-
-        Both are stored apart from the events, so that missing events are noticed.
-        """
+        """Return what the last event should have, stored apart; (0, "") for none."""
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, raw, hash) of the records with seq > `after`, in order. `raw` is the text of the whole record, still encrypted."""
+        """Return (seq, raw, hash) in order; `raw` is the whole record, still encrypted."""
 
     def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, type, data) of the records with seq > `after`, in order. `data` is the stored JSON text, still encrypted."""
+        """Return (seq, type, data) in order, still encrypted."""
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) for every stream with events: the number (seq) and hash that its last event should have."""
+        """Return (stream, seq, hash) that each last event should have."""
 
-    def list_ends(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, ts) for every stream with events: the number (seq) of its last event, and when that was written."""
+    def list_ends(self) -> list[tuple[str, int, str]]: ...
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id, which is nearly time order.
+        """Return events in order of id, of `types` (empty: all).
 
-        For look-ups only: a commit that is still running may add an event whose id is below ids already returned. `prev` is left empty.
+        For look-ups: running commits may add smaller ids. `prev` is empty.
         """
 
     def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Return events of all streams with id < `before` ("" for all) and one of `types` (all if empty), the newest id first.
-
-        For look-ups only, as `scan`.
-        """
+        """As `scan`, the newest first."""
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        """Return what `scan` returns, but only the part readable without a key: much faster, for counting."""
+        """As `scan`, without what is encrypted: much faster."""
 
     def list_streams(self) -> list[str]:
-        """Return the name of every stream in the journal: "session:<key>", or "run:<id>" for work outside of any session."""
+        """ "session:<key>", or "run:<id>" for work outside of any session."""
 
-    def load_snapshot(self, stream: str) -> Snapshot | None:
-        """Return the newest snapshot of the stream's state, None if there is none."""
+    def load_snapshot(self, stream: str) -> Snapshot | None: ...
 
-    def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return the row of the effect (proposed call) with that id, None if there is none."""
+    def find_effect(self, effect_id: str) -> EffectRow | None: ...
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
+        """Sorted by their last change."""
 
     def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
-        """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first.
-
-        It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
-        """
+        """The first changed comes first; more than `limit` are left out."""
 
     def find_effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
-        """Return the effects (proposed calls) with these ids, in no order; those without a row or with a damaged one are left out."""
+        """In no order; missing and damaged ones are left out."""
 
     def count_starts(self, person: str, now: datetime, account: str = "") -> int | None:
-        """Return how many changes were started for `person` within the 24 hours before `now`, as commits count them (`StartCount`).
+        """Count the starts of 24 hours.
 
-        None if the database has no count of the person yet, or if it has one of `account`, too: a key under which starts of the same person
-        may have been counted before, so that some may be in both counts.
+        None without a count, or if there is also one of `account`: some may be in both.
         """
 
     def list_calls_about(self, record: str, after: str, limit: int) -> list[str]:
-        """Return the ids of at most `limit` effects meant to change `record`, from events with id > `after`, the newest first."""
+        """Ids of effects meant to change `record`, newest first."""
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
-
-        An index entry says that an event is about a record or call, and in which way (`what`); see `state.journal.record_index`.
-        """
+        """From events with id > `after`, oldest first."""
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
+        """Newest first."""
 
-    def list_runs(self, wanted: RunFilter) -> list[RunRow]:
-        """Return the runs that fit `wanted`, the one that was started last first."""
+    def list_runs(self, criteria: RunFilter) -> list[RunRow]:
+        """The latest start comes first."""
 
     def remove_run(self, key: str, digests: Sequence[str]) -> int:
-        """Remove the index entry and the snapshot of the run "run:<id>", and those blobs among `digests` that belong to it alone.
+        """Remove index entry, snapshot and own blobs; return how many blobs. Records stay."""
 
-        Return how many blobs were removed. Its records stay.
-        """
-
-    def load_blob(self, digest: str) -> str | None:
-        """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
+    def load_blob(self, digest: str) -> str | None: ...
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return the channel's unsent outbox rows that are due, oldest first. A row waits while its session has an older unsent row."""
+        """Oldest first; a row waits for an older unsent one of its session."""
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Mark the outbox row as delivered. `sent_ref` is the id of the sent message, so that it can be edited later."""
+        """`sent_ref` is the message's id, by which it can be edited."""
 
-    def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Record that the outbox row was not delivered, for the reason in `note`, and is to be tried again at `due_at`."""
+    def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None: ...
 
-    def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the outbox row as undeliverable, for the reason in `note`. Operators can still see it."""
+    def mark_outbox_failed(self, row_id: str, note: str) -> None: ...
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`, "" if there is none."""
+        """Return the last message's id, "" for none."""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Return timers whose `due_at` has come, oldest first. A timer stays until a commit deletes it."""
+        """Oldest first; a timer stays until a commit deletes it."""
 
     def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
-        """Return the timers of one kind with an id above `after`, sorted by id, whether they are due or not."""
+        """Due or not, with id > `after`, sorted by id."""
 
-    def find_timer(self, timer_id: str) -> Timer | None:
-        """Return the timer with this id, None if there is none."""
+    def find_timer(self, timer_id: str) -> Timer | None: ...
 
-    def get_value(self, key: str) -> str | None:
-        """Return the small value stored under `key` (such as a polling offset), None if there is none."""
+    def get_value(self, key: str) -> str | None: ...
 
     def set_value(self, key: str, value: str) -> None:
-        """Store the small value `value` durably under `key`."""
+        """It is durable on return."""
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """If the stored value is `expected` (None: there is none), replace it durably and return True; else return False."""
+        """Replace durably if the value is `expected` (None: missing); return whether it was."""
 
-    def close(self) -> None:
-        """Flush to disk and close every connection."""
+    def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Runs functions in threads for asyncio: in the order in which they were handed in if there is one thread, and always to their end."""
+"""Runs functions in threads for asyncio, always to their end; one thread keeps the order."""
 
 import asyncio
 import logging
@@ -19,25 +19,20 @@ Job = Callable[[], None]
 
 
 class Answer(asyncio.Future[T]):
-    """A future that a thread completes and that cannot be cancelled, so that a cancellation is raised only once the result is there.
+    """A cancellation is raised once the result is there.
 
-    `asyncio.shield` would do the same with a second future and two more rounds of the event loop per call.
+    `asyncio.shield` takes two more rounds of the loop.
     """
 
     def cancel(self, msg: Any | None = None) -> bool:
-        """Refuse the cancellation."""
         del msg
         return False
 
 
 class ThreadWorker:
-    """Runs functions in its own threads and returns their results to asyncio. With one thread the functions run in the order of the calls.
-
-    A call costs a third of one with concurrent.futures.
-    """
+    """A call costs a third of one with concurrent.futures."""
 
     def __init__(self, name: str, threads: int = 1) -> None:
-        """Start the threads."""
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._closed = False
         self._threads = [threading.Thread(target=self._work, name=f"{name}-{number}", daemon=True) for number in range(threads)]
@@ -45,17 +40,17 @@ class ThreadWorker:
             thread.start()
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run `function` in a thread and return its result; a cancellation is raised only after the function has finished."""
+        """A cancellation is raised only after the function has finished."""
         self.check_open()
         return await self._run(partial(function, *args, **kwargs))
 
     def check_open(self) -> None:
-        """Raise StoreUnwritable if no call is taken any more."""
+        """Raises StoreUnwritable once it is closed."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
 
     async def aclose(self) -> None:
-        """Finish the calls handed in before, then end the threads."""
+        """Finish the calls handed in before."""
         if not self._closed:
             self._closed = True
             for _ in self._threads:
@@ -89,39 +84,36 @@ class ThreadWorker:
 
 
 def hand_over(loop: asyncio.AbstractEventLoop, setter: Callable[[Any], None], value: object) -> None:
-    """Have `setter` called with the value in the loop, from any thread; nothing happens if the loop is closed."""
+    """Call `setter` in the loop, from any thread; nothing happens if the loop is closed."""
     try:
         loop.call_soon_threadsafe(setter, value)
     except RuntimeError:  # the loop was closed meanwhile: nobody waits for the result
         return
 
 
-async def run_to_end(work: Coroutine[Any, Any, T], told: Callable[[], None] | None = None) -> T:
-    """Return the result of `work`; a cancellation of the caller is raised only after `work` has ended.
+async def run_to_end(work: Coroutine[Any, Any, T], on_cancel: Callable[[], None] | None = None) -> T:
+    """Raise a cancellation only after `work` has ended.
 
-    If `told` is given, it is called on each cancellation. `work` runs as an ordinary task, because a task that refuses to be cancelled
-    would also refuse its own timeouts.
+    `work` is an ordinary task: else it would refuse its own timeouts.
     """
-    return await _Ending(asyncio.ensure_future(work), told)
+    return await _Ending(asyncio.ensure_future(work), on_cancel)
 
 
 class _Ending(Generic[T]):
-    """The end of a task, to be awaited: who waits for it cannot cancel it, and gets a cancellation of their own once it is there.
+    """Awaits a task without cancelling it.
 
-    It has what asyncio asks of a future, so that a task waits for it as for the other task itself, but for `cancel`. `asyncio.wait` and
-    `asyncio.shield` take one more round of the loop.
+    `asyncio.wait` and `asyncio.shield` take one more round of the loop.
     """
 
     _asyncio_future_blocking = False
 
-    def __init__(self, task: asyncio.Task[T], told: Callable[[], None] | None) -> None:
-        self._task, self._told = task, told
+    def __init__(self, task: asyncio.Task[T], on_cancel: Callable[[], None] | None) -> None:
+        self._task, self._told = task, on_cancel
         self.get_loop = task.get_loop
         self.add_done_callback = task.add_done_callback
         self.remove_done_callback = task.remove_done_callback
 
     def cancel(self, msg: Any | None = None) -> bool:
-        """Refuse the cancellation, so that asyncio delivers it at the end; called by the waiting task."""
         del msg
         if self._told is not None:
             self._told()
