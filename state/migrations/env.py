@@ -1,4 +1,4 @@
-"""Alembic's entry point. It runs within the transaction that `state.sql.schema` has begun and locked, and never begins its own."""
+"""Alembic's entry point, within the transaction that `state.sql.schema` has begun and locked."""
 
 from alembic import context
 

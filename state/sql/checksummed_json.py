@@ -1,4 +1,4 @@
-"""JSON text with a SHA-256 checksum inside, for stored values that the journal's hash chain does not protect."""
+"""JSON text with a SHA-256 inside, for values that the hash chain does not protect."""
 
 from collections.abc import Mapping
 from hashlib import sha256
@@ -16,15 +16,11 @@ _DIGEST_BEGINS, _DIGEST_ENDS = len(_MARK) - _TAIL, -len(_END)
 
 
 class DamagedRow(StoreError):
-    """A stored value fails its checksum, so it is not as it was written and must not be used."""
+    """The value must not be used."""
 
 
 def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | None:
-    """Encode `value` as canonical JSON with a checksum over it and over `place`; None for a `value` of None.
-
-    `place` names what the text is, such as "the call of effect 7" (`row_mapping.build_call_place`). The checksum covers it, so a text that
-    was copied into another row fails the check, too.
-    """
+    """The checksum also covers `place`, so a text copied into another row fails."""
     if value is None:
         return None
     text = canonical.dumps(value)[:-1]
@@ -32,7 +28,7 @@ def encode_checksummed(place: str, value: Mapping[str, Any] | None) -> str | Non
 
 
 def decode_checksummed(place: str, text: str) -> Any:
-    """Decode a stored text, also one from before checksums were introduced. Raises DamagedRow if it is not what was written for `place`."""
+    """Also reads texts without checksum. Raises DamagedRow."""
     mark, digest, end = text[-_TAIL:_DIGEST_BEGINS], text[_DIGEST_BEGINS:_DIGEST_ENDS], text[_DIGEST_ENDS:]
     if mark == _MARK:
         head = text[:-_TAIL].removesuffix(",")

@@ -1,8 +1,6 @@
-"""Writes a commit in one transaction: numbers, encrypts and hash-chains its events. If a check fails, it raises and stores nothing.
+"""Writes a commit in one transaction.
 
-Outbox rows of a session are delivered in the order of their `pos`. A delivered row is deleted; only its key and its `sent_ref` (the id of
-the sent message) are kept. A new row replaces an unsent row with the same key. The old row stays as "replaced" until the new one is sent,
-because the old one may be in delivery and still report its `sent_ref`.
+A replaced outbox row stays as "replaced" until the new one is sent: it may be in delivery.
 """
 
 from collections.abc import Iterable, Sequence
@@ -36,7 +34,7 @@ from state.sql.statements import Statements
 
 
 class Draft(NamedTuple):
-    """An event that is encoded but has no number yet; `secret` is its personal part, compressed but not encrypted (b"" for none)."""
+    """Without number; `secret` is compressed, not encrypted."""
 
     event: EncodedEvent
     secret: bytes
@@ -46,10 +44,7 @@ Step = tuple[Commit, Sequence[Draft]]
 
 
 class Fence(NamedTuple):
-    """The end of a stream as a commit must find it: seq (number) and hash of the last event, and the key that encrypts the commit's events.
-
-    `key` is None if the person of the commit has no key yet.
-    """
+    """The end of a stream, and the key for the commit's events, if there is one."""
 
     seq: int
     hash: str
@@ -57,27 +52,22 @@ class Fence(NamedTuple):
 
 
 def find_key_owner(commit: Commit) -> str:
-    """Return the person, chat, run or portal whose key encrypts the personal data of the commit; see `encryption.find_key_owner`."""
     return encryption.find_key_owner(commit.actor, commit.key_owner or to_lease_key(commit.stream))
 
 
 def build_drafts(commit: Commit) -> list[Draft]:
-    """Encode the events of the commit, before its transaction begins. Raises NotCanonical if one cannot be stored."""
-    written = commit.encoded_events or [codec.encode(event) for event in commit.events]
-    return [Draft(one, encryption.compress_text(one.personal_text) if one.personal_text else b"") for one in written]
+    encoded = commit.encoded_events or [codec.encode(event) for event in commit.events]
+    return [Draft(one, encryption.compress_text(one.personal_text) if one.personal_text else b"") for one in encoded]
 
 
 def write_commit(transaction: Transaction, statements: Statements, steps: Sequence[Step], after: int | None) -> list[StoredEvent]:
-    """Write several commits (`steps`) of one stream and return the stored events; raises what `Store.commit` raises.
-
-    If `after` is given, the last event of the stream must have this number (seq); StaleEpoch is raised if it has another.
-    """
+    """Write commits of one stream. Raises as `Store.commit`, and StaleEpoch unless the last seq is `after`."""
     numbered: list[tuple[StoredEvent, str]] = []
     index_entries: list[IndexEntry] = []
     # The last step's owner and epoch are used, and the end of the stream is read once: within the transaction nobody else moves it.
     whose: tuple[str, int] | None = None
     start = fence = Fence(0, "", None)
-    for commit, made in steps:
+    for commit, drafts in steps:
         ours = find_key_owner(commit), commit.epoch
         if whose != ours:
             whose, end = ours, fence
@@ -87,19 +77,19 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
                 fence = Fence(end.seq, end.hash, fence.key)
             else:
                 start = fence
-        if fence.key is None and any(draft.secret for draft in made):
+        if fence.key is None and any(draft.secret for draft in drafts):
             fence = fence._replace(key=_create_key(transaction, statements, ours[0], format_iso(commit.now)))
-        if made:
-            fresh = _number(commit, made, fence)
+        if drafts:
+            fresh = _number(commit, drafts, fence)
             index_entries += _build_index_entries(commit, fresh)
             numbered += fresh
             last, _ = numbered[-1]
             fence = Fence(last.seq, last.hash, fence.key)
     if numbered:
         transaction.run_many(statements.add_event, [row_mapping.to_event_params(event, data) for event, data in numbered])
-        held = {"at_session": to_lease_key(steps[0][0].stream), "at_epoch": steps[-1][0].epoch}
+        lease_params = {"at_session": to_lease_key(steps[0][0].stream), "at_epoch": steps[-1][0].epoch}
         moved = {"at_seq": start.seq, "at_hash": start.hash, "seq": fence.seq, "hash": fence.hash}
-        transaction.require(statements.rules.head, {**held, **moved})
+        transaction.require(statements.rules.head, {**lease_params, **moved})
     if index_entries:
         transaction.run_many(statements.add_mention, [index_entry._asdict() for index_entry in index_entries])
     for commit, _ in steps:
@@ -108,7 +98,6 @@ def write_commit(transaction: Transaction, statements: Statements, steps: Sequen
 
 
 def _write_rest(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Write everything of a commit except its events."""
     if commit.switch is not None:
         _set_switch(transaction, statements, commit.switch)
     if commit.effects:
@@ -126,7 +115,6 @@ def _write_rest(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _write_values(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Write the large values, definitions, index entry and snapshot of a commit."""
     for digest, content in commit.blobs.items():
         transaction.run(statements.add_blob, {"digest": digest, "content": content})
     if commit.definitions is not None:
@@ -138,11 +126,7 @@ def _write_values(transaction: Transaction, statements: Statements, commit: Comm
 
 
 def _change_effects(transaction: Transaction, statements: Statements, commit: Commit) -> None:
-    """Apply the changes of effects (proposed calls) in the commit, and only then check the daily limit of each person.
-
-    The reason for this order: if two processes start the same call at once, the slower one must get an EffectConflict, and the call must
-    not be counted twice against the person's limit.
-    """
+    """Statuses change before counts: of two processes that start a call, the slower gets EffectConflict."""
     for change in commit.effects:
         if change.status == "started" and not change.though_frozen:
             _check_frozen(transaction, statements)
@@ -155,24 +139,26 @@ def _change_effects(transaction: Transaction, statements: Statements, commit: Co
 
 
 def put_inbox(transaction: Transaction, statements: Statements, new: Sequence[InboxRow]) -> list[bool]:
-    """Add inbox rows; return for each whether it is new: False if a row with its `source` was stored before."""
+    """Return by row whether its `source` is new."""
     return [transaction.run(statements.add_inbox, row_mapping.to_inbox_params(row)) == 1 for row in new]
 
 
 def fetch_secrets(transaction: Transaction, statements: Statements, key_ids: Iterable[str]) -> dict[str, str]:
-    """Return the secrets of the encryption keys `key_ids`, by key id: "" for an erased key, no entry for a key that never existed."""
-    wanted = sorted(key_ids)
-    if not wanted:
+    """Return secrets by key id: "" for an erased one, no entry for an unknown one."""
+    padded_ids = sorted(key_ids)
+    if not padded_ids:
         return {}
     # The list is padded to a power of two, so that a few compiled statements serve every number of keys.
-    wanted += wanted[:1] * ((1 << (len(wanted) - 1).bit_length()) - len(wanted))
-    rows = transaction.fetch_rows(statements.build_secrets(len(wanted)), {f"at_{number}": key_id for number, key_id in enumerate(wanted)})
+    padded_ids += padded_ids[:1] * ((1 << (len(padded_ids) - 1).bit_length()) - len(padded_ids))
+    rows = transaction.fetch_rows(
+        statements.build_secrets(len(padded_ids)), {f"at_{number}": key_id for number, key_id in enumerate(padded_ids)}
+    )
     return {key_id: secret.decode(errors="replace") if isinstance(secret, bytes) else secret for key_id, secret in rows}
 
 
 def _load_fence(transaction: Transaction, statements: Statements, commit: Commit, person: str, after: int | None) -> Fence:
-    held = {"at_session": to_lease_key(commit.stream), "at_epoch": commit.epoch}
-    row = transaction.fetch_row(statements.rules.fence, {**held, "at_person": person})
+    lease_params = {"at_session": to_lease_key(commit.stream), "at_epoch": commit.epoch}
+    row = transaction.fetch_row(statements.rules.fence, {**lease_params, "at_person": person})
     if row is None:
         raise StaleEpoch(f"epoch {commit.epoch} of {commit.stream} is over: another process works on it")
     seq, hash_, key_id, secret = row
@@ -182,7 +168,7 @@ def _load_fence(transaction: Transaction, statements: Statements, commit: Commit
 
 
 def _create_key(transaction: Transaction, statements: Statements, person: str, now: str) -> PersonKey:
-    """Create the first encryption key of `person` and return it. If two processes do so at once, one succeeds and both use its key."""
+    """Two processes at once both use the key of one."""
     key = encryption.generate_key()
     transaction.run(statements.add_key, {**key._asdict(), "person": person, "created_at": now, "erased_at": ""})
     row = transaction.fetch_row(statements.live_key, {"at_person": person})
@@ -192,29 +178,21 @@ def _create_key(transaction: Transaction, statements: Statements, person: str, n
 
 
 def _number(commit: Commit, drafts: Sequence[Draft], fence: Fence) -> list[tuple[StoredEvent, str]]:
-    """Number, encrypt and hash-chain the events `drafts`, continuing from the end of the stream in `fence`.
-
-    Returns each event as it will be stored, with the JSON text of its data.
-    """
     ts, seq, head = format_iso(commit.now), fence.seq, fence.hash
     stored = []
-    for written, secret in drafts:
+    for encoded, secret in drafts:
         seq += 1
-        record = RecordHead(commit.stream, seq, generate_id(), ts, written.type, written.v, commit.actor)
-        data = written.clear
+        record = RecordHead(commit.stream, seq, generate_id(), ts, encoded.type, encoded.v, commit.actor)
+        data = encoded.clear
         if secret and fence.key is not None:
             data = codec.insert_sealed(data, encryption.encrypt(fence.key, secret, row_mapping.build_place(record)))
         raw = record_text(record, data)
         prev, head = head, hash_record(head, raw)
-        stored.append((StoredEvent(*record, data=written.data, raw=raw, prev=prev, hash=head), data))
+        stored.append((StoredEvent(*record, data=encoded.data, raw=raw, prev=prev, hash=head), data))
     return stored
 
 
 def _build_index_entries(commit: Commit, fresh: Sequence[tuple[StoredEvent, str]]) -> list[IndexEntry]:
-    """Return the rows for the table `mentions` (which event is about which record or call) for a commit's events.
-
-    The call of an event is looked up among the effects (proposed calls) that the commit changes.
-    """
     calls = {change.effect_id: change.call or {} for change in commit.effects} if commit.effects else {}
     entries: list[IndexEntry] = []
     for event, _ in fresh:
@@ -244,37 +222,30 @@ def _change_effect(transaction: Transaction, statements: Statements, commit: Com
 
 
 def _set_switch(transaction: Transaction, statements: Statements, value: str) -> None:
-    """Set the switch that stops all writes to the portal to `value`; "" lets writes start again.
-
-    On PostgreSQL this waits for transactions that are starting a call and that checked the switch before it was set.
-    """
+    """On PostgreSQL this waits for transactions that have checked the switch."""
     if statements.lock_switch is not None:
         transaction.run(statements.lock_switch, {})
     transaction.run(statements.set_value, {"key": SWITCH, "value": value})
 
 
 def _check_frozen(transaction: Transaction, statements: Statements) -> None:
-    """Raise WriteStopped if writes to the portal are stopped; nobody can stop them between this check and the end of the transaction."""
+    """Nobody can stop writes before the transaction ends."""
     if statements.share_switch is not None:
         transaction.run(statements.share_switch, {})
     transaction.require(statements.rules.not_frozen, {})
 
 
 def _count(transaction: Transaction, statements: Statements, commit: Commit, effect_id: str, count: StartCount) -> None:
-    """Add a started call to the changes of its person, or raise CapReached if this would exceed the person's daily limit.
-
-    Raises Uncounted if the person's past starts are not stored. Other transactions that count for the same person wait until this
-    transaction has ended.
-    """
-    kept = daily_count.build_keys(count, effect_id, commit.now)
+    """Raises CapReached or Uncounted; others who count for the person wait."""
+    keys = daily_count.build_keys(count, effect_id, commit.now)
     for key, value in daily_count.build_known_values(count) if count.known is not None else ():
         transaction.run(statements.add_value, {"key": key, "value": value})
-    transaction.require(statements.rules.counted, {"at_key": kept.held})
+    transaction.require(statements.rules.counted, {"at_key": keys.held})
     if count.limit is not None:
-        within = {"at_first": kept.first, "at_last": kept.last, "at_many": count.many, "at_limit": count.limit}
+        within = {"at_first": keys.first, "at_last": keys.last, "at_many": count.many, "at_limit": count.limit}
         transaction.require(statements.rules.below_cap, within)
-    transaction.run(statements.add_value, {"key": kept.key, "value": str(count.many)})
-    transaction.run(statements.drop_values, {"at_first": kept.held, "at_gone": kept.gone})
+    transaction.run(statements.add_value, {"key": keys.key, "value": str(count.many)})
+    transaction.run(statements.drop_values, {"at_first": keys.held, "at_gone": keys.gone})
 
 
 def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -> None:
@@ -285,7 +256,7 @@ def _set_timer(transaction: Transaction, statements: Statements, timer: Timer) -
 
 
 def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow) -> None:
-    """Add an outbox row, or replace the unsent row with the same key."""
+    """Replaces the unsent row of its key."""
     params = row_mapping.to_outbox_params(row)
     if not row.key:
         transaction.run(statements.add_outbox, params)
@@ -295,16 +266,16 @@ def put_outbox(transaction: Transaction, statements: Statements, row: OutboxRow)
         return
     if transaction.run(statements.add_first_with_key, params):
         return
-    found = transaction.fetch_row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
-    if found is None:  # cannot happen: the insertion saw the row in this transaction
+    unsent = transaction.fetch_row(statements.unsent_with_key, {"at_session": row.session, "at_key": row.key})
+    if unsent is None:  # cannot happen: the insertion saw the row in this transaction
         raise StoreError(f"{row.key} waits in the outbox and is not found there")
-    position, old_id = found
+    position, old_id = unsent
     transaction.run(statements.replace_outbox, {**params, "at_pos": position})
     transaction.run(statements.add_outbox, {**params, "id": old_id, "status": "replaced", "body": "{}"})
 
 
 def record_delivery(transaction: Transaction, statements: Statements, row_id: str, sent_ref: str) -> None:
-    """Delete a delivered outbox row and store `sent_ref`, the id of its message, under its key; do nothing if the row is gone already."""
+    """Keep `sent_ref` under the row's key."""
     by_id = {"at_id": row_id}
     if statements.lock_outbox is not None:
         transaction.run(statements.lock_outbox, by_id)

@@ -1,6 +1,6 @@
-"""Runs transactions of compiled SQLAlchemy Core statements, and turns errors of the driver into StoreErrors.
+"""Runs compiled statements in transactions.
 
-Core's own execution costs about 100 µs per statement, five times the statement itself, so the driver's cursor executes them.
+Core's own execution costs five times the statement, so the driver's cursor executes them.
 """
 
 import hashlib
@@ -29,25 +29,21 @@ T = TypeVar("T")
 X = TypeVar("X", bound="Transaction")
 TRIES = 4
 SAME_TIME = timedelta(seconds=1)
-"""Two clocks that differ by less than this count as equal."""
 SKEW_FOR = 5.0
 _PLACE: Final = re.compile(r"%\((\w+)\)s")
-"""A place for a parameter in the SQL text that PostgreSQL's driver takes."""
 _QUOTES: Final = re.compile(r" with text '| DETAIL: Failing row| CONTEXT: ")
-"""Where a driver's error message begins to quote values, which may be an encryption key or people's text; messages are cut there."""
+"""Messages are cut where they begin to quote values: keys or people's text."""
 
 
 class Contended(StoreUnwritable):
-    """The database rolled the transaction back because it conflicted with another one; a retry may succeed."""
+    """Rolled back because of another transaction; a retry may succeed."""
 
 
 UNDONE: Mapping[str, type[StoreError]] = {"40001": Contended, "40P01": Contended}
-"""PostgreSQL's error codes for a conflict with another transaction; they prove that nothing was stored."""
+"""PostgreSQL's codes for such a conflict: nothing was stored."""
 
 
 class Native(NamedTuple):
-    """A statement in PostgreSQL's own form: the name under which a connection prepares it, its text, and the names of $1, $2 and so on."""
-
     name: bytes
     text: bytes
     names: tuple[str, ...]
@@ -55,26 +51,23 @@ class Native(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """SQL text for the driver, with the values of its constant parameters. If it violates a unique key, the error `conflict` is raised."""
-
     sql: str
     fixed: Params
     conflict: type[StoreError] = StoreError
 
     @cached_property
     def native(self) -> Native:
-        """The statement as PostgreSQL prepares it."""
         return _build_native(self.sql)
 
     @cached_property
     def guarded(self) -> Native:
-        """The same, but it fails with a division by zero if the statement returns no row."""
+        """Fails with a division by zero if the statement returns no row."""
         return _build_native(f"WITH found AS ({self.sql}) SELECT 1 / count(*) FROM found")  # noqa: S608  a statement of ours
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """A condition of a transaction: the statement must return a row, else `error` is raised, with `text`, and nothing is stored."""
+    """The statement must return a row, else `error` is raised and nothing is stored."""
 
     statement: Statement
     error: type[StoreError]
@@ -82,7 +75,6 @@ class Rule:
 
 
 def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: type[StoreError] = StoreError) -> Statement:
-    """Compile `clause` for the kind of database `spoken`; `conflict` is the error to raise if the statement violates a unique key."""
     text = clause.compile(dialect=spoken)
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(sql=str(text), fixed=fixed, conflict=conflict)
@@ -90,54 +82,43 @@ def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: ty
 
 def _build_native(sql: str) -> Native:
     names: dict[str, int] = {}
-    text = _PLACE.sub(lambda found: f"${names.setdefault(found[1], len(names) + 1)}", sql).replace("%%", "%").encode()
+    text = _PLACE.sub(lambda match: f"${names.setdefault(match[1], len(names) + 1)}", sql).replace("%%", "%").encode()
     return Native(f"sdelka_{hashlib.sha256(text).hexdigest()[:16]}".encode(), text, tuple(names))
 
 
 class Transaction:
-    """A database transaction that is open: executes statements on its connection."""
-
     def __init__(self, cursor: Any) -> None:
         self._cursor = cursor
         self.conflict: type[StoreError] = StoreError
-        """The error to raise if the statement that runs at present violates a unique key."""
 
     def run(self, statement: Statement, params: Params) -> int:
-        """Execute the statement; return the number of rows it changed."""
+        """Return the number of changed rows."""
         self.conflict = statement.conflict
         self._cursor.execute(statement.sql, {**statement.fixed, **params} if statement.fixed else params)
         changed: int = self._cursor.rowcount
         return changed
 
     def run_many(self, statement: Statement, rows: Iterable[Params]) -> None:
-        """Execute the statement once per row."""
         fixed = statement.fixed
         self.conflict = statement.conflict
         self._cursor.executemany(statement.sql, [{**fixed, **row} for row in rows] if fixed else list(rows))
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Execute the statement; return all rows."""
         self.conflict = statement.conflict
         self._cursor.execute(statement.sql, {**statement.fixed, **params} if statement.fixed else params)
         answer: list[Row] = self._cursor.fetchall()
         return answer
 
     def fetch_row(self, statement: Statement, params: Params) -> Row | None:
-        """Execute the statement; return the first row, or None."""
         answer = self.fetch_rows(statement, params)
         return answer[0] if answer else None
 
     def require(self, rule: Rule, params: Params, text: str = "") -> None:
-        """Execute the statement of a rule, and raise the rule's error if it returns no row, with `text` if that is given."""
         if not self.fetch_rows(rule.statement, params):
             raise rule.error(text or rule.text)
 
     def measure_skew(self, clock: Callable[[Any], datetime | None]) -> timedelta:
-        """Return how far the database's clock is ahead of this machine's (negative if behind).
-
-        `clock` reads the database's clock through a cursor, or returns None if the database has no clock of its own. Returns 0 then, and
-        also if the clocks differ by less than a second.
-        """
+        """Return how far the database's clock is ahead; 0 below a second or without a clock."""
         before = datetime.now(UTC)
         theirs = clock(self._cursor)
         if theirs is None:
@@ -147,8 +128,6 @@ class Transaction:
 
 
 class Database:
-    """Opens transactions on a database, and turns every error of the driver and of the connection pool into a StoreError."""
-
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._engine = dialect.engine
@@ -157,34 +136,23 @@ class Database:
         self._skew: tuple[float, float, timedelta] | None = None
         self._idle: list[PoolProxiedConnection] = []
         self._doubtful = False
-        """Whether flushing to disk may have failed, so that SQLite's write-ahead log may hold pages that never reached the disk."""
+        """A flush may have failed: pages in SQLite's log may never have reached the disk."""
         self._write_turn = threading.Lock() if dialect.one_writer else None
-        """The lock by which the threads of this process take turns to write; None if they need not."""
         self._read_turn = self._write_turn if dialect.one_connection else None
 
     def write(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction that is committed when the block ends and rolled back when it raises."""
         return self._transaction(self._write_turn, self._dialect.begin, Transaction)
 
     def write_one(self) -> AbstractContextManager[Transaction]:
-        """Begin a transaction for a single statement, with fewer round trips than `write`.
-
-        If the block executes several statements, they may be committed separately.
-        """
+        """Fewer round trips; several statements may be committed separately."""
         return self._transaction(self._write_turn, self._dialect.begin_one, Transaction)
 
     def begin(self, kind: Callable[[Any], X]) -> AbstractContextManager[X]:
-        """Open a connection without a transaction, so that each statement is committed by itself.
-
-        `kind` makes from the connection's cursor the object that the block gets.
-        """
+        """Open a connection without a transaction: each statement is committed by itself."""
         return self._transaction(self._write_turn, "", kind)
 
     def retry(self, attempt: Callable[[], T]) -> T:
-        """Call `attempt` and return its result.
-
-        If it raises Contended, which means that nothing was stored, it is called again, up to four times in all.
-        """
+        """Call `attempt` again while it raises Contended, up to four times in all."""
         for _ in range(TRIES - 1):
             try:
                 return attempt()
@@ -193,27 +161,24 @@ class Database:
         return attempt()
 
     def measure_skew(self, transaction: Transaction) -> timedelta:
-        """Return how far the database's clock is ahead of this machine's; measured anew every few seconds and after a clock change."""
+        """Measured anew every few seconds and after a clock change."""
         at, drift = time.monotonic(), time.time() - time.monotonic()
         if self._skew is None or at - self._skew[0] > SKEW_FOR or abs(drift - self._skew[1]) > SAME_TIME.total_seconds() / 2:
             self._skew = (at, drift, transaction.measure_skew(self._dialect.now))
         return self._skew[2]
 
     def read(self) -> AbstractContextManager[Transaction]:
-        """Open a connection for reading during the block; each statement sees the database as it is when the statement runs."""
+        """Each statement sees the database as it is when it runs."""
         return self._transaction(self._read_turn, "", Transaction)
 
     def fetch_rows(self, statement: Statement, params: Params) -> list[Row]:
-        """Execute one query; return all rows."""
         with self._transaction(self._read_turn, "", Transaction) as transaction:
             return transaction.fetch_rows(statement, params)
 
     def mark_unflushed(self) -> None:
-        """Make the next transaction first flush to disk the data that an earlier process may have written without flushing."""
         self._doubtful = True
 
     def close(self) -> None:
-        """Close every connection permanently."""
         self._closed = True
         while self._idle:
             self._idle.pop().close()
@@ -223,7 +188,6 @@ class Database:
         return _Opened(self, turn, begin, kind)
 
     def take_connection(self) -> PoolProxiedConnection:
-        """Return one of the idle connections, or a new one. The caller gives it back, or has it closed with `resolve_error`."""
         if self._closed:
             raise StoreUnwritable("the store is closed")
         # Idle connections are kept here and not in SQLAlchemy's pool: taking one out of the pool and back costs as much as a statement.
@@ -244,7 +208,6 @@ class Database:
         return connection
 
     def give_back(self, connection: PoolProxiedConnection) -> None:
-        """Keep the connection for the next call."""
         self._idle.append(connection)
 
     def _settle(self, connection: PoolProxiedConnection) -> None:
@@ -263,7 +226,7 @@ class Database:
             return connection
 
     def resolve_error(self, opened: "_Opened[X]", transaction: "Transaction", error: BaseException) -> None:
-        """Undo what failed with `error`. Raises the StoreError that an error of the driver means; returns after any other error."""
+        """Raise the StoreError that a driver's error means."""
         if isinstance(error, self._driver.IntegrityError):
             self._undo(opened)
             raise transaction.conflict(f"a unique key is taken: {_extract_reason(error)}") from _pick_cause(error)
@@ -288,16 +251,11 @@ class Database:
             self.give_back(opened.connection)
 
     def _close_cursor(self, cursor: Any) -> None:
-        """Close the cursor of a failed transaction, so that its connection really ends when it is closed.
-
-        SQLite keeps a closed connection open, with all its locks, until its last statement is finished, and whoever keeps the error keeps
-        the cursor in its traceback.
-        """
+        """SQLite keeps the connection and its locks while a traceback keeps the cursor."""
         with suppress(self._driver.Error):
             cursor.close()
 
     def _forget(self, connection: PoolProxiedConnection, error: Exception | None = None) -> None:
-        """Close a connection after an error. If flushing to disk may have failed, the next connection first flushes the write-ahead log."""
         if error is not None and self._dialect.unflushed(error):
             self._doubtful = True
         if self._dialect.one_connection:
@@ -308,15 +266,14 @@ class Database:
 
 
 class _Opened(Generic[X]):
-    """A connection during a block, and what the block gets for it. What the block did is committed when it ends, undone when it raises.
+    """Commits at the end, undoes if it raises.
 
-    A turn opens dozens; as a generator (`contextmanager`) each would cost as much as its statement.
+    `contextmanager` would cost as much as a statement.
     """
 
     __slots__ = ("_begin", "_database", "_driver", "_kind", "_made", "_turn", "connection", "cursor")
 
     def __init__(self, database: Database, turn: "threading.Lock | None", begin: str, kind: Callable[[Any], X]) -> None:
-        """Wait for `turn`, if given; `begin` is the SQL that begins the transaction, "" for none."""
         self._database, self._turn, self._begin, self._kind = database, turn, begin, kind
         self._driver: Any
         self._made: X
@@ -324,7 +281,6 @@ class _Opened(Generic[X]):
         self.cursor: Any
 
     def __enter__(self) -> X:
-        """Wait for the turn, begin the transaction and return what the block gets."""
         if self._turn is not None:
             self._turn.acquire()
         try:
@@ -345,7 +301,6 @@ class _Opened(Generic[X]):
         return self._made
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Commit, or undo everything and raise the StoreError that the driver's error means."""
         try:
             if error is not None:
                 self._database.resolve_error(self, self._made, error)
@@ -364,7 +319,7 @@ class _Opened(Generic[X]):
 
 @contextmanager
 def translate_errors(driver_error: type[Exception] = OSError) -> Iterator[None]:
-    """Turn the errors that the block raises (of SQLAlchemy, the system and the driver) into StoreUnwritable."""
+    """Turn errors of SQLAlchemy, system and driver into StoreUnwritable."""
     try:
         yield
     except (SQLAlchemyError, OSError, driver_error) as error:
@@ -380,7 +335,6 @@ def _extract_reason(error: Exception) -> str:
 
 
 def _pick_cause(error: Exception) -> Exception | None:
-    """Return `error` as the cause to show in a traceback; None if its message quotes stored values."""
     return None if _QUOTES.search(_format_message(error)) else error
 
 

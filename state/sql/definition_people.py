@@ -1,6 +1,6 @@
-"""Says which parts of the rows of definitions belong to a person, and blanks them for the erasure of that person (`state.sql.erasure`).
+"""Which parts of definitions' rows are a person's, and their erasure.
 
-Documents and titles are the company's and stay; the keys of people stay, too, because nobody publishes alone what they wrote.
+Documents and titles are the company's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -12,17 +12,15 @@ from state.sql.person_rows import StoredText, build_text
 from state.sql.tables import definition_history, definition_keys, definition_texts, definitions
 
 COMPANY: Final = "company"
-"""The owner of texts that are nobody's in particular: an erasure finds a person's words in them, says so and leaves them."""
+"""An erasure names a person's words in such texts and leaves them."""
 TABLES: Final = (definition_keys, definitions, definition_texts, definition_history)
 _PERSONAL: Final[Mapping[Table, Mapping[str, tuple[str, ...]]]] = {
     definitions: {"author": ("author_name",), "updated_by": ("note",), "published_by": ("published_by_name",)},
     definition_history: {"by": ("by_name", "note")},
 }
-"""For each column with the key of a person, the columns of the same row that hold this person's name or words."""
 
 
 def count_personal(connection: Connection, person: str) -> dict[str, int]:
-    """Return by table how many rows hold the person's name or words."""
     return {
         table.name: connection.execute(select(func.count()).select_from(table).where(or_(*_match(table, person)))).scalar_one()
         for table in _PERSONAL
@@ -30,7 +28,6 @@ def count_personal(connection: Connection, person: str) -> dict[str, int]:
 
 
 def erase_personal(connection: Connection, person: str) -> dict[str, int]:
-    """Blank the person's name and words in all rows of definitions; return the number of changed rows by table."""
     counts = count_personal(connection, person)
     for table, parts in _PERSONAL.items():
         for condition, names in zip(_match(table, person), parts.values(), strict=True):
@@ -39,7 +36,7 @@ def erase_personal(connection: Connection, person: str) -> dict[str, int]:
 
 
 def build_texts(table: Table, row: Mapping[str, Any]) -> Iterator[StoredText]:
-    """Yield the texts of a row of definitions, each person's apart from those of others and of the company."""
+    """Yield each person's texts apart from others' and the company's."""
     whole = build_text(table, row, {})
     personal = {name for names in _PERSONAL.get(table, {}).values() for name in names}
     for key, names in _PERSONAL.get(table, {}).items():
@@ -49,5 +46,4 @@ def build_texts(table: Table, row: Mapping[str, Any]) -> Iterator[StoredText]:
 
 
 def _match(table: Table, person: str) -> list[ColumnElement[bool]]:
-    """Return for each personal part of the table the SQL condition for the rows in which it is the person's, and not blank yet."""
     return [and_(table.c[key] == person, or_(*(table.c[name] != "" for name in names))) for key, names in _PERSONAL[table].items()]

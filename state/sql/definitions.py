@@ -1,4 +1,4 @@
-"""Reads and writes the rows of definitions. A text is stored once, under its digest; versions and history name the digest."""
+"""Reads and writes the rows of definitions. A text is stored once, under its digest."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -18,10 +18,7 @@ _Compile = Callable[..., Statement]
 
 
 class DefinitionStatements:
-    """The SQL statements of definitions; `state.sql.statements.Statements` makes them."""
-
     def __init__(self, compile_: _Compile, insert: Callable[[Table], Any]) -> None:
-        """Compile them with the functions of one kind of database."""
         self._add_reads(compile_)
         self.add_version = compile_(_build_insert(definitions, VersionRow._fields), StaleEpoch)
         self.add_history = compile_(_build_insert(definition_history, HistoryRow._fields))
@@ -31,8 +28,8 @@ class DefinitionStatements:
             .on_conflict_do_nothing(index_elements=["digest"])
         )
         new = insert(definition_keys).values({name: bindparam(name) for name in KeyRow._fields})
-        kept = {name: new.excluded[name] for name in KeyRow._fields[2:]}
-        self.set_key = compile_(new.on_conflict_do_update(index_elements=["kind", "key"], set_=kept))
+        new_values = {name: new.excluded[name] for name in KeyRow._fields[2:]}
+        self.set_key = compile_(new.on_conflict_do_update(index_elements=["kind", "key"], set_=new_values))
         before = and_(definitions.c.id == bindparam("at_id"), definitions.c.revision == bindparam("at_revision"))
         self.change_version = compile_(
             update(definitions).where(before).values({name: bindparam(name) for name in VersionRow._fields if name != "id"})
@@ -41,65 +38,57 @@ class DefinitionStatements:
     def _add_reads(self, compile_: _Compile) -> None:
         at_kind: ColumnElement[str] = bindparam("at_kind")
         at_key: ColumnElement[str] = bindparam("at_key")
-        found = select(*_KEY)
-        self.key = compile_(found.where(definition_keys.c.kind == at_kind, definition_keys.c.key == at_key))
+        query = select(*_KEY)
+        self.key = compile_(query.where(definition_keys.c.kind == at_kind, definition_keys.c.key == at_key))
         later = and_(definition_keys.c.kind == bindparam("after_kind"), definition_keys.c.key > bindparam("after_key"))
-        of_kind = found.where(definition_keys.c.kind == at_kind, definition_keys.c.key > bindparam("after_key"))
-        of_all = found.where(or_(definition_keys.c.kind > bindparam("after_kind"), later))
+        of_kind = query.where(definition_keys.c.kind == at_kind, definition_keys.c.key > bindparam("after_key"))
+        of_all = query.where(or_(definition_keys.c.kind > bindparam("after_kind"), later))
         order = definition_keys.c.kind, definition_keys.c.key
         self.keys_of_kind = compile_(of_kind.order_by(*order).limit(bindparam("at_most")))
         self.keys = compile_(of_all.order_by(*order).limit(bindparam("at_most")))
-        named = and_(definitions.c.kind == at_kind, definitions.c.key == at_key)
-        self.version = compile_(_select_versions(texts=True).where(named, definitions.c.version == bindparam("at_version")))
+        of_definition = and_(definitions.c.kind == at_kind, definitions.c.key == at_key)
+        self.version = compile_(_select_versions(texts=True).where(of_definition, definitions.c.version == bindparam("at_version")))
         self.by_id = compile_(_select_versions(texts=True).where(definitions.c.id == bindparam("at_id")))
         enabled: ColumnElement[bool] = definition_keys.c.enabled == literal_column("1")
-        self.active = compile_(_select_versions(texts=True).where(named, _IS_ACTIVE, enabled))
-        self.versions = compile_(_select_versions(texts=False).where(named).order_by(definitions.c.version.desc()))
-        told = select(*_HISTORY).where(definition_history.c.kind == at_kind, definition_history.c.key == at_key)
+        self.active = compile_(_select_versions(texts=True).where(of_definition, _IS_ACTIVE, enabled))
+        self.versions = compile_(_select_versions(texts=False).where(of_definition).order_by(definitions.c.version.desc()))
+        history = select(*_HISTORY).where(definition_history.c.kind == at_kind, definition_history.c.key == at_key)
         self.history = compile_(
-            told.order_by(definition_history.c.seq.desc(), definition_history.c.what.desc()).limit(bindparam("at_most"))
+            history.order_by(definition_history.c.seq.desc(), definition_history.c.what.desc()).limit(bindparam("at_most"))
         )
 
 
 class SqlDefinitions:
-    """Implements `state.journal.definition_rows.DefinitionReader`; the docstrings there apply here, too."""
+    """Implements `state.journal.definition_rows.DefinitionReader`, whose docstrings apply."""
 
     def __init__(self, database: Database, statements: DefinitionStatements) -> None:
-        """Read from an opened database."""
         self._database = database
         self._statements = statements
 
     def find_key(self, kind: str, key: str) -> KeyRow | None:
-        """Return the definition as a whole, None if there is none."""
         rows = self._fetch_rows(self._statements.key, {"at_kind": kind, "at_key": key})
         return KeyRow(*rows[0]) if rows else None
 
     def list_keys(self, kind: str, after: tuple[str, str], limit: int) -> list[KeyRow]:
-        """Return definitions of one kind, of all if it is "", in order of kind and key; only those after the place `after`."""
         if kind:
-            wanted = {"at_kind": kind, "after_key": after[1], "at_most": limit}
-            return [KeyRow(*row) for row in self._fetch_rows(self._statements.keys_of_kind, wanted)]
-        wanted = {"after_kind": after[0], "after_key": after[1], "at_most": limit}
-        return [KeyRow(*row) for row in self._fetch_rows(self._statements.keys, wanted)]
+            params = {"at_kind": kind, "after_key": after[1], "at_most": limit}
+            return [KeyRow(*row) for row in self._fetch_rows(self._statements.keys_of_kind, params)]
+        params = {"after_kind": after[0], "after_key": after[1], "at_most": limit}
+        return [KeyRow(*row) for row in self._fetch_rows(self._statements.keys, params)]
 
     def find_version(self, kind: str, key: str, version: int) -> StoredVersion | None:
-        """Return one version of a definition, None if there is none."""
         return self._find_one(self._statements.version, {"at_kind": kind, "at_key": key, "at_version": version})
 
     def find_by_id(self, version_id: str) -> StoredVersion | None:
-        """Return the version with that id, None if there is none."""
         return self._find_one(self._statements.by_id, {"at_id": version_id})
 
     def find_active(self, kind: str, key: str) -> StoredVersion | None:
-        """Return the active version of a definition; None if none is active, or if the definition is switched off."""
         return self._find_one(self._statements.active, {"at_kind": kind, "at_key": key})
 
     def list_versions(self, kind: str, key: str) -> list[StoredVersion]:
-        """Return all versions of a definition without their texts, the last one first."""
         return [_to_stored(row) for row in self._fetch_rows(self._statements.versions, {"at_kind": kind, "at_key": key})]
 
     def list_history(self, kind: str, key: str, limit: int) -> list[HistoryRow]:
-        """Return the newest changes of a definition, newest first."""
         rows = self._fetch_rows(self._statements.history, {"at_kind": kind, "at_key": key, "at_most": limit})
         return [HistoryRow(*row) for row in rows]
 
@@ -112,11 +101,7 @@ class SqlDefinitions:
 
 
 def write_definitions(transaction: Transaction, statements: DefinitionStatements, change: DefinitionChange) -> None:
-    """Write the rows of one definition. Raises StaleEpoch if a version is not as the change expects it.
-
-    The commit that calls this holds the lease under which the change was computed, so nobody else can have changed the rows; the conditions
-    here only make sure that a mistake replaces no text.
-    """
+    """Raises StaleEpoch if a version is not as expected."""
     for digest, document in change.texts.items():
         transaction.run(statements.add_text, {"digest": digest, "document": document})
     for row in change.added:

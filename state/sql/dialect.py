@@ -1,4 +1,4 @@
-"""The only module that distinguishes SQLite from PostgreSQL: how to open a database, begin a transaction, upsert and lock the schema."""
+"""The only module that distinguishes SQLite from PostgreSQL."""
 
 import select
 import sqlite3
@@ -18,9 +18,8 @@ from state.journal.store import StoreError
 
 BUSY_SECONDS = 5.0
 CACHE_KB = 8000
-"""How much of the database a connection to SQLite keeps in memory: four times as much as usual, since 10,000 sessions take 30 MB."""
 THREADS = 16
-"""The number of concurrent calls of one process to PostgreSQL, each on its own connection."""
+"""Concurrent calls of one process to PostgreSQL, each on its own connection."""
 SESSION_SETTINGS = """
 SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', '30s', false),
     set_config('idle_in_transaction_session_timeout', '10s', false), set_config('TimeZone', 'UTC', false),
@@ -31,25 +30,16 @@ SELECT set_config('lock_timeout', '5s', false), set_config('statement_timeout', 
     set_config('synchronous_commit', CASE current_setting('synchronous_commit')
         WHEN 'off' THEN 'on' ELSE current_setting('synchronous_commit') END, false)
 """
-"""The settings of each PostgreSQL session; their time limits keep a process suspended in a transaction from blocking others for long.
-
-They do not hold for one whose transaction is being sent in one round trip (`state.sql.pipeline`): of a machine that is lost after the first
-part of a large commit the server knows by the keepalives alone, which by default begin after two hours, and keeps all locks until then.
-"""
+"""Time limits keep a suspended process from blocking others; a commit in one round trip has only the keepalives."""
 NETWORK = {"connect_timeout": 10, "keepalives_idle": 15, "keepalives_interval": 5, "keepalives_count": 3, "tcp_user_timeout": 20_000}
 SCHEMA_LOCK = 0x5DE1CA
-"""The number of PostgreSQL's advisory lock for schema changes."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Dialect:
-    """The differences between SQLite and PostgreSQL; one instance describes one opened database.
+    """`begin` begins a writing transaction, `begin_one` one of a single statement.
 
-    `begin` is the SQL that begins a writing transaction; `begin_one` does it for a transaction of a single statement ("" if none is
-    needed).
-
-    `one_writer`: writing threads of this process take turns, because with the database's own lock one of them might never get its turn.
-    `one_connection`: there is a single connection, which must never be closed, so reading threads take turns, too.
+    `one_writer`: writing threads take turns, as the database's lock is unfair. `one_connection`: it must never be closed.
     """
 
     engine: Engine
@@ -57,39 +47,31 @@ class Dialect:
     begin: str
     begin_one: str
     batches_commits: bool
-    """Whether a commit is sent in one round trip, because single statements would cost one each."""
+    """Single statements would cost a round trip each."""
     threads: int
-    """The number of database calls that one process can usefully make at the same time."""
     one_writer: bool
     one_connection: bool
     lock_schema: Callable[[Connection], None]
     read_only: Callable[[Any, object], None]
-    """A function called with each new connection of a reader; makes the database refuse every write over the connection."""
     take: Callable[[Any], None]
-    """A function called with each new connection of the driver; prepares it for transactions that this program begins itself."""
     alive: Callable[[Any], bool] | None
-    """A function that returns whether a connection seems usable, without a round trip: False if the server is known to be gone.
-
-    None if there is no server, so that every connection is usable.
-    """
+    """Whether a connection seems usable, without a round trip; None if there is no server."""
     unflushed: Callable[[Exception], bool]
-    """A function that returns whether an error of the driver may mean that flushing to disk failed."""
     settle: Callable[[Any], None]
-    """A function called if flushing to disk may have failed; flushes the write-ahead log, and raises the driver's error if that fails."""
+    """Flushes the log after a doubtful flush; raises the driver's error."""
     now: Callable[[Connection | Any], datetime | None]
-    """A function that reads the database's clock through a cursor; returns None if the database uses the clock of this machine."""
+    """Reads the database's clock; None if it uses this machine's."""
 
 
 class WrongEncoding(StoreError):
-    """The database of PostgreSQL cannot hold every text: the first «₽» would fail in the middle of work."""
+    """The first «₽» would fail in the middle of work."""
 
 
 @contextmanager
 def open_database(url: str, *, any_encoding: bool = False) -> Iterator[Dialect]:
-    """Open the database at `url`; while the block runs, no other process opens the same SQLite file.
+    """Open the database; meanwhile no other process opens the same SQLite file.
 
-    `any_encoding`: also one that cannot hold every text, to copy what is in it. Raises ValueError if it is neither a SQLite nor a
-    PostgreSQL database.
+    `any_encoding`: also one that cannot hold every text. Raises ValueError for another kind.
     """
     parsed = make_url(url)
     if parsed.get_backend_name() == "postgresql":
@@ -112,10 +94,7 @@ def open_database(url: str, *, any_encoding: bool = False) -> Iterator[Dialect]:
 
 @contextmanager
 def open_read_only(url: str, *, any_encoding: bool = False) -> Iterator[Dialect]:
-    """Open the database at `url`, as `open_database` does, for reading while others may work with it.
-
-    Raises FileNotFoundError for a missing file.
-    """
+    """Open for reading beside others. Raises FileNotFoundError."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         if not Path(str(parsed.database)).is_file():
@@ -129,7 +108,6 @@ def open_read_only(url: str, *, any_encoding: bool = False) -> Iterator[Dialect]
 
 
 def build_sqlite_url(path: Path) -> str:
-    """Return the URL of the SQLite file `path` for `open_store`."""
     return URL.create("sqlite", database=str(path)).render_as_string(hide_password=False)
 
 
@@ -183,20 +161,14 @@ def _set_pragmas(connection: Any, _record: object) -> None:
 
 
 def _checkpoint(connection: Any) -> None:
-    """Copy SQLite's write-ahead log into the database file and empty the log.
-
-    Used after flushing to disk has failed: flushing again would report success although the pages were lost, so they are written again.
-    """
+    """After a failed flush another would report success although pages were lost."""
     busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     if busy:
         raise sqlite3.OperationalError("the log cannot be emptied while somebody reads")
 
 
 def _may_be_unflushed(error: Exception) -> bool:
-    """Return whether this error may mean that flushing to disk failed.
-
-    A held lock or a full disk does not mean this, because SQLite notices it before it flushes.
-    """
+    """Return False for a held lock or a full disk: SQLite notices these before it flushes."""
     code = getattr(error, "sqlite_errorcode", None)
     return code is None or code & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
 
@@ -263,7 +235,7 @@ def _set_own_transactions(connection: Any) -> None:
 
 
 def _is_alive(connection: Any) -> bool:
-    """Return whether the connection seems open; data waiting on an idle connection is usually the server's notice that it was closed."""
+    """Data on an idle connection is usually the server's notice of closing."""
     if connection.closed:
         return False
     waiting = select.poll()
@@ -278,7 +250,7 @@ def _is_alive(connection: Any) -> bool:
 
 
 def get_connection_error() -> type[Exception]:
-    """Return the class of the error that PostgreSQL's driver raises when the server is gone."""
+    """Raised when the server is gone."""
     from psycopg import OperationalError  # noqa: PLC0415  who works with SQLite does not load the driver of PostgreSQL
 
     return OperationalError
@@ -290,7 +262,7 @@ def _read_server_clock(cursor: Any) -> datetime:
 
 
 def _take_advisory_lock(connection: Connection) -> None:
-    """Take the lock for schema changes, without a time limit for waiting or for the change."""
+    """Wait without a time limit."""
     connection.exec_driver_sql("SET LOCAL lock_timeout = 0")
     connection.exec_driver_sql("SET LOCAL statement_timeout = 0")
     connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({SCHEMA_LOCK})")

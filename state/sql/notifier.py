@@ -1,7 +1,6 @@
-"""Tells other processes on one PostgreSQL database that there are new rows (LISTEN, NOTIFY).
+"""Tells other processes on PostgreSQL of new rows; who misses it polls.
 
-A process that misses a notification finds the rows by polling. A notification locks the whole database while it commits. So it is never
-part of a transaction that waits for the disk, and one notification is sent for all rows stored in the meantime.
+NOTIFY locks the database, so it is never part of a transaction that waits for the disk.
 """
 
 import logging
@@ -17,7 +16,6 @@ from sqlalchemy import make_url
 
 CHANNEL = "sdelka"
 TOGETHER = 0.01
-"""The time in seconds for which requested notifications are combined into one."""
 RETRY = 5.0
 QUIET = 60.0
 
@@ -25,15 +23,13 @@ log = logging.getLogger(__name__)
 
 
 def create_notifier(url: str) -> "PostgresNotifier | None":
-    """Return the notifier for the database at `url`; None for SQLite, which cannot notify other processes."""
     return PostgresNotifier(url) if make_url(url).get_backend_name() == "postgresql" else None
 
 
 class PostgresNotifier:
-    """Sends and receives notifications in one thread over one connection. Implements `state.journal.async_store.Notifier`."""
+    """Implements `state.journal.async_store.Notifier`."""
 
     def __init__(self, url: str) -> None:
-        """Keep the URL; `start` opens the connection."""
         self._url = make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
         self._wake_in, self._wake_out = os.pipe()
         for end in (self._wake_in, self._wake_out):
@@ -43,22 +39,18 @@ class PostgresNotifier:
         self._thread: threading.Thread | None = None
 
     def start(self, heard: Callable[[], None]) -> None:
-        """Start a thread that calls `heard` after another process has notified.
-
-        It also calls `heard` after each connecting, because a notification may have been missed before.
-        """
+        """Also calls `heard` after connecting: something may have been missed."""
         self._thread = threading.Thread(target=self._run, args=(heard,), name="store-hints", daemon=True)
         self._thread.start()
 
     def tell(self) -> None:
-        """Request a notification of the other processes, which is sent within milliseconds; return at once."""
         if not self._asked and not self._closed:
             self._asked = True
             with suppress(BlockingIOError):
                 os.write(self._wake_out, b"x")
 
     def close(self) -> None:
-        """End the thread and its connection, after sending a notification that was requested."""
+        """A requested notification is still sent."""
         self._closed = True
         with suppress(BlockingIOError):
             os.write(self._wake_out, b"x")

@@ -1,6 +1,6 @@
-"""Says which rows of the database belong to a person, for the erasure of that person (`state.sql.erasure`).
+"""Which rows belong to a person.
 
-The rows of a run (one execution of a scenario, flow or workflow) belong to the run's owner, except what somebody else did in it.
+A run's rows are its owner's, except what others did in it.
 """
 
 from binascii import Error as NotBase64
@@ -18,13 +18,13 @@ from state.journal.schedule_index import TIMER
 from state.sql.tables import blobs, effects, events, inbox, mentions, person_keys, timers
 
 SEALED = f'"{FIELD}":"'
-"""A text that the stored data of every record with an encrypted part contains, and that of no other record."""
+"""In every record with an encrypted part, and in no other."""
 _KEY_BYTES = 32
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredText:
-    """All text of one row, with its place ("<table> <primary key of the row>") and the person to whom the row belongs ("" for nobody)."""
+    """`place` is "<table> <primary key>", `owner` "" for nobody."""
 
     place: str
     owner: str
@@ -32,46 +32,38 @@ class StoredText:
 
 
 def select_runs(person: str) -> Select[Any]:
-    """Return the query for the streams of the runs that the person owns; the key of such a run is the name of its stream."""
     return select(events.c.stream).where(events.c.type == RunStarted.__name__, events.c.actor == person)
 
 
 def load_run_owners(connection: Connection) -> dict[str, str]:
-    """Return the owner of each run, by the run's key."""
     begun = select(events.c.stream, events.c.actor).where(events.c.type == RunStarted.__name__)
     return {str(row.stream): str(row.actor) for row in connection.execute(begun)}
 
 
 def match_session(table: Table, person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the rows of `table` whose session is a chat or a run of the person."""
     chats = or_(table.c.session == person, table.c.session.startswith(f"{person}:", autoescape=True))
     return or_(chats, table.c.session.in_(select_runs(person)))
 
 
 def match_timers(person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the timers of the person's chats and runs, and of their schedules, which a group may show."""
+    """Match also those of their schedules, which a group may show."""
     own = timers.c.body.contains(f'"owner":{canonical.dumps(person)}', autoescape=True)
     return or_(match_session(timers, person), and_(timers.c.kind == TIMER, own))
 
 
 def match_inputs(person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the inbox rows that the person sent, or that came for a chat or run of the person."""
     return or_(match_session(inbox, person), inbox.c.actor.contains(f'"key":{canonical.dumps(person)}', autoescape=True))
 
 
 def match_calls(person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the effects (proposed calls) of the person."""
     stream = f"session:{person}"
-    asked = effects.c.call.contains(f'"requested_by":{canonical.dumps(person)}', autoescape=True)
+    requested = effects.c.call.contains(f'"requested_by":{canonical.dumps(person)}', autoescape=True)
     chats = or_(effects.c.stream == stream, effects.c.stream.startswith(f"{stream}:", autoescape=True))
-    return or_(chats, effects.c.stream.in_(select_runs(person)), asked)
+    return or_(chats, effects.c.stream.in_(select_runs(person)), requested)
 
 
 def match_index_entries(connection: Connection, person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the rows of `mentions` that belong to the person.
-
-    These are the rows about the person's calls, and the "look" rows (the bot read a record) of events encrypted with the person's key.
-    """
+    """Match rows about their calls, and "look" rows of events under their key."""
     calls = mentions.c.effect_id.in_(select(effects.c.effect_id).where(match_calls(person)))
     looks = and_(
         mentions.c.what == "look", mentions.c.event_id.in_(select(events.c.id).where(match_encrypted(list_live_keys(connection, person))))
@@ -80,59 +72,52 @@ def match_index_entries(connection: Connection, person: str) -> ColumnElement[bo
 
 
 def list_live_keys(connection: Connection, person: str) -> list[str]:
-    """Return the ids of the keys that are not erased of the person and of the person's runs."""
     return [row["key_id"] for row in read_keys_of(connection, person) if row["secret"] != ERASED]
 
 
 def match_keys(person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the keys of the person.
-
-    They include those of the person's runs: a run has a key of its own if something was noted in it when its owner was not known.
-    """
+    """A run has a key if something was noted before its owner was known."""
     return or_(person_keys.c.person == person, person_keys.c.person.in_(select_runs(person)))
 
 
 def read_keys_of(connection: Connection, person: str) -> list[dict[str, str]]:
-    """Return the rows of the keys of the person and of the person's runs."""
     owners = {person, *(stream for (stream,) in connection.execute(select_runs(person)))}
     return [row for row, _ in read_keys(connection) if row["person"] in owners]
 
 
 def match_encrypted(keys: list[str]) -> ColumnElement[bool]:
-    """Return the SQL condition for the records that are encrypted with one of the keys, given by id."""
     marks = [events.c.data.contains(f"{SEALED}{key}.", autoescape=True) for key in keys]
     return or_(*marks) if marks else ~true()
 
 
 def match_stream(person: str) -> ColumnElement[bool]:
-    """Return the SQL condition for the records in the streams of the person's chats and runs."""
     stream = f"session:{person}"
     chats = or_(events.c.stream == stream, events.c.stream.startswith(f"{stream}:", autoescape=True))
     return or_(chats, events.c.stream.in_(select_runs(person)))
 
 
 def list_streams(connection: Connection, person: str) -> list[str]:
-    """Return the streams whose snapshots may contain data of the person: their own, and those in which they acted."""
+    """List their own, and those in which they acted."""
     acted = or_(events.c.actor == person, match_stream(person))
     return [row[0] for row in connection.execute(select(events.c.stream).where(acted).distinct())]
 
 
 def read_keys(connection: Connection) -> Iterator[tuple[dict[str, str], str]]:
-    """Yield each row of the table of encryption keys, and what is wrong with the row ("" if it is intact).
+    """Yield each row and its damage ("" for none).
 
-    SQLite's texts are read as bytes: if its driver cannot decode a text, it quotes it in the error, and the text may be a key.
+    As bytes, since SQLite's driver quotes undecodable texts, perhaps a key.
     """
     names = [column.name for column in person_keys.columns]
     if connection.dialect.name != "sqlite":
         for row in connection.execute(select(person_keys)):
             yield row._asdict(), _describe_damage(row._asdict(), [])
         return
-    wanted = ", ".join([*(f"CAST({name} AS BLOB)" for name in names), *(f"typeof({name})" for name in names)])
-    for cells in connection.exec_driver_sql(f"SELECT {wanted} FROM {person_keys.name}").all():  # noqa: S608 - names of our table
+    columns = ", ".join([*(f"CAST({name} AS BLOB)" for name in names), *(f"typeof({name})" for name in names)])
+    for cells in connection.exec_driver_sql(f"SELECT {columns} FROM {person_keys.name}").all():  # noqa: S608 - names of our table
         raw, kinds = cells[: len(names)], cells[len(names) :]
-        told = {name: bytes(cell).decode(errors="replace") for name, cell in zip(names, raw, strict=True)}
-        odd = [name for name, cell, kind in zip(names, raw, kinds, strict=True) if kind != "text" or bytes(cell) != told[name].encode()]
-        yield told, _describe_damage(told, odd)
+        texts = {name: bytes(cell).decode(errors="replace") for name, cell in zip(names, raw, strict=True)}
+        odd = [name for name, cell, kind in zip(names, raw, kinds, strict=True) if kind != "text" or bytes(cell) != texts[name].encode()]
+        yield texts, _describe_damage(texts, odd)
 
 
 def _describe_damage(row: Mapping[str, str], odd: Collection[str]) -> str:
@@ -151,7 +136,6 @@ def _is_key(secret: str) -> bool:
 
 
 def build_text(table: Table, row: Mapping[str, Any], run_owners: Mapping[str, str]) -> StoredText:
-    """Return the text of a row, with the person to whom the row belongs; `run_owners` names the owners of runs by the run's key."""
     key = " ".join(str(row[column.name]) for column in table.primary_key)
     text = "\n".join(value for value in row.values() if isinstance(value, str))
     return StoredText(place=f"{table.name} {key}", owner=_find_owner(table, row, run_owners), text=text)
@@ -172,5 +156,5 @@ def _find_owner(table: Table, row: Mapping[str, Any], run_owners: Mapping[str, s
 
 
 def find_record_owner(actor: str, session: str, run_owners: Mapping[str, str]) -> str:
-    """Return the person whose key encrypts a record of this actor in this session; a run is its owner's, named by `run_owners`."""
+    """Return whose key encrypts such a record; a run's is its owner's."""
     return find_key_owner(actor, run_owners.get(session, session))

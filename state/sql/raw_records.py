@@ -1,4 +1,4 @@
-"""Reads the journal's rows as bytes, for verification only: the store, which decodes rows, fails on damaged ones. Writes nothing."""
+"""Reads the journal's rows as bytes: decoding fails on damaged ones."""
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,6 @@ from state.sql.dialect import Dialect, open_read_only
 from state.sql.tables import blobs, effects, events, leases, metadata, snapshots
 
 Record = tuple[int, bytes, bytes, bytes, int, bytes, bytes, bytes]
-"""The columns seq, id, ts, type, v, actor, data and hash of one event; the values of a damaged row may have other types."""
 
 FETCH = 64
 PAGE = 1000
@@ -32,7 +31,6 @@ ORDER BY seq LIMIT 1
 
 @contextmanager
 def open_raw(url: str) -> Iterator["RawReader"]:
-    """Open the rows of the database at `url` while others work with it. Raises the driver's errors."""
     with open_read_only(url) as dialect:  # its lock is only held while opening
         engine = dialect.engine
     try:
@@ -42,10 +40,9 @@ def open_raw(url: str) -> Iterator["RawReader"]:
 
 
 class RawReader:
-    """Reads rows without decoding; made by `open_raw`. Every method raises the driver's error if the database cannot be read."""
+    """Raises the driver's error if the database cannot be read."""
 
     def __init__(self, dialect: Dialect) -> None:
-        """Open a connection of its own."""
         self._dialect = dialect.engine.dialect
         self._connection = dialect.engine.raw_connection()
         self.is_sqlite = self._dialect.name == "sqlite"
@@ -57,12 +54,11 @@ class RawReader:
         else:
             driver.autocommit = True  # a verification takes long and must not keep a transaction open
         later = events.c.seq > bindparam("after")
-        wanted = select(*_RECORD).where(events.c.stream == bindparam("stream"), later).order_by(events.c.seq)
+        query = select(*_RECORD).where(events.c.stream == bindparam("stream"), later).order_by(events.c.seq)
         # SQLite yields rows while they are fetched, PostgreSQL's driver returns them all at once.
-        self._records = _compile(wanted if self.is_sqlite else wanted.limit(PAGE), self._dialect)
+        self._records = _compile(query if self.is_sqlite else query.limit(PAGE), self._dialect)
 
     def read_records(self, stream: str, after: int = 0) -> Iterator[list[Record]]:
-        """Yield the records of a stream with seq > `after`, in order, in pages."""
         if not self.is_sqlite:
             while rows := self._execute(*self._fill(self._records, {"stream": stream, "after": after})):
                 yield [_cast_to_bytes(row) for row in rows]
@@ -77,41 +73,33 @@ class RawReader:
             cursor.close()
 
     def match_all(self, what: Callable[..., bool], stream: str, *, after: int, until: int) -> bool:
-        """Return whether `what` is true for each record with `after` < seq <= `until`, in order; False also if the query fails.
+        """Return whether `what` holds for each record; False also if the query fails.
 
-        SQLite only. `what` gets the eight columns of a record as `Record` names them, with type, actor and hash as text and the others
-        undecoded.
+        SQLite only.
         """
         self._driver.create_function("is_so", len(_RECORD), what)
-        wanted = {"stream": stream, "after": after, "until": until}
+        params = {"stream": stream, "after": after, "until": until}
         try:
-            return self._driver.execute(_FIRST_NOT_SO, wanted).fetchone() is None
+            return self._driver.execute(_FIRST_NOT_SO, params).fetchone() is None
         except sqlite3.Error:
             return False
 
     def list_streams(self) -> set[str]:
-        """Return every stream with any stored row: an event, the end of a stream, an effect or a snapshot."""
-        named = (select(column).distinct() for column in (events.c.stream, effects.c.stream, snapshots.c.stream))
-        found = {_decode(row[0]) for query in named for row in self._fetch_rows(query)}
-        return found | {to_stream(_decode(row[0])) for row in self._fetch_rows(select(leases.c.session).where(leases.c.seq != 0))}
+        queries = (select(column).distinct() for column in (events.c.stream, effects.c.stream, snapshots.c.stream))
+        streams = {_decode(row[0]) for query in queries for row in self._fetch_rows(query)}
+        return streams | {to_stream(_decode(row[0])) for row in self._fetch_rows(select(leases.c.session).where(leases.c.seq != 0))}
 
     def list_effect_ids(self, stream: str) -> list[str]:
-        """Return the ids of the stream's rows in the table `effects`."""
         return [_decode(row[0]) for row in self._fetch_rows(select(effects.c.effect_id).where(effects.c.stream == stream))]
 
     def has_snapshot(self, stream: str) -> bool:
-        """Return whether the stream has a snapshot, readable or not."""
         return bool(self._fetch_rows(select(snapshots.c.seq).where(snapshots.c.stream == stream)))
 
     def list_digests(self) -> list[str]:
-        """Return the SHA-256 digests under which large answers of the portal are stored."""
         return [_decode(row[0]) for row in self._fetch_rows(select(blobs.c.digest))]
 
     def find_mistyped(self) -> Iterator[tuple[str, str, tuple[Any, ...]]]:
-        """Yield (table, column, primary key of the row) of each value whose type is not that of its column.
-
-        SQLite does not enforce types. For PostgreSQL nothing is yielded.
-        """
+        """Yield (table, column, primary key); nothing for PostgreSQL, which enforces types."""
         if not self.is_sqlite:
             return
         for table, anything, columns in _build_type_queries():
@@ -122,7 +110,7 @@ class RawReader:
                         yield table, name, tuple(_decode(value) for value in row)
 
     def ask(self, query: Select[Any]) -> list[Any]:
-        """Return the rows of `query`; on SQLite texts are returned as bytes."""
+        """SQLite's texts are bytes."""
         return self._fetch_rows(query)
 
     def _fetch_rows(self, query: Select[Any]) -> list[Any]:
@@ -142,23 +130,19 @@ class RawReader:
 
 @cache
 def _build_type_queries() -> list[tuple[str, Any, dict[str, Any]]]:
-    """Return, for each table, (name, query for any value of a wrong type, queries by column).
-
-    A query by column returns the primary keys of the rows in which that column has a wrong type.
-    """
-    found = []
+    type_queries = []
     for table in metadata.sorted_tables:
         wrong = {column.name: _is_mistyped(column) for column in table.columns}
         anything: Select[Any] = select(literal_column("1")).select_from(table).where(or_(*wrong.values())).limit(1)
         keys = list(table.primary_key.columns)
         columns = {name: _compile(select(*keys).where(condition).limit(10), _SQLITE) for name, condition in wrong.items()}
-        found.append((table.name, _compile(anything, _SQLITE), columns))
-    return found
+        type_queries.append((table.name, _compile(anything, _SQLITE), columns))
+    return type_queries
 
 
 def _is_mistyped(column: Column[Any]) -> ColumnElement[bool]:
-    wanted = "text" if isinstance(column.type, Text) else "integer" if isinstance(column.type, Integer) else ""
-    return func.typeof(column).not_in([wanted, "null"] if column.nullable else [wanted])
+    type_name = "text" if isinstance(column.type, Text) else "integer" if isinstance(column.type, Integer) else ""
+    return func.typeof(column).not_in([type_name, "null"] if column.nullable else [type_name])
 
 
 def _compile(clause: ClauseElement, dialect: Any) -> Any:

@@ -1,11 +1,9 @@
-"""The safety rules of a commit, each once, for SQLite and PostgreSQL: a statement that must find or change a row, and the error if not.
+"""The safety rules of a commit: a statement that must find or change a row, and the error if not.
 
-The fence: whoever commits holds the session's lease, and the stream ends where the commit begins. Compare and set: an effect (proposed
-call) changes only from a status that the commit expects. Freeze: no call starts while an operator has stopped writes. The daily cap: no
-call starts that would be one too many for its person.
+Fence: who commits holds the lease, and the stream ends where the commit begins. Compare and set: an effect changes only from an expected
+status.
 
-SQLite executes each statement and looks at its rows. PostgreSQL gets all of a commit in one round trip, and checks the rows itself before
-it commits; see `state.sql.pipeline`. Parameters `at_…` are compared in conditions; all others are values to write.
+Parameters `at_…` are compared, all others written.
 """
 
 from collections.abc import Callable
@@ -21,36 +19,31 @@ EFFECT = ("effect_id", "stream", "status", "fingerprint", "call", "updated_at", 
 
 
 def is_held() -> ColumnElement[bool]:
-    """Whether somebody holds the session's lease with the epoch of the commit."""
     return and_(leases.c.session == bindparam("at_session"), leases.c.owner != "", leases.c.epoch == bindparam("at_epoch"))
 
 
 def is_at_end() -> ColumnElement[bool]:
-    """Whether the stream ends where the commit begins."""
     return and_(leases.c.seq == bindparam("at_seq"), leases.c.hash == bindparam("at_hash"))
 
 
 def is_expected(statuses: int) -> ColumnElement[bool]:
-    """Whether the status of an effect is among so many expected ones, which are the parameters at_0, at_1 and so on."""
+    """The parameters are at_0, at_1 and so on."""
     return effects.c.status.in_([bindparam(f"at_{number}") for number in range(statuses)])
 
 
 def is_not_frozen() -> ColumnElement[bool]:
-    """Whether nobody has stopped the writes to the portal."""
     return ~exists().where(values.c.key == SWITCH, values.c.value != "")
 
 
 def is_below_cap() -> ColumnElement[bool]:
-    """Whether the changes that a person began within a day, and those that begin now, are at most as many as the person may make."""
+    """Counts what began within a day and begins now."""
     number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)
     between = and_(values.c.key >= bindparam("at_first"), values.c.key <= bindparam("at_last"))
-    made = select(number).where(between).scalar_subquery()
-    return made + cast(bindparam("at_many"), BigInteger) <= cast(bindparam("at_limit"), BigInteger)
+    begun = select(number).where(between).scalar_subquery()
+    return begun + cast(bindparam("at_many"), BigInteger) <= cast(bindparam("at_limit"), BigInteger)
 
 
 class Rules:
-    """The rules compiled for one kind of database."""
-
     def __init__(self, compile_: Callable[..., Statement], insert: Callable[[Table], Any]) -> None:
         self._compile = compile_
         self._insert = insert
@@ -60,22 +53,22 @@ class Rules:
         ends = select(leases.c.seq, leases.c.hash, person_keys.c.key_id, person_keys.c.secret)
         fence = ends.select_from(leases.outerjoin(person_keys, live)).where(is_held())
         self.fence = compile_(fence.with_for_update(of=leases))
-        """The end of the stream and the person's key, for whoever holds the lease; no row for all others."""
+        """No row for whoever does not hold the lease."""
         self.look_at_fence = compile_(fence)
         moved = update(leases).where(is_held(), is_at_end()).values(seq=bindparam("seq"), hash=bindparam("hash"))
         self.head = Rule(
             statement=compile_(moved.returning(leases.c.seq)), error=Contended, text="another commit or another process came in between"
         )
-        """Moves the end of the stream. Where the fence was read without a lock, this is the fence: it must still be as it was read."""
+        """Where the fence was read without a lock, this is the fence."""
         known = select(person_keys.c.key_id).where(person_keys.c.key_id == bindparam("at_key"), LIVE)
         self.key = Rule(statement=compile_(known), error=Contended, text="an erasure came in between")
-        """A key that a process remembers must not have been erased."""
+        """A remembered key must not be erased."""
         self.not_frozen = Rule(
             statement=compile_(select(literal_column("1")).where(is_not_frozen())), error=WriteStopped, text="writes are frozen"
         )
-        held = select(values.c.key).where(values.c.key == bindparam("at_key")).with_for_update()
-        self.counted = Rule(statement=compile_(held), error=Uncounted, text="nobody has counted what was begun for this person")
-        """Something must be counted for the person. Whoever else would start a call for this person waits here, and then sees this one."""
+        counted = select(values.c.key).where(values.c.key == bindparam("at_key")).with_for_update()
+        self.counted = Rule(statement=compile_(counted), error=Uncounted, text="nobody has counted what was begun for this person")
+        """Others who start a call for the person wait here."""
         self.below_cap = Rule(
             statement=compile_(select(literal_column("1")).where(is_below_cap())),
             error=CapReached,
@@ -83,11 +76,10 @@ class Rules:
         )
 
     def build_effect_rule(self, statuses: int, *, may_be_new: bool) -> Rule:
-        """Return the change of an effect that applies only if its status is among so many; with `may_be_new` also if there is no effect."""
         key = may_be_new, statuses
         if key not in self._effects:
-            made: Any = self._build_insert(statuses) if may_be_new else self._build_update(statuses)
-            statement = self._compile(made.returning(effects.c.effect_id))
+            change: Any = self._build_insert(statuses) if may_be_new else self._build_update(statuses)
+            statement = self._compile(change.returning(effects.c.effect_id))
             self._effects[key] = Rule(statement=statement, error=EffectConflict, text="the effect has another status")
         return self._effects[key]
 

@@ -1,6 +1,6 @@
-"""The table `runs` (the index of runs): built anew from the streams of the runs, and compared with them.
+"""The table `runs`: built anew from the runs' streams, and compared with them.
 
-A stream is read event by event, so memory use does not grow with it. A run with a damaged record gets no entry; other checks report it.
+A damaged run gets no entry.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,10 +24,8 @@ from state.sql.tables import events, leases, person_keys
 from state.sql.tables import runs as table
 
 PAGE: Final = 200
-"""How many runs are handled in one transaction."""
 EVENTS: Final = 1000
 MAX_NAMED: Final = 20
-"""The most differences that are listed; further ones are only counted."""
 TRIES: Final = 3
 _EVENT: Final = tuple(events.c[name] for name in ("stream", "seq", "id", "ts", "type", "v", "actor", "data", "hash"))
 _ROW: Final = tuple(table.c[name] for name in RunRow._fields)
@@ -35,34 +33,28 @@ _NO_SENSE: Final = (DamagedCiphertext, UnknownEvent, ValueError, LookupError, Ty
 
 
 def rebuild_run_index(dialect: Dialect, tell: Callable[[int], None] = lambda _: None) -> int:
-    """Build the index anew from the streams, a page of runs in a transaction, and return how many entries it has.
-
-    `tell` gets the number of runs handled so far. Works beside a running bot: the runs of a page cannot change while it is handled.
-    """
+    """Rebuild a page of runs in a transaction, beside a running bot; return the number of entries."""
     with dialect.engine.begin() as connection:
         known = {PREFIX + one for (one,) in connection.execute(select(table.c.run_id))}
         streams = list(_list_streams(build_tolerant_ask(connection)))
         _delete_rows(connection, sorted(known - set(streams)))
-    kept = 0
+    count = 0
     for begin in range(0, len(streams), PAGE):
         page = streams[begin : begin + PAGE]
         with dialect.engine.begin() as connection:
             connection.execute(select(leases.c.session).where(leases.c.session.in_(page)).with_for_update())
             _delete_rows(connection, page)
             ask = build_tolerant_ask(connection)
-            found = [row for stream in page if (row := _fold_row(ask, stream)) is not None]
-            if found:
-                connection.execute(table.insert(), [row._asdict() for row in found])
-        kept += len(found)
+            run_rows = [row for stream in page if (row := _fold_row(ask, stream)) is not None]
+            if run_rows:
+                connection.execute(table.insert(), [row._asdict() for row in run_rows])
+        count += len(run_rows)
         tell(begin + len(page))
-    return kept
+    return count
 
 
 def find_run_differences(ask: Ask) -> list[Finding]:
-    """Return a finding for each of the first 20 entries that are not what the streams say, and one with the number of further ones.
-
-    The result is correct even while other processes commit.
-    """
+    """List at most 20, and the number of others; correct while others commit."""
     streams = set(_list_streams(ask))
     findings = [finding for stream in sorted(streams) for finding in _compare_run(ask, stream)]
     for (run_id,) in decode_texts(ask(select(table.c.run_id))):
@@ -80,8 +72,8 @@ def _delete_rows(connection: Connection, streams: Sequence[str]) -> None:
 
 
 def _list_streams(ask: Ask) -> Iterator[str]:
-    wanted = select(leases.c.session).where(leases.c.session.startswith(PREFIX), leases.c.seq > 0)
-    return (stream for (stream,) in decode_texts(ask(wanted)))
+    query = select(leases.c.session).where(leases.c.session.startswith(PREFIX), leases.c.seq > 0)
+    return (stream for (stream,) in decode_texts(ask(query)))
 
 
 def _has_stream(ask: Ask, stream: str) -> bool:
@@ -89,7 +81,7 @@ def _has_stream(ask: Ask, stream: str) -> bool:
 
 
 def _compare_run(ask: Ask, stream: str) -> list[Finding]:
-    """Return what is wrong with the entry of one run. A difference is looked at again, because the run may have changed meanwhile."""
+    """A difference is looked at again: the run may have changed."""
     why = ""
     for _ in range(TRIES):
         before = ask(select(leases.c.seq).where(leases.c.session == stream))
@@ -101,20 +93,19 @@ def _compare_run(ask: Ask, stream: str) -> list[Finding]:
     return [Finding(kind="inconsistent", place=stream, why=why)] if why else []
 
 
-def _describe_difference(wanted: RunRow | None, stored: RunRow | None) -> str:
-    if wanted == stored:
+def _describe_difference(expected: RunRow | None, stored: RunRow | None) -> str:
+    if expected == stored:
         return ""
     if stored is None:
         return "table runs lacks its row"
-    if wanted is None:
+    if expected is None:
         return "it has a row in table runs, although its records say that there is none any more"
-    told = zip(RunRow._fields, stored, wanted, strict=True)
-    wrong = [f"{name} is {there!r}, its records say {right!r}" for name, there, right in told if there != right]
+    columns = zip(RunRow._fields, stored, expected, strict=True)
+    wrong = [f"{name} is {there!r}, its records say {right!r}" for name, there, right in columns if there != right]
     return f"its row in table runs is wrong: {'; '.join(wrong)}"
 
 
 def _fold_row(ask: Ask, stream: str) -> RunRow | None:
-    """Return the entry that follows from the events of the run; None if it should have none."""
     state: RunState | None = None
     after = 0
     while True:
@@ -130,7 +121,7 @@ def _fold_row(ask: Ask, stream: str) -> RunRow | None:
 
 
 def _read_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[tuple[str, dict[str, Any], str]]:
-    """Return (type, data, time) of each event. Only the first event of a run is decrypted, because it names the run's owner."""
+    """Only the first event is decrypted: it names the owner."""
     begun = [row for row in page if row[4] == RunStarted.__name__]
     secrets = load_by_id(ask, person_keys.c.key_id, person_keys.c.secret, rows.collect_key_ids(begun))
     return [(row[4], dict(_read_data(row, secrets)), row[3]) for row in page]

@@ -1,4 +1,4 @@
-"""Upgrades a database to the current schema, under a lock. Never changes a database that a newer program has upgraded."""
+"""Upgrades a database to the current schema, under a lock."""
 
 import logging
 
@@ -17,15 +17,14 @@ SELECT oid::regprocedure::text FROM pg_proc
 WHERE proname ~ '^sdelka_(commit|sent|receive)_[0-9a-f]{12}$' AND pronamespace = current_schema()::regnamespace
     AND pg_has_role(proowner, 'USAGE')
 """
-"""The functions through which programs of earlier versions commit on PostgreSQL; each creates its own when it starts."""
 
 
 class NewerDatabase(StoreError):
-    """A newer version of this program has changed the database."""
+    pass
 
 
 def upgrade_schema(dialect: Dialect) -> None:
-    """Run the missing migrations in one transaction. Raises NewerDatabase for a newer schema, ClosedDatabase for a closed database."""
+    """In one transaction. Raises NewerDatabase, ClosedDatabase."""
     with dialect.engine.begin() as connection:
         dialect.lock_schema(connection)
         present = read_revision(connection)
@@ -35,7 +34,7 @@ def upgrade_schema(dialect: Dialect) -> None:
 
 
 def migrate_schema(dialect: Dialect, connection: Connection, present: str, to: str = HEAD) -> None:
-    """Migrate from schema `present` ("" = none) to `to`, within the caller's transaction."""
+    """From `present` ("" for none), within the caller's transaction."""
     if present != to:
         _run_migrations(connection, present, to)
     if dialect.batches_commits and to == HEAD:
@@ -43,17 +42,17 @@ def migrate_schema(dialect: Dialect, connection: Connection, present: str, to: s
 
 
 def _drop_old_functions(connection: Connection) -> None:
-    """Remove the server functions of earlier versions, unless somebody else is connected: that may be a program which still calls them."""
-    found = connection.exec_driver_sql(_OLD_FUNCTIONS).scalars().all()
-    if not found or connection.exec_driver_sql(_OTHERS).scalar():
+    """Not while others are connected: one may still call them."""
+    functions = connection.exec_driver_sql(_OLD_FUNCTIONS).scalars().all()
+    if not functions or connection.exec_driver_sql(_OTHERS).scalar():
         return
-    for function in found:
+    for function in functions:
         connection.exec_driver_sql(f"DROP FUNCTION {function}")
-    log.info("%d server functions of earlier versions removed", len(found), extra={"action": "schema.functions_dropped"})
+    log.info("%d server functions of earlier versions removed", len(functions), extra={"action": "schema.functions_dropped"})
 
 
 def check_schema(dialect: Dialect) -> None:
-    """Raise StoreError if the schema is not the current one; changes nothing."""
+    """Raise StoreError if it is not the current one."""
     with dialect.engine.connect() as connection:
         present = read_revision(connection)
     if present != HEAD:
@@ -61,7 +60,6 @@ def check_schema(dialect: Dialect) -> None:
 
 
 def read_revision(connection: Connection) -> str:
-    """Return the revision of the database's schema; "" if there is none."""
     if not inspect(connection).has_table("alembic_version"):
         return ""
     return str(connection.execute(text("SELECT version_num FROM alembic_version")).scalar() or "")
@@ -77,9 +75,9 @@ def _run_migrations(connection: Connection, present: str, to: str) -> None:
     config.set_main_option("script_location", "state:migrations")
     config.set_main_option("path_separator", "os")
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    for wanted in {present, to} - {""} - known:
+    for revision in {present, to} - {""} - known:
         raise NewerDatabase(
-            f"the database has schema {wanted!r}, which this program (schema {HEAD!r}) does not know: "
+            f"the database has schema {revision!r}, which this program (schema {HEAD!r}) does not know: "
             "it was written by a newer version; start that version, or restore a backup made before the upgrade"
         )
     config.attributes["connection"] = connection

@@ -1,7 +1,4 @@
-"""Finds the journal records that contain a text, also in their encrypted part, much faster than reading all records would. Writes nothing.
-
-Records are decrypted only if necessary and never parsed as events; the caller then reads the few hits from the store.
-"""
+"""Finds the journal records that contain a text, also encrypted; decrypts only if necessary."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -27,7 +24,7 @@ Why = Literal["found", "erased", "damaged"]
 
 
 class SearchHit(NamedTuple):
-    """A record that contains the text (`why` is "found"), or may contain it because it cannot be decrypted ("erased" or "damaged")."""
+    """ "erased" and "damaged" ones cannot be decrypted and may contain it."""
 
     stream: str
     seq: int
@@ -38,10 +35,9 @@ class SearchHit(NamedTuple):
 
 Holds = Callable[[str], bool]
 Search = Callable[[Mapping[str, Holds]], Iterator[SearchHit]]
-"""A search: by event type, it takes a function that says whether a record's text is a hit, and yields the hits in no particular order.
+"""By event type, it takes a function that tells a hit.
 
-The start of a call that a card had asked about is left out, because the card's record holds the same call. It is not left out if the call
-may have created something, or if any record is damaged, since that may be the one of the card.
+Leaves out a CallStarted whose card holds the same call, unless a record (perhaps the card's) is damaged.
 """
 _CARDED = re.compile(r'"confirmation_id":"[^"]')
 _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
@@ -49,36 +45,34 @@ _MAKING = re.compile(r'"method":"(?:batch|[^"]*\.add)"', re.IGNORECASE)
 
 @contextmanager
 def open_search(url: str) -> Iterator[Search]:
-    """Open the database at `url` while others work with it, and yield the function that searches it.
-
-    The function takes a mapping from the event types to search to functions. Each of these gets the text of a record of that type and
-    returns whether the record is a hit. The search yields a SearchHit for each hit. Raises StoreUnwritable if the database cannot be read.
-    """
+    """Raises StoreUnwritable."""
     with open_read_only(url) as dialect:
         engine = dialect.engine
     error: type[Exception] = engine.dialect.loaded_dbapi.Error
     # A plan whose steps were all submitted is not searched, because each of its steps has records of its own.
     told_elsewhere = and_(events.c.type == "PlanRecorded", events.c.data.contains('"executed":true', autoescape=True))
     among = events.c.type.in_(bindparam("types", expanding=True))
-    found = select(*_HEAD, events.c.data).where(among, not_(told_elsewhere)).execution_options(yield_per=PAGE)
+    query = select(*_HEAD, events.c.data).where(among, not_(told_elsewhere)).execution_options(yield_per=PAGE)
 
-    def looked(connection: Connection, wanted: Mapping[str, Holds], secrets: Mapping[str, str], *, carded: bool) -> Iterator[SearchHit]:
-        for *head, data in connection.execute(found, {"types": list(wanted)}):
+    def looked(
+        connection: Connection, holds_by_type: Mapping[str, Holds], secrets: Mapping[str, str], *, carded: bool
+    ) -> Iterator[SearchHit]:
+        for *head, data in connection.execute(query, {"types": list(holds_by_type)}):
             if carded is not (head[4] == "CallStarted" and _is_in_its_card(data, secrets)):
                 continue
-            why = _search_record(RecordHead(*head), data, secrets, wanted[head[4]])
+            why = _search_record(RecordHead(*head), data, secrets, holds_by_type[head[4]])
             if why is not None:
                 yield SearchHit(stream=head[0], seq=head[1], id=head[2], type=head[4], why=why)
 
-    def sift(wanted: Mapping[str, Holds]) -> Iterator[SearchHit]:
+    def sift(holds_by_type: Mapping[str, Holds]) -> Iterator[SearchHit]:
         with translate_errors(error), engine.connect() as connection:
             secrets = {row["key_id"]: row["secret"] for row, _ in read_keys(connection)}
             damaged = False
-            for place in looked(connection, wanted, secrets, carded=False):
+            for place in looked(connection, holds_by_type, secrets, carded=False):
                 damaged |= place.why == "damaged"
                 yield place
-            if damaged and "CallStarted" in wanted:
-                yield from looked(connection, {"CallStarted": wanted["CallStarted"]}, secrets, carded=True)
+            if damaged and "CallStarted" in holds_by_type:
+                yield from looked(connection, {"CallStarted": holds_by_type["CallStarted"]}, secrets, carded=True)
 
     try:
         yield sift
@@ -87,10 +81,7 @@ def open_search(url: str) -> Iterator[Search]:
 
 
 def _is_in_its_card(data: str, secrets: Mapping[str, str]) -> bool:
-    """Return whether the call of a CallStarted record also stands in the record of its confirmation card, so that a search finds it there.
-
-    `data` is the stored data of the CallStarted record. Returns False if its person was erased.
-    """
+    """Whether the card's record holds the call too; False if its person was erased."""
     if not _CARDED.search(data) or _MAKING.search(data):
         return False
     return secrets.get(encryption.parse_key_id(data.partition(SEALED)[2])) != encryption.ERASED

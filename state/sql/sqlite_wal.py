@@ -1,7 +1,6 @@
-"""Reads a SQLite write-ahead log as SQLite would at the next start: which frames are valid, and where one is damaged.
+"""Reads a SQLite write-ahead log: which frames are valid.
 
-SQLite itself drops all frames behind a damaged one without a word, so the commits of a morning would be gone with nothing to tell of it,
-and no library reads the log otherwise. Here the damage is named, with its offset, before SQLite opens the file, at one read of the log.
+SQLite silently drops all frames behind a damaged one.
 """
 
 import struct
@@ -17,14 +16,12 @@ Sums = tuple[int, int]
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """One page in the log: its offset in the log, and whether its checksum is right."""
-
     offset: int
     sound: bool
 
 
 def iterate_frames(data: bytes) -> Iterator[Frame]:
-    """Yield the frames of the current log, also after a frame with a wrong checksum; skip frames left from an earlier log."""
+    """Yield frames also behind a wrong checksum, but none of an earlier log."""
     order = _MAGIC.get(int.from_bytes(data[:4], "big"))
     size = int.from_bytes(data[8:12], "big")
     if order is None or len(data) < HEAD or not 512 <= size <= 65536:  # noqa: PLR2004 - bounds of the format
@@ -46,20 +43,17 @@ def iterate_frames(data: bytes) -> Iterator[Frame]:
 
 
 def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
-    """Return the checksum of the log format (two sums of 32-bit words) over `data`, continued from the earlier checksum `sums`.
-
-    `order` is the byte order of the words.
-    """
-    one, two = sums
+    """Continue the checksum `sums`."""
+    first, two = sums
     words = iter(struct.unpack(f"{'<' if order == 'little' else '>'}{len(data) // 8 * 2}I", data[: len(data) // 8 * 8]))
     for even, odd in zip(words, words, strict=True):
-        one = one + even + two & 0xFFFFFFFF
-        two = two + odd + one & 0xFFFFFFFF
-    return one, two
+        first = first + even + two & 0xFFFFFFFF
+        two = two + odd + first & 0xFFFFFFFF
+    return first, two
 
 
 def find_damage(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield (offset, reason) of damage that hides later frames. An incomplete end is no damage, since its commit was never confirmed."""
+    """Yield (offset, reason); an incomplete end is no damage."""
     try:
         data = path.read_bytes()
     except FileNotFoundError:

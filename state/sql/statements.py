@@ -1,4 +1,4 @@
-"""All SQL statements of the store, in SQLAlchemy Core. Parameters `at_…` are compared in conditions; all others are values to write."""
+"""All SQL statements of the store. Parameters `at_…` are compared, all others written."""
 
 from functools import partial
 from typing import Any
@@ -56,16 +56,16 @@ RUN = RunRow._fields
 KEY = ("key_id", "person", "secret", "created_at", "erased_at")
 NEW: ColumnElement[str] = literal_column("'new'")
 REPLACED: ColumnElement[str] = literal_column("'replaced'")
-"""Status values written as literals, not as parameters: only then does a cached query plan use the partial index of new rows."""
+"""Literals: only so a cached plan uses the partial index."""
 
 
 SWITCH_LOCK = 0x5DE1CF
-"""The number of an advisory lock. A transaction takes it shared to start a write to the portal, and exclusively to stop all writes."""
+"""Shared to start a write to the portal, exclusive to stop all."""
 _COMPILED: dict[tuple[Any, ...], "Statements"] = {}
 
 
 def compile_statements(dialect: Dialect) -> "Statements":
-    """Return the statements compiled for the kind and version of this database. Compiling takes 30 ms and is done once per process."""
+    """Compiling takes 30 ms, once per process."""
     spoken = dialect.engine.dialect
     key = (type(spoken), spoken.paramstyle, getattr(spoken, "server_version_info", None))
     if key not in _COMPILED:
@@ -74,15 +74,13 @@ def compile_statements(dialect: Dialect) -> "Statements":
 
 
 def _is_owner_dead() -> ColumnElement[bool]:
-    """Return the condition that the process that holds a lease let its own lease end at the time `at_now`; see `process_lease`."""
+    """The holder's process let its own lease end by `at_now`; see `process_lease`."""
     process = leases.alias("process")
     its_own = process.c.session == literal_column(f"'{PROCESS}' || leases.owner")  # as text: no table to select from, but the row in hand
     return exists().where(its_own, process.c.until <= bindparam("at_now"))
 
 
 class Statements:
-    """All SQL statements of the store, compiled for one kind of database; `SqlStore` and the modules that write commits use them."""
-
     def __init__(self, dialect: Dialect) -> None:
         self._compile = partial(compile_statement, dialect.engine.dialect)  # not the engine: they outlive their store
         self._insert = dialect.insert
@@ -104,57 +102,46 @@ class Statements:
         self.definitions = DefinitionStatements(self._compile, self._insert)
 
     def build_scan(self, types: int, *, back: bool = False) -> Statement:
-        """Return the query for the events of all streams that have one of several types, in order of id, or with `back` the newest first.
-
-        `types` is the number of types, which are the parameters at_0, at_1 and so on; 0 means all types. The events are those with an id
-        above the parameter at_id, or below it with `back`.
-        """
+        """In order of id, or with `back` the newest first; `types` is how many, 0 for all."""
         if (types, back) not in self._scan:
             at_id: ColumnElement[str] = bindparam("at_id")
-            found = select(*_list_columns(events, EVENT)).where(events.c.id < at_id if back else events.c.id > at_id)
+            query = select(*_list_columns(events, EVENT)).where(events.c.id < at_id if back else events.c.id > at_id)
             if types:
                 places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(types)]
-                found = found.where(events.c.type.in_(places))
+                query = query.where(events.c.type.in_(places))
             order = events.c.id.desc() if back else events.c.id
-            self._scan[types, back] = self._compile(found.order_by(order).limit(bindparam("at_most")))
+            self._scan[types, back] = self._compile(query.order_by(order).limit(bindparam("at_most")))
         return self._scan[types, back]
 
     def build_effects_of(self, ids: int) -> Statement:
-        """Return the query for `ids` effects (proposed calls), whose ids are the parameters at_0, at_1 and so on."""
+        """For so many ids: at_0, at_1 and so on."""
         if ids not in self._effects_of:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(ids)]
             self._effects_of[ids] = self._compile(select(*_list_columns(effects, EFFECT)).where(effects.c.effect_id.in_(places)))
         return self._effects_of[ids]
 
     def build_secrets(self, keys: int) -> Statement:
-        """Return the query for the secrets of `keys` encryption keys, whose ids are the parameters at_0, at_1 and so on.
-
-        A secret is bytes on SQLite and text on PostgreSQL, and empty if it was erased.
-        """
+        """Bytes on SQLite, text on PostgreSQL, empty if erased."""
         if keys not in self._secrets:
             places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(keys)]
             self._secrets[keys] = self._compile(select(person_keys.c.key_id, self._secret).where(person_keys.c.key_id.in_(places)))
         return self._secrets[keys]
 
     def build_runs(self, names: tuple[str, ...], statuses: int) -> Statement:
-        """Return the query for runs, by the columns `names` (the parameters at_<name>) and by the parameters at_0, at_1 … as statuses.
-
-        A run that changed at or after the time at_before is left out; `NO_TIME` lets all times pass. So are the runs up to the place
-        (at_started, at_after) in the list.
-        """
+        """Filter by the columns `names` and so many statuses."""
         key = names, statuses
         if key not in self._runs:
-            found = select(*_list_columns(runs, RUN)).where(runs.c.updated_at < bindparam("at_before"))
+            query = select(*_list_columns(runs, RUN)).where(runs.c.updated_at < bindparam("at_before"))
             started: ColumnElement[str] = bindparam("at_started")
             run_id: ColumnElement[str] = bindparam("at_after")
             is_older = runs.c.started_at < started
-            found = found.where(or_(is_older, and_(runs.c.started_at == started, runs.c.run_id < run_id)))
-            found = found.where(*(runs.c[name] == bindparam(f"at_{name}") for name in names))
+            query = query.where(or_(is_older, and_(runs.c.started_at == started, runs.c.run_id < run_id)))
+            query = query.where(*(runs.c[name] == bindparam(f"at_{name}") for name in names))
             if statuses:
                 places: list[ColumnElement[str]] = [bindparam(f"at_{number}") for number in range(statuses)]
-                found = found.where(runs.c.status.in_(places))
+                query = query.where(runs.c.status.in_(places))
             order = runs.c.started_at.desc(), runs.c.run_id.desc()
-            self._runs[key] = self._compile(found.order_by(*order).limit(bindparam("at_most")))
+            self._runs[key] = self._compile(query.order_by(*order).limit(bindparam("at_most")))
         return self._runs[key]
 
     def _add_journal(self) -> None:
@@ -186,14 +173,14 @@ class Statements:
             )
         )
         new = select(inbox.c.session, inbox.c.lane).where(inbox.c.status == NEW)
-        taken = exists().where(
+        leased = exists().where(
             leases.c.session == inbox.c.session,
             leases.c.owner.not_in(["", bindparam("at_owner")]),
             leases.c.until > bindparam("at_now"),
             ~_is_owner_dead(),
         )
         self.ready = self._compile(new.group_by(inbox.c.session, inbox.c.lane).order_by(func.min(inbox.c.pos)))
-        self.ready_for = self._compile(new.where(~taken).group_by(inbox.c.session, inbox.c.lane).order_by(func.min(inbox.c.pos)))
+        self.ready_for = self._compile(new.where(~leased).group_by(inbox.c.session, inbox.c.lane).order_by(func.min(inbox.c.pos)))
         oldest = (
             select(func.min(inbox.c.pos))
             .where(inbox.c.session == bindparam("at_session"), inbox.c.lane == bindparam("at_lane"), inbox.c.status == NEW)
@@ -219,10 +206,9 @@ class Statements:
         names = (*OUTBOX, "note")
         new = select(*(bindparam(name, type_=outbox.c[name].type) for name in names)).where(~waiting.correlate(None))
         self.add_first_with_key = self._compile(outbox.insert().inline().from_select(names, new))
-        """Adds an outbox row with a key; inserts nothing if an unsent row with the same key exists."""
         mine = and_(outbox.c.session == bindparam("at_session"), outbox.c.key == bindparam("at_key"))
         self.put_with_key = self._compile(_build_replacement(names)) if self._locks else None
-        """Adds an outbox row with a key, or replaces the unsent row with the same key. SQLite cannot do it in one statement: None."""
+        """None on SQLite, which needs several statements."""
         self.unsent_with_key = self._compile(select(outbox.c.pos, outbox.c.id).where(mine, outbox.c.status == NEW).with_for_update())
         self.replace_outbox = self._compile(
             update(outbox).where(outbox.c.pos == bindparam("at_pos")).values({name: bindparam(name) for name in OUTBOX})
@@ -249,18 +235,17 @@ class Statements:
     def _add_deliveries(self) -> None:
         by_id = outbox.c.id == bindparam("at_id")
         self.lock_outbox = self._compile(select(outbox.c.pos).where(by_id).with_for_update()) if self._locks else None
-        """Waits for a commit that is replacing the row; None on SQLite, where a writing transaction is alone."""
+        """Waits for a commit that is replacing the row; None on SQLite."""
         sent = select(outbox.c.session, outbox.c.key, bindparam("sent_ref", type_=outbox.c.id.type)).where(by_id, outbox.c.key != "")
-        kept = self._insert(deliveries).from_select(["session", "key", "sent_ref"], sent)
+        delivery = self._insert(deliveries).from_select(["session", "key", "sent_ref"], sent)
         self.keep_delivery = self._compile(
-            kept.on_conflict_do_update(index_elements=["session", "key"], set_={"sent_ref": kept.excluded.sent_ref})
+            delivery.on_conflict_do_update(index_elements=["session", "key"], set_={"sent_ref": delivery.excluded.sent_ref})
         )
         self.drop_outbox = self._compile(delete(outbox).where(by_id))
         newest = outbox.alias("newest")
         is_newest = and_(newest.c.id == bindparam("at_id"), newest.c.status != REPLACED, newest.c.key != "")
         same_key = tuple_(outbox.c.session, outbox.c.key).in_(select(newest.c.session, newest.c.key).where(is_newest))
         self.drop_replaced = self._compile(delete(outbox).where(outbox.c.status == REPLACED, same_key))
-        """Removes the rows that the row `at_id`, which was sent, has replaced."""
         self.where_sent = self._compile(
             select(deliveries.c.sent_ref).where(deliveries.c.session == bindparam("at_session"), deliveries.c.key == bindparam("at_key"))
         )
@@ -277,24 +262,22 @@ class Statements:
             .order_by(effects.c.updated_at, effects.c.effect_id)
         )
         # the inner query reads an index alone, and not the rows, which are long
-        wanted = select(effects.c.effect_id).where(effects.c.status == bindparam("at_status")).limit(bindparam("at_most"))
+        ids = select(effects.c.effect_id).where(effects.c.status == bindparam("at_status")).limit(bindparam("at_most"))
         self.effects_in = self._compile(
-            select(*_list_columns(effects, EFFECT))
-            .where(effects.c.effect_id.in_(wanted))
-            .order_by(effects.c.updated_at, effects.c.effect_id)
+            select(*_list_columns(effects, EFFECT)).where(effects.c.effect_id.in_(ids)).order_by(effects.c.updated_at, effects.c.effect_id)
         )
 
     def _add_record_index(self) -> None:
         self.add_mention = self._compile(_build_insert(mentions, MENTION))
-        found = select(*_list_columns(mentions, MENTION)).where(
+        index_entries = select(*_list_columns(mentions, MENTION)).where(
             mentions.c.about == bindparam("at_about"), mentions.c.what == bindparam("at_what")
         )
-        later = found.where(mentions.c.event_id > bindparam("at_id")).order_by(mentions.c.event_id)
+        later = index_entries.where(mentions.c.event_id > bindparam("at_id")).order_by(mentions.c.event_id)
         self.mentions = self._compile(later.limit(bindparam("at_most")))
         about = and_(mentions.c.about == bindparam("at_about"), mentions.c.what == literal_column("'call'"))
         calls = select(mentions.c.effect_id).where(about, mentions.c.event_id > bindparam("at_id"))
         self.calls_about = self._compile(calls.order_by(mentions.c.event_id.desc()).limit(bindparam("at_most")))
-        self.last_mentions = self._compile(found.order_by(mentions.c.event_id.desc()).limit(bindparam("at_most")))
+        self.last_mentions = self._compile(index_entries.order_by(mentions.c.event_id.desc()).limit(bindparam("at_most")))
 
     def _add_leases(self) -> None:
         new = self._insert(leases).values(
@@ -359,7 +342,7 @@ class Statements:
         alone, shared = func.pg_advisory_xact_lock(SWITCH_LOCK), func.pg_advisory_xact_lock_shared(SWITCH_LOCK)
         self.lock_switch = self._compile(select(alone)) if self._locks else None
         self.share_switch = self._compile(select(shared)) if self._locks else None
-        """The statements that lock the switch which stops all writes; None on SQLite, where a writing transaction is exclusive anyway."""
+        """None on SQLite, where a writing transaction is exclusive anyway."""
         self.swap_value = self._compile(
             update(values)
             .where(values.c.key == bindparam("at_key"), values.c.value == bindparam("at_value"))
@@ -367,10 +350,6 @@ class Statements:
         )
 
     def _add_counts(self) -> None:
-        """Compile the statement that removes old counts of the changes started by a person; the rules have what else is needed to count.
-
-        `state.journal.daily_count` builds the keys under which the counts are stored.
-        """
         number: ColumnElement[int] = cast(func.coalesce(func.sum(cast(values.c.value, BigInteger)), 0), BigInteger)
         between = and_(values.c.key >= bindparam("at_first"), values.c.key <= bindparam("at_last"))
         here = select(func.count()).select_from(values)
@@ -386,18 +365,15 @@ class Statements:
 
 
 def _build_replacement(names: tuple[str, ...]) -> Any:
-    """Return the statement of PostgreSQL that puts an outbox row in the place of the unsent one with its key, or else adds it.
-
-    The replaced row gets a new place, with its old id.
-    """
+    """The replaced row gets a new place, with its old id."""
     mine = and_(outbox.c.session == bindparam("session"), outbox.c.key == bindparam("key"), outbox.c.status == NEW)
     old = select(outbox.c.pos, outbox.c.id).where(mine).with_for_update().cte("old")
     changed = update(outbox).where(outbox.c.pos == old.c.pos).values({name: bindparam(name) for name in OUTBOX})
     moved = changed.returning(old.c.id.label("id")).cte("moved")
-    given = {name: bindparam(name, type_=outbox.c[name].type) for name in names}
+    new_values = {name: bindparam(name, type_=outbox.c[name].type) for name in names}
     gone = {"id": moved.c.id, "status": REPLACED, "body": literal_column("'{}'")}
-    replaced = select(*({**given, **gone}[name] for name in names)).select_from(moved)
-    added = select(*given.values()).where(~exists(select(moved.c.id)))
+    replaced = select(*({**new_values, **gone}[name] for name in names)).select_from(moved)
+    added = select(*new_values.values()).where(~exists(select(moved.c.id)))
     return outbox.insert().inline().from_select(names, replaced.union_all(added))
 
 

@@ -1,7 +1,6 @@
-"""Stores everything in an SQL database, which several processes may use at once.
+"""Stores everything in an SQL database, for several processes.
 
-A process remembers the last event of each stream (the record of one session) that it writes; each commit verifies that it is still the last
-one.
+The end of each stream is remembered, and verified by each commit.
 """
 
 import logging
@@ -52,18 +51,13 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 REMEMBERED = 10_000
-"""The most streams whose last seq and hash are remembered; when there are more, all are forgotten."""
 AT_ONCE = (1, 4, 16, 64, 200)
-"""How many ids one statement may ask for."""
 AFTER_ALL = "g"
-"""A text that comes after the id of every event."""
+"""Sorts after the id of every event."""
 
 
 def open_store(url: str) -> "SqlStore":
-    """Open the database at `url` and upgrade its schema.
-
-    Raises StoreUnwritable if it cannot be opened, NewerDatabase if a newer program wrote it, ValueError for another kind of database.
-    """
+    """Raises StoreUnwritable, NewerDatabase, and ValueError for another kind of database."""
     with translate_errors(), open_database(url) as dialect:
         try:
             schema.upgrade_schema(dialect)
@@ -74,9 +68,9 @@ def open_store(url: str) -> "SqlStore":
 
 
 def open_reader(url: str) -> "SqlStore":
-    """Open the database at `url` for reading while others work with it: creates, migrates and writes nothing.
+    """Open for reading: every write raises StoreUnwritable.
 
-    Raises StoreUnwritable if it cannot be opened, StoreError if its schema is not the current one. Every write raises StoreUnwritable.
+    Raises StoreUnwritable if it cannot be opened, StoreError for another schema.
     """
     with translate_errors(), open_read_only(url) as dialect:
         try:
@@ -88,26 +82,19 @@ def open_reader(url: str) -> "SqlStore":
 
 
 class SqlStore:
-    """Implements `state.journal.store.Store` on an SQL database; the docstrings there apply here, too. Safe to use from several threads."""
+    """Implements `state.journal.store.Store`, whose docstrings apply. Safe for several threads."""
 
     def __init__(self, dialect: Dialect) -> None:
-        """Use an opened database with the current schema; `open_store` makes one."""
         self._dialect = dialect
         self._database = Database(dialect)
         self._gathers = dialect.batches_commits
         self._known: dict[str, KnownStream] = {}
         self.threads = dialect.threads
-        """The number of concurrent calls for which the database has connections."""
         self._statements = compile_statements(dialect)
         self._fetch_rows = self._database.fetch_rows
         self.definitions = SqlDefinitions(self._database, self._statements.definitions)
 
     def put_inbox(self, rows_: Sequence[InboxRow], claim: Sequence[tuple[str, Lane]] = ()) -> StoredInputs:
-        """Store inbox rows, and claim the oldest new row of each (session, lane) in `claim`, that is, add one to its `attempts`.
-
-        Return which of the rows were not stored before, and the claimed rows. A lane is one of a session's two queues. A stored row is new
-        until it has been handled.
-        """
         if self._gathers:
             added = [Queued(self._statements.add_inbox, row_mapping.to_inbox_params(row)) for row in rows_]
             claims = [Queued(self._statements.next_inbox, {"at_session": session, "at_lane": lane}) for session, lane in claim]
@@ -121,71 +108,50 @@ class SqlStore:
         return StoredInputs(fresh, row_mapping.to_readable_rows(claimed))
 
     def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        """Return each (session, lane) that has new (not yet handled) inbox rows, the one with the oldest row first.
-
-        A lane is one of a session's two queues. If `now` is given, sessions that another owner than `owner` has leased at that time are
-        left out.
-        """
         if now is None:
             return [(session, lane) for session, lane in self._fetch_rows(self._statements.ready, {})]
         with self._database.read() as transaction:
-            asked = {"at_owner": owner, "at_now": format_iso(now + self._database.measure_skew(transaction))}
-            return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, asked)]
+            params = {"at_owner": owner, "at_now": format_iso(now + self._database.measure_skew(transaction))}
+            return [(session, lane) for session, lane in transaction.fetch_rows(self._statements.ready_for, params)]
 
     def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        """Return the oldest new (not yet handled) row in the session's queue `lane`, None if there is none; add one to its `attempts`."""
         with self._database.write_one() as transaction:
             row = transaction.fetch_row(self._statements.next_inbox, {"at_session": session, "at_lane": lane})
         return row_mapping.to_inbox_row(row) if row else None
 
     def return_inbox(self, row_id: str) -> None:
-        """Subtract one from the `attempts` of an inbox row that is still new."""
         self._write(self._statements.give_back, {"at_id": row_id})
 
     def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        """Return the new (not yet handled) inbox rows in the session's queue `lane`, oldest first, and change none of them."""
-        wanted = {"at_session": session, "at_lane": lane, "at_most": limit}
-        return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, wanted)]
+        params = {"at_session": session, "at_lane": lane, "at_most": limit}
+        return [row_mapping.to_inbox_row(row) for row in self._fetch_rows(self._statements.waiting_inbox, params)]
 
     def find_inbox(self, source: str) -> InboxRow | None:
-        """Return the inbox row with that source, whatever its status; None if there is none."""
         rows = self._fetch_rows(self._statements.input_of, {"at_source": row_mapping.to_stored_source(source)})
         return row_mapping.to_inbox_row(rows[0]) if rows else None
 
     def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        """Set the final status of an inbox row without storing events."""
         self._write(self._statements.finish_inbox, {"at_id": row_id, "status": status, "note": note})
 
     def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        """Acquire or renew the session's lease (the right to write it) and return it; None while another owner holds it.
-
-        On PostgreSQL the server's clock decides whether a lease has ended.
-        """
+        """On PostgreSQL the server's clock decides whether a lease has ended."""
         with self._database.write_one() as transaction:
             ahead = self._database.measure_skew(transaction)
-            asked = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
-            row = transaction.fetch_row(self._statements.acquire, asked)
+            params = {"session": session, "owner": owner, "at_now": format_iso(now + ahead), "until": format_iso(until + ahead)}
+            row = transaction.fetch_row(self._statements.acquire, params)
         return Lease(session=session, owner=owner, epoch=row[0], until=until) if row else None
 
     def expire_leases(self) -> None:
-        """End the leases of all sessions, so that the next owner of each gets a new epoch (number of the lease).
-
-        Before that, flush to disk what a dead process left in SQLite's log.
-        """
+        """What a dead process left in SQLite's log is flushed before."""
         self._database.mark_unflushed()
         self._write(self._statements.void_leases, {})
 
     def release(self, lease: Lease) -> None:
-        """Release the lease if it is still held; later commits with the lease's epoch (number) are refused."""
         ours = {"at_session": lease.session, "at_owner": lease.owner, "at_epoch": lease.epoch}
         self._known.pop(lease.session, None)
         self._write(self._statements.release, ours)
 
     def commit(self, commit: Commit) -> list[StoredEvent]:
-        """Write the commits in `commit.earlier`, then `commit`, in one transaction, and return their events.
-
-        If this raises, nothing is stored.
-        """
         steps = [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]
 
         def locked() -> list[StoredEvent]:
@@ -200,10 +166,7 @@ class SqlStore:
         return self._database.retry(locked)
 
     def commit_group(self, commits: Sequence[Commit]) -> list[list[StoredEvent]]:
-        """Write commits of any streams in one transaction, which is flushed to disk once, and return the events of each.
-
-        If this raises, nothing of any of them is stored. On PostgreSQL they are written under a lock, one statement after the other.
-        """
+        """On PostgreSQL under a lock, one statement after the other."""
         prepared = [(commit, [(step, writing.build_drafts(step)) for step in (*commit.earlier, commit)]) for commit in commits]
         for commit in commits:
             self._known.pop(to_lease_key(commit.stream), None)
@@ -228,72 +191,58 @@ class SqlStore:
         return stored
 
     def _send(self, queued: Sequence[Queued]) -> list[Answer]:
-        """Execute the statements in one transaction of PostgreSQL, in one round trip."""
         with self._database.begin(Pipeline) as pipeline:
             return pipeline.send(queued)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        """Return those events of a stream (the record of one session) whose number (seq) is above `after`, in order.
-
-        Raises UnknownEvent for an event of a newer program.
-        """
-        wanted = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
-        found, prev = [], ""
-        journal, secrets = self._fetch_journal_rows(self._statements.events_from, wanted)
+        params = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
+        stored_events, prev = [], ""
+        journal, secrets = self._fetch_journal_rows(self._statements.events_from, params)
         for row in journal:
             if row[1] > after:
-                found.append(row_mapping.to_stored_event(row, prev, secrets))
+                stored_events.append(row_mapping.to_stored_event(row, prev, secrets))
             prev = row[-1]
-        return found[:limit]
+        return stored_events[:limit]
 
     def read_head(self, stream: str) -> tuple[int, str]:
-        """Return the number (seq) and hash that the stream's last event should have, which are stored apart; (0, "") without events."""
         rows = self._fetch_rows(self._statements.head, {"at_session": to_lease_key(stream)})
         return (rows[0][0], rows[0][1]) if rows else (0, "")
 
     def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, raw, hash) of the records with seq > `after`, in order, exactly as stored."""
-        wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
+        params = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
         return [
-            (row[1], record_text(RecordHead(*row[:7]), row[7]), row[8]) for row in self._fetch_rows(self._statements.events_from, wanted)
+            (row[1], record_text(RecordHead(*row[:7]), row[7]), row[8]) for row in self._fetch_rows(self._statements.events_from, params)
         ]
 
     def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        """Return (seq, type, data) of the records with seq > `after`, in order, without decrypting them."""
-        wanted = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
-        return [(row[1], row[4], row[7]) for row in self._fetch_rows(self._statements.events_from, wanted)]
+        params = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
+        return [(row[1], row[4], row[7]) for row in self._fetch_rows(self._statements.events_from, params)]
 
     def list_heads(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, hash) for every stream: the number (seq) and hash that its last event should have, stored apart from it."""
         return [(to_stream(key), seq, hash_) for key, seq, hash_ in self._fetch_rows(self._statements.heads, {})]
 
     def list_ends(self) -> list[tuple[str, int, str]]:
-        """Return (stream, seq, ts) for every stream: the number (seq) of its last event, and when that was written."""
         return [(stream, seq, ts) for stream, seq, ts in self._fetch_rows(self._statements.ends, {})]
 
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Return events of all streams with id > `after` and one of `types` (all if empty), in order of id; `prev` is empty."""
-        wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
-        journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types)), wanted)
+        params = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
+        journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types)), params)
         return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
 
     def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
-        """Return events of all streams with id < `before` ("" for all) and one of `types` (all if empty), the newest id first."""
-        wanted = {"at_id": before or AFTER_ALL, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
-        journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types), back=True), wanted)
+        params = {"at_id": before or AFTER_ALL, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
+        journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types), back=True), params)
         return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        """Return what `scan` returns, but only the part readable without an encryption key. Raises StoreError if a record is not JSON."""
-        wanted = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
-        return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), wanted)]
+        params = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
+        return [row_mapping.to_clear_event(row) for row in self._fetch_rows(self._statements.build_scan(len(types)), params)]
 
     def list_streams(self) -> list[str]:
-        """Return the name of every stream that has events: "session:<key>", or "run:<id>" for work outside of any session."""
         return [stream for stream, _, _ in self.list_heads()]
 
     def load_snapshot(self, stream: str) -> Snapshot | None:
-        """Return the newest snapshot of the stream's state; None if none is readable: callers then compute the state from the events."""
+        """None also if it is unreadable: callers then fold the events."""
         rows = self._fetch_rows(self._statements.snapshot, {"at_stream": stream})
         if not rows:
             return None
@@ -305,77 +254,57 @@ class SqlStore:
             return None
 
     def find_effect(self, effect_id: str) -> EffectRow | None:
-        """Return the effect (proposed call) with that id, None if there is none."""
         rows = self._fetch_rows(self._statements.effect, {"at_effect_id": effect_id})
         return row_mapping.to_effect_row(rows[0]) if rows else None
 
     def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        """Return the effects (proposed calls) of a stream that have the status `status`, sorted by the time of their last change."""
         rows = self._fetch_rows(self._statements.effects, {"at_stream": stream, "at_status": status})
         return [row_mapping.to_effect_row(row) for row in rows]
 
     def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
-        """Return at most `limit` effects (proposed calls) of all streams that have the status `status`, the one changed first first.
-
-        It is meant for a status that few effects have: if there are more than `limit`, some of them are left out.
-        """
         rows = self._fetch_rows(self._statements.effects_in, {"at_status": status, "at_most": limit})
         return [row_mapping.to_effect_row(row) for row in rows]
 
     def find_effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
-        """Return the effects (proposed calls) with these ids, in no order; those without a row or with a damaged one are left out."""
         effect_rows: list[EffectRow] = []
         for first in range(0, len(effect_ids), AT_ONCE[-1]):
             ids = effect_ids[first : first + AT_ONCE[-1]]
             size = next(one for one in AT_ONCE if one >= len(ids))  # few sizes, so that few statements are compiled
-            wanted = {f"at_{number}": ids[min(number, len(ids) - 1)] for number in range(size)}
-            for row in self._fetch_rows(self._statements.build_effects_of(size), wanted):
+            params = {f"at_{number}": ids[min(number, len(ids) - 1)] for number in range(size)}
+            for row in self._fetch_rows(self._statements.build_effects_of(size), params):
                 with suppress(DamagedRow):
                     effect_rows.append(row_mapping.to_effect_row(row))
         return effect_rows
 
     def count_starts(self, person: str, now: datetime, account: str = "") -> int | None:
-        """Return how many changes were started for `person` within the 24 hours before `now`, as commits count them (`StartCount`).
-
-        None if the database has no count of the person yet, or if it has one of `account`, too: a key under which starts of the same person
-        may have been counted before, so that some may be in both counts.
-        """
         person_key = daily_count.build_person_key(person)
         first, last = daily_count.build_range(person_key, now)
         others = "" if account in ("", person) else daily_count.build_person_key(account)
-        wanted = {"at_key": person_key, "at_other": others, "at_first": first, "at_last": last}
-        is_held, is_doubled, made = self._fetch_rows(self._statements.begun, wanted)[0]
-        return made if is_held and not is_doubled else None
+        params = {"at_key": person_key, "at_other": others, "at_first": first, "at_last": last}
+        is_held, is_doubled, count = self._fetch_rows(self._statements.begun, params)[0]
+        return count if is_held and not is_doubled else None
 
     def list_calls_about(self, record: str, after: str, limit: int) -> list[str]:
-        """Return the ids of at most `limit` effects meant to change `record`, from events with id > `after`, the newest first."""
-        wanted = {"at_about": record, "at_id": after, "at_most": limit}
-        return [effect_id for (effect_id,) in self._fetch_rows(self._statements.calls_about, wanted)]
+        params = {"at_about": record, "at_id": after, "at_most": limit}
+        return [effect_id for (effect_id,) in self._fetch_rows(self._statements.calls_about, params)]
 
     def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        """Return the index entries of the kind `what` about `about` (a record or call), from events with id > `after`, oldest first.
-
-        An index entry says that an event is about a record or call, and in which way (`what`); see `state.journal.record_index`.
-        """
-        wanted = {"at_about": about, "at_what": what, "at_id": after, "at_most": limit}
-        return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, wanted)]
+        params = {"at_about": about, "at_what": what, "at_id": after, "at_most": limit}
+        return [IndexEntry(*row) for row in self._fetch_rows(self._statements.mentions, params)]
 
     def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        """Return the newest `limit` index entries of the kind `what` for the record or call `about`, newest first."""
-        wanted = {"at_about": about, "at_what": what, "at_most": limit}
-        return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, wanted)]
+        params = {"at_about": about, "at_what": what, "at_most": limit}
+        return [IndexEntry(*row) for row in self._fetch_rows(self._statements.last_mentions, params)]
 
-    def list_runs(self, wanted: RunFilter) -> list[RunRow]:
-        """Return the runs that fit `wanted`, the one that was started last first."""
-        by = {name: value for name in ("run_id", "engine", "home", "owner") if (value := getattr(wanted, name))}
+    def list_runs(self, criteria: RunFilter) -> list[RunRow]:
+        by = {name: value for name in ("run_id", "engine", "home", "owner") if (value := getattr(criteria, name))}
         params: dict[str, Any] = {f"at_{name}": value for name, value in by.items()}
-        params |= {f"at_{number}": status for number, status in enumerate(wanted.statuses)}
-        params |= {"at_before": wanted.before or NO_TIME, "at_started": wanted.after[0], "at_after": wanted.after[1]}
-        params |= {"at_most": min(wanted.limit, MOST)}
-        return [RunRow(*row) for row in self._fetch_rows(self._statements.build_runs(tuple(by), len(wanted.statuses)), params)]
+        params |= {f"at_{number}": status for number, status in enumerate(criteria.statuses)}
+        params |= {"at_before": criteria.before or NO_TIME, "at_started": criteria.after[0], "at_after": criteria.after[1]}
+        params |= {"at_most": min(criteria.limit, MOST)}
+        return [RunRow(*row) for row in self._fetch_rows(self._statements.build_runs(tuple(by), len(criteria.statuses)), params)]
 
     def remove_run(self, key: str, digests: Sequence[str]) -> int:
-        """Remove the index entry and the snapshot of a run, and its own blobs among `digests`; return how many blobs were removed."""
         prefix = get_blob_prefix(key)
         own = {"at_prefix": prefix, "at_length": len(prefix)}
         with self._database.write() as transaction:
@@ -384,17 +313,14 @@ class SqlStore:
             return sum(transaction.run(self._statements.drop_own_blob, {"at_digest": digest, **own}) for digest in digests)
 
     def load_blob(self, digest: str) -> str | None:
-        """Return the large answer of the portal that is stored under its SHA-256 `digest`, None if there is none."""
         rows = self._fetch_rows(self._statements.blob, {"at_digest": digest})
         return rows[0][0] if rows else None
 
     def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        """Return the first unsent row of each session of `channel`, if it is due; `sent_ref` is the id of the message to edit, or ""."""
-        wanted = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
-        return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, wanted)]
+        params = {"at_channel": channel, "at_now": format_iso(now), "at_most": limit}
+        return [row_mapping.to_outbox_row(row) for row in self._fetch_rows(self._statements.due_outbox, params)]
 
     def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        """Mark an outbox row as delivered. If a newer row has replaced it, `sent_ref` is kept, so that the newer row edits that message."""
         if self._gathers:
             batch = CommitBatch(None, self._statements)
             outbox.record_delivery(batch, self._statements, row_id, sent_ref)
@@ -404,57 +330,47 @@ class SqlStore:
             outbox.record_delivery(transaction, self._statements, row_id, sent_ref)
 
     def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        """Record that the outbox row was not delivered; it stays the first of its session and is tried again at `due_at`."""
         self._write(self._statements.outbox_retry, {"at_id": row_id, "due_at": format_iso(due_at), "note": note})
 
     def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        """Mark the outbox row as undeliverable; it is kept for operators to see and no longer blocks later rows."""
         self._write(self._statements.outbox_failed, {"at_id": row_id, "note": note})
 
     def find_sent_ref(self, session: str, key: str) -> str:
-        """Return the `sent_ref` (id) of the message last sent for an outbox row of `session` with the key `key`; "" if there is none."""
         rows = self._fetch_rows(self._statements.where_sent, {"at_session": session, "at_key": key})
         return rows[0][0] if rows else ""
 
     def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        """Return timers whose `due_at` has come, oldest first; they stay until a commit deletes them."""
         rows = self._fetch_rows(self._statements.due_timers, {"at_now": format_iso(now), "at_most": limit})
         return [row_mapping.to_timer(row) for row in rows]
 
     def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
-        """Return the timers of one kind with an id above `after`, sorted by id, whether they are due or not."""
         rows = self._fetch_rows(self._statements.kind_timers, {"at_kind": kind, "at_after": after, "at_most": limit})
         return [row_mapping.to_timer(row) for row in rows]
 
     def find_timer(self, timer_id: str) -> Timer | None:
-        """Return the timer with this id, None if there is none."""
         rows = self._fetch_rows(self._statements.timer, {"at_id": timer_id})
         return row_mapping.to_timer(rows[0]) if rows else None
 
     def get_value(self, key: str) -> str | None:
-        """Return the small value named `key`, None if it was never set."""
         rows = self._fetch_rows(self._statements.value, {"at_key": key})
         return rows[0][0] if rows else None
 
     def set_value(self, key: str, value: str) -> None:
-        """Set the small value named `key` durably."""
         self._write(self._statements.set_value, {"key": key, "value": value})
 
     def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        """If the stored value is `expected` (None: there is none), replace it and return True; else return False."""
         with self._database.write_one() as transaction:
             if expected is None:
                 return transaction.run(self._statements.add_value, {"key": key, "value": value}) == 1
             return transaction.run(self._statements.swap_value, {"at_key": key, "at_value": expected, "value": value}) == 1
 
     def open_erasure(self) -> "Erasure":
-        """Return the object with which an operator finds and removes all stored data of one person."""
         from state.sql.erasure import Erasure  # noqa: PLC0415 - the bot never needs it
 
         return Erasure(self._dialect)
 
     def close(self) -> None:
-        """Close every connection; every later call raises StoreUnwritable."""
+        """Every later call raises StoreUnwritable."""
         self._database.close()
 
     def _write(self, statement: Statement, params: Params) -> None:
@@ -462,7 +378,7 @@ class SqlStore:
             transaction.run(statement, params)
 
     def _fetch_journal_rows(self, statement: Statement, params: Params) -> tuple[list[Row], dict[str, str]]:
-        """Return rows of the journal and, by key id, the secrets that decrypt them. Secrets are not cached: others may erase them."""
+        """Secrets are not cached, for others may erase them."""
         with self._database.read() as transaction:
             rows = transaction.fetch_rows(statement, params)
             return rows, writing.fetch_secrets(transaction, self._statements, row_mapping.collect_key_ids(rows))

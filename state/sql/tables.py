@@ -1,6 +1,6 @@
-"""The tables for SQLAlchemy. `state.migrations` creates them in the database; a test compares both definitions.
+"""The tables; a test compares them with `state.migrations`.
 
-Times are ISO 8601 text of fixed width, so they sort as text; JSON is canonical text, never a database's JSON type.
+Times are ISO texts of fixed width, JSON is canonical text.
 """
 
 from typing import Any
@@ -29,7 +29,6 @@ metadata = MetaData(
 )
 
 Position = BigInteger().with_variant(Integer, "sqlite")
-"""The type of an auto-incremented number, for which SQLite supports only plain INTEGER."""
 
 
 def _text(name: str, **more: Any) -> Column[str]:
@@ -37,7 +36,7 @@ def _text(name: str, **more: Any) -> Column[str]:
 
 
 def _name(name: str, **more: Any) -> Column[str]:
-    """Return a column of names that sort byte by byte in every database."""
+    """Names that sort byte by byte in every database."""
     return Column(name, Text().with_variant(postgresql.TEXT(collation="C"), "postgresql"), nullable=False, **more)
 
 
@@ -50,7 +49,7 @@ def _position() -> Column[int]:
 
 
 def _keyed(name: str, *columns: Column[Any]) -> Table:
-    """Return a table whose rows SQLite stores in the tree of the primary key, so that it writes one page instead of two."""
+    """SQLite then writes one page instead of two."""
     return Table(name, metadata, *columns, sqlite_with_rowid=False)
 
 
@@ -236,7 +235,6 @@ definition_history = Table(
 )
 Index("ix_definition_history_key", definition_history.c.kind, definition_history.c.key, definition_history.c.seq)
 VIEWS = ("flow_definition", "flow_definition_history")
-"""The views of the definitions of flows, for people and tools that read the database."""
 
 values = _keyed("values", _text("key", primary_key=True), _text("value"))
 
@@ -250,5 +248,5 @@ person_keys = _keyed(
     _text("erased_at"),
 )
 LIVE: ColumnElement[bool] = literal_column("secret <> ''")
-"""The condition for a key that is not erased; its value is a literal, not a parameter, so that SQLite uses the partial index below."""
+"""A literal, not a parameter, so that SQLite uses the partial index below."""
 Index("ix_person_keys_live", person_keys.c.person, unique=True, sqlite_where=LIVE, postgresql_where=LIVE)
