@@ -1,1 +1,1 @@
-"""Makes and restores backups, and moves databases. Rows are copied exactly, between SQLite and PostgreSQL, too."""
+"""Makes and restores backups, and moves databases between SQLite and PostgreSQL."""

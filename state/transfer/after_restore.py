@@ -1,4 +1,4 @@
-"""Changes rows of a restored database, so that nothing is done twice. The journal gets no event for each change."""
+"""Changes a restored database, so that nothing is done twice; without events."""
 
 from dataclasses import dataclass
 
@@ -24,16 +24,14 @@ NEWS_OF_RUNS = (
     "run_engine_back",
     "schedules_restored",
 )
-"""The kinds of inbox rows that the program itself writes for runs (executions of scenarios, flows and workflows) and their schedules."""
 ANSWERS_TO_RUNS = ("run_answer", "run_file")
-"""The kinds of inbox rows that hold an answer to a run. A paused run takes none: it says so and has the chat listen again."""
+"""A paused run takes none: it has the chat listen again."""
 _IS_RETRY = and_(inbox.c.kind == "run_order", inbox.c.source.like("retry:run:%"))
-"""Of the orders to runs those with which a parent lets its failed child go on."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SetAside:
-    """An inbox row that was marked after the restore (by a large number of `attempts`), so that it is not handled again."""
+    """Marked by many `attempts`, so that it is not handled again."""
 
     session: str
     kind: str
@@ -41,37 +39,32 @@ class SetAside:
 
 
 def expire_leases(connection: Connection) -> None:
-    """End every lease, that is, the right of one process to write a session."""
     connection.execute(update(leases).values(owner=""))
 
 
 def set_aside(connection: Connection) -> list[SetAside]:
-    """Mark waiting inbox rows that may have been handled after the backup was made, so that they are not handled again; return them.
+    """Mark waiting inbox rows that may have been handled since; their senders are asked to check.
 
-    The caller asks the people who sent them to check what was done and to repeat the rest. Timers, events of the portal, and what runs tell
-    each other are not marked: the runs are paused, and without such news they could never go on. Answers to them are not marked either.
+    What runs need to go on stays.
     """
     begun = and_(inbox.c.kind == "run_start", inbox.c.session.in_(select(events.c.stream).where(events.c.type == RunStarted.__name__)))
     of_runs = or_(inbox.c.kind.in_((*NEWS_OF_RUNS, *ANSWERS_TO_RUNS)), begun, _IS_RETRY)
     harmless = or_(inbox.c.kind == "timer", inbox.c.session.like("portal:%"), of_runs)
     waiting = and_(inbox.c.status == "new", inbox.c.attempts < SET_ASIDE, ~harmless)
-    found = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
-    told = [SetAside(session=session, kind=kind, received_at=at) for session, kind, at in found]
+    rows = connection.execute(select(inbox.c.session, inbox.c.kind, inbox.c.received_at).where(waiting).order_by(inbox.c.pos))
+    rows_set_aside = [SetAside(session=session, kind=kind, received_at=at) for session, kind, at in rows]
     connection.execute(update(inbox).where(waiting).values(attempts=inbox.c.attempts + SET_ASIDE, note=NOTE))
-    return told
+    return rows_set_aside
 
 
 def list_retries(connection: Connection) -> list[tuple[str, str]]:
-    """Return (id, session of the child) of the waiting orders with which a run lets its failed child go on, and then waits for it."""
+    """Return (id, session of the child); the parent then waits for the child."""
     waiting = and_(inbox.c.status == "new", _IS_RETRY)
     return [(row_id, session) for row_id, session in connection.execute(select(inbox.c.id, inbox.c.session).where(waiting))]
 
 
 def mark_cards(connection: Connection, made_at: str) -> tuple[list[str], list[str]]:
-    """Mark the call of every card that waits for a decision as restored from the backup of `made_at` (an ISO time).
-
-    Returns two lists of effect ids (ids of the calls): those that were marked, and those whose row is damaged.
-    """
+    """Return the effect ids marked and those damaged; `made_at` is ISO."""
     waiting = select(effects.c.effect_id, effects.c.call).where(effects.c.status == "requested").order_by(effects.c.effect_id)
     cards, damaged = [], []
     for effect_id, text in connection.execute(waiting).all():
@@ -91,13 +84,13 @@ def mark_cards(connection: Connection, made_at: str) -> tuple[list[str], list[st
 
 
 def list_running_calls(connection: Connection) -> list[tuple[str, str]]:
-    """Return (effect id, stream) of the calls that were approved or started when the backup was made: nobody knows whether they ran."""
+    """Return (effect id, stream): nobody knows whether they ran."""
     doubtful = select(effects.c.effect_id, effects.c.stream).where(effects.c.status.in_(("approved", "started")))
     return [(effect_id, stream) for effect_id, stream in connection.execute(doubtful.order_by(effects.c.updated_at))]
 
 
 def record_restore(connection: Connection, *, made_at: str, at: str) -> None:
-    """Store when the backup was made and when it was restored. Channels read this, because they may deliver old inputs a second time."""
+    """Channels may deliver old inputs a second time."""
     value = orjson.dumps({"made_at": made_at, "restored_at": at}).decode()
     connection.execute(values.delete().where(values.c.key == RESTORED))
     connection.execute(values.insert().values(key=RESTORED, value=value))

@@ -1,8 +1,6 @@
-"""Writes and reads the file of a backup: a tar, packed with gzip, of the manifest, the database as a SQLite file, and the audit logs.
+"""The file of a backup: a gzipped tar, then the checksum of the whole.
 
-Behind it stands the checksum of the whole, since a few bits of what gzip writes change nothing of what is unpacked.
-While it is unpacked, names, sizes and checksums are compared with the manifest. Nothing is ever unpacked to a path from the archive that
-is not the name of the database or of an audit log's file.
+Everything is compared with the manifest, and nothing unpacked to another path.
 """
 
 import gzip
@@ -27,13 +25,11 @@ BLOCK = 1 << 20
 
 
 def describe_file(path: Path) -> Part:
-    """Return size and checksum of the file."""
     with path.open("rb") as file:
         return Part(size=path.stat().st_size, sha256=file_digest(file, "sha256").hexdigest())
 
 
 def pack_backup(folder: Path, manifest: Manifest, path: Path) -> None:
-    """Write the files of the manifest, which are in `folder`, into a new archive. Raises OSError."""
     text = orjson.dumps(manifest.model_dump(mode="json"), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS)
     with path.open("x+b") as file:
         path.chmod(0o600)
@@ -46,7 +42,6 @@ def pack_backup(folder: Path, manifest: Manifest, path: Path) -> None:
 
 
 def read_manifest(path: Path) -> BackupHeader:
-    """Return the manifest of a backup. Raises BadBackup."""
     if old_archive.is_old(path):
         return old_archive.read_manifest(path)
     with _open_archive(path) as (_, archive):
@@ -54,10 +49,7 @@ def read_manifest(path: Path) -> BackupHeader:
 
 
 def unpack_backup(path: Path, folder: Path, progress: Progress) -> BackupHeader:
-    """Write the files of the backup into the empty `folder`, and return its manifest.
-
-    Raises BadBackup, with the name of the file that is not as it was written, and StoreUnwritable if they do not fit on the disk.
-    """
+    """Raises BadBackup, which names what is damaged, and StoreUnwritable if there is no room."""
     if old_archive.is_old(path):
         return old_archive.unpack_backup(path, folder, progress)
     with _open_archive(path) as (file, archive):
@@ -109,7 +101,7 @@ def _read_manifest(path: Path, archive: tarfile.TarFile) -> Manifest:
 
 
 def _build_end(file: BinaryIO, size: int) -> bytes:
-    """Return what stands behind the first `size` bytes of the file: their SHA-256, as the comment of a part that unpacks to nothing."""
+    """The SHA-256 of the first `size` bytes, as the comment of a gzip part that unpacks to nothing."""
     digest = sha256()
     file.seek(0)
     while size and (block := file.read(min(size, BLOCK))):

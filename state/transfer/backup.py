@@ -1,6 +1,6 @@
-"""Makes a backup while others use the database. Changes nothing in the database.
+"""Makes a backup while others use the database.
 
-All rows are as of one moment, and the audit logs are copied just before it.
+All rows are as of one moment, the logs of just before.
 """
 
 import shutil
@@ -27,13 +27,11 @@ TRIES = 3
 
 
 class NotWritten(StoreError):
-    """The backup could not be written; no file is left."""
+    """No file is left."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CreatedBackup:
-    """The result of `create_backup`: the file, its manifest and its size in bytes."""
-
     path: Path
     manifest: Manifest
     size: int
@@ -42,10 +40,7 @@ class CreatedBackup:
 def create_backup(
     url: str, logs: Path, to: Path, *, now: Callable[[], datetime], program: str, progress: Progress = lambda _: None
 ) -> CreatedBackup:
-    """Write a backup of the database at `url` and the audit logs in the folder `logs` to the file `to`.
-
-    `program` is the program's version, for the manifest. If it fails, raises NotWritten or another StoreError and leaves no file.
-    """
+    """Raises NotWritten or another StoreError, and leaves no file."""
     with open_reading(url) as source:
         if not read_revision(source):
             raise NothingThere("the database is empty: there is nothing to back up")
@@ -94,7 +89,6 @@ def _collect(url: str, logs: Path, staging: Path, *, now: Callable[[], datetime]
 
 
 def _copy_log(log: Path, folder: Path) -> None:
-    """Copy each file of a log as of one moment, while its writers wait."""
     with hold_lock(log):
         for path in list_data_files(log):
             if is_log_name(path.name) and not path.name.endswith(HALF):

@@ -1,5 +1,3 @@
-"""The manifest of a backup: versions, numbers of rows, where the journal's hash chains end, and the checksum of each file."""
-
 import re
 from typing import Annotated, TypeVar
 
@@ -9,7 +7,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from state.journal.store import StoreError
 
 FORMAT = 2
-"""The version of the format. Increase it when older programs cannot read what this one writes. `state.transfer.old_archive` reads 1."""
+"""Increase it when older programs cannot read it."""
 MANIFEST = "manifest.json"
 DATABASE = "sdelka.db"
 LOGS = "logs"
@@ -18,11 +16,10 @@ _LOG = re.compile(r"\.?[A-Za-z0-9%_.=+,@~-]{1,230}?\.jsonl(\.\d{8}T\d{6}Z(-\d{3,
 
 
 class BadBackup(StoreError):
-    """The file is not a complete backup, or not one that this program can read; nothing was written."""
+    """It is none for this program; nothing was written."""
 
 
 def is_log_name(name: str) -> bool:
-    """Return whether that is the plain file name of an audit log's file."""
     return _LOG.fullmatch(name) is not None
 
 
@@ -36,20 +33,20 @@ LogName = Annotated[str, AfterValidator(_check_log_name)]
 
 
 class Frozen(BaseModel):
-    """A part of a manifest: unknown fields are refused, since they could mean something that this program does not do."""
+    """Unknown fields are refused: they could mean what is not done."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 class Part(Frozen):
-    """One file in a backup: its unpacked size in bytes and its SHA-256."""
+    """`size` is that of the unpacked bytes."""
 
     size: int = Field(ge=0)
     sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
 
 
 class Heads(Frozen):
-    """Where the journal's chains end: the number of streams and records, and a SHA-256 over (stream, seq, hash) of every stream's end."""
+    """The SHA-256 covers (stream, seq, hash) of each end."""
 
     streams: int
     records: int
@@ -57,48 +54,36 @@ class Heads(Frozen):
 
 
 class ErasedPerson(Frozen):
-    """Somebody whose encryption key was already deleted when the backup was made."""
-
     person: str
     key_id: str
     erased_at: str
 
 
 class BackupHeader(Frozen):
-    """What every manifest says, of whichever format: from which program and schema the backup is, and of which moment."""
-
     format: int
     id: str
     made_at: str
     program: str
     revision: str
-    """The schema revision of the rows ("0004")."""
     logs: dict[LogName, Part]
-    """The files of the audit logs, by name."""
     heads: Heads
     erased: tuple[ErasedPerson, ...]
-    """The people who were erased; if an older backup is restored, they must be erased again."""
+    """They must be erased again after a restore."""
 
     @property
     def row_count(self) -> int:
-        """The number of rows of all tables."""
         raise NotImplementedError
 
 
 class Manifest(BackupHeader):
-    """The manifest of a backup: also the checksum of each file and the numbers of rows."""
-
     database: Part
-    """The rows, as a SQLite file, whatever kind of database they were copied from."""
     rows: dict[str, int]
-    """The number of rows by table."""
 
     @property
     def row_count(self) -> int:
         return sum(self.rows.values())
 
     def list_files(self) -> dict[str, Part]:
-        """Return every file by its name in the archive."""
         return {DATABASE: self.database, **{f"{LOGS}/{name}": part for name, part in self.logs.items()}}
 
 
@@ -106,7 +91,7 @@ M = TypeVar("M", bound=Frozen)
 
 
 def parse_manifest(backup: str, text: bytes, form: type[M]) -> M:
-    """Return the manifest of the file `backup`, which is written in the form `form`. Raises BadBackup."""
+    """Raises BadBackup."""
     try:
         fields = orjson.loads(text)
         number = fields.get("format") if isinstance(fields, dict) else None

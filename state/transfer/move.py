@@ -1,4 +1,4 @@
-"""Moves a database: copies all rows into another one and marks the source, so that no bot starts on it any more. Deletes nothing."""
+"""Moves a database: copies all rows and marks the source, so that no bot starts on it."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -33,13 +33,11 @@ WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type 
 
 
 class SamePlace(StoreError):
-    """The source and the target of a move are the same database."""
+    pass
 
 
 @dataclass(frozen=True, kw_only=True)
 class MoveResult:
-    """What was moved: the number of rows by table and the ends of the streams, verified to be equal in both databases."""
-
     rows: dict[str, int]
     heads: Heads
     source: str
@@ -47,7 +45,7 @@ class MoveResult:
 
 
 def format_url(url: str) -> str:
-    """Return a description of the database at `url` for people, without user and password."""
+    """Without user and password."""
     parsed = make_url(url)
     if parsed.get_backend_name() == "sqlite":
         return f"SQLite {parsed.database}"
@@ -55,10 +53,10 @@ def format_url(url: str) -> str:
 
 
 def move_database(source: str, target: str, progress: Progress = lambda _: None) -> MoveResult:
-    """Copy every row of `source` into the empty `target`, compare both, and mark the source as moved.
+    """Copy into the empty `target`, compare, and mark the source.
 
-    Raises InUse, NothingThere, SamePlace or NotEmpty before anything is changed. After any other error the target is empty, and the source
-    is as it was; if the target could not be completed at the very end, it is marked, and moving it to the same target again completes it.
+    Raises InUse, NothingThere, SamePlace or NotEmpty before any change. A target left incomplete at the end is marked; moving again
+    completes it.
     """
     if make_url(source) == make_url(target) or (find_sqlite_path(source) and find_sqlite_path(source) == find_sqlite_path(target)):
         raise SamePlace("that is the database it stands in already")
@@ -79,19 +77,16 @@ def move_database(source: str, target: str, progress: Progress = lambda _: None)
 
 
 def find_move_target(url: str) -> str:
-    """Return to which database the one at `url` was moved, "" if it was not moved.
+    """Return the target, "" if it was not moved.
 
-    Raises StoreError if filling the database did not finish, InUse if a bot uses it.
+    Raises StoreError if it was not filled, InUse if a bot uses it.
     """
     with hold_exclusively(url) as dialect, _begin(dialect) as connection:
         return _read_move_target(connection)
 
 
 def clear_moved_mark(url: str) -> str:
-    """Remove the mark that the database was moved; return where it was moved to, "" if it had no mark.
-
-    Raises StoreError if filling the database did not finish, InUse if a bot uses it.
-    """
+    """Return and raise as `find_move_target`."""
     with hold_exclusively(url) as dialect, _begin(dialect) as connection:
         was = _read_move_target(connection)
         if was:
@@ -119,10 +114,7 @@ def _begin(dialect: Dialect) -> Iterator[Connection]:
 
 @contextmanager
 def hold_exclusively(url: str, *, any_encoding: bool = False) -> Iterator[Dialect]:
-    """Keep every bot from the database, opened as by `open_database`, while the block runs.
-
-    Raises InUse if one is running, NothingThere for a missing SQLite file.
-    """
+    """Keep every bot away. Raises InUse, and NothingThere for a missing file."""
     with ExitStack() as stack:
         path = find_sqlite_path(url)
         if path is not None:
@@ -141,7 +133,7 @@ def hold_exclusively(url: str, *, any_encoding: bool = False) -> Iterator[Dialec
 
 @contextmanager
 def _hold_schema_lock(dialect: Dialect) -> Iterator[None]:
-    """Hold the schema lock, which every program takes when it starts. A program that runs already is detected by its connection."""
+    """Every program takes this lock when it starts."""
     with dialect.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         if not connection.execute(text(f"SELECT pg_try_advisory_lock({SCHEMA_LOCK})")).scalar():
             raise InUse("a program is starting on the database: stop every bot first")

@@ -1,6 +1,6 @@
-"""Reads backups in the form of version 0.1: a zip with the rows of each table as lines of JSON.
+"""Reads backups of version 0.1: a zip of tables as lines of JSON.
 
-It may go with the first version that needs not restore what version 0.1 backed up; nothing but `state.transfer.archive` uses it.
+It may go once those need not be restored.
 """
 
 import zipfile
@@ -18,7 +18,6 @@ from state.transfer.staging import Progress, check_space, copy_stream
 from state.transfer.table_copy import PAGE, create_tables, insert_rows, list_tables, read_heads
 
 _ROOM = 3
-"""How much disk space a row needs, as a multiple of the size of its text: for keys and indexes."""
 
 
 class _Table(Part):
@@ -38,19 +37,17 @@ class _OldManifest(BackupHeader):
 
 
 def is_old(path: Path) -> bool:
-    """Return whether the file is a zip."""
     with path.open("rb") as file:
         return file.read(2) == b"PK"
 
 
 def read_manifest(path: Path) -> BackupHeader:
-    """Return the manifest. Raises BadBackup."""
     with _open_archive(path) as archive:
         return _read_manifest(path, archive)
 
 
 def unpack_backup(path: Path, folder: Path, progress: Progress) -> BackupHeader:
-    """Write the audit logs and a database with the rows into the empty `folder`. Raises BadBackup with the name of the damaged part."""
+    """Raises BadBackup, which names the damaged part."""
     with _open_archive(path) as archive:
         old = _read_manifest(path, archive)
         check_space(folder, sum(part.size for part in old.logs.values()) + _ROOM * sum(part.size for part in old.tables.values()))

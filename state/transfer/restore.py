@@ -1,7 +1,6 @@
-"""Restores a backup into an empty database and log folder.
+"""Restores a backup into an empty place.
 
-Everything is prepared beside the place first: unpacked and checked, brought to today's schema, changed so that nothing is done twice (see
-`orchestrator.reports.restore`). Only then it is put into its place. Whatever fails before, the place is untouched.
+It is prepared beside the place, which stays untouched until the last step.
 """
 
 from collections.abc import Iterator
@@ -23,20 +22,16 @@ from state.verify.database import OLDER, find_sqlite_path
 
 @dataclass(frozen=True, kw_only=True)
 class UnpackedBackup:
-    """A checked backup in a folder of its own: a SQLite database of today's schema at `path`, and the files of the audit logs in `logs`."""
-
     header: BackupHeader
     path: Path
     logs: Path
 
     @property
     def url(self) -> str:
-        """The URL of the database."""
         return build_sqlite_url(self.path)
 
     @contextmanager
     def open(self) -> Iterator[Dialect]:
-        """Open the database for changes."""
         with open_database(self.url) as dialect:
             try:
                 yield dialect
@@ -46,9 +41,9 @@ class UnpackedBackup:
 
 @contextmanager
 def unpack(source: Path, folder: Path, progress: Progress = lambda _: None) -> Iterator[UnpackedBackup]:
-    """Unpack the backup into a hidden folder in `folder`, check every part, and upgrade its database; removed when the block ends.
+    """Unpack, check every part and upgrade; removed in the end.
 
-    Raises BadBackup with the name of what is damaged, NewerDatabase, and StoreUnwritable if there is no room for it.
+    Raises BadBackup, NewerDatabase, StoreUnwritable.
     """
     try:
         header = read_manifest(source)
@@ -66,19 +61,16 @@ def unpack(source: Path, folder: Path, progress: Progress = lambda _: None) -> I
 
 @contextmanager
 def open_place(url: str, logs: Path) -> Iterator[Path]:
-    """Keep bots from the place to restore to while the block runs, and yield a folder in which it can be prepared.
-
-    Raises NotEmpty, InUse.
-    """
+    """Yields a folder to prepare in. Raises NotEmpty, InUse."""
     path = find_sqlite_path(url)
     with hold_empty(url):
         yield logs if path is None else path.parent
 
 
 def put_into_place(unpacked: UnpackedBackup, url: str, logs: Path, progress: Progress = lambda _: None) -> None:
-    """Copy the logs into the folder `logs` and then, at once, the database to `url`. What a killed attempt copied of the same is kept.
+    """Put the logs, then, at once, the database.
 
-    Raises NotEmpty for a database that has tables and a log that is another, StoreUnwritable, CopyMismatch; the database is empty then.
+    Raises NotEmpty, StoreUnwritable, CopyMismatch; the database is empty then.
     """
     _check_logs(unpacked.logs, logs)
     with open_reading(unpacked.url) as source, copy_database(source, url, progress):

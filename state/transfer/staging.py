@@ -1,6 +1,6 @@
-"""A hidden folder in which a backup, restore or move is prepared, and the last step by which what was prepared gets its name.
+"""A hidden folder in which a backup, restore or move is prepared.
 
-Until that step the place to fill is untouched, whatever happens. The folder of a process that was killed is removed by the next one.
+That of a killed process is removed by the next one.
 """
 
 import fcntl
@@ -22,12 +22,12 @@ Progress = Callable[[str], None]
 
 
 class NotEmpty(StoreError):
-    """The place to fill is not empty; nothing was changed."""
+    """Nothing was changed."""
 
 
 @contextmanager
 def open_staging(folder: Path) -> Iterator[Path]:
-    """Make a private folder in `folder`, on the same disk, that is removed again in the end. Raises OSError if it cannot be made."""
+    """Make a private folder on the same disk, removed in the end. Raises OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     with _open_locked(folder, fcntl.LOCK_EX):
         _remove_leftovers(folder)
@@ -42,7 +42,7 @@ def open_staging(folder: Path) -> Iterator[Path]:
 
 
 def publish(file: Path, path: Path) -> None:
-    """Give the finished file its name, on the same disk, without ever overwriting another file. Raises NotEmpty if the name is taken."""
+    """Never overwrite another. Raises NotEmpty."""
     with file.open("rb") as opened:
         os.fsync(opened.fileno())
     try:
@@ -57,7 +57,7 @@ def publish(file: Path, path: Path) -> None:
 
 
 def copy_stream(content: IO[bytes], path: Path) -> str:
-    """Write the content into a new file, which only its owner may read, and return its SHA-256."""
+    """Return the SHA-256; only the owner may read the file."""
     digest = sha256()
     path.parent.mkdir(exist_ok=True)
     with path.open("xb") as file:
@@ -69,14 +69,14 @@ def copy_stream(content: IO[bytes], path: Path) -> str:
 
 
 def check_space(folder: Path, size: int) -> None:
-    """Raise StoreUnwritable if `size` bytes do not fit on the disk of `folder`."""
+    """Raise StoreUnwritable if `size` bytes do not fit on the disk."""
     free = shutil.disk_usage(folder).free
     if free < size:
         raise StoreUnwritable(f"{folder.parent}: {size:,} bytes are needed, and {free:,} are free; nothing was written")
 
 
 def _remove_leftovers(folder: Path) -> None:
-    """Remove what killed processes left (version 0.1 left a file); what somebody still works in is locked and stays."""
+    """Leave alone what somebody works in: it is locked."""
     for path in folder.glob(f".*{_SUFFIX}"):
         with suppress(OSError), _open_locked(path, fcntl.LOCK_EX | fcntl.LOCK_NB):
             if path.is_dir():

@@ -1,4 +1,4 @@
-"""Copies the rows of a database, as they are at one moment, into an empty one. Either may be SQLite or PostgreSQL."""
+"""Copies the rows of a database, as of one moment, into an empty one."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,28 +22,27 @@ from state.verify.database import OLDER, find_sqlite_path
 
 PAGE = 1000
 _UNLIMITED = ("statement_timeout", "idle_in_transaction_session_timeout", "lock_timeout")
-"""Time limits of a bot's session on PostgreSQL that do not hold for long work."""
 _FILLED = "there is a database already: only an empty place is filled, so that nothing is overwritten"
 
 
 class NothingThere(StoreError):
-    """There is no database, or an empty one."""
+    pass
 
 
 class InUse(StoreError):
-    """Another process uses the database."""
+    pass
 
 
 class Unreadable(StoreError):
-    """A row holds a value that this program never writes: it is damaged, and a copy would hide the damage."""
+    """This program never writes such a value: a copy would hide the damage."""
 
 
 class CopyMismatch(StoreError):
-    """The copy differs from what was copied."""
+    pass
 
 
 def hold_alone(folder: Path, stack: ExitStack) -> None:
-    """Hold the lock of the SQLite database in `folder` until `stack` is closed. Raises InUse if a bot holds it."""
+    """Lock the folder until `stack` is closed. Raises InUse."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         stack.enter_context(FileLock(folder / "sdelka.lock", timeout=0))
@@ -55,9 +54,9 @@ def hold_alone(folder: Path, stack: ExitStack) -> None:
 
 @contextmanager
 def open_reading(url: str) -> Iterator[Connection]:
-    """Open the database at `url`, whatever its encoding, for reading as of this moment, while others work with it.
+    """Read as of this moment, whatever the encoding.
 
-    Raises NothingThere if there is no database, other StoreErrors if it cannot be read.
+    Raises NothingThere or other StoreErrors.
     """
     try:
         with open_read_only(url, any_encoding=True) as dialect:
@@ -75,7 +74,7 @@ def open_reading(url: str) -> Iterator[Connection]:
 
 
 def read_revision(source: Connection) -> str:
-    """Return the schema of the database, "" if it is empty. Raises NewerDatabase if this program does not know it."""
+    """ "" for an empty database. Raises NewerDatabase."""
     revision = schema.read_revision(source)
     if revision not in {"", HEAD, *OLDER}:
         raise schema.NewerDatabase(f"the database has schema {revision!r}, this program knows up to {HEAD!r}: use the newer version")
@@ -84,7 +83,7 @@ def read_revision(source: Connection) -> str:
 
 @contextmanager
 def hold_empty(url: str) -> Iterator[None]:
-    """Keep every bot from the database at `url`, if that is a file, while the block runs. Raises NotEmpty if anything is there, InUse."""
+    """Keep bots from a SQLite file. Raises NotEmpty, InUse."""
     path = find_sqlite_path(url)
     with ExitStack() as stack:
         if path is not None:
@@ -99,10 +98,9 @@ def hold_empty(url: str) -> Iterator[None]:
 
 @contextmanager
 def copy_database(source: Connection, url: str, progress: Progress) -> Iterator[dict[str, int]]:
-    """Copy every row of `source` into the empty database at `url` and compare; yields the numbers of rows by table.
+    """Copy all and compare; yields rows by table.
 
-    Until the block has ended, and for ever if anything fails, nothing of it is there: a file gets its name, and a server commits, at the
-    end. Raises NotEmpty, CopyMismatch, Unreadable, and StoreUnwritable if it cannot be filled.
+    Nothing is there until the block ends, nor if anything fails. Raises NotEmpty, CopyMismatch, Unreadable, StoreUnwritable.
     """
     path = find_sqlite_path(url)
     with ExitStack() as stack:
@@ -119,7 +117,7 @@ def copy_database(source: Connection, url: str, progress: Progress) -> Iterator[
 
 @contextmanager
 def fill_database(source: Connection, url: str, progress: Progress) -> Iterator[dict[str, int]]:
-    """Do what `copy_database` does, but a file has its name from the beginning; it is complete when the block has ended."""
+    """Like `copy_database`, but a file has its name from the beginning."""
     with translate_errors(StoreUnwritable, "the database was not filled"), open_database(url) as dialect:
         try:
             with dialect.engine.begin() as target:
@@ -136,21 +134,21 @@ def fill_database(source: Connection, url: str, progress: Progress) -> Iterator[
 
 
 def create_tables(dialect: Dialect, target: Connection, revision: str) -> None:
-    """Create the tables of the schema `revision` in an empty database, within the caller's transaction, which may last long."""
+    """Within the caller's transaction, which may last long."""
     dialect.lock_schema(target)
     _lift_limits(target)
     schema.migrate_schema(dialect, target, "", revision)
 
 
 def list_tables(database: Connection) -> dict[str, list[str]]:
-    """Return the columns of this program's tables, without those that the database computes from others."""
+    """Return columns by table, without computed ones."""
     there = inspect(database)
     names = set(there.get_table_names()) & set(metadata.tables)
     return {name: [one["name"] for one in there.get_columns(name) if "computed" not in one] for name in names}
 
 
 def insert_rows(target: Connection, name: str, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Insert the rows of a table. Raises Unreadable for a value that is neither a string, an integer nor None."""
+    """Raises Unreadable for a value that is no string, integer or None."""
     if not all(value is None or type(value) in {str, int} for row in rows for value in row):
         raise Unreadable(f"a row of table {name} holds a value of another type than it was written with: `sdelka journal verify`")
     if rows:
@@ -158,14 +156,12 @@ def insert_rows(target: Connection, name: str, columns: Sequence[str], rows: Seq
 
 
 def read_heads(database: Connection) -> Heads:
-    """Return the number of streams and records, and a checksum over the seq and hash at which each stream ends."""
     ends = database.execute(select(leases.c.session, leases.c.seq, leases.c.hash).where(leases.c.seq > 0)).all()
     digest = sha256(b"".join(orjson.dumps(tuple(end)) + b"\n" for end in sorted(ends, key=lambda end: end.session.encode())))
     return Heads(streams=len(ends), records=sum(end.seq for end in ends), sha256=digest.hexdigest())
 
 
 def reset_sequences(database: Connection) -> None:
-    """Set PostgreSQL's sequences to continue after the highest stored number."""
     for name in ("inbox", "outbox") if database.dialect.name == "postgresql" else ():
         serial = f"pg_get_serial_sequence('{name}', 'pos')"
         database.exec_driver_sql(f"SELECT setval({serial}, COALESCE(max(pos), 1), max(pos) IS NOT NULL) FROM {name}")  # noqa: S608 - our own
@@ -204,7 +200,7 @@ def _lift_limits(connection: Connection) -> None:
 
 @contextmanager
 def translate_errors(kind: type[StoreError], sentence: str) -> Iterator[None]:
-    """Turn the errors of SQLAlchemy and of the system that the block raises into `kind`, with the sentence and the error's first line."""
+    """Keep the first line of the error: the next ones may quote values."""
     try:
         yield
     except (SQLAlchemyError, OSError) as error:  # what follows the first line may quote values

@@ -1,4 +1,4 @@
-"""Checks the database itself: SQLite's file, its write-ahead log, the types of its values. Changes nothing."""
+"""Checks the database itself: SQLite's file, its write-ahead log, the types of its values."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -16,25 +16,24 @@ from state.sql.dialect import open_read_only
 from state.sql.raw_records import RawReader
 
 OLDER = frozenset(module.name[1:].partition("_")[0] for module in iter_modules(versions.__path__)) - {HEAD}
-"""The revisions of the schema before the current one: each has its file in `state/migrations/versions`."""
+"""Revisions before the current one, each a file in `state/migrations/versions`."""
 TABLE_LIST_DAMAGED = "the list of its tables (page 1) is damaged, so that its own message is no text"
 
 
 def find_sqlite_path(url: str) -> Path | None:
-    """Return the path of the file if `url` is that of a SQLite database in a file, else None."""
     parsed = make_url(url)
     return Path(str(parsed.database)) if parsed.get_backend_name() == "sqlite" and parsed.database else None
 
 
 def check_log(path: Path) -> Iterator[Finding]:
-    """Say what the write-ahead log has lost, before SQLite opens the database and drops it without a word."""
+    """Tell what SQLite would drop without a word."""
     log = path.with_name(f"{path.name}-wal")
     for offset, why in sqlite_wal.find_damage(log):
         yield Finding(kind="damaged", place="database", why=why, file=str(log), offset=offset)
 
 
 def explain_unchecked(url: str) -> str:
-    """Return why this program cannot verify the database although it is intact (empty, or an older schema); "" if it is damaged."""
+    """Why an intact database cannot be verified; "" if it is damaged."""
     try:
         with open_read_only(url) as dialect, dialect.engine.connect() as connection:
             if not inspect(connection).get_table_names():
@@ -46,23 +45,23 @@ def explain_unchecked(url: str) -> str:
 
 
 def check_structure(path: Path) -> Iterator[Finding]:
-    """Run SQLite's integrity check, also on a database that the store cannot open, and yield its problems as findings."""
+    """Run SQLite's check, also where the store cannot open the database."""
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.text_factory = bytes
             connection.execute("PRAGMA query_only=ON")
-            said = [row[0].decode("utf-8", "replace") for row in connection.execute("PRAGMA integrity_check(20)")]
+            messages = [row[0].decode("utf-8", "replace") for row in connection.execute("PRAGMA integrity_check(20)")]
     except sqlite3.Error as error:
-        said = [str(error)]
+        messages = [str(error)]
     except UnicodeDecodeError:
-        said = [TABLE_LIST_DAMAGED]
-    for line in (line for lines in said for line in lines.splitlines()):
+        messages = [TABLE_LIST_DAMAGED]
+    for line in (line for lines in messages for line in lines.splitlines()):
         if line != "ok" and not line.startswith("***"):
             yield Finding(kind="damaged", place="database", why=f"SQLite says: {line}")
 
 
 def check_types(raw: RawReader) -> Iterator[Finding]:
-    """Yield a finding for each value whose type is not that of its column. This program never writes such values."""
+    """Find values of wrong types, which this program never writes."""
     for table, column, key in raw.find_mistyped():
         why = f"{column} of the row {', '.join(str(part) for part in key)} is of another type than it was written with"
         yield Finding(kind="damaged", place=f"table {table}", why=why)

@@ -1,7 +1,4 @@
-"""Compares the stored definitions with the journal, and their texts with the digests. Changes nothing.
-
-A definition whose rows are not what its records say may have been changed by hand: people decide which of the two is right.
-"""
+"""Compares the stored definitions with the journal, and their texts with the digests; people decide which is right."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -20,7 +17,6 @@ from state.sql.record_index import Ask, decode_texts
 from state.sql.tables import definition_history, definition_keys, definition_texts, definitions, events
 
 MAX_NAMED: Final = 20
-"""The most differences that are listed; further ones are only counted."""
 TRIES: Final = 3
 _TYPES: Final = frozenset(one.__name__ for one in (DefinitionSaved, DefinitionPublished, DefinitionSwitched))
 _NAMES: Final[Mapping[Table, tuple[str, ...]]] = {
@@ -28,21 +24,17 @@ _NAMES: Final[Mapping[Table, tuple[str, ...]]] = {
     definitions: ("kind", "key", "version", "status", "revision", "digest", "writers", "published_by", "edition"),
     definition_history: ("seq", "kind", "key", "version", "what", "by", "digest"),
 }
-"""The columns that are compared: those that follow from the readable part of the records. Names and notes are in the encrypted part."""
+"""Columns that follow from the readable part of the records."""
 _KEYS: Final[Mapping[Table, int]] = {definition_keys: 2, definitions: 3, definition_history: 5}
-"""How many of these columns, the first ones, identify a row."""
 _Row = dict[str, Any]
 
 
 @dataclass
 class _Expected:
-    """The rows that follow from the events so far, by table, as far as they are compared; and the digests of all texts."""
-
     rows: dict[Table, dict[tuple[Any, ...], _Row]] = field(default_factory=lambda: {table: {} for table in _NAMES})
     digests: set[str] = field(default_factory=set)
 
     def add_event(self, seq: int, kind: str, data: Mapping[str, Any]) -> None:
-        """Apply one event."""
         place = str(data["kind"]), str(data["definition"])
         unborn = {"enabled": 1, "active_version": 0, "last_version": 0, "drafts": 0, "revision": 1}
         head = self.rows[definition_keys].setdefault(place, dict(zip(("kind", "key"), place, strict=True)) | unborn)
@@ -60,8 +52,8 @@ class _Expected:
             head |= {"last_version": data["version"], "drafts": head["drafts"] + 1}
         old = self.rows[definitions].get(place, {"writers": "[]", "status": "draft", "published_by": "", "edition": 0})
         writers = format_writers([*parse_writers(old["writers"]), Writer(key=data["by"], user=data["user"])])
-        named = dict(zip(("kind", "key", "version"), place, strict=True))
-        self.rows[definitions][place] = {**old, **named, "revision": data["revision"], "digest": data["digest"], "writers": writers}
+        place_columns = dict(zip(("kind", "key", "version"), place, strict=True))
+        self.rows[definitions][place] = {**old, **place_columns, "revision": data["revision"], "digest": data["digest"], "writers": writers}
         self.digests.add(data["digest"])
         self._add_history(seq, data["what"], data)
 
@@ -83,7 +75,7 @@ class _Expected:
 
 
 def check_definition_texts(ask: Ask) -> Iterator[Finding]:
-    """Yield a finding for each text of a definition whose SHA-256 is not its digest. Memory holds one text at a time."""
+    """Memory holds one text at a time."""
     for (digest,) in decode_texts(ask(select(definition_texts.c.digest).order_by(definition_texts.c.digest))):
         for (content,) in ask(select(definition_texts.c.document).where(definition_texts.c.digest == digest)):
             raw = content.encode() if isinstance(content, str) else content
@@ -92,10 +84,7 @@ def check_definition_texts(ask: Ask) -> Iterator[Finding]:
 
 
 def find_definition_differences(ask: Ask) -> list[Finding]:
-    """Return a finding for each of the first 20 rows that are not what the records say, and one with the number of further ones.
-
-    The comparison is repeated if somebody changes a definition meanwhile. Call it only if the hash chain of the stream is intact.
-    """
+    """The comparison is repeated if somebody changes a definition meanwhile. Only for an intact chain."""
     findings: list[Finding] = []
     for _ in range(TRIES):
         read = decode_texts(ask(select(events.c.seq, events.c.type, events.c.v, events.c.data).where(events.c.stream == STREAM)))
@@ -128,14 +117,14 @@ def _compare_table(ask: Ask, table: Table, rows: Mapping[tuple[Any, ...], _Row])
     names, of_key = _NAMES[table], _KEYS[table]
     stored = {row[:of_key]: row for row in decode_texts(ask(select(*(table.c[name] for name in names))))}
     for key in sorted({*rows, *stored}):
-        wanted, there = rows.get(key), stored.get(key)
+        expected, there = rows.get(key), stored.get(key)
         place = " ".join(str(part) for part in key)
-        if wanted is None:
+        if expected is None:
             yield _build_finding(table, f"no record bears out the row {place}")
         elif there is None:
             yield _build_finding(table, f"the row {place} is missing")
         else:
-            pairs = [(name, value, wanted[name]) for name, value in zip(names, there, strict=True) if value != wanted[name]]
+            pairs = [(name, value, expected[name]) for name, value in zip(names, there, strict=True) if value != expected[name]]
             wrong = [f"{name} is {value!r}, its records say {right!r}" for name, value, right in pairs]
             if wrong:
                 yield _build_finding(table, f"the row {place} is wrong: {'; '.join(wrong)}")

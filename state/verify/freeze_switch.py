@@ -1,7 +1,4 @@
-"""Compares the stored switch that freezes all writes with the events that set it. Changes nothing.
-
-If they differ, people decide which of the two is right.
-"""
+"""Compares the stored switch that freezes writes with its events; people decide which is right."""
 
 from collections.abc import Iterator
 
@@ -17,25 +14,21 @@ _TURNS = frozenset({WritesFrozen.__name__, WritesReleased.__name__})
 
 
 def check_switch(store: Store) -> list[Finding]:
-    """Return findings if the stored value of the switch contradicts the last event that set it; empty if both agree.
-
-    The comparison is repeated if somebody sets the switch while it runs. Call it only if the hash chain of the switch's events is intact.
-    """
+    """The comparison is repeated if somebody sets it meanwhile. Only for an intact chain."""
     findings: list[Finding] = []
     for _ in range(TRIES):
         before = store.read_head(STREAM)
         try:
-            stands, told = find_freeze(store), _find_last(store)
+            stands, last_event = find_freeze(store), _find_last(store)
         except Exception as error:  # noqa: BLE001 - whatever a damaged row makes the driver say is the finding
             return [Finding(kind="damaged", place=PLACE, why=f"it cannot be read: {error}")]
-        findings = list(_compare(stands, told))
+        findings = list(_compare(stands, last_event))
         if not findings or store.read_head(STREAM) == before:
             break
     return findings
 
 
 def _find_last(store: Store) -> StoredEvent | None:
-    """Return the last event that froze or released writes, None if there is none."""
     last, after = None, 0
     while page := store.read_events(STREAM, after=after, limit=PAGE):
         last = next((event for event in reversed(page) if event.type in _TURNS), last)
@@ -55,8 +48,8 @@ def _compare(stands: FreezeState | None, stored_event: StoredEvent | None) -> It
         last = f"event {seq} released them" if stored_event is not None else "no event tells of it"
         yield _build_finding(seq, f"writes are frozen, although {last}")
     elif stored_event is not None:
-        said = {"seq": stored_event.seq, "at": stored_event.ts, "by": stored_event.data["by"]}
-        wrong = [name for name, value in said.items() if getattr(stands, name) != value]
+        by_event = {"seq": stored_event.seq, "at": stored_event.ts, "by": stored_event.data["by"]}
+        wrong = [name for name, value in by_event.items() if getattr(stands, name) != value]
         if wrong:
             yield _build_finding(seq, f"writes are frozen, and it names another freeze than event {seq}: {', '.join(wrong)}")
 

@@ -1,7 +1,4 @@
-"""Reads the state of a database within seconds: schema, size, server settings, waiting work. Changes nothing.
-
-`state.verify.journal` reads everything; this reads only what costs little while a bot is busy.
-"""
+"""Reads the state of a database within seconds, while a bot is busy."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -38,24 +35,19 @@ SELECT name, reset_val FROM pg_settings WHERE name IN ('fsync', 'full_page_write
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
-    """How much work waits in the database.
-
-    `waiting` is the number of unhandled inbox rows, `oldest` the time at which the oldest of them was received ("" for none), `undelivered`
-    the number of messages to deliver.
-    """
+    """`oldest` is when the first was received, "" for none."""
 
     waiting: int
     oldest: str
     undelivered: int
     unknown: int
-    """The number of calls of the last 24 hours whose outcome is unknown."""
     held: int
-    """The number of leases that are held now; a stopped bot holds none."""
+    """Leases; a stopped bot holds none."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Server:
-    """The properties of a PostgreSQL server on which the bot depends; `size` is that of the database in bytes."""
+    """`size` is in bytes."""
 
     number: int
     version: str
@@ -70,7 +62,7 @@ class Server:
 
 
 def read_schema(url: str) -> str:
-    """Return the revision of the schema ("0004"), "" for a database without one. Raises StoreError if it cannot be read."""
+    """ "" for none. Raises StoreError."""
     try:
         with _connect(url) as connection:
             if not inspect(connection).has_table("alembic_version"):
@@ -81,7 +73,7 @@ def read_schema(url: str) -> str:
 
 
 def read_work(url: str, now: datetime) -> Work:
-    """Return the work that waits in a database with the current schema. Raises StoreError if it cannot be read."""
+    """Raises StoreError."""
     try:
         with _connect(url) as connection:
             return _read_work(connection, now)
@@ -90,7 +82,7 @@ def read_work(url: str, now: datetime) -> Work:
 
 
 def read_server(url: str) -> Server:
-    """Return the state of the PostgreSQL server at `url`. Raises StoreError if it cannot be queried."""
+    """Raises StoreError."""
     try:
         with _connect(url) as connection:
             number, version, standby, size, now, used, most, encrypted = connection.execute(text(_SERVER)).one()
@@ -113,7 +105,7 @@ def read_server(url: str) -> Server:
 
 
 def read_value(url: str, key: str) -> str | None:
-    """Return the value of `key` in the table `values`; None if there is none or no database yet. Raises StoreError if it cannot be read."""
+    """None also without a database. Raises StoreError."""
     try:
         with _connect(url) as connection:
             row = connection.execute(select(values.c.value).where(values.c.key == key)).one_or_none()
@@ -125,7 +117,7 @@ def read_value(url: str, key: str) -> str | None:
 
 
 def read_definition_kinds(url: str) -> set[str]:
-    """Return the kinds of the stored definitions; none if the database cannot be read."""
+    """Empty if the database cannot be read."""
     try:
         with _connect(url) as connection:
             return set(connection.scalars(select(definition_keys.c.kind).distinct()))
@@ -134,7 +126,7 @@ def read_definition_kinds(url: str) -> set[str]:
 
 
 def explain_closed(url: str) -> str:
-    """Return for operators why no bot may start on this database, "" if one may. Raises StoreError if it cannot be read."""
+    """Return why no bot may start on it, "" if one may. Raises StoreError."""
     try:
         with _connect(url) as connection:
             mark = closed_mark.read_mark(connection)
@@ -144,7 +136,7 @@ def explain_closed(url: str) -> str:
 
 
 def run_quick_check(path: Path, seconds: float) -> list[str] | None:
-    """Return the problems that SQLite's quick check finds, [] if the file is intact; None if it takes longer than `seconds`."""
+    """Return [] if intact, None if it takes longer than `seconds`."""
     until = monotonic() + seconds
     try:
         with closing(_open_read_only(path)) as connection:
@@ -158,7 +150,7 @@ def run_quick_check(path: Path, seconds: float) -> list[str] | None:
 
 @contextmanager
 def _connect(url: str) -> Iterator[Connection]:
-    """Open a connection that cannot write: SQLite would otherwise write its log into the file when the last connection is closed."""
+    """Open without writing: SQLite would otherwise write its log into the file at the last closing."""
     parsed = make_url(url)
     if parsed.get_backend_name() != "sqlite":
         with open_read_only(url) as dialect, dialect.engine.connect() as connection:
@@ -183,12 +175,12 @@ def _read_work(connection: Connection, now: datetime) -> Work:
     waiting, oldest = one("SELECT count(*), min(received_at) FROM inbox WHERE status = 'new'")
     undelivered = one("SELECT count(*) FROM outbox WHERE status = 'new'")[0]
     unknown = one("SELECT count(*) FROM effects WHERE status = 'unknown' AND updated_at > :since", since=format_iso(now - _LATELY))[0]
-    held = one("SELECT count(*) FROM leases WHERE owner <> '' AND until > :now", now=format_iso(now))[0]
-    return Work(waiting=waiting, oldest=str(oldest or ""), undelivered=undelivered, unknown=unknown, held=held)
+    live_leases = one("SELECT count(*) FROM leases WHERE owner <> '' AND until > :now", now=format_iso(now))[0]
+    return Work(waiting=waiting, oldest=str(oldest or ""), undelivered=undelivered, unknown=unknown, held=live_leases)
 
 
 def _may_write(connection: Connection) -> bool:
-    """Whether the database user may write to the journal; before its tables exist, whether it may create them."""
+    """Before the tables exist: whether it may create them."""
     if inspect(connection).has_table("events"):
         return bool(
             connection.execute(text("SELECT has_table_privilege('events', 'INSERT') AND has_table_privilege('leases', 'UPDATE')")).scalar()
@@ -197,6 +189,6 @@ def _may_write(connection: Connection) -> bool:
 
 
 def _build_error(error: Exception) -> StoreError:
-    """Build a StoreError with the driver's message on one line, without the statement."""
-    said = " ".join(str(getattr(error, "orig", None) or error).split())
-    return StoreError(said[:300])
+    """The driver's message on one line, without the statement."""
+    message = " ".join(str(getattr(error, "orig", None) or error).split())
+    return StoreError(message[:300])

@@ -1,9 +1,4 @@
-"""Verifies the whole journal in one pass. Repairs nothing.
-
-It checks the database file, the hash chains with their separately stored ends, the anchors (last records noted
-outside the database at an earlier time), snapshots, the switch that freezes writes, the large values, the indexes of records, runs and
-schedules, and the stored definitions.
-"""
+"""Verifies the whole journal in one pass. Repairs nothing."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -30,44 +25,33 @@ TRIES = 3
 
 
 class StreamChecker(Protocol):
-    """Checks that the events of one stream agree with its rows in the table `effects` (status of each call).
-
-    The caller of `verify_journal` provides the implementation.
-    """
-
     def add_event(self, event: StoredEvent) -> None:
-        """Take the next event of the stream into account. It is called once per event, in order."""
+        """Called once per event, in order."""
 
-    def list_findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]:
-        """Return what contradicts the events added before. `rows` are all rows of the table `effects` that belong to the stream."""
+    def list_findings(self, rows: Sequence[EffectRow]) -> Iterable[Finding]: ...
 
     @property
-    def count(self) -> int:
-        """The number of effects (proposed calls) in the stream."""
+    def count(self) -> int: ...
 
 
 @dataclass(kw_only=True)
 class JournalReport:
-    """The result of verifying a journal: how much was verified, and the findings."""
-
     streams: int = 0
     records: int = 0
     effects: int = 0
     findings: list[Finding] = field(default_factory=list)
     uncheckable: str = ""
-    """Why this program could not verify the database (it is empty or of an older program), "" if it could or the database is damaged."""
+    """Why it could not be verified; "" if it was or is damaged."""
 
 
 Anchors = Mapping[str, Sequence[tuple[int, str]]]
-"""Stream → the records (seq, hash) that its chain must contain, because an anchor names them."""
+"""Stream → (seq, hash) that its chain must contain."""
 
 
 def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: Anchors, progress: Callable[[int], None]) -> JournalReport:
-    """Return everything that is wrong with the journal at `url`, each finding with its file if it is a SQLite database.
+    """Damage raises nothing and is a finding; works beside a running bot.
 
-    `judge` makes the checker for a stream, `anchors` holds by stream the number and hash of records that were the last ones when somebody
-    noted them outside the database. `progress` gets the number of records read since its last call. Works beside a running bot. Raises
-    FileNotFoundError if there is no database; damage in the database raises nothing and is a finding.
+    `progress` gets the records read since its last call. Raises FileNotFoundError.
     """
     path = database.find_sqlite_path(url)
     if path and not path.is_file():
@@ -84,8 +68,8 @@ def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: 
                 store.close()
     except Exception as error:  # noqa: BLE001 - a damaged database makes the driver raise anything; whatever it is, it is the finding
         verified.uncheckable = "" if opened else database.explain_unchecked(url)
-        said = database.TABLE_LIST_DAMAGED if isinstance(error, UnicodeDecodeError) else error
-        why = f"the check could not go on: {said}" if opened else f"the database does not open: {said}"
+        message = database.TABLE_LIST_DAMAGED if isinstance(error, UnicodeDecodeError) else error
+        why = f"the check could not go on: {message}" if opened else f"the database does not open: {message}"
         verified.findings.append(Finding(kind="unreadable", place="database", why=why))
         verified.findings.extend(database.check_structure(path) if path else ())
     if path:
@@ -96,7 +80,6 @@ def verify_journal(url: str, *, judge: Callable[[str], StreamChecker], anchors: 
 @dataclass(frozen=True)
 class _Check:
     path: Path | None
-    """SQLite's file; None for PostgreSQL, which has its own checksums."""
     store: Store
     raw: RawReader
     verified: JournalReport
@@ -104,10 +87,8 @@ class _Check:
     anchors: Anchors
     progress: Callable[[int], None]
     scheduling: set[str] = field(default_factory=set)
-    """The streams that tell of schedules."""
 
     def note_schedules(self, event: StoredEvent) -> None:
-        """Note that the stream of the event tells of a schedule, if it does."""
         if event.type == ScheduleAdded.__name__:
             self.scheduling.add(event.stream)
 
@@ -137,11 +118,9 @@ def _check_journal(look: _Check) -> None:
 
 
 def _check_chain(look: _Check, stream: str) -> Chain:
-    """Verify the hash chain of the stream, and that it holds the records that the stored head and the anchors name; return the chain.
+    """Verify it with its stored head and its anchors.
 
-    The head is the number and hash that the last record should have; an anchor is the same, noted outside the database at an earlier time.
-    The returned chain holds the findings. A running bot may append records. So the head is read after the
-    records, and newly added records are verified, too.
+    A running bot may append, so the head is read after the records.
     """
     chain = Chain(stream=stream)
     for _ in range(TRIES):
@@ -156,8 +135,8 @@ def _check_chain(look: _Check, stream: str) -> Chain:
         if seq <= chain.seq:
             break
     _check_end(chain, seq, head)
-    for anchored, wanted in look.anchors.get(stream, ()):
-        _check_anchor(chain, look.raw, anchored, wanted)
+    for anchored, anchored_hash in look.anchors.get(stream, ()):
+        _check_anchor(chain, look.raw, anchored, anchored_hash)
     return chain
 
 
@@ -170,21 +149,17 @@ def _check_end(chain: Chain, seq: int, head: str) -> None:
         chain.add("inconsistent", seq, "the last record is not the one that the head names", of="head")
 
 
-def _check_anchor(chain: Chain, raw: RawReader, seq: int, wanted: str) -> None:
+def _check_anchor(chain: Chain, raw: RawReader, seq: int, anchored_hash: str) -> None:
     if seq > chain.seq:
         chain.add("cut", chain.seq + 1, f"the stream ends at {chain.seq}, it was anchored at {seq}")
         return
     rows = next(raw.read_records(chain.stream, seq - 1), [])
-    if not rows or rows[0][0] != seq or rows[0][-1] != wanted.encode():
+    if not rows or rows[0][0] != seq or rows[0][-1] != anchored_hash.encode():
         chain.add("damaged", seq, f"record {seq} is not the one that was anchored: this stream was written anew")
 
 
 def _check_meaning(look: _Check, stream: str, spoken_of: dict[str, tuple[str, int]]) -> list[Finding]:
-    """Return findings if the events of a stream with an intact chain contradict its rows in the table `effects` or its snapshot.
-
-    The comparison is repeated if the bot appends to the stream meanwhile. To `spoken_of` is added, for each large answer that an event
-    refers to, the digest of the answer with the stream and seq (number) of the event.
-    """
+    """Compare events, effects and snapshot; only for an intact chain. `spoken_of` gets digest → (stream, seq)."""
     findings: list[Finding] = []
     for _ in range(TRIES):
         before = look.store.read_head(stream)
@@ -213,13 +188,12 @@ def _check_rows(look: _Check, stream: str, judge: StreamChecker) -> Iterable[Fin
         rows, damaged = _read_effects_singly(look, stream)
         if not damaged:
             return [Finding(kind="damaged", place="table effects", why=f"it cannot be read: {error}")]
-        named = {finding.place for finding in damaged}
-        return [*damaged, *(finding for finding in judge.list_findings(rows) if finding.place not in named)]
+        damaged_places = {finding.place for finding in damaged}
+        return [*damaged, *(finding for finding in judge.list_findings(rows) if finding.place not in damaged_places)]
     return judge.list_findings(rows)
 
 
 def _read_effects_singly(look: _Check, stream: str) -> tuple[list[EffectRow], list[Finding]]:
-    """Return the rows of the stream in the table `effects` that can be read, and a finding for each one that cannot."""
     rows, damaged = [], []
     for effect_id in look.raw.list_effect_ids(stream):
         try:

@@ -1,4 +1,4 @@
-"""Compares the timers of schedules with the schedules that the journal has: each that is not over has exactly one. Changes nothing."""
+"""Compares the timers of schedules with the journal: each has exactly one."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final
@@ -15,10 +15,7 @@ TRIES: Final = 3
 
 
 def check_schedules(store: Store, streams: Iterable[str]) -> Iterator[Finding]:
-    """Yield a finding for each schedule without its timer, and for each timer without its schedule.
-
-    `streams` are those that tell of schedules. Where the bot changes a session meanwhile, it is looked at again.
-    """
+    """A session is looked at again if the bot changes it meanwhile."""
     for stream in sorted({*streams, *(to_stream(timer.session) for timer in iterate_timers(store))}):
         findings: list[Finding] = []
         for _ in range(TRIES):

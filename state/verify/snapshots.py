@@ -1,4 +1,4 @@
-"""Compares the snapshot of a stream with the state computed from its events, and large values with their digests. Changes nothing."""
+"""Compares a stream's snapshot with its events, and blobs with their digests."""
 
 from collections.abc import Collection, Iterator
 
@@ -12,20 +12,18 @@ from state.journal.store import Snapshot, Store, StoredEvent
 
 
 class SnapshotChecker:
-    """Applies the events of one stream in order; the state after the event with the snapshot's seq must equal the snapshot."""
+    """The state at the snapshot's seq must equal it."""
 
     def __init__(self, stream: str, snapshot: Snapshot | None) -> None:
-        """Begin with an empty state. `snapshot` is the stored snapshot of the stream, None if there is none."""
         self._stream = stream
         self._snapshot = snapshot
         self._state = fold.create_state()
         self._at = 0
         self.blobs: dict[str, int] = {}
-        """The SHA-256 digests of the large values that events refer to → the seq of one such event."""
+        """Digest → seq of an event that refers to it."""
         self._definitions: set[str] = set()
 
     def add_event(self, event: StoredEvent) -> None:
-        """Apply the next event; called once per event, in order."""
         if event.type == RunForgotten.__name__:  # what the run itself gave is removed; the texts of its definitions stay
             self.blobs = {digest: seq for digest, seq in self.blobs.items() if digest in self._definitions}
         for digest in list_digests(event.type, event.data):
@@ -37,7 +35,6 @@ class SnapshotChecker:
             self._at = event.seq
 
     def list_findings(self) -> Iterator[Finding]:
-        """Yield a finding if the snapshot is wrong or of an older program; nothing if it is right, or if the stream has no snapshot."""
         snapshot = self._snapshot
         if snapshot is None:
             return
@@ -62,11 +59,7 @@ class SnapshotChecker:
 def check_blobs(
     store: Store, spoken_of: dict[str, tuple[str, int]], stored: list[str], *, before: Collection[str] = ()
 ) -> Iterator[Finding]:
-    """Yield findings for large values that are missing or whose SHA-256 is not the digest under which they are stored.
-
-    `spoken_of` maps a digest to the stream and seq of an event that refers to it; `stored` lists the digests in the database. `before` are
-    those that were stored before the events were read: one of them that no event refers to is noted, since it will never be read again.
-    """
+    """`spoken_of` is digest → (stream, seq). Those stored `before` that no event refers to are noted."""
     for digest in sorted({*spoken_of, *stored}):
         stream, seq = spoken_of.get(digest, ("", None))
         try:
@@ -87,6 +80,5 @@ def check_blobs(
 
 
 def _is_forgotten(store: Store, stream: str) -> bool:
-    """Whether the stream is that of a run whose own blobs were removed since its events were read."""
     seq, _ = store.read_head(stream)
     return any(event.type == RunForgotten.__name__ for event in store.read_events(stream, after=max(0, seq - 1), limit=1))
