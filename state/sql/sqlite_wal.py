@@ -44,12 +44,12 @@ def iterate_frames(data: bytes) -> Iterator[Frame]:
 
 def calculate_checksum(data: bytes, sums: Sums, order: Literal["little", "big"]) -> Sums:
     """Continue the checksum `sums`."""
-    first, two = sums
+    first, second = sums
     words = iter(struct.unpack(f"{'<' if order == 'little' else '>'}{len(data) // 8 * 2}I", data[: len(data) // 8 * 8]))
     for even, odd in zip(words, words, strict=True):
-        first = first + even + two & 0xFFFFFFFF
-        two = two + odd + first & 0xFFFFFFFF
-    return first, two
+        first = first + even + second & 0xFFFFFFFF
+        second = second + odd + first & 0xFFFFFFFF
+    return first, second
 
 
 def find_damage(path: Path) -> Iterator[tuple[int, str]]:
