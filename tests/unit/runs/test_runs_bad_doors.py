@@ -9,7 +9,7 @@ from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from tests.unit.bot.telegram.door_kit import VERA
 from tests.unit.runs.runs_kit import RUN, events, index, steps
-from tests.unit.runs.test_runs_command import a_bot, call
+from tests.unit.runs.test_runs_command import a_bot, type_in
 from tests.unit.runs.test_runs_telegram import a_chat
 from tests.unit.spine_kit import World
 
@@ -128,7 +128,7 @@ async def bot(tmp_path: Path) -> AsyncIterator[World]:
 @pytest.mark.parametrize("arguments", BAD_CALLS, ids=range(len(BAD_CALLS)))
 async def test_wrong_options_are_told_and_change_nothing(bot: World, arguments: tuple[str, ...]) -> None:
     """The exit code is that of wrong use; what is shown holds no control character of the terminal."""
-    code, told = call(*arguments)
+    code, told = await type_in(*arguments)
     assert not bot.sql.list_ready_sessions()
     assert (code, bool(told.strip()), "\x1b[31m" in told, "Traceback" in told) == (2, True, False, False), told
 
@@ -136,6 +136,6 @@ async def test_wrong_options_are_told_and_change_nothing(bot: World, arguments: 
 @pytest.mark.parametrize("value", ["{", "NaN", "1e999", "я" * 100_000, "\udcff", "[" * 5000])
 async def test_any_text_is_a_value_of_a_run(bot: World, value: str) -> None:
     """What is no JSON is text; the order is stored for the next bot."""
-    code, told = call("start", "steps", "short", "--for", "tg:1007", "--arg", f"deal={value}", "--wait", "0")
+    code, told = await type_in("start", "steps", "short", "--for", "tg:1007", "--arg", f"deal={value}", "--wait", "0")
     assert len(bot.sql.list_ready_sessions()) == 1
     assert (code, "Traceback" in told) == (1, False), told

@@ -46,8 +46,7 @@ async def test_an_erased_person_is_remembered_nowhere(home: Home, monkeypatch: p
         world.outbox()
     with opened(home) as store:
         assert [one.data["content"] for one in flow_memory.list_entries(store, place(ANNA), LATER)] == [SECRET, SECRET]
-    survey, result = run(home, ANNA.key)
-    assert any(SECRET in one for one in survey.probes.all), "the proof searches for what was remembered"
+    _, result = run(home, ANNA.key)
     assert not result.remains
     for form in (SECRET, SECRET.encode("unicode_escape").decode()):
         assert form.encode() not in everything(home)
