@@ -104,7 +104,7 @@ BAD_CALLS = [
     ("events", ID, "--last", "-1"),
     ("cancel", "nobody"),
     ("explode", ID),
-    ("list", "--last", "0"),
+    ("list", "--last", "-1"),
     ("list", "--last", "many"),
     ("list", "--status", "\x1b[31m"),
     ("start", "steps", "plan", "--for", "tg:"),
