@@ -6,13 +6,11 @@ An unchanged value is written as it was read.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cache, lru_cache
-from inspect import signature
 from operator import attrgetter
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self
 
 JsonObject = Mapping[str, Any]
 """Its keys are defined by others: a model, the portal, a message."""
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,17 +59,6 @@ class Stored:
         """Return a copy with these at their defaults and not stored."""
         defaults = {field.name: field.default for field in fields(self) if field.name in names}
         return replace(self, stored_keys=tuple(key for key in self.stored_keys if key not in names), **defaults)
-
-
-def convert(source: object, to: Callable[..., T], **own: Any) -> T:
-    """Build a `to` from `own` and the fields of `source` that it has."""
-    shared = {name: getattr(source, name) for name in _list_parameters(to) if name not in own and hasattr(source, name)}
-    return to(**shared, **own)
-
-
-@cache
-def _list_parameters(kind: Callable[..., object]) -> tuple[str, ...]:
-    return tuple(name for name, parameter in signature(kind).parameters.items() if parameter.kind is not parameter.VAR_KEYWORD)
 
 
 class _Slots(NamedTuple):

@@ -54,7 +54,7 @@ from state.canonical import NotCanonical, dumps
 from state.events.conversation import StepRefused
 from state.journal.store import EffectConflict, EffectRow, OutboxRow, WriteStopped
 from state.model.card import NO_CARD, Card
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -260,7 +260,15 @@ class Gate:
         return await reconcile(row, ledger, self._deps.catalogue, self._deps.performers, announce)
 
     async def _find_covering_card(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Card | None:
-        step = convert(case, ProposedStep, call=call, facts=facts)
+        step = ProposedStep(
+            effect=case.effect,
+            effect_id=case.effect_id,
+            turn_id=case.turn_id,
+            call=call,
+            facts=facts,
+            actor=case.actor,
+            mode=case.mode,
+        )
         return await find_covering_card(step, verdict, self._deps, case.ledger)
 
     async def _run(self, case: _Case, call: Call, facts: Facts, covering: Card = NO_CARD) -> Outcome:

@@ -47,7 +47,7 @@ from state.events.runs import NodeDone, RunWaits
 from state.journal.blobs import get_blob_prefix, pack_file, unpack_file
 from state.journal.store import OutboxRow
 from state.journal.thread_worker import run_to_end
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 
 class Context(RunPass, RunContext):
@@ -225,12 +225,17 @@ class Context(RunPass, RunContext):
             if not file.get("digest") and self.mode != "shadow":
                 raise RunFailed("run-file-gone", f"node {node} sends a file that was not fetched")
             params = {**params, FILE: {**file, "run": self._session.key}}
-        return convert(
-            effect,
-            Effect,
+        return Effect(
+            kind=effect.kind,
+            method=effect.method,
             params=params,
+            comment=effect.comment,
             proposed_by=self._session.state.run.engine if self._session.state.run else "",
             provenance=provenance,
+            requires_confirmation=effect.requires_confirmation,
+            must_read=effect.must_read,
+            is_trial=effect.is_trial,
+            is_computed=effect.is_computed,
             came_back=self.known.came_back,
             slot=build_node_slot(self._session.key, node, attempt),
         )

@@ -46,7 +46,6 @@ from state.events.base import DEFAULT_ENGINE
 from state.events.conversation import MessageReceived, NameAsked, TurnResumed
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow, StoredEvent, StoreError
-from state.stored import convert
 
 log = logging.getLogger(__name__)
 
@@ -253,12 +252,16 @@ async def _begin(
         if await _has_waiting_stop(actor, session, tools):
             tools.running[session.key].stop()
         return RecordedTurn.from_events(stored)
-    event = convert(
-        turn,
-        MessageReceived,
+    event = MessageReceived(
+        turn_id=turn.turn_id,
         text="" if turn.answers else turn.text,
         origin="choice" if turn.answers else "voice" if turn.origin == "voice" else "typed",
+        quoted=turn.quoted,
+        cited=turn.cited,
+        answers_others=turn.answers_others,
         by=actor.key,
+        answers=turn.answers,
+        ref=turn.ref,
         engine="" if engine == DEFAULT_ENGINE else engine,
     )
     await session.buffer(event, actor=actor.key, outbox=[*_build_answered_question(turn, session), *toasts])

@@ -26,7 +26,6 @@ from state.model.definitions import (
     StaleRevision,
     Writer,
 )
-from state.stored import convert
 
 LONGEST_NAME: Final = 200
 LARGEST_TEXT: Final = 4_000_000
@@ -284,7 +283,18 @@ def _pick_title(head: KeyRow, row: VersionRow) -> str:
 
 
 def _to_key(row: KeyRow) -> DefinitionKey:
-    return convert(row, DefinitionKey, enabled=bool(row.enabled), has_draft=row.drafts > 0)
+    return DefinitionKey(
+        kind=row.kind,
+        key=row.key,
+        title=row.title,
+        enabled=bool(row.enabled),
+        active_version=row.active_version,
+        last_version=row.last_version,
+        has_draft=row.drafts > 0,
+        revision=row.revision,
+        updated_at=row.updated_at,
+        updated_by=row.updated_by,
+    )
 
 
 def _to_found(stored: StoredVersion | None) -> DefinitionVersion | None:

@@ -14,7 +14,6 @@ from state.journal.pages import iterate_events
 from state.journal.store import Store, StoreError
 from state.journal.stream_turn import take_stream
 from state.model.record_blocks import Block, BlockEvent, fold_blocks
-from state.stored import convert
 
 MOST_BLOCKS: Final = 100
 KEPT_FOR: Final = timedelta(days=365)
@@ -63,7 +62,7 @@ def find_kept_from(blocks: Sequence[Block], at: datetime) -> int:
 
 def _read_events(store: Store, place: RecordPlace, end: int) -> list[BlockEvent]:
     needed = iterate_events(store, place.stream, _find_start(store, place, end) - 1, end, page=_PAGE)
-    return [convert(event, BlockEvent) for event in needed]
+    return [BlockEvent(type=event.type, data=event.data, seq=event.seq, ts=event.ts, erased=event.erased) for event in needed]
 
 
 def _find_start(store: Store, place: RecordPlace, end: int) -> int:

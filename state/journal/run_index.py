@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from state.model.run_state import RunState
-from state.stored import convert
 
 PREFIX = "run:"
 MOST = 1000
@@ -43,4 +42,15 @@ class RunFilter:
 
 
 def build_run_row(stream: str, run: RunState) -> RunRow:
-    return convert(run, RunRow, run_id=stream.removeprefix(PREFIX))
+    return RunRow(
+        run_id=stream.removeprefix(PREFIX),
+        engine=run.engine,
+        definition=run.definition,
+        version=run.version,
+        home=run.home,
+        owner=run.owner,
+        parent=run.parent,
+        status=run.status,
+        started_at=run.started_at,
+        updated_at=run.updated_at,
+    )

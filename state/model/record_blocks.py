@@ -16,7 +16,7 @@ from state.events.blocks import (
     BlockResolved,
     BlockResumed,
 )
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 BlockStatus = Literal["Idle", "Loading", "Conflict", "Error"]
 
@@ -75,7 +75,18 @@ def fold_blocks(events: Iterable[BlockEvent]) -> tuple[Block, ...]:
 
 def _open_block(event: BlockEvent) -> Block:
     block_opened = BlockOpened.from_data(event.data)
-    return convert(block_opened, Block, id=block_opened.block, at=event.ts, seq=event.seq)
+    return Block(
+        id=block_opened.block,
+        run=block_opened.run,
+        definition=block_opened.definition,
+        version=block_opened.version,
+        parent=block_opened.parent,
+        by=block_opened.by,
+        at=event.ts,
+        seq=event.seq,
+        title=block_opened.title,
+        input=block_opened.input,
+    )
 
 
 def _change_block(block: Block, event: BlockEvent) -> Block | None:

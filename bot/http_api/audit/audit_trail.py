@@ -20,7 +20,7 @@ from orchestrator.reports.why.story import Change, Decision
 from orchestrator.reports.why.touched_records import parse_record
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import RunFilter
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 _EXAMPLES: Final = load_lexicon("api_examples")
 _KIND: Final = "a"
@@ -178,21 +178,26 @@ async def load_run_names(calls: Sequence[AuditedCall], desk: EndpointContext) ->
 
 def _to_record(call: AuditedCall, voice: Narrator, runs: Mapping[str, RunName]) -> AuditRecord:
     story, run = call.story, call.story.run
-    return convert(
-        story,
-        AuditRecord,
+    return AuditRecord(
         id=story.effect_id,
         at=call.asked_at,
+        session=story.session,
         run=runs.get(story.session),
+        method=story.method,
+        call_class=story.call_class,
+        records=story.records,
         changes=[_to_change(change) for change in story.changes],
         outcome=call.outcome,
         asked_by=Person(id=call.asked_by, name=call.asked_by_name),
         reasons=story.judged.reasons if story.judged.decision in {"asked", "refused"} else (),
+        confirmation_id=story.confirmation_id,
         decision=_to_decision(story.card.decided, voice) if story.card and story.card.decided else None,
         attempts=[Attempt(by=Person(id=one.by, name=voice.find_name(one.by)), at=at, code=one.code) for at, one in call.attempts],
         sent=AuditSent(at=run.started_at, method=story.method, params=story.params, answered_at=run.ended_at, answer=run.answer)
         if run and run.started_at
         else None,
+        undoes=story.undoes,
+        erased=story.erased,
         complete=call.is_complete,
     )
 

@@ -22,7 +22,6 @@ from state.journal.run_index import NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import StoredEvent
 from state.model.run_state import RunState
 from state.model.session_state import SessionState
-from state.stored import convert
 
 _KIND: Final = "r"
 _NO_CHANGES: Final = RunChanges()
@@ -142,7 +141,18 @@ def build_not_found() -> ApiError:
 
 
 def _to_line(run_id: str, run: RunState | RunRow, viewer: Viewer) -> RunLine:
-    return convert(run, RunLine, id=run_id, owner=_to_person(run.owner, viewer), parent=run.parent.removeprefix(PREFIX))
+    return RunLine(
+        id=run_id,
+        engine=run.engine,
+        definition=run.definition,
+        version=run.version,
+        status=run.status,
+        owner=_to_person(run.owner, viewer),
+        home=run.home,
+        parent=run.parent.removeprefix(PREFIX),
+        started_at=run.started_at,
+        updated_at=run.updated_at,
+    )
 
 
 def _to_person(key: str, viewer: Viewer) -> Person:

@@ -14,7 +14,6 @@ from orchestrator.schedules.words import describe_when, list_moments
 from state.clock import format_iso, parse_iso
 from state.journal.run_index import PREFIX
 from state.journal.schedule_index import FoundSchedule, collect_schedules, find_schedule
-from state.stored import convert
 
 _KIND: Final = "d"
 _PARTS: Final = 3
@@ -58,19 +57,28 @@ class ScheduleReader:
         now = self._desk.clock.now()
         known = viewer.deps.present(Actor(key=entry.owner, name=""))
         is_waiting = entry.status == "waiting"
-        return convert(
-            entry,
-            Schedule,
+        return Schedule(
             id=found_schedule.schedule,
+            engine=entry.engine,
+            definition=entry.definition,
             owner=Person(id=entry.owner, name=known.name if known is not None else ""),
             home=found_schedule.home,
+            status=entry.status,
+            why=entry.why,
             next=entry.due if is_waiting else "",
             then=[format_iso(moment) for moment in list_moments(entry, parse_iso(entry.due), _FOLLOWING)] if is_waiting else (),
+            cron=entry.cron,
+            zone=entry.zone,
             when=build_translator(client).translate_notice(describe_when(entry, client.actor, now)),
             note=entry.note if shows_words else "",
             args={name: arg.get("data") for name, arg in entry.args.items()} if shows_words else {},
+            started=entry.started,
             last_run=entry.run.removeprefix(PREFIX),
             last_run_at=entry.fired_at,
+            missed=entry.missed,
+            skipped=entry.skipped,
+            skip_why=entry.skip_why,
+            created_at=entry.created_at,
             may_control=may_control(client.actor, entry.owner),
         )
 

@@ -29,7 +29,6 @@ from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import MalformedAnswer, ModelOptions, ModelTool, ToolCall, UnusableAnswer
 from orchestrator.engines.base import ModelText, TurnModelRequest
 from orchestrator.language.lexicon import load_lexicon
-from state.stored import convert
 
 Prefix = Literal["main", "cls", "select", "valid", "exec"]
 Status = Literal["answered", "again", "ended"]
@@ -236,7 +235,15 @@ class _Round:
         ports = self._ports
         answer = await tool.run(
             params,
-            convert(ports, ToolPorts, note=note),
+            ToolPorts(
+                services=ports.services,
+                settings=ports.settings,
+                note=note,
+                remember=ports.remember,
+                find_records=ports.find_records,
+                language=ports.language,
+                asker=ports.asker,
+            ),
         )
         for message in answer.messages:
             await self._say(message)

@@ -31,7 +31,6 @@ from orchestrator.turns.feature import Tools
 from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import UUID_NAMESPACE
 from state.journal.store import InboxRow, OutboxRow, Timer
-from state.stored import convert
 
 LARGEST: Final = 20 * MEGABYTE
 KNOWN: Final = frozenset({".md", ".markdown", ".txt", ".text", ".pdf", ".docx", ".xlsx", ".xlsm", ".html", ".htm"})
@@ -180,7 +179,9 @@ async def _take_answer(verb: str, offer_id: str, row: InboxRow, actor: Actor, se
 
 def _build_order(offer: Offer, actor: Actor, session: Session) -> InboxRow:
     """Return the input that carries out the order. It waits its turn in the chat, so that a download delays no decision about a card."""
-    order = convert(offer, DocumentOrder, offer=offer.id)
+    order = DocumentOrder(
+        what=offer.what, path=offer.path, stamp=offer.stamp, file_id=offer.file_id, size=offer.size, offer=offer.id, readers=offer.readers
+    )
     return order.to_row(
         session.key,
         source=f"docs:{session.key}:{offer.id}:{offer.tries}",

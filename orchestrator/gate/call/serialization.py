@@ -12,7 +12,7 @@ from orchestrator.gate.call.lookup import Lookup
 from orchestrator.gate.call.params import sort_params
 from orchestrator.gate.call.targets import find_definitions
 from state.canonical import hash_text
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 EFFECT_ID_LENGTH: Final = 32
 
@@ -111,13 +111,24 @@ def decode_call(data: JsonObject | StoredCall, catalogue: Catalogue) -> Call:
         raise UndecodableCall(msg)
     params = stored.params if stored.commands else sort_params(spec, stored.params)
     is_looked_up = stored.kind == "bitrix" and not stored.commands
-    return convert(
-        stored,
-        Call,
+    return Call(
+        kind=stored.kind,
+        method=stored.method,
         params=params,
         spec=spec,
+        classes=stored.classes,
+        portal=stored.portal,
+        key=stored.key,
         commands=tuple(decode_call(command, catalogue) for command in stored.commands),
+        halt=stored.halt,
+        targets=stored.targets,
+        unknown_target=stored.unknown_target,
+        references=stored.references,
+        system_fields=stored.system_fields,
+        entity=stored.entity,
         entities=find_definitions(*stored.entities, catalogue=catalogue),
+        target_created=stored.target_created,
+        ties=stored.ties,
         proposed_essence=stored.wish,
         lookup=Lookup(spec=spec, params=params, catalogue=catalogue) if is_looked_up else None,
     )

@@ -33,7 +33,7 @@ from state.events.calls import CallOutcomeUnknown, CallRefused, CallStarted, Cal
 from state.journal.daily_count import PastStart, StartCount
 from state.journal.store import CapReached, EffectChange, EffectStatus, Uncounted
 from state.journal.thread_worker import run_to_end
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -156,16 +156,25 @@ async def _read_back(order: Order, performed: CallResult, performer: Performer) 
 
 
 async def _store_intent(order: Order, ledger: Ledger) -> None:
-    event = convert(
-        order,
-        CallStarted,
+    event = CallStarted(
+        effect_id=order.effect_id,
+        turn_id=order.turn_id,
+        slot=order.slot,
         kind=order.call.kind,
         method=order.call.method,
+        call_class=order.call_class,
         params=dict(order.call.params),
         fingerprint=order.call.fingerprint,
+        requested_by=order.requested_by,
+        requested_by_user=order.requested_by_user,
+        approved_by=order.approved_by,
+        confirmation_id=order.confirmation_id,
+        proposed_by=order.proposed_by,
         essence=get_essence(order.call),
+        policy=order.policy,
         writes=count_call_changes(order.call),
         before=dict(order.before),
+        covered_by=order.covered_by,
     )
     change = EffectChange(
         effect_id=order.effect_id,
@@ -267,13 +276,20 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
     }
     match performed:
         case Succeeded():
-            return convert(
-                performed,
-                Outcome,
+            return Outcome(
                 status="succeeded",
+                result=performed.result,
+                total=performed.total,
+                sums=performed.sums,
+                commands=performed.commands,
+                entity=performed.entity,
+                created=performed.created,
+                unchanged=performed.unchanged,
+                # sums {}: there is a total, but it could not be computed, and the person would see a count without it
                 reason=_build_unchanged_notice(order.call, performed.unchanged)
                 or (Notice(code="sum-left-out") if performed.sums == {} else None),
                 detail=_format_detail(performed),
+                foreign_text=performed.foreign_text,
                 **common,
             )
         case Rejected():

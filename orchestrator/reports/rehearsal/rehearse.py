@@ -27,7 +27,7 @@ from orchestrator.gate.decide.part_owners import OF_PARTS
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.reports.rehearsal.recorded_plans import RecordedPlan, RecordedStep
 from state.canonical import dumps
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 RehearsedVerdict = Literal["allowed", "asked", "refused", "planned", "not begun", "not judged"]
 
@@ -177,7 +177,15 @@ def _evaluate_step(plan: RecordedPlan, step: RecordedStep, actor: Actor, rules: 
         return RehearsedStep(step=step, now="refused", reasons=(Notice(code=step.name_problem, args={"recorded": step.detail}),))
     ran_free = step.fate == "ran"  # under the rules of that time a tainted write would have asked
     known = step.provenance is not None or ran_free or not (reads or plan.read_before)
-    effect = convert(step, Effect, provenance=_build_provenance(plan, step, rules.catalogue))
+    effect = Effect(
+        method=step.method,
+        params=step.params,
+        comment=step.comment,
+        provenance=_build_provenance(plan, step, rules.catalogue),
+        requires_confirmation=step.requires_confirmation,
+        confirmation_decision=step.confirmation_decision,
+        slot=step.slot,
+    )
     call = normalize(effect, catalogue=rules.catalogue, portal=rules.portal, actor=actor, effect_id=build_effect_id(step.slot))
     if isinstance(call, Refuse):
         return RehearsedStep(step=step, now="refused", reasons=(call.reason,))

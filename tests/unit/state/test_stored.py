@@ -1,14 +1,12 @@
-"""Parts of a session's state: a changed copy, and a value of another class with the same fields."""
+"""Parts of a session's state: a changed copy."""
 
 from dataclasses import FrozenInstanceError, fields, replace
-from types import SimpleNamespace
-from typing import NamedTuple
 
 import pytest
 
 from state.model import run_state, schedule_state, session_state
 from state.model.card import Card
-from state.stored import Stored, convert
+from state.stored import Stored
 
 KINDS = {
     one
@@ -54,17 +52,3 @@ def test_a_copy_cannot_be_changed_in_place_and_has_no_other_fields() -> None:
         changed.status = "denied"  # type: ignore[misc]  # it is frozen
     with pytest.raises(KeyError):
         CARD.with_values(colour="red")
-
-
-class _Line(NamedTuple):
-    name: str
-    rank: int = 3
-    words: str = ""
-
-
-def test_a_value_is_converted_field_by_field_by_their_names() -> None:
-    """What both have is taken over but for what is given; a default stays, and what is missing is no value."""
-    source = SimpleNamespace(name="a", words="b", colour="red")
-    assert convert(source, _Line, words="c") == _Line("a", 3, "c")
-    with pytest.raises(TypeError, match="name"):
-        convert(SimpleNamespace(words="b"), _Line)

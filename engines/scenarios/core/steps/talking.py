@@ -30,7 +30,6 @@ from orchestrator.engines.shared.block_marks import escape_marks, escape_value, 
 from orchestrator.engines.shared.rendering import build_text_reply
 from orchestrator.expressions.placeholders import SCENARIO, Template, format_value
 from orchestrator.language.text import Locale
-from state.stored import convert
 
 _MARK: Final = re.compile(r"BLOCK[:\]]")
 
@@ -94,7 +93,17 @@ class InputParams(StepParams):
     next_step_map: dict[str, str] = Field(default_factory=dict, description="The ids of steps by answer; default is for all others.")
 
     def build_expected(self, locale: Locale) -> Expected:
-        return convert(self, Expected, pattern=self.regex, question=self.prompt, locale=locale)
+        return Expected(
+            type=self.type,
+            choices=self.choices,
+            pattern=self.regex,
+            min_length=self.min_length,
+            max_length=self.max_length,
+            minimum=self.minimum,
+            maximum=self.maximum,
+            question=self.prompt,
+            locale=locale,
+        )
 
 
 async def _say(call: StepCall[MessageParams]) -> StepResult:

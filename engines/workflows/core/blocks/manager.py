@@ -18,7 +18,7 @@ from state.events.blocks import (
     BlockResumed,
 )
 from state.model.record_blocks import Block, BlockStatus, find_block, find_current, find_last_result
-from state.stored import JsonObject, convert
+from state.stored import JsonObject
 
 Permission = Literal["apply", "apply beside", "refuse"]
 Refusal = Literal["", "busy", "conflict", "dismissed"]
@@ -81,7 +81,17 @@ def open_block(blocks: Sequence[Block], opening: Opening, over: frozenset[str], 
             return [], Opened(refusal="conflict" if current.status == "Conflict" else "busy", other=current)
         put_aside = [BlockDismissed(block=current.id, by=opening.by)]
     parent = find_last_result(blocks)
-    opened = convert(opening, BlockOpened, parent=parent.id if parent is not None else "", kept_from=kept_from)
+    opened = BlockOpened(
+        block=opening.block,
+        run=opening.run,
+        definition=opening.definition,
+        version=opening.version,
+        parent=parent.id if parent is not None else "",
+        by=opening.by,
+        title=opening.title,
+        input=opening.input,
+        kept_from=kept_from,
+    )
     return [*put_aside, opened], Opened()
 
 
