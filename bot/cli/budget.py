@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
 
 import typer
 
-from bot.cli.ops import AS_JSON, open_database_reader, write_json_lines, write_table
+from bot.cli.ops import open_database_reader, write_json_lines, write_table
+from bot.cli.options import AS_JSON
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bot.cli.ops import AS_JSON, escape_text, open_database_reader, open_database_writer, write_json_lines
+from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_json_lines
+from bot.cli.options import AS_JSON
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from bot.cli.ops import AS_JSON
+from bot.cli.options import AS_JSON
 from orchestrator.domain.errors import SettingsError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show, follow and rebuild the audit logs.")

@@ -23,7 +23,6 @@ _UNBROKEN_COLUMNS: Final = frozenset(
 _UNLIMITED: Final = 1_000_000
 
 Language = Literal["ru", "en"]
-AS_JSON = "One JSON object a line instead of a table."
 
 
 @contextlib.contextmanager

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.cli.ops import Language
+from bot.cli.options import Language
 from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
 from bot.plugins.plugin import Slot
 from orchestrator.definitions.kinds import Reference, list_no_references

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import typer
 
 from bitrix.masking import mask
-from bot.cli.ops import AS_JSON, escape_text, open_database_writer, write_json_lines, write_table
+from bot.cli.ops import escape_text, open_database_writer, write_json_lines, write_table
+from bot.cli.options import AS_JSON
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bot.cli.ops import AS_JSON, open_database_reader, write_json_lines, write_table
+from bot.cli.ops import open_database_reader, write_json_lines, write_table
+from bot.cli.options import AS_JSON
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError

@@ -9,7 +9,7 @@ import typer
 
 from bot.cli.nouns.description import Operation, Parameter, load_operations
 from bot.cli.nouns.table import FINDS, GROUPS, Command
-from bot.cli.ops import AS_JSON, Language
+from bot.cli.options import AS_JSON, Language
 
 if TYPE_CHECKING:  # `--help` loads none of it
     from orchestrator.runs.registry import Engines

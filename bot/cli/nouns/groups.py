@@ -6,7 +6,8 @@ import typer
 
 from bot.cli.inputs import find_run
 from bot.cli.nouns.commands import LoadEngines, build_group, load_installed
-from bot.cli.ops import AS_JSON, open_database_reader
+from bot.cli.ops import open_database_reader
+from bot.cli.options import AS_JSON
 
 
 def build_runs(load_engines: LoadEngines = load_installed) -> typer.Typer:

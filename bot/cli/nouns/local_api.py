@@ -23,7 +23,6 @@ from bot.cli.ops import open_database_reader, open_database_writer
 from bot.composition.portal import open_call_forms
 from bot.definition_service import build_definition_service, list_known_kinds
 from bot.http_api.approvals.confirmations import build_confirmations_router
-from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.audit.audit_trail import build_audit_router
 from bot.http_api.audit.session_events import StreamReader, build_session_events_router
 from bot.http_api.definitions.router import build_definitions_router
@@ -170,7 +169,6 @@ def _build_app(noun: str, desk: EndpointContext, engines: Engines, forms: CallFo
         "confirmations": lambda: build_confirmations_router(desk),
         "audit": lambda: build_audit_router(desk),
         "sessions": lambda: build_session_events_router(desk, streams),
-        "freeze": lambda: build_freeze_router(desk.switch, desk.clock),
     }
     app = FastAPI()
     app.state.identity = _LocalIdentity(client)

@@ -9,7 +9,8 @@ from typing import Final
 import typer
 
 from bot.cli.definition_files import SUFFIXES, TEST
-from bot.cli.ops import Language, escape_text, write_json_lines, write_table
+from bot.cli.ops import escape_text, write_json_lines, write_table
+from bot.cli.options import Language
 from bot.i18n.translate import Translator
 from engines.scenarios.core.authoring.first import DOINGS, Doing, FirstTexts, build_first
 from engines.scenarios.core.authoring.step_docs import StepDoc, describe_types, format_default
