@@ -132,11 +132,12 @@ async def test_a_child_that_begins_while_its_parent_is_cancelled_is_cancelled(tm
         await withdraw(*given)
         await meeting.stop()
 
-    begins = asyncio.Event()
+    plays, begins = asyncio.Event(), asyncio.Event()
 
     async def play(ctx: RunContext) -> RunResult:
         if ctx.run.parent:
             await ctx.sleep("long", NOW + timedelta(days=1))
+        plays.set()
         await begins.wait()
         await ctx.child("inner", "steps", "plan", {})
         return RunResult()
@@ -144,7 +145,7 @@ async def test_a_child_that_begins_while_its_parent_is_cancelled_is_cancelled(tm
     with patch.object(ending, "_withdraw_cards", withdraw_slowly), patch.object(Context, "check_going_on", lambda *_: None):
         async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
             await orchestrator.receive([start("plan")])
-            await until(lambda: bool(events(world, "RunStarted")))
+            await until(plays.is_set)
             await orchestrator.receive([order("cancel")])
             await meeting.reached()
             begins.set()
@@ -156,7 +157,7 @@ async def test_a_child_that_begins_while_its_parent_is_cancelled_is_cancelled(tm
 @pytest.mark.req("G1")
 async def test_a_card_that_is_shown_while_its_run_is_cancelled_is_withdrawn(tmp_path: Path) -> None:
     """The cancellation has withdrawn the cards and is about to be stored when a node asks for a change."""
-    meeting, begins = Meeting(), asyncio.Event()
+    meeting, plays, begins = Meeting(), asyncio.Event(), asyncio.Event()
     withdraw = ending._withdraw_cards
 
     async def withdraw_slowly(*given: Any) -> None:
@@ -164,6 +165,7 @@ async def test_a_card_that_is_shown_while_its_run_is_cancelled_is_withdrawn(tmp_
         await meeting.stop()
 
     async def play(ctx: RunContext) -> RunResult:
+        plays.set()
         await begins.wait()
         await ctx.submit("change", CHANGE)
         return RunResult()
@@ -171,7 +173,7 @@ async def test_a_card_that_is_shown_while_its_run_is_cancelled_is_withdrawn(tmp_
     with patch.object(ending, "_withdraw_cards", withdraw_slowly):
         async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
             await orchestrator.receive([start("plan")])
-            await until(lambda: bool(events(world, "RunStarted")))
+            await until(plays.is_set)
             await orchestrator.receive([order("cancel")])
             await meeting.reached()
             begins.set()
@@ -205,9 +207,10 @@ async def test_nothing_begins_to_wait_in_a_run_that_is_over(tmp_path: Path) -> N
 @pytest.mark.parametrize("is_failing", [False, True], ids=["done", "failed"])
 async def test_a_resume_that_meets_the_end_of_the_run_comes_too_late(tmp_path: Path, *, is_failing: bool) -> None:
     """What a paused run did last ends it while the order of its person to resume it is about to be stored: it ends once, and says so once."""
-    meeting, begins = Meeting(), asyncio.Event()
+    meeting, plays, begins = Meeting(), asyncio.Event(), asyncio.Event()
 
     async def play(_ctx: RunContext) -> RunResult:
+        plays.set()
         await begins.wait()
         if is_failing:
             raise RunFailed("degraded")
@@ -215,7 +218,7 @@ async def test_a_resume_that_meets_the_end_of_the_run_comes_too_late(tmp_path: P
 
     async with a_function_world(tmp_path, play) as world, world.working() as orchestrator:
         await orchestrator.receive([start("plan")])
-        await until(lambda: bool(events(world, "RunStarted")))
+        await until(plays.is_set)
         await orchestrator.receive([order("pause")])
         await until(lambda: index(world).status == "paused")
         resume = order("resume")
