@@ -104,7 +104,7 @@ class _Turn:
         return [
             *self._agent.build_head(ctx.mode, sees_all=ctx.actor.sees == "all", card=card, offered=self._offered),
             *prompt.build_history_messages(history, self._fence),
-            prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current),
+            prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current, ctx.turn.turn_id),
             prompt.build_user_message(ctx.turn, self._work.text, self._fence),
         ]
 

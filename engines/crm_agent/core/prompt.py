@@ -69,14 +69,16 @@ def build_portal_message(card: str) -> dict[str, str]:
     return {"role": "system", "content": escape_headers(card)}
 
 
-def build_state_message(state: SessionState, actor: Actor, mode: Mode, when: JsonObject, current: JsonObject) -> dict[str, str]:
+def build_state_message(
+    state: SessionState, actor: Actor, mode: Mode, when: JsonObject, current: JsonObject, turn_id: str
+) -> dict[str, str]:
     """Speaker, date, current records and the agent's state as JSON (S004-4, S004-19)."""
     body = {
         "me": {"name": actor.name, "bitrix_user_id": actor.bitrix_user_id, "role": actor.role, "mode": mode},
         **when,
         "current": current,
         **format_last_shown(state),
-        **format_reminders(state, str(when.get("zone") or "UTC")),
+        **format_reminders(state, str(when.get("zone") or "UTC"), turn_id),
         "state": {**trim_state(state.agent), "objects": {key: current.get(key) for key in state.agent.objects if key != "links"}},
     }
     return {"role": "system", "content": "STATE " + _STATE_JSON.encode(body)}

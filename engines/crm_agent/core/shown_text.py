@@ -43,8 +43,10 @@ def format_last_shown(state: SessionState) -> Mapping[str, object]:
     return {"last_shown": {"total": numbered_list.total, "rows": rows, **({"next": "list.next"} if is_cut else {})}}
 
 
-def format_reminders(state: SessionState, zone: str) -> Mapping[str, object]:
-    """The earliest first; {} for none."""
+def format_reminders(state: SessionState, zone: str, turn_id: str) -> Mapping[str, object]:
+    """The earliest first; {} for none. Those of this turn stand in its observations, and are kept some moments later."""
+    began = next((line.ts for line in state.history if line.turn_id == turn_id), "")
+    waiting = [entry for _, entry in list_waiting_reminders(state) if not began or entry.ts < began]
     reminders = [
         {
             "reminder": f"@reminder:{number}",
@@ -52,7 +54,7 @@ def format_reminders(state: SessionState, zone: str) -> Mapping[str, object]:
             "text": escape_headers(entry.text),
             **({"record": entry.target} if entry.target else {}),
         }
-        for number, (_, entry) in enumerate(list_waiting_reminders(state)[:MOST_REMINDERS], start=1)
+        for number, entry in enumerate(waiting[:MOST_REMINDERS], start=1)
     ]
     return {"reminders": reminders} if reminders else {}
 

@@ -49,7 +49,7 @@ def test_the_state_message() -> None:
     state.agent.objects["current_deal_id"] = 481
     state.agent.objects["links"] = {"deal:481": ["contact:43"]}
     state.agent.confirmations = {str(number): card(params={"id": number}) for number in range(8)} | {"x": card("denied")}
-    message = prompt.build_state_message(state, ANNA, "full", WHEN, {"current_deal_id": 481})
+    message = prompt.build_state_message(state, ANNA, "full", WHEN, {"current_deal_id": 481}, "t1")
     assert message["role"] == "system"
     body = json.loads(message["content"].removeprefix("STATE "))
     assert body["me"] == {"name": "Анна", "bitrix_user_id": 7, "role": "manager", "mode": "full"}
