@@ -17,7 +17,6 @@ from orchestrator.domain.run_inputs import RunChildEnd
 from orchestrator.domain.taint import Value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine
-from orchestrator.runtime import worker
 from state.journal.store import OutboxRow
 from tests.unit.engines.flows.flow_kit import Agents, agent, flow
 from tests.unit.engines.flows.flow_kit import step as flow_step
@@ -33,12 +32,6 @@ STOPPING = workflow(
 )
 STOPPED = ["run-ended", "scenario-child-failed", "workflow-stopped"]
 FLOW = flow(flow_step("write"), launchParameters=[{"name": "client", "description": "Кто клиент?"}])
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def run_workflow(parameters: Mapping[str, Any]) -> dict[str, Any]:

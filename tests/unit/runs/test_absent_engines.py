@@ -13,7 +13,6 @@ from orchestrator.definitions.reader import KindUnknown
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.runs.absent_engines import EngineReturns
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from state.sql import build_sqlite_url, open_store
 from tests.unit.definitions.service_kit import HELLO, VERA, a_desk, build_desk, data
@@ -27,12 +26,6 @@ NIGHT = steps({"sleep": 60}, {"say": "Проснулся"})
 CARD = steps(WRITE, {"say": "Записано"})
 OUTER = {"name": "Снаружи", "steps": [{"type": "message", "params": {"text": "ничего"}}]}
 DOCUMENTS = {("steps", "plan"): PLAN, ("steps", "night"): NIGHT, ("steps", "card"): CARD, ("scenario", "outer"): OUTER}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 ALL = "*"

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from bot.telegram.intake.callbacks import ActionClick, pack, unpack
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
@@ -18,12 +17,6 @@ from tests.unit.spine_kit import BORIS, World, command, message, reply
 REQUEST = "покажи мои сделки"
 PLAN = (ask(prompt="Для кого предложение?", buttons=["Для всех"]), say("Для {answer}"))
 ANSWER, OTHER = "run-doubt-answer", "run-doubt-request"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def begin(world: World, words: str = REQUEST) -> Chat:

@@ -5,24 +5,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from orchestrator.domain.outputs import build_reply
 from orchestrator.engines import runs
 from orchestrator.runs import registry
 from orchestrator.runs.feature import build_feature
-from orchestrator.runtime import worker
 from orchestrator.turns.feature import merge_features
 from tests.unit.runs.runs_kit import RUN, index, start
 from tests.unit.spine_kit import a_world, message, press
 
 GUIDE = Path(__file__).parents[3] / "docs" / "engines.md"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def test_the_engine_of_the_guide_asks_writes_and_ends(tmp_path: Path) -> None:

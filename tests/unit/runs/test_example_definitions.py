@@ -11,7 +11,6 @@ from bot.plugins.building import load_installed_engines
 from examples.engines.definitions import ENGINES, load_engines
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import Value
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.store import InboxRow
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, start, steps
@@ -20,12 +19,6 @@ from tests.unit.spine_kit import ANNA, NOW
 FILE: dict[str, Any] = yaml.safe_load(Path("examples/engines/definitions.yaml").read_text(encoding="utf-8"))
 VERBS = {"say", "ask", "model", "write", "later", "sleep", "child", "turn"}
 PARTS = {"contact": {"name", "phone", "user_id"}, "document": {"name", "size", "type"}, "photo": {"name", "size", "type"}}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def test_the_shipped_bot_has_none_of_the_example_engines() -> None:

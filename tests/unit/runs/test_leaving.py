@@ -5,18 +5,11 @@ from pathlib import Path
 import pytest
 
 from engines.scenarios.core.steering import CANCEL
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, scenario, start
 from tests.unit.runs.chat_kit import Chat
 from tests.unit.runs.runs_kit import a_run_world, events, index, steps
 from tests.unit.runs.runs_kit import start as start_steps
 from tests.unit.spine_kit import ANNA, message
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def test_a_button_below_each_question_leaves_the_run(tmp_path: Path) -> None:

@@ -20,7 +20,6 @@ from orchestrator.language.text import Locale
 from orchestrator.runs.ending import build_restored_row
 from orchestrator.runs.registry import RegisteredEngine, StaticDefinitions
 from orchestrator.runs.titles import NONE, RunName, find_title, name_runs
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
 from tests.unit.engines.flows.test_flow_chart import FLOW
@@ -35,12 +34,6 @@ DOCUMENTS: dict[tuple[str, str], Any] = {
     ("scenario", "bare"): {"steps": [ask()]},
 }
 ENGINES = replace(load_installed_engines(), definitions=StaticDefinitions(DOCUMENTS))
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def test_the_list_and_the_words_of_two_runs_of_one_scenario_name_title_and_id(tmp_path: Path) -> None:

@@ -2,17 +2,8 @@
 
 from pathlib import Path
 
-import pytest
-
-from orchestrator.runtime import worker
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.spine_kit import CHAT, World, message, press
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def texts(world: World) -> list[str]:

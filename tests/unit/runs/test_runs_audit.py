@@ -10,7 +10,6 @@ from jsonschema import Draft202012Validator
 from orchestrator.domain.actor import Mode
 from orchestrator.engines.runs import RunContext, RunEffect, RunResult
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
-from orchestrator.runtime import worker
 from orchestrator.sessions.audit import Audit, PlayedNode
 from state.audit_log.interaction_log import InteractionLogger, list_users, read_records
 from tests.fixed_clock import FixedClock
@@ -33,12 +32,6 @@ PLAN = steps(
 )
 UNTOLD = {"chain", "rebuilt", "timestamp", "trace_id"}
 """What a rebuilt record may have otherwise: its place and time, and the input that it goes back to."""
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def work_through(world: World, *, answers: bool = True) -> None:

@@ -10,17 +10,7 @@ import pytest
 
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import (
-    Ask,
-    Option,
-    RunContext,
-    RunEffect,
-    RunFailed,
-    RunModelRequest,
-    RunResult,
-    RunSuspended,
-)
-from orchestrator.runtime import worker
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult, RunSuspended
 from tests.unit.runs.function_kit import FAILED, a_function_world, ended
 from tests.unit.runs.runs_kit import index, start
 from tests.unit.runs.test_runs_wait import order, texts
@@ -31,12 +21,6 @@ pytestmark = pytest.mark.req("G1")
 
 CHANGE = RunEffect(method="crm.deal.update", params={"id": 481, "fields": {"OPPORTUNITY": 1200000}})
 READ = RunEffect(method="crm.deal.get", params={"id": 481})
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def give(value: Any) -> Any:

@@ -11,7 +11,6 @@ import pytest
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.run_inputs import RunAnswer, RunChildEnd, RunStart
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
@@ -24,12 +23,6 @@ pytestmark = pytest.mark.req("G1")
 
 ASK = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"say": "Тариф: {s0}"})
 WORDS = steps({"ask": "Как зовут?"}, {"say": "Имя: {s0}"})
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def change(world: World, statement: str, *values: object) -> None:

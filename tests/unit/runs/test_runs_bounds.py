@@ -26,12 +26,6 @@ PEAK = 128 * 1024
 """KiB: how much more memory than before the process may need at once for one run of 10,000 nodes."""
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
-
-
 async def _give() -> int:
     return 7
 

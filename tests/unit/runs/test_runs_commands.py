@@ -13,7 +13,6 @@ from bot.telegram.outgoing.menus import list_menus, map_own_menus
 from orchestrator.domain.outputs import Notice
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RunCommand
-from orchestrator.runtime import worker
 from orchestrator.runtime.commands import parse_command
 from orchestrator.turns.feature import Feature
 from state.journal.run_index import RunFilter
@@ -23,12 +22,6 @@ from tests.unit.spine_kit import ANNA, World, command
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 OTHER = "run:0190aaaa-0000-7000-8000-000000000002"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def with_commands(**commands: RunCommand) -> Feature:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
@@ -16,12 +15,6 @@ from tests.unit.spine_kit import until
 
 ASKS = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 FREE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"COMMENTS": "Свободно"}}}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("G1", "S004-A2")

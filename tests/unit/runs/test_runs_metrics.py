@@ -9,7 +9,6 @@ from prometheus_client.exposition import generate_latest
 
 from bot.monitoring.gauges import Gauges
 from bot.monitoring.meters import MOST_ENGINES, Meters
-from orchestrator.runtime import worker
 from orchestrator.runtime.metrics import CommitCounter
 from state.clock import SystemClock
 from state.sql.backlog import Backlog, BacklogReader
@@ -21,12 +20,6 @@ from tests.unit.runs.runs_kit import RUN, a_run_world, start, steps
 pytestmark = pytest.mark.req("G1")
 
 OTHER_RUN = RUN[:-1] + "2"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def test_runs_and_nodes_are_counted_by_engine(tmp_path: Path) -> None:

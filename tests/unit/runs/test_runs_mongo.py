@@ -19,7 +19,6 @@ from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer
 from orchestrator.performers.mongo import MongoPerformer
 from orchestrator.performers.mongo_connection import MongoConnection
-from orchestrator.runtime import worker
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from tests.mongo_kit import LEAVES_SOCKETS, MongoServer, a_mongo_server, quick_driver
@@ -36,12 +35,6 @@ POLICY = {
 }
 PROSE = frozenset[Any]({"prose"})
 OWN = frozenset[Any]({"definition"})
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.01)
 
 
 @asynccontextmanager

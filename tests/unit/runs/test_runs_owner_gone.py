@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.runs.function_kit import ended
 from tests.unit.runs.runs_kit import a_run_world, events, start, steps
 from tests.unit.spine_kit import ANNA
@@ -26,12 +25,6 @@ NEXT: Mapping[str, Mapping[str, Any]] = {
     "a turn": {"turn": "подними сумму сделки 481 до 1 200 000"},
     "a message": {"say": "Дальше"},
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("G1")

@@ -17,7 +17,6 @@ from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResul
 from orchestrator.gate.gate import Gate
 from orchestrator.runs import ending
 from orchestrator.runs.context import Context
-from orchestrator.runtime import worker
 from orchestrator.sessions.session import Session
 from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished, RunWaits
@@ -32,12 +31,6 @@ CHANGE = RunEffect(method="crm.deal.update", params={"id": 481, "fields": {"OPPO
 WRITE = {"write": CHANGE.method, "params": CHANGE.params}
 STEP = 10.0
 """Seconds after which a side that does not come to its place fails the test."""
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 class Meeting:

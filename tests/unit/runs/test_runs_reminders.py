@@ -10,7 +10,6 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Reply
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunResult, run_all
-from orchestrator.runtime import worker
 from state.sql import build_sqlite_url, open_store
 from tests.unit.runs.function_kit import a_function_world
 from tests.unit.runs.runs_kit import a_run_world, index, start, steps
@@ -19,12 +18,6 @@ from tests.unit.spine_kit import World
 
 ASK = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"say": "Тариф: {s0}"})
 DAY = timedelta(hours=24, minutes=6)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def _reminders(world: World) -> list[Reply]:

@@ -9,7 +9,6 @@ import pytest
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.runs.retention import RunRetention
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
@@ -27,12 +26,6 @@ DOCUMENTS = {
     "waits": steps({"ask": "Да?", "options": ["Да"]}),
     "fails": steps({"odd": "x"}),
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def look(world: World, task: RunRetention | None = None) -> list[InboxRow]:

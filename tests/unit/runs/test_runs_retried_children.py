@@ -6,7 +6,6 @@ import pytest
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunResult, run_all
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from tests.unit.runs.function_kit import a_function_world
 from tests.unit.runs.runs_kit import index, start
@@ -15,12 +14,6 @@ from tests.unit.spine_kit import World, press
 
 OWN = frozenset({"definition"})
 YES = (Option(label="Да", value=1),)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def _play(ctx: RunContext) -> RunResult:

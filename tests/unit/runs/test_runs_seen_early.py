@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.run_inputs import RunPlay
-from orchestrator.runtime import worker
 from state.journal.store import Commit, InboxRow, Lane, StoredEvent
 from tests.unit.runs.runs_kit import a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import order
@@ -16,12 +15,6 @@ from tests.unit.spine_kit import World
 
 ROUNDS = 60
 """So many rounds of the loop lie between a commit and its coming into the state: enough for a whole pass over a run."""
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def come_late(world: World, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:

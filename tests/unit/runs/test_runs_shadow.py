@@ -9,19 +9,12 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Reply
 from orchestrator.runs import planned
-from orchestrator.runtime import worker
 from tests.unit.runs.runs_kit import a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import click
 from tests.unit.spine_kit import World
 
 SUM = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 NEW = {"write": "crm.deal.add", "params": {"fields": {"TITLE": "Новая сделка"}}}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def _replies(world: World) -> list[Reply]:

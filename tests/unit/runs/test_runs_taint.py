@@ -13,7 +13,6 @@ import pytest
 from orchestrator.domain.taint import NOWHERE, Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult
 from orchestrator.runs import foreign_texts
-from orchestrator.runtime import worker
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from tests.unit.runs.function_kit import a_function_world
@@ -26,12 +25,6 @@ LETTERS = build_instructions(481)
 GREETING = "Добрый день! {} С уважением, Пётр"
 PROSE = frozenset[Any]({"prose"})
 OWN = frozenset[Any]({"definition"})
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.01)
 
 
 async def _read(ctx: RunContext, letter: str, **more: Any) -> Value:

@@ -19,7 +19,6 @@ from orchestrator.domain.models import ModelAnswer
 from orchestrator.features.leads import denial_reasons
 from orchestrator.model_client.providers import WireClient
 from orchestrator.model_client.router import ModelRouter
-from orchestrator.runtime import worker
 from orchestrator.turns.feature import Feature, merge_features
 from state.journal.journal import load_state
 from tests.unit.bot.telegram.door_kit import ANNA, VERA, Wire, opened_door, person, raw_message
@@ -29,12 +28,6 @@ from tests.unit.spine_kit import Said, World, until
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 PLAN = steps(WRITE, {"say": "Дальше"})
 LEAD_CHAT = VERA
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 class Chat:

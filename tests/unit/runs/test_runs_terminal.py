@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from bot.cli.chat import Terminal
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import index
@@ -14,12 +13,6 @@ from tests.unit.spine_kit import ANNA, World, reply
 
 PERSON = ANNA.model_copy(update={"key": "cli:anna"})
 PLAN = (ask("plan", "Тариф?", step="plan", buttons=["Базовый", "Полный"], only_buttons=True), ask("name", "Имя?"), say("{plan} {name}"))
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def talk(world: World, lines: Sequence[str]) -> str:

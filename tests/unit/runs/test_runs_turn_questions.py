@@ -3,21 +3,12 @@
 from pathlib import Path
 from unittest.mock import patch
 
-import pytest
-
-from orchestrator.runtime import worker
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import click, order, texts
 from tests.unit.spine_kit import BORIS, World, press, raise_sum, reply, step
 
 HAND_OVER = {"id": 481, "fields": {"ASSIGNED_BY_ID": "@user:Анна"}}
 PLAN = {"plan": steps({"turn": "передай сделку 481 Анне"}, {"say": "Дальше"})}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def _asked(world: World) -> list[tuple[str, ...]]:

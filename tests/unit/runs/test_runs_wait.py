@@ -21,12 +21,6 @@ from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
-
-
 def texts(world: World) -> list[str]:
     """The texts that wait to be delivered."""
     return [part["text"] for row in world.outbox() if row.kind == "reply" for part in row.body["parts"]]

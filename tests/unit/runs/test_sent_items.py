@@ -9,7 +9,6 @@ from aiohttp import ClientConnectionError
 
 from orchestrator.runs.ending import build_forget_row
 from orchestrator.runs.sent_items import LARGEST_FILE
-from orchestrator.runtime import worker
 from state.events.runs import InputTaken
 from state.journal.blobs import unpack_file
 from state.journal.journal import load_state
@@ -22,12 +21,6 @@ from tests.unit.runs.sent_kit import REPLY_TO_BOT, a_sent_world, answers, contac
 from tests.unit.spine_kit import CHAT, until
 
 GROUP = -500
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def test_a_document_is_downloaded_once_and_stored_with_the_answer(tmp_path: Path) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.runs.limits import RunUsage
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
 from tests.unit.engines.flows.test_checks import find, mend
 from tests.unit.engines.flows.test_flows import SILENT, failure, rest
@@ -19,12 +18,6 @@ from tests.unit.spine_kit import World, message, until
 
 PRICES = {"budget": {"prices": {"gpt-5-thinking": {"input": 1000, "output": 1000}, "scripted": {"input": 1000, "output": 1000}}}}
 """A thousandth for each token, of the model that is asked and of the one that says that it answers."""
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def spend(read: int, written: int) -> ModelAnswer:

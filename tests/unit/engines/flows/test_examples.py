@@ -14,7 +14,6 @@ from engines.flows.core.kind import AGENTS, FLOWS
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.runtime import worker
 from state.canonical import dumps
 from tests.unit.engines.flows.flow_kit import a_flow_world, result, start
 from tests.unit.engines.scenarios.scenario_kit import replies
@@ -26,12 +25,6 @@ FOLDER = Path(engines.__file__).parent / "flows" / "examples"
 FILES = [path for path in sorted(FOLDER.glob("*.yaml")) if not path.stem.endswith(".test")]
 AGENT_FILES = sorted((FOLDER / "agents").glob("*.yaml"))
 SILENT = ModelClientError("no answer in 60 s")
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @cache

@@ -10,7 +10,6 @@ from engines.flows.core.definition import Flow
 from engines.flows.core.engine import draw_progress
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
 from tests.unit.engines.flows.test_checks import mend
 from tests.unit.runs.runs_kit import events, index
@@ -19,12 +18,6 @@ from tests.unit.spine_kit import World
 
 SILENT = ModelClientError("no answer in 60 s")
 AGENTS = {f"{letter * 8}-1111-2222-3333-444444444444": agent(f"Агент {letter}.") for letter in "abcd"}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def rest(world: World) -> None:

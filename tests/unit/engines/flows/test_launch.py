@@ -11,18 +11,10 @@ from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import read_answer
 from orchestrator.runs.offers import list_offers, list_startable
 from orchestrator.runs.registry import Engines, StaticDefinitions
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
 from tests.unit.engines.scenarios.scenario_kit import click, replies, texts
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import message
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
-
 
 MANAGER = Actor(key="tg:1007", name="Борис", role="manager")
 PLAN = flow(

@@ -9,7 +9,6 @@ import pytest
 from engines.flows.core.tools import MOST_CALLS, MOST_ROUNDS
 from orchestrator.domain.models import ModelAnswer, UnusableAnswer
 from orchestrator.model_client.answer import MAX_CHARACTERS
-from orchestrator.runtime import worker
 from state.canonical import dumps
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, find_reason, flow, result, start, step
 from tests.unit.engines.tool_agent.ask_kit import call, say
@@ -20,12 +19,6 @@ CUT = UnusableAnswer("The model's answer was cut off.")
 LONG = UnusableAnswer(f"The model's answer is longer than {MAX_CHARACTERS} characters.")
 CLERK = {"writer": agent("Ты секретарь.", effects=["crm.deal.update"], tools=["crm.deal.get", "calculate"])}
 RESULT = {"resultPayload": {"content": "$steps.work.output.content", "field": "$steps.work.output.draft"}}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def play(world: World, *answers: Any) -> None:

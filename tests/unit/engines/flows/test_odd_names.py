@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from engines.flows.rehearsal.recording import complete_flow_recording, read_flow_recording
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, result, start, start_in_chat, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, a_running_flow_api
 from tests.unit.engines.flows.test_flows import SILENT
@@ -15,12 +14,6 @@ from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.spine_kit import message
 
 CHANNEL = [{"channel": "1"}]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def build_plan(name: str) -> dict[str, Any]:

@@ -24,20 +24,11 @@ CLERK = {"writer": agent("Ты секретарь.", effects=["crm.deal.update",
 RESULT = {"resultPayload": {"done": "$steps.work.output.operations"}}
 PLAN = flow(step("work"), outputs=RESULT)
 RAISE = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}, "comment": "Бюджет вырос"}
-NOTE = {
-    "method": "crm.timeline.comment.add",
-    "params": {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "Бюджет вырос"}},
-}
+NOTE = {"method": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_TYPE": "deal", "ENTITY_ID": 481, "COMMENT": "Бюджет вырос"}}}
 
 MAKER = agent("Ты заводишь лиды.", effects=["crm.lead.add"])
 LEAD = {"method": "crm.lead.add", "params": {"fields": {"TITLE": "Go"}}}
 SILENT = ModelClientError("no answer in 60 s")
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def propose(*operations: Any, **fields: Any) -> str:

@@ -14,7 +14,6 @@ from engines.flows.stored_memory import StoredMemory
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.taint import Origin, Value
 from orchestrator.engines.runs import RunInfo
-from orchestrator.runtime import worker
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreUnwritable
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, step
@@ -30,12 +29,6 @@ PLAN = flow(
     step("note", memoryReads=[{"channel": "log", "limit": 5}], memoryWrites=[{"channel": "log"}, {"channel": "own"}]),
     memory={"sharedChannels": [{"id": "log", "scope": "user", "retentionVersions": 3, "retentionDays": 10}, {"id": "own"}]},
 )
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def begin(key: str, *, actor: Actor = ANNA, definition: str = "plan", origin: Origin = "person") -> InboxRow:

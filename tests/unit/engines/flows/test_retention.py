@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.taint import Value
-from orchestrator.runtime import worker
 from state.journal.store import InboxRow
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, a_running_flow_api
@@ -17,12 +16,6 @@ from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import World
 
 LOG = [{"channel": "log"}]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def channel(**fields: Any) -> dict[str, Any]:

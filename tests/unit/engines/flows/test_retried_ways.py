@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, a_running_flow_api
 from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, RAISE, SILENT, cards, propose
@@ -16,12 +15,6 @@ from tests.unit.spine_kit import World, press
 
 HANDLED = {"resultPayload": {"told": "$steps.handle.output.content"}}
 PLAIN = {"writer": agent()}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def build_plan(**handler: Any) -> dict[str, Any]:

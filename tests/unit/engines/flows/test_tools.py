@@ -16,7 +16,6 @@ from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.model_client.providers import GigaChatProvider
 from orchestrator.model_client.router import ModelRouter
-from orchestrator.runtime import worker
 from state.canonical import loads
 from tests.unit.definitions.service_kit import data, shipped_catalogue
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, find_reason, flow, result, start, step
@@ -30,12 +29,6 @@ SILENT = ModelClientError("no answer in 60 s")
 READER = {"writer": agent("Ты аналитик.", tools=["crm.deal.list", "crm.deal.get", "rag_search", "calculate"])}
 RESULT = {"resultPayload": {"a": "$steps.work.output.content"}}
 PLAN = flow(step("work"), outputs=RESULT)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def told(world: World, place: int = -1) -> list[str]:

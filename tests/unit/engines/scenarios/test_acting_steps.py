@@ -11,28 +11,11 @@ from typer.testing import CliRunner
 
 from bot.cli.nouns.groups import runs
 from orchestrator.domain.actor import Mode
-from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from tests.unit.engines.scenarios.scenario_kit import (
-    a_scenario_world,
-    ask,
-    click,
-    failure,
-    replies,
-    say,
-    scenario,
-    start,
-    texts,
-)
+from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, replies, say, scenario, start, texts
 from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.spine_kit import CHAT, World, message, press
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def raise_sum(amount: Any, **more: Any) -> dict[str, Any]:

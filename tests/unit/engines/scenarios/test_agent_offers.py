@@ -10,7 +10,6 @@ import pytest
 from bot.plugins.building import load_installed_engines
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.registry import Engines, StaticDefinitions
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow, OutboxRow
@@ -25,12 +24,6 @@ GREET = {
     )
 }
 OFFER = step("scenario.offer", {"name": "greet"})
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def engines(documents: Mapping[tuple[str, str], Any] = GREET) -> Engines:

@@ -12,7 +12,6 @@ from engines.scenarios.core.variables import MOST_CHARACTERS, MOST_PARTS, Variab
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value
 from orchestrator.expressions.conditions import compile_condition
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from tests.unit.bot.telegram.door_kit import opened_door
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, say, scenario, start, texts
@@ -25,12 +24,6 @@ from tests.unit.spine_kit import message
 SECONDS = 10.0
 """CPU within which each run ends."""
 LARGE = "я" * 100_000
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def update(step: str = "", **updates: Any) -> dict[str, Any]:

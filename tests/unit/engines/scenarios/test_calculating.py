@@ -8,18 +8,11 @@ import pytest
 
 from orchestrator.domain.taint import Value
 from orchestrator.expressions.conditions import ConditionFailed, compile_condition
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, say, scenario, start, texts
 from tests.unit.engines.scenarios.test_checks import find
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import events
 from tests.unit.spine_kit import ANNA, message
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def calculate(**values: str) -> dict[str, Any]:

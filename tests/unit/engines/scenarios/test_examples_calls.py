@@ -5,18 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.example_kit import Stage, a_stage
 
 DEAL = 481
 STORY = "Говорили с директором, готовы взять две машины, просят отсрочку до конца месяца."
 SUMMARY = "Договорились: две машины.\nВопросы клиента: отсрочка.\nДальше: отправить договор."
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.example_kit import ANNA, FOLDER, Stage, a_stage
 
 DEAL = 481
@@ -20,12 +19,6 @@ def read_policy() -> dict[str, object]:
     end = next(number for number in range(begin, len(lines)) if lines[number] == "#")
     rules: dict[str, object] = yaml.safe_load("\n".join(line.removeprefix("#   ") for line in lines[begin:end]))
     return rules
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.fixture

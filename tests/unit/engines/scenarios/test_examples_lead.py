@@ -5,17 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.example_kit import Stage, a_stage
 
 LEAD, OTHERS = 101, 102
 """A lead of Boris, and one of Vera."""
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.fixture

@@ -6,14 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.example_kit import BORIS, Stage, a_stage
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.fixture

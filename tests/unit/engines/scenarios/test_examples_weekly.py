@@ -6,15 +6,8 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from state.journal.schedule_index import TIMER
 from tests.unit.engines.scenarios.example_kit import BORIS, Stage, a_stage
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.fixture

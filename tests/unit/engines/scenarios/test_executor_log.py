@@ -8,19 +8,12 @@ import pytest
 from engines.scenarios import log_file as scenario_log
 from engines.scenarios.core.executor_log import LOGGER
 from engines.scenarios.log_file import NAME, keep_scenario_log
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, scenario, start
 from tests.unit.spine_kit import WEBHOOK, message
 
 LOG = {"type": "log_message", "params": {"level": "WARNING", "message": "Пользователь {user_id} выбрал {choice}"}}
 ODD = {"type": "log_message", "params": {"level": "LOUD", "message": "x"}}
 SET = {"type": "update_context", "params": {"updates": {"a": 1, "b": "{choice}"}}}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def play(folder: Path, level: str, typed: str) -> list[str]:

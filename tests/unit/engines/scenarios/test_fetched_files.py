@@ -29,7 +29,6 @@ from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runs.sent_items import FileTaker
-from orchestrator.runtime import worker
 from orchestrator.turns.feature import merge_features
 from state.journal.blobs import unpack_file
 from state.model.card import Card
@@ -53,12 +52,6 @@ THIEF = "run:0190aaaa-0000-7000-8000-00000000000f"
 PNG = b"\x89PNG\r\n\x1a\n\x00"
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
-
-
 def fetch(port: int, kind: str = "document", *, path: str = "/offers/price.pdf", **params: Any) -> dict[str, Any]:
     """A step that sends a file of the host."""
     return {"id": "send", "type": f"telegram_send_{kind}", "params": {"url": f"http://files.example.com:{port}{path}", **params}}
@@ -67,13 +60,7 @@ def fetch(port: int, kind: str = "document", *, path: str = "/offers/price.pdf",
 def open_host(server: Server, **more: Any) -> dict[str, Any]:
     """A policy that opens the host, as one of a private network, and a group."""
     site = f"http://files.example.com:{server.port}"
-    return {
-        "open_kinds": ["http", "telegram"],
-        "http_hosts": [site],
-        "http_private_hosts": [site],
-        "telegram_chats": [GROUP],
-        **more,
-    }
+    return {"open_kinds": ["http", "telegram"], "http_hosts": [site], "http_private_hosts": [site], "telegram_chats": [GROUP], **more}
 
 
 @asynccontextmanager

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from orchestrator.rehearsals.case import Given
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start_in_chat, step
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
 from tests.unit.engines.scenarios.test_steering import NOTE
@@ -16,12 +15,6 @@ from tests.unit.runs.runs_kit import index
 from tests.unit.spine_kit import message
 
 NAME, SUM = ask("name", "Имя?", step="name"), ask("sum", "Сумма?", step="sum", type="integer")
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.parametrize("words", ["назад", "вернись назад, пожалуйста", "back"])

@@ -5,16 +5,9 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.bot.telegram.door_kit import opened_door
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, say
 from tests.unit.runs.test_runs_telegram import Chat
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import pytest
 from bot.plugins.building import load_installed_engines
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.registry import Engines, StaticDefinitions
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
@@ -19,12 +18,6 @@ TWO = {
     ("scenario", "greet"): scenario(say("Здравствуйте, {user_name}! {text}"), name="Приветствие", description="Говорит «здравствуйте»"),
     ("scenario", "close"): {"steps": [say("Закрываем")]},
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def shipped() -> Engines:

@@ -3,19 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, say, start, texts
 from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import message, press
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def test_a_run_that_ended_because_no_answer_fitted_asks_again_when_it_is_retried(tmp_path: Path) -> None:

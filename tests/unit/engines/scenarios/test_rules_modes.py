@@ -9,7 +9,6 @@ import pytest
 
 from orchestrator.domain.actor import Mode
 from orchestrator.reports.erasure.erase import ErasureFiles, erase_person, inspect_person
-from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, replies, say, scenario, start
@@ -28,12 +27,6 @@ NOTE = {
 LATER = {"type": "schedule_scenario_run", "params": {"scenario_id": "plan", "run_in_seconds": 3600}}
 PLAN = {"plan": scenario(say("Начинаю"))}
 MOMENT = "2026-11-21T15:00:00+00:00"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def cards(world: World) -> list[Any]:

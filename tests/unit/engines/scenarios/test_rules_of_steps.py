@@ -9,16 +9,9 @@ import pytest
 from engines.scenarios.core.checks import check_scenario
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.taint import Value
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, failure, say, scenario, start, texts
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import World, message
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def play(folder: Path, *steps: Any, others: dict[str, Any] | None = None, **args: Any) -> list[str]:

@@ -9,7 +9,6 @@ import pytest
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.questions import LEAVE
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.store import InboxRow
 from state.sql.dialect import build_sqlite_url
@@ -22,12 +21,6 @@ from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message
 GROUP = "tg:-100500"
 SECOND = "run:0190aaaa-0000-7000-8000-000000000002"
 BUTTONS = ask("plan", "Тариф?", buttons=["Базовый", "Полный"], only_buttons=True)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def buttons(world: World) -> list[list[str]]:

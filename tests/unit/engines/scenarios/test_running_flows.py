@@ -18,7 +18,6 @@ from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.taint import Value
 from orchestrator.runs.registry import RegisteredEngine
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from tests.unit.definitions.service_kit import OLEG, VERA, data
 from tests.unit.definitions.test_references import a_service, publish
@@ -35,12 +34,6 @@ FLOW = flow(
     launchParameters=[{"name": "client", "description": "Кто клиент?"}],
     outputs={"resultPayload": {"text": "$steps.write.output.content"}},
 )
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def run_flow(key: str = "draft", **params: Any) -> dict[str, Any]:

@@ -19,7 +19,6 @@ from orchestrator.domain.errors import FileUnavailable
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.performers.files.folder import Folder
 from orchestrator.runs.feature import build_feature
-from orchestrator.runtime import worker
 from orchestrator.turns.feature import merge_features
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
@@ -31,12 +30,6 @@ from tests.unit.runs.test_runs_telegram import Chat
 from tests.unit.spine_kit import a_world, message
 
 PRICE = b"%PDF \x00\xff"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def sends(kind: str = "document", **params: Any) -> dict[str, Any]:

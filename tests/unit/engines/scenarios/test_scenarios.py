@@ -9,17 +9,9 @@ from bot.plugins.building import load_installed_engines
 from engines.scenarios.core import answers
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.wiring import connect
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import message
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
-
 
 MINIMAL = {
     "name": "Минимальный сценарий",

@@ -7,7 +7,6 @@ import pytest
 
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.questions import LEAVE
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
@@ -25,12 +24,6 @@ NOTE = {
 }
 READ = {"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 481}}}
 BACK, CANCEL = "scenario-back", "scenario-cancel"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 class Talk:

@@ -5,18 +5,11 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.spine_kit import World, message, press
 
 GOT = {"type": "llm_request", "params": {"prompt": "?", "output": "json", "output_var": "got"}}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def write(fields: Any) -> dict[str, Any]:

@@ -11,18 +11,11 @@ import pytest
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunEffect
 from orchestrator.rehearsals.rehearsal import Place
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.stage_kit import QuietOutside, a_stage
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.spine_kit import codes_of, press
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def change(deal: int | str, value: Any, operator: str = "=", field: str = "OPPORTUNITY") -> dict[str, Any]:

@@ -10,7 +10,6 @@ import pytest
 from engines.workflows.core import tuum_work
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.workflow_kit import prompt, put, tuum, workflow
 from tests.unit.runs.runs_kit import events, index
@@ -31,12 +30,6 @@ BROKEN = {
     "cannot be read": "def (",
     "gives what cannot be kept": "{'count': float('nan')}",
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def streamed(source: str, main: str = '{"all": f"{len(ai_final_output)} {ai_error} {count}"}') -> dict[str, Any]:

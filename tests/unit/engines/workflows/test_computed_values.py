@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.test_record_runs import answers, change, codes, on_deal
 from tests.unit.engines.workflows.workflow_kit import tuum, workflow
@@ -16,12 +15,6 @@ from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import World, press
 
 ADD: dict[str, Any] = {**change("OPPORTUNITY", 500, "+="), "entityId": "481"}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def take_card(world: World) -> dict[str, Any]:

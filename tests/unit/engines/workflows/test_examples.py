@@ -5,11 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 import engines
 from orchestrator.documents.reading import read_document
-from orchestrator.runtime import worker
 from state.canonical import dumps
 from tests.unit.engines.scenarios.scenario_kit import replies
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
@@ -17,12 +14,6 @@ from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import World, press
 
 FOLDER = Path(engines.__file__).parent / "workflows" / "examples"
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @cache

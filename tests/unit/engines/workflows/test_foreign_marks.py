@@ -11,7 +11,6 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.block_marks import SIGN, escape_data, escape_marks, join_pieces, restore_data
 from orchestrator.engines.shared.raw_text import Block, parse_raw_text
 from orchestrator.engines.shared.rendering import build_result_reply
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.test_result_message import replies
 from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow
@@ -41,12 +40,6 @@ PIECES = [
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 FOREIGN = frozenset[Any]({"prose"})
 OWN = frozenset[Any]({"definition"})
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def list_blocks(text: str) -> list[Block]:
@@ -222,10 +215,7 @@ async def test_pieces_of_an_answer_that_a_callback_adds_up_open_nothing(tmp_path
         assert result(world)["globals"]["same"] is True
 
 
-@pytest.mark.parametrize(
-    ("fields", "opens"),
-    [({}, False), ({"blocks": "program"}, False), ({"blocks": "model"}, True)],
-)
+@pytest.mark.parametrize(("fields", "opens"), [({}, False), ({"blocks": "program"}, False), ({"blocks": "model"}, True)])
 async def test_an_answer_opens_blocks_only_where_its_author_says_so(tmp_path: Path, fields: dict[str, Any], opens: bool) -> None:  # noqa: FBT001
     """Otherwise its marks are shown as text."""
     async with a_workflow_world(tmp_path, advise(**fields)) as world:

@@ -9,7 +9,6 @@ from engines.workflows.core.engine import WorkflowEngine
 from orchestrator.domain.taint import Value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from tests.unit.engines.scenarios.scenario_kit import build_engines, failure, replies, say, scenario, start, texts
 from tests.unit.engines.workflows.played_kit import code
@@ -26,12 +25,6 @@ LETTER = workflow(
     triggerParameters=[parameter("client", description="Кому?")],
     terminal={"rawText": "letter"},
 )
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.parametrize(

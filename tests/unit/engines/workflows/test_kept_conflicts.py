@@ -10,7 +10,6 @@ from engines.workflows.core.blocks import work
 from engines.workflows.core.blocks.conflicts import FieldConflict, Record, find_conflicts
 from engines.workflows.core.blocks.work import MOST_ASKINGS, RecordWork
 from engines.workflows.core.operations import Emitted
-from orchestrator.runtime import worker
 from state.stored import JsonObject
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
 from tests.unit.engines.workflows.test_record_runs import answers, blocks, change, codes, meanwhile, on_deal
@@ -20,12 +19,6 @@ from tests.unit.spine_kit import World, press
 
 TWO = on_deal(change("OPPORTUNITY", 120000), change("TITLE", "Роза"))
 Find = Callable[[Record, JsonObject, JsonObject, Sequence[Emitted]], list[FieldConflict]]
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def find_backwards(*given: Any) -> list[FieldConflict]:

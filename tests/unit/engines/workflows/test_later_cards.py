@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from state.journal.store import OutboxRow
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.test_record_runs import answers, blocks, change, codes, on_deal
@@ -19,12 +18,6 @@ from tests.unit.spine_portal import deal
 
 FIRST = range(1000, 1050)
 """The deals whose changes fill the first card."""
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def behind_a_card(*last: Mapping[str, Any], **more: Any) -> dict[str, Any]:

@@ -7,18 +7,11 @@ import pytest
 from engines.workflows.core.rune_types import AUTHOR
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.rendering import MOST_COLUMNS, build_result_reply, render_plain
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.runs.runs_kit import start as start_run
 from tests.unit.spine_kit import CHAT
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("S003-8", "S003-9", "S003-10", "S003-11", "S003-12", "S003-36", "S003-X5", "S003-A8")

@@ -10,7 +10,6 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.block_marks import restore_marks
 from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.engines.shared.raw_text import Block, parse_raw_text
-from orchestrator.runtime import worker
 from state.canonical import loads
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.test_record_runs import SECOND, second
@@ -18,12 +17,6 @@ from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import events
 from tests.unit.spine_kit import BORIS, VERA, World
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def asking(source: str, **more: Any) -> dict[str, Any]:

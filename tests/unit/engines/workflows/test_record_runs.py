@@ -11,7 +11,6 @@ import pytest
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.launch import TEXT
-from orchestrator.runtime import worker
 from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace
 from state.journal.store import InboxRow
@@ -43,12 +42,6 @@ def on_deal(*changes: Mapping[str, Any], **more: Any) -> dict[str, Any]:
         outputMappings={"summary": "ai_final_output"},
     )  # fmt: skip
     return workflow(asking, record="deal", terminal={"rawText": "summary"}, **more)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def blocks(world: World, place: RecordPlace = DEAL) -> list[Block]:

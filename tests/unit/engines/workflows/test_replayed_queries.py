@@ -8,7 +8,6 @@ import pytest
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunEffect
 from orchestrator.runs.context import Context
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.workflow_kit import tuum, workflow
 from tests.unit.runs.runs_kit import events, index
@@ -31,12 +30,6 @@ second = await get_entity("deal", 481)
 await get_entity("deal", {MISSING})
 {{"said": f"{{first['ID']}} {{second['ID']}}"}}
 """
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("S003-64", "G2")

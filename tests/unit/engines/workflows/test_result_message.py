@@ -7,18 +7,11 @@ import pytest
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.launch import TEXT
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs import runs_kit
 from tests.unit.runs.test_runs_wait import click
 from tests.unit.spine_kit import BORIS, World, raise_sum, reply
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def saying(text: str) -> dict[str, Any]:

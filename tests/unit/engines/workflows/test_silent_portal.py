@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.test_record_runs import answers, change, codes, on_deal, started_in_chat
 from tests.unit.engines.workflows.workflow_kit import tuum, workflow
@@ -13,12 +12,6 @@ from tests.unit.runs.runs_kit import RUN
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import message, press
 from tests.unit.spine_portal import Fault, html, says, unreachable
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("S003-53", "S003-54")

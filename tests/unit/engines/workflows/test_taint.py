@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, start
 from tests.unit.engines.workflows.workflow_kit import prompt, put, tuum, workflow
 from tests.unit.runs.runs_kit import events
@@ -68,12 +67,6 @@ ENDS: dict[str, dict[str, Any]] = {
     "a rune": tuum("write", {**WRITE, "modifyValue": "Вот: {{text}}"}),
     "a script": tuum("write", mainScript=code(EMIT, consumes="text")),
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def _list_reasons(world: World) -> list[set[str]]:

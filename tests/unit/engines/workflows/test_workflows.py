@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start
 from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow
 from tests.unit.runs.runs_kit import RUN, events
@@ -22,12 +21,6 @@ ASK = tuum(
     outputMappings={"summary": "said"},
 )
 END = {"terminal": {"rawText": "summary"}, "triggerParameters": [parameter("client")]}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("S003-1", "S003-2", "S003-13", "S003-14", "S003-16", "S003-20", "S003-21", "S003-32", "S003-61", "S003-X3")
@@ -68,9 +61,7 @@ await emit({"operationType": "ModifyEntity", "entityType": "deal", "entityId": "
 
 
 CALLBACK = code(
-    'await show(f"{count + 1}: {ai_stream_output_total}")\n{"count": count + 1}',
-    consumes="count ai_stream_output_total",
-    produces="count",
+    'await show(f"{count + 1}: {ai_stream_output_total}")\n{"count": count + 1}', consumes="count ai_stream_output_total", produces="count"
 )
 STREAMED = tuum(
     "write",

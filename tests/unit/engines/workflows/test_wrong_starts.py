@@ -10,7 +10,6 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import explain_mistake, read_answer
-from orchestrator.runtime import worker
 from tests.unit.engines.workflows.played_kit import a_workflow_world
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs import runs_kit
@@ -29,12 +28,6 @@ ASKING = workflow(
     terminal={"rawText": "said"},
 )
 RU, EN = Translator("ru", "UTC"), Translator("en", "UTC")
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def told(world: World) -> Notice:

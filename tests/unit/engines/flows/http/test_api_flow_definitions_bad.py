@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from bot.http_api.definitions.request_body import MAX_BODY
-from tests.unit.bot.http_api.api_kit import SECRETS
 from tests.unit.bot.http_api.chat_kit import error_of
-from tests.unit.engines.flows.bad_documents import FIELDS, FULL, WRONG_REFERENCES, Field, drop, put
+from tests.unit.engines.flows.bad_documents import WRONG_REFERENCES, Field, put
 from tests.unit.engines.flows.flow_kit import agent
-from tests.unit.engines.flows.http.flows_kit import AGENTS, FLOWS, FlowApi, a_flow_api
+from tests.unit.engines.flows.http.flows_kit import AGENTS, FLOWS, a_flow_api
 from tests.unit.engines.flows.http.test_api_flow_definitions import names
 from tests.unit.engines.flows.test_bad_documents import RAW
 from tests.unit.engines.flows.test_checks import SAMPLE
@@ -21,27 +19,6 @@ from tests.unit.engines.flows.test_checks import SAMPLE
 def places(answer: Any) -> list[str]:
     """Where the mistakes are that an answer tells."""
     return [one["path"] for one in answer.json()["error"]["findings"] if one["severity"] == "error"]
-
-
-@pytest.mark.long
-@pytest.mark.req("S002-4", "S002-51", "S002-A11", "S002-X4")
-async def test_each_field_of_a_wrong_form_is_400_at_its_place(tmp_path: Path) -> None:
-    """Absent, null, of another type or too large; a draft that is replaced is checked the same way, and stays as it was."""
-    async with a_flow_api(tmp_path) as api:
-        await api.hire()
-        made = await api.create(FULL)
-        for field in FIELDS:
-            wrong = [drop(field.path)] if field.required else []
-            wrong += [put(field.path, one) for one in (next(iter(field.wrong)), [*field.wrong][-1])]
-            for document in wrong:
-                answer = await api.post(FLOWS, {"definition": document})
-                assert error_of(answer) == (400, "definition_refused"), field
-                assert field.place in places(answer), field
-            answer = await api.put(f"{FLOWS}/{made['id']}", {"definition": wrong[0], "revision": 1})
-            assert (error_of(answer), field.place in places(answer)) == ((400, "definition_refused"), True)
-        assert (await api.get(FLOWS)).json()["definitions"] == [
-            {name: one for name, one in made.items() if name not in {"definition", "warnings"}}
-        ]
 
 
 @pytest.mark.req("S002-44", "S002-45", "S002-46", "S002-48", "S002-58", "S002-A6", "S002-A13", "S002-A15")
@@ -133,47 +110,3 @@ async def test_bytes_that_are_no_good_json_are_400(tmp_path: Path) -> None:
             assert any(one["path"].startswith(place) for one in answers[0].json()["error"]["findings"]), case
             checked = await api.send(f"{FLOWS}/validate", content, "application/yaml")
             assert (checked.status_code, checked.json()["valid"]) == (200, False), case
-
-
-BODIES: tuple[Any, ...] = (
-    None,
-    5,
-    [],
-    {},
-    {"definition": FULL, "text": "x"},
-    {"text": 5},
-    {"definition": FULL, "title": "x"},
-    {"document": FULL},
-    {"definition": FULL, "changeNotes": "т" * 501},
-    {"definition": FULL, "changeNotes": None},
-    {"definition": FULL, "revision": 0},
-    {"definition": FULL, "revision": "1"},
-    {"definition": FULL, "key": "x"},
-)
-
-
-async def test_a_body_of_another_form_is_400(tmp_path: Path) -> None:
-    """A title has its place in the flow alone, under `metadata`; what is not known is never passed over."""
-    async with a_flow_api(tmp_path) as api:
-        await api.hire()
-        made = await api.create(names("writer"))
-        for body in BODIES:
-            for answer in (await api.post(FLOWS, body), await api.put(f"{FLOWS}/{made['id']}", body, **{"If-Match": '"1"'})):
-                assert error_of(answer) in {(400, "invalid_request"), (400, "invalid_json")}, (body, answer.text)
-                assert not any(word in answer.text for word in ("Input", "Extra inputs", "Field required", "should")), answer.text
-
-
-async def test_a_body_that_is_too_large_is_not_read(tmp_path: Path) -> None:
-    """413 beyond a megabyte wherever a definition is handed in; where none is, 16 KB are the most."""
-    async with a_flow_api(tmp_path) as api:
-        made = await api.hire()
-        large = b'{"definition": "' + b"x" * MAX_BODY + b'"}'
-        for path in (FLOWS, f"{FLOWS}/import", f"{FLOWS}/validate", AGENTS):
-            assert error_of(await api.send(path, large, "application/json")) == (413, "too_large"), path
-        assert error_of(await _put(api, f"{AGENTS}/{made['id']}", large)) == (413, "too_large")
-        assert error_of(await api.send(FLOWS, large[:900_000] + b'"}', "application/json"))[0] == 400
-        assert error_of(await api.send(FLOWS, b"x", "text/plain")) == (415, "unsupported_type")
-
-
-async def _put(api: FlowApi, path: str, content: bytes) -> Any:
-    return await api.http.put(path, content=content, headers={"X-API-Key": SECRETS["chief"], "If-Match": '"1"'})

@@ -10,12 +10,9 @@ from typing import Any
 import httpx
 import pytest
 
-from bot.access.access_file import TokenGrant
 from engines.flows.http.run_events import FlowHistory
-from orchestrator.domain.errors import ModelClientError
-from orchestrator.runtime import worker
 from orchestrator.sessions import session as sessions
-from tests.unit.bot.http_api.api_kit import SECRETS, an_api
+from tests.unit.bot.http_api.api_kit import an_api
 from tests.unit.bot.http_api.chat_kit import error_of
 from tests.unit.engines.flows.flow_kit import flow, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, FlowApi, a_running_flow_api
@@ -25,15 +22,8 @@ from tests.unit.spine_kit import until
 
 pytestmark = pytest.mark.req("S002-X3")
 
-SILENT = ModelClientError("no answer in 60 s")
 CLIENT = [{"name": "client"}, {"name": "sum", "type": "number", "required": False}]
 PRICES = {"budget": {"currency": "RUB", "prices": {"gpt-5-thinking": {"input": 1000, "output": 3000}}}}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def publish(api: FlowApi, *steps: Any, **fields: Any) -> dict[str, Any]:
@@ -103,52 +93,6 @@ async def test_the_seed_s_flow_is_started_and_polled_to_its_result(tmp_path: Pat
         assert whole["definition"]["id"] in (await api.get(FLOWS)).text
 
 
-@pytest.mark.req("S002-A12", "S002-X4")
-async def test_what_does_not_fit_is_refused_before_anything_is_stored(tmp_path: Path) -> None:
-    """Each launch parameter that does not fit is named; what is not there, switched off or not meant for programs is said so."""
-    async with a_running_flow_api(tmp_path) as (api, world):
-        first = await publish(api, launchParameters=CLIENT)
-        wrong = await api.post("/api/flows/plan/start", {"parameters": {"sum": "много", "colour": "red"}}, "site")
-        assert (wrong.status_code, wrong.json()["error"]["code"]) == (422, "parameters_unfit")
-        assert [(one["name"], one["problem"], one["expected"]) for one in wrong.json()["error"]["parameters"]] == [
-            ("colour", "unknown", "client, sum"),
-            ("client", "missing", "string"),
-            ("sum", "type", "number"),
-        ]
-        good = {"parameters": {"client": "Ромашка"}}
-        draft = await api.create(flow(step("one")))
-        assert error_of(await api.post(f"/api/flows/{draft['id']}/start", good, "site")) == (409, "definition_inactive")
-        second = await api.publish(draft)
-        assert error_of(await api.post(f"/api/flows/{first['id']}/start", good, "site")) == (409, "definition_inactive")
-        for unknown in ("nowhere", "0190bbbb-0000-7000-8000-000000000001"):
-            assert error_of(await api.post(f"/api/flows/{unknown}/start", good, "site")) == (404, "definition_not_found")
-        assert error_of(await api.post("/api/flows/plan/start", good, "nobody")) == (401, "unauthorized")
-        await api.create({**flow(step("one")), "flowId": "draft"})
-        assert error_of(await api.post("/api/flows/draft/start", {}, "site")) == (409, "definition_unpublished")
-        closed = await api.publish(await api.create({**flow(step("one")), "flowId": "closed", "triggers": {"api": False}}))
-        for name in ("closed", closed["id"]):
-            assert error_of(await api.post(f"/api/flows/{name}/start", {}, "site")) == (409, "not_from_programs")
-        roundabout = await api.post("/runs", {"engine": "flow", "definition": "closed"}, "site")
-        assert error_of(roundabout) == (409, "not_from_programs")
-        await api.post(f"{FLOWS}/{second['id']}/switch", {"active": False})
-        assert error_of(await api.post("/api/flows/plan/start", {}, "site")) == (409, "definition_off")
-        assert (await api.get("/runs")).json()["runs"] == []
-        assert world.model.prompts == []
-
-
-async def test_the_same_key_starts_one_run_of_the_version_that_was_named(tmp_path: Path) -> None:
-    async with a_running_flow_api(tmp_path) as (api, world):
-        made = await publish(api, step("one"))
-        world.model.will("раз")
-        headers = {"Idempotency-Key": "k1"}
-        one, two = [await api.post(f"/api/flows/{made['id']}/start", {}, "site", **headers) for _ in range(2)]
-        assert (one.status_code, one.json()) == (202, two.json())
-        other = await api.post(f"/api/flows/{made['id']}/start", {"sharedContext": {"a": 1}}, "site", **headers)
-        assert error_of(other) == (422, "idempotency_mismatch")
-        await world.idle()
-        assert len((await api.get("/runs")).json()["runs"]) == 1
-
-
 async def test_a_poll_wakes_with_the_news_and_does_nothing_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is answered within a second of what happens, and reads no event again while nothing does."""
     async with a_running_flow_api(tmp_path) as (api, world):
@@ -203,26 +147,6 @@ async def test_a_paused_or_cancelled_run_asks_no_model(tmp_path: Path) -> None:
         assert error_of(await order(api, session, "resume")) == (409, "order_late")
 
 
-async def test_a_failed_step_is_retried_and_finished_ones_are_not(tmp_path: Path) -> None:
-    async with a_running_flow_api(tmp_path) as (api, world):
-        await publish(api)
-        world.model.will("раз", SILENT)
-        session = await begin(api)
-        failed = (await follow(api, session))[-1]
-        assert (failed["status"], failed["error"]) == (
-            "FAILED",
-            {"code": "flow-step-failed", "message": "Step two failed: no answer in 60 s"},
-        )
-        assert error_of(await order(api, session, "retryStep", stepId="one")) == (409, "order_late")
-        assert error_of(await order(api, session, "pause", stepId="one")) == (400, "invalid_request")
-        world.model.will("два")
-        await control(api, session, "retryStep", stepId="two")
-        await world.idle()
-        world.clock.advance(timedelta(seconds=1.1))
-        last = (await follow(api, session))[-1]
-        assert (last["status"], [one["attempts"] for one in last["steps"]], len(world.model.prompts)) == ("COMPLETED", [1, 2], 3)
-
-
 async def test_who_sees_what_was_said(tmp_path: Path) -> None:
     """The owner and an administrator see words; a lead where it stands; another manager not even that it exists."""
     async with a_running_flow_api(tmp_path) as (api, world):
@@ -242,33 +166,6 @@ async def test_who_sees_what_was_said(tmp_path: Path) -> None:
             assert error_of(answer) == (400, "invalid_cursor")
             assert answer.json()["error"]["message"].startswith(f"{name}: "), "what the caller called it"
         assert error_of(await api.get(f"/api/flows/{session}", "site", timeout=31)) == (400, "invalid_request")
-
-
-async def test_customers_neither_start_nor_preview_a_flow(tmp_path: Path) -> None:
-    """No flow is marked for customers, so for their tokens there is none."""
-    async with a_running_flow_api(tmp_path) as (api, _):
-        made = await publish(api, step("one"))
-        api.grants["site"] = TokenGrant(name="site", customers=True)
-        assert error_of(await api.post("/api/flows/plan/start", {}, "site")) == (404, "definition_not_found")
-        refused = await api.post(f"{FLOWS}/{made['id']}/launch-preview", {}, "site")
-        assert refused.status_code in {403, 404}
-
-
-async def test_events_come_as_they_happen_and_go_on_where_they_were_cut(tmp_path: Path) -> None:
-    async with a_running_flow_api(tmp_path) as (api, world):
-        await publish(api)
-        world.model.will("раз", "два")
-        session = await begin(api)
-        told = await listen(api, session)
-        assert [name for name, *_ in told] == [
-            "FLOW_STARTED",
-            *["STEP_STARTED", "STEP_COMPLETED"] * 2,
-            "FLOW_COMPLETED",
-            "end",
-        ]
-        rest = await listen(api, session, **{"Last-Event-ID": told[2][1]})
-        assert rest == told[3:]
-        assert told[2][2]["usage"]["completionTokens"] > 0
 
 
 @pytest.mark.req("S002-X3")
@@ -307,22 +204,6 @@ async def test_a_preview_counts_memory_as_long_as_its_writer_may_make_it(tmp_pat
         assert 3 * 8000 <= planned["promptTokens"] < 3 * 8000 + 100
 
 
-async def test_values_that_no_journal_holds_are_previewed_as_they_would_be_kept(tmp_path: Path) -> None:
-    """Numbers that are too large and characters that no database takes: no fault of the server."""
-    async with a_running_flow_api(tmp_path) as (api, _):
-        made = await publish(api, step("one"))
-        body = {"parameters": {"n": 2**53 + 1}, "sharedContext": {"a": 2**60, "b": "x\x00y"}}
-        answer = await api.post(f"{FLOWS}/{made['id']}/launch-preview", body)
-        assert answer.status_code == 200, answer.text
-
-
-async def test_without_a_price_the_cost_is_unknown(tmp_path: Path) -> None:
-    async with a_running_flow_api(tmp_path) as (api, _):
-        made = await publish(api, step("one"))
-        estimate = (await api.post(f"{FLOWS}/{made['id']}/launch-preview")).json()["estimate"]
-        assert (estimate["cost"], estimate["unpriced"]) == (None, ["gpt-5-thinking"])
-
-
 async def test_a_run_of_another_engine_is_no_flow(tmp_path: Path) -> None:
     async with an_api(tmp_path, documents={("steps", "short"): steps({"say": "Готово"})}) as api:
         run = (await api.post("/runs", {"engine": "steps", "definition": "short"})).json()["id"]
@@ -340,11 +221,3 @@ async def control(api: FlowApi, session: str, action: str, **more: str) -> dict[
     answer = await order(api, session, action, **more)
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
-
-
-async def listen(api: FlowApi, session: str, **headers: str) -> list[tuple[str, str, dict[str, Any]]]:
-    """Each server-sent event until the stream ends: its name, id and data."""
-    answer = await api.http.get(f"/api/flows/{session}/events", headers={"X-API-Key": SECRETS["site"], **headers})
-    assert answer.headers["content-type"].startswith("text/event-stream")
-    found = [dict(line.split(": ", 1) for line in block.splitlines() if ": " in line[1:]) for block in answer.text.split("\n\n")]
-    return [(one["event"], one["id"], json.loads(one["data"])) for one in found if "event" in one]

@@ -10,7 +10,6 @@ import pytest
 from engines.flows.core.definition import Flow
 from engines.flows.http.run_events import FlowHistory
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, start, step
 from tests.unit.runs.runs_kit import events
 from tests.unit.runs.test_runs_wait import order
@@ -19,12 +18,6 @@ from tests.unit.spine_kit import World
 pytestmark = pytest.mark.req("S002-X5", "S002-X6")
 
 SILENT = ModelClientError("no answer in 60 s")
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def read(world: World, document: Mapping[str, Any]) -> FlowHistory:

@@ -16,7 +16,6 @@ from orchestrator.documents.reading import read_document
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
-from orchestrator.runtime import worker
 from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
 from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, NOTE, RAISE, RESULT, cards, propose
 from tests.unit.engines.scenarios.scenario_kit import click
@@ -34,12 +33,6 @@ PLAN = flow(
     launchParameters=PARAMETERS,
     outputs={"resultPayload": {"draft": "$steps.draft.output.content", "offer": "$steps.review.output.offer"}},
 )
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def rest(world: World) -> None:

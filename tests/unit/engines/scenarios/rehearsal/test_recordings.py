@@ -13,18 +13,11 @@ from orchestrator.engines.shared.file_access import Downloaded
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.rehearsals.script import Script
-from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, click, say, scenario, start, texts
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import World, message
 
 RUN_ID = RUN.removeprefix("run:")
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def record(world: World) -> Any:

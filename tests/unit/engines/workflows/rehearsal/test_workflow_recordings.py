@@ -27,7 +27,6 @@ from orchestrator.engines.shared.launch import TEXT
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
-from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, start
@@ -57,12 +56,6 @@ PLAN: Mapping[str, Any] = workflow(
     terminal={"rawText": "text"},
 )  # fmt: skip
 DEALS = tuum("deals", QUERY, outputMappings={"deals": "rows"})
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def record(world: World) -> tuple[RecordedWorkflow, CompletedWorkflow]:
