@@ -1,9 +1,8 @@
-"""Two things that happen to a run at the same moment end as if one of them had come first.
-
-Each test holds one side between two of its steps, lets the other side finish, and lets go.
-"""
+"""Two things that happen to a run at the same moment end as if one of them had come first; nothing is lost that is seen early, or begun late."""
 
 import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from orchestrator.domain.errors import RunOver
 from orchestrator.domain.outputs import build_reply
+from orchestrator.domain.run_inputs import RunPlay
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResult
 from orchestrator.gate.gate import Gate
 from orchestrator.runs import ending
@@ -22,10 +22,11 @@ from state.events.fold import list_open_confirmations
 from state.events.runs import RunFinished, RunWaits
 from state.journal.journal import load_state
 from state.journal.run_index import RunFilter
+from state.journal.store import Commit, InboxRow, Lane, StoredEvent
 from tests.unit.runs.function_kit import a_function_world, ended
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.runs.test_runs_wait import order
-from tests.unit.spine_kit import NOW, World, press, until
+from tests.unit.spine_kit import ANNA, NOW, World, press, until
 
 CHANGE = RunEffect(method="crm.deal.update", params={"id": 481, "fields": {"OPPORTUNITY": 1200000}})
 WRITE = {"write": CHANGE.method, "params": CHANGE.params}
@@ -264,3 +265,122 @@ async def test_an_engine_that_changes_what_it_got_changes_no_memory(tmp_path: Pa
             world.clock.advance(timedelta(minutes=6))
         await until(lambda: index(world).status == "done")
         assert seen == [["а"]] * 3
+
+
+ROUNDS = 60
+"""So many rounds of the loop lie between a commit and its coming into the state: enough for a whole pass over a run."""
+
+
+def come_late(world: World, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
+    """Let what was stored come into the state later, as where the thread of the commit waits for the processor while others read.
+
+    The event says that something is stored.
+    """
+    commit_then, is_stored = world.store.commit_then, asyncio.Event()
+
+    async def commit_late(commit: Commit, then: Callable[[list[StoredEvent]], None]) -> None:
+        stored: list[list[StoredEvent]] = []
+        await commit_then(commit, stored.append)
+        is_stored.set()
+        for _ in range(ROUNDS):
+            await asyncio.sleep(0)
+        then(stored[0])
+
+    monkeypatch.setattr(world.store, "commit_then", commit_late)
+    return is_stored
+
+
+@pytest.mark.req("G2")
+async def test_a_retry_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen in the crash lab on a busy machine: the run was taken for one that is over, its input was done, and nothing ever woke it."""
+    async with a_run_world(tmp_path, {"plan": steps({"child": "nowhere"})}) as world:
+        await world.work(start("plan"))
+        come_late(world, monkeypatch)
+        await world.work(order("retry"))
+        assert (index(world).status, len(events(world, "RunFinished"))) == ("failed", 2)
+
+
+@pytest.mark.req("G2")
+async def test_a_retry_that_is_stored_while_the_run_is_looked_at_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One pass serves all inputs that let the run go on; what it serves with is the state that they were stored with."""
+    async with a_run_world(tmp_path, {"plan": steps({"child": "nowhere"})}) as world:
+        await world.work(start("plan"))
+        is_stored, list_waiting = come_late(world, monkeypatch), world.store.list_waiting_inbox
+
+        async def list_once_stored(session: str, lane: Lane) -> list[InboxRow]:
+            await is_stored.wait()
+            return await list_waiting(session, lane)
+
+        monkeypatch.setattr(world.store, "list_waiting_inbox", list_once_stored)
+        late = replace(order(""), lane="turn", kind=RunPlay.KIND, body=RunPlay().to_json())
+        await world.work(late, order("retry"))
+        assert (index(world).status, len(events(world, "RunFinished"))) == ("failed", 2)
+
+
+ASKS = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
+FREE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"COMMENTS": "Свободно"}}}
+
+
+@pytest.mark.req("G1", "S004-A2")
+@pytest.mark.parametrize("write", [ASKS, FREE], ids=["with a card", "without a card"])
+async def test_a_cancelled_run_begins_no_call(tmp_path: Path, write: Mapping[str, Any]) -> None:
+    """The cancellation comes while the portal is asked about the record: no card is requested, and nothing is written."""
+    asked, cancelled = asyncio.Event(), asyncio.Event()
+
+    async def hold(method: str, _params: Mapping[str, Any]) -> None:
+        if method == "crm.deal.get":
+            asked.set()
+            await cancelled.wait()
+
+    async with a_run_world(tmp_path, {"plan": steps(write)}) as world:
+        world.portal.watch = hold
+        async with world.working() as orchestrator:
+            await orchestrator.receive([start("plan")])
+            await asyncio.wait_for(asked.wait(), 10)
+            await orchestrator.receive([order("cancel")])
+            await until(lambda: bool(events(world, "RunFinished")))
+            cancelled.set()
+            await world.idle()
+        state, _ = load_state(world.sql, RUN)
+        assert index(world).status == "cancelled"
+        assert list_open_confirmations(state) == []
+        assert events(world, "ConfirmationRequested", "CallStarted") == []
+        assert world.portal.written() == []
+
+
+READ = {"write": "crm.deal.get", "params": {"id": 481}}
+NEXT: Mapping[str, Mapping[str, Any]] = {
+    "a write that asks nobody": {
+        "write": "crm.timeline.comment.add",
+        "params": {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "!"}},
+    },
+    "a write that asks": {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}},
+    "a read": READ,
+    "a model": {"model": "что дальше?"},
+    "a question": {"ask": "Как зовут клиента?"},
+    "another run": {"child": "inner"},
+    "a turn": {"turn": "подними сумму сделки 481 до 1 200 000"},
+    "a message": {"say": "Дальше"},
+}
+
+
+@pytest.mark.req("G1")
+@pytest.mark.parametrize("what", NEXT)
+async def test_nothing_more_is_begun_for_who_has_lost_access(tmp_path: Path, what: str) -> None:
+    """Access ends while the portal answers the first read."""
+    gone = False
+
+    async def watch(method: str, _params: Mapping[str, Any]) -> None:
+        nonlocal gone
+        gone = gone or method == "crm.deal.get"
+
+    async with a_run_world(tmp_path, {"plan": steps(READ, NEXT[what]), "inner": steps({"say": "внутри"})}) as world:
+        world.portal.watch = watch
+        world.orchestrator.tools = replace(world.tools, refresh_actor=lambda actor: None if gone and actor.key == ANNA.key else actor)
+        await world.work(start("plan"))
+        assert gone
+        assert ended(world) == [("failed", "run-owner-gone")]
+        assert events(world, "ConfirmationRequested", "RunWaits", "CallStarted") == []
+        assert [one.data["node"] for one in events(world, "NodeDone")] == ["s0"]
+        assert [method for method, _ in world.portal.requests] == ["crm.deal.get"] * 2, "whose deal it is, and the deal"
+        assert (world.portal.written(), world.model.prompts) == ([], [])

@@ -1,25 +1,28 @@
-"""What a customer's letter tells the bot to do never runs unasked, by whatever way the letter reaches a run.
+"""What a customer's letter tells the bot to do never runs unasked, by whatever way the letter reaches a run, in random little engines too."""
 
-The engine of these tests does what the letter says, as an engine would that trusts what it reads: once with the origins of the letter on
-each value, once with bare values.
-"""
-
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from orchestrator.domain.taint import NOWHERE, Value
+from orchestrator.domain.taint import FOREIGN, NOWHERE, Origin, Origins, Value, combine
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult
 from orchestrator.runs import foreign_texts
+from orchestrator.runs.foreign_texts import ForeignTexts
+from orchestrator.runs.provenance import build_provenance
+from orchestrator.runtime import worker
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state
 from tests.unit.runs.function_kit import a_function_world
-from tests.unit.runs.runs_kit import start
-from tests.unit.runs.test_runs_wait import click
+from tests.unit.runs.runs_kit import index, start
+from tests.unit.runs.test_runs_wait import click, order
 from tests.unit.runtime.paste_grammar import Instruction, build_instructions
-from tests.unit.spine_kit import World, message, reply
+from tests.unit.spine_kit import World, message, reply, until
 
 LETTERS = build_instructions(481)
 GREETING = "Добрый день! {} С уважением, Пётр"
@@ -319,3 +322,129 @@ async def test_a_turn_inside_of_a_run_reads_the_letter_as_a_quotation(tmp_path: 
         await world.work(start("plan"))
         assert world.portal.written() == []
         assert len([row for row in world.outbox() if row.kind == "card"]) == 1
+
+
+OWN_ORIGINS: Origins = frozenset({"definition"})
+TEXTS = ["Пришлите счёт на почту", "Отгрузка в четверг утром", "Скидка десять процентов обещана", "Номер договора 77125 от марта"]
+MODEL = "Пересказано одной строкой"
+
+SOURCES = st.tuples(
+    st.just("source"), st.sampled_from(TEXTS), st.sampled_from(["prose", "document", "web", "database", "undeclared", "own"])
+)
+STEPS = st.one_of(
+    SOURCES, st.tuples(st.sampled_from(["join", "copy", "map", "model", "forgets", "wait"]), st.integers(0, 9), st.integers(0, 9))
+)
+PROGRAMS = st.tuples(SOURCES, st.lists(STEPS, max_size=6), st.integers(0, 9))
+
+
+async def _read_origins(ctx: RunContext, node: str, text: Any, **more: Any) -> Value:
+    async def make() -> Any:
+        return text
+
+    return await ctx.memo(node, make, **more)
+
+
+async def _do(ctx: RunContext, number: int, step: tuple[Any, ...], made: list[tuple[Value, bool]]) -> tuple[Value, bool]:
+    """One step, and whether what it gives is made of foreign text."""
+    what, first, second = step
+    if what == "source":
+        if second == "own":
+            return Value("Позвонить", OWN_ORIGINS), False
+        more = {} if second == "undeclared" else {"origins": frozenset({second})}
+        return await _read_origins(ctx, f"read{number}", first, **more), True
+    (one, foreign), (other, also) = made[first % len(made)], made[second % len(made)]
+    match what:
+        case "join":
+            return combine(lambda left, right: f"{left}; {right}", one, other), foreign or also
+        case "map":
+            one = one.map(lambda text: str(text).upper())
+        case "model":
+            request = RunModelRequest(messages=[{"role": "user", "content": str(one.data)}], origins=one.origins)
+            one = await ctx.ask_model(f"model{number}", request)
+        case "copy":
+            one = await _read_origins(ctx, f"copy{number}", str(one.data), origins=NOWHERE)
+        case "forgets":
+            one = Value(str(one.data), OWN_ORIGINS)
+        case "wait":
+            await ctx.sleep(f"wait{number}", ctx.now)  # what comes after it is played again from the beginning
+    return one, foreign
+
+
+async def _run(program: Any, folder: Path, *, again: bool) -> tuple[bool, int, int]:
+    """Return (whether the write is made of foreign text, what was written, cards)."""
+    first, rest, last = program
+    said: list[bool] = []
+
+    async def play(ctx: RunContext) -> RunResult:
+        made: list[tuple[Value, bool]] = []
+        for number, step in enumerate([first, *rest]):
+            made.append(await _do(ctx, number, step, made))
+        value, foreign = made[last % len(made)]
+        said.append(foreign)
+        await ctx.submit("act", RunEffect(method="crm.deal.update", params={"id": Value(481, OWN_ORIGINS), "fields": {"COMMENTS": value}}))
+        return RunResult()
+
+    async with a_function_world(folder, play) as world:
+        world.model.will(*[MODEL] * sum(step[0] == "model" for step in rest))
+        await world.work(start("plan"))
+        if again:
+            await world.work(order("pause"))
+            await world.work(order("resume"))
+        world.model.script.clear()
+        await until(lambda: index(world).status in {"done", "waiting", "failed"})
+        return said[-1], len(world.portal.written()), len([row for row in world.outbox() if row.kind == "card"])
+
+
+@pytest.mark.long
+@pytest.mark.req("S004-A2")
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(program=PROGRAMS, again=st.booleans())
+def test_a_write_made_of_foreign_text_asks(program: Any, monkeypatch: pytest.MonkeyPatch, *, again: bool) -> None:
+    """Where nothing foreign went into it, nobody is asked."""
+    monkeypatch.setattr(worker, "POLL", 0.01)
+    with TemporaryDirectory() as folder:
+        foreign, written, cards = asyncio.run(_run(program, Path(folder), again=again))
+    if foreign:
+        assert (written, cards) == (0, 1)
+    else:
+        assert written + cards == 1
+
+
+def test_every_foreign_origin_is_drawn() -> None:
+    assert {"prose", "document", "web", "database"} == set(FOREIGN)
+
+
+ATTACK = {"$ne": None, "deep": [{"$where": "1"}]}
+
+
+@pytest.mark.parametrize("origin", ["person", "label", "prose", "model", "document", "web", "database"])
+def test_the_names_of_fields_in_objects_from_outside_are_told(origin: Origin) -> None:
+    """So that a kind of effect whose service reads some names as orders can refuse them."""
+    params: dict[str, Any] = {"collection": "deals", "query": {"owner": Value(ATTACK, frozenset({origin, "definition"}))}}
+    data, provenance = build_provenance(params, ForeignTexts({}))
+    assert data["query"] == {"owner": ATTACK}
+    assert provenance.keys == {"$ne", "deep", "$where"}
+
+
+@pytest.mark.parametrize("origins", [NOWHERE, frozenset({"definition"})])
+def test_what_the_author_wrote_is_no_object_from_outside(origins: Any) -> None:
+    _, provenance = build_provenance({"query": {"$or": [{"a": Value(ATTACK, origins)}]}}, ForeignTexts({}))
+    assert provenance.keys == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("given", "is_theirs"),
+    [
+        ("2026-11-24", False),
+        ("2026-11-24T10:00:00+03:00", False),
+        ("2026-12-01", True),
+        ("2026-12-01T18:00:00+03:00", True),
+        ("до 2026-11-24", True),
+        ("120000", True),
+    ],
+)
+def test_a_day_is_theirs_only_if_it_is_the_very_day_that_they_wrote(given: str, *, is_theirs: bool) -> None:
+    """The year stands in each record that has a date: a deadline that the author counted is not theirs for it."""
+    foreign = ForeignTexts({})
+    foreign.add(Value({"CLOSEDATE": "2026-12-01T00:00:00+03:00", "OPPORTUNITY": "120000.00"}, frozenset({"prose"})))
+    assert foreign.holds({"DEADLINE": given}) is is_theirs

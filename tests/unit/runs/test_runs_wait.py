@@ -1,4 +1,4 @@
-"""What a run waits for comes once, in the commit that settles it; nothing that was done is done again."""
+"""A run goes through its nodes, waits, says so after a day, is woken and ends: what it waits for comes once, and nothing is done twice."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -6,15 +6,21 @@ from typing import Any
 
 import pytest
 
+from bot.i18n.translate import Translator
+from bot.rendering.replies import render_reply
+from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.outputs import Reply
 from orchestrator.domain.run_inputs import RunOrder
-from orchestrator.runs.children import MAX_DEPTH
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunResult, run_all
 from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.events.runs import InputAwaited
 from state.journal.run_index import RunFilter
 from state.journal.store import Commit, InboxRow, StoreUnwritable
+from state.sql import build_sqlite_url, open_store
+from tests.unit.runs.function_kit import a_function_world
 from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, until
 
@@ -101,16 +107,6 @@ async def test_words_that_come_while_a_question_cannot_be_noted_are_its_answer(
         world.model.script.clear()
 
 
-async def test_somebody_elses_press_answers_nothing(tmp_path: Path) -> None:
-    """Only the asked person may answer."""
-    plan = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]})
-    async with a_run_world(tmp_path, {"plan": plan}) as world:
-        await world.work(start("plan"))
-        (asked,) = [row for row in world.outbox() if row.kind == "reply"]
-        await world.work(click(*asked.body["actions"][0]["words"], actor=BORIS))
-        assert (events(world, "RunWoken"), index(world).status) == ([], "waiting")
-
-
 async def test_words_for_a_paused_run_are_taken_after_it_goes_on(tmp_path: Path) -> None:
     """The pause is told, and the chat listens on: the next words answer the question and begin no turn."""
     plan = steps({"ask": "Как зовут?"}, {"say": "Записал: {s0}"})
@@ -157,24 +153,6 @@ async def test_a_child_gives_its_result_to_the_run_that_started_it(tmp_path: Pat
         await world.work(start("plan"))
         assert texts(world) == ["Я внутри", "Внутри: {'s0': 'Я внутри'}", "Готово."]
         assert {row.status for row in world.sql.list_runs(RunFilter())} == {"done"}
-
-
-async def test_a_missing_child_fails_its_parent_with_a_sentence(tmp_path: Path) -> None:
-    """The definition of the child does not exist: the parent says so and can be retried."""
-    async with a_run_world(tmp_path, {"plan": steps({"child": "nowhere"})}) as world:
-        await world.work(start("plan"))
-        (told,) = [row.body for row in world.outbox() if row.kind == "reply"]
-        assert [one["code"] for one in told["notices"]] == ["run-ended", "run-step-failed", "run-definition-gone"]
-        assert (index(world).status, told["actions"][0]["words"][2]) == ("failed", "retry")
-
-
-async def test_a_definition_that_starts_itself_ends(tmp_path: Path) -> None:
-    """The chain of runs that wait for each other is bounded."""
-    async with a_run_world(tmp_path, {"plan": steps({"child": "plan"})}) as world:
-        await world.work(start("plan"))
-        found = world.sql.list_runs(RunFilter())
-        assert len(found) == MAX_DEPTH + 1
-        assert {row.status for row in found} == {"failed"}
 
 
 async def test_a_cancelled_run_withdraws_its_card(tmp_path: Path) -> None:
@@ -225,23 +203,6 @@ async def test_a_denied_write_can_be_retried_as_a_new_card(tmp_path: Path) -> No
         assert index(world).status == "done"
 
 
-async def test_shadow_plans_every_write_and_goes_on(tmp_path: Path) -> None:
-    """In shadow the run asks, says and decides, and sends nothing."""
-    async with a_run_world(tmp_path, {"plan": steps(WRITE, {"say": "Дальше: {s0}"})}, mode="shadow") as world:
-        await world.work(start("plan"))
-        assert texts(world) == ["Дальше: planned", "Готово."]
-        assert world.portal.written("crm.deal.update") == []
-
-
-async def test_a_typed_message_does_not_wait_for_a_run(tmp_path: Path) -> None:
-    """A run that waits for a card leaves the conversation free."""
-    async with a_run_world(tmp_path, {"plan": steps(WRITE)}) as world:
-        await world.work(start("plan"))
-        world.model.will("THOUGHT:\nничего\nACTION:\n[]\nASSISTANT:\nДобрый день")
-        await world.work(message("привет"))
-        assert texts(world) == ["Добрый день"]
-
-
 @pytest.mark.long
 async def test_seven_hundred_answers_are_not_asked_for_again(tmp_path: Path) -> None:
     """A run that dies at its last node asks the model for that one only."""
@@ -275,3 +236,137 @@ async def test_a_button_of_a_run_that_is_not_there_is_answered_in_its_chat(tmp_p
         await world.work(click("run", RUN.removeprefix("run:"), "7f3a90c2", "0"), order("cancel"))
         assert [row.body["notice"]["code"] for row in world.outbox() if row.kind == "toast"] == ["choice-outdated"]
         assert (events(world), world.outbox("run")) == ([], [])
+
+
+async def test_a_run_says_asks_the_model_and_ends(tmp_path: Path) -> None:
+    """Its messages come to its home chat, its stream holds what each node gave, and the index says that it is done."""
+    plan = steps({"say": "Начинаю"}, {"model": "скажи что-нибудь"}, {"say": "Модель: {s1}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        world.model.will("привет")
+        await world.work(start("plan"))
+        assert texts(world) == ["Начинаю", "Модель: привет", "Готово."]
+        assert [one.type for one in events(world)] == ["RunStarted", "NodeDone", "ModelAsked", "NodeDone", "NodeDone", "RunFinished"]
+        assert index(world).status == "done"
+
+
+async def test_an_approved_write_lets_the_run_go_on(tmp_path: Path) -> None:
+    """A card of a run stands in the home chat; the approval and the wake of the run are one commit, and the run goes on."""
+    plan = steps({"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}, {"say": "Сумма: {s0}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        assert (shown.session, shown.body["home"], index(world).status) == (CHAT, RUN, "waiting")
+        await world.work(press(shown.body, key=RUN))
+        assert len(world.portal.written("crm.deal.update")) == 1
+        assert texts(world) == ["Сумма: succeeded", "Готово."]
+        order = [one.type for one in events(world)]
+        assert order[order.index("CallSucceeded") + 1] == "RunWoken"
+
+
+async def test_an_answer_in_words_goes_to_the_run_that_asked(tmp_path: Path) -> None:
+    """The next message of the asked person is the answer; the one after it begins an ordinary turn."""
+    plan = steps({"ask": "Как зовут клиента?"}, {"say": "Клиент: {s0}"})
+    async with a_run_world(tmp_path, {"plan": plan}) as world:
+        await world.work(start("plan"))
+        assert texts(world) == ["Как зовут клиента?"]
+        await world.work(message("Ольга"))
+        assert texts(world) == ["Как зовут клиента?", "Клиент: Ольга", "Готово."]
+        world.model.will("THOUGHT:\nничего\nACTION:\n[]\nASSISTANT:\nДобрый день")
+        await world.work(message("привет"))
+        assert texts(world) == ["Добрый день"]
+
+
+async def test_news_about_a_call_of_a_run_go_to_the_chat_of_the_run(tmp_path: Path) -> None:
+    """Another session that has something to say about it finds the home of the run; of a run that is not there nobody is told."""
+    async with a_run_world(tmp_path, {"plan": steps({"ask": "Как зовут?"})}) as world:
+        await world.work(start("plan"))
+        session = await world.session("tg:1006")
+        assert [await session.find_home(one) for one in (RUN, "run:nobody", "session:tg:5")] == [CHAT, "", "tg:5"]
+
+
+ASK = steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"say": "Тариф: {s0}"})
+DAY = timedelta(hours=24, minutes=6)
+
+
+def _reminders(world: World) -> list[Reply]:
+    said = [Reply.model_validate(row.body) for row in world.outbox() if row.kind == "reply"]
+    return [one for one in said if [notice.code for notice in one.notices] == ["run-reminder"]]
+
+
+async def _pass(world: World, *times: timedelta) -> list[Reply]:
+    """Let the time pass, and return the reminders that came."""
+    found: list[Reply] = []
+    for one in times:
+        world.clock.advance(one)
+        await world.work()
+        found += _reminders(world)
+    return found
+
+
+@pytest.mark.req("G3")
+async def test_a_question_of_yesterday_is_named_once_with_its_buttons(tmp_path: Path) -> None:
+    """The button of the reminder answers as that of the question does; no second reminder comes."""
+    async with a_run_world(tmp_path, {"plan": ASK}) as world:
+        await world.work(start("plan"))
+        assert await _pass(world, timedelta(hours=23)) == []
+        (told,) = await _pass(world, timedelta(hours=2), DAY, DAY)
+        assert to_plain_text(render_reply(told, Translator("ru"))) == "⏰ Запуск «plan» ждёт вас больше суток:\n• Какой тариф?"
+        assert "run “plan” has waited for you" in to_plain_text(render_reply(told, Translator("en")))
+        await world.work(click(*told.actions[1].words))
+        assert index(world).status == "done"
+
+
+async def test_what_was_answered_is_not_reminded_of(tmp_path: Path) -> None:
+    async with a_run_world(tmp_path, {"plan": ASK}) as world:
+        await world.work(start("plan"))
+        (asked,) = [row for row in world.outbox() if row.kind == "reply"]
+        await world.work(click(*asked.body["actions"][0]["words"]))
+        assert await _pass(world, DAY, DAY) == []
+
+
+async def test_a_cancelled_run_leaves_no_timer(tmp_path: Path) -> None:
+    async with a_run_world(tmp_path, {"plan": ASK}) as world:
+        await world.work(start("plan"))
+        await world.work(order("cancel"))
+        assert world.sql.list_due_timers(world.clock.now() + timedelta(days=9)) == []
+
+
+async def test_a_paused_run_reminds_after_it_goes_on(tmp_path: Path) -> None:
+    """Who paused it knows of it."""
+    async with a_run_world(tmp_path, {"plan": ASK}) as world:
+        await world.work(start("plan"))
+        await world.work(order("pause"))
+        assert await _pass(world, DAY, DAY) == []
+        await world.work(order("resume"))
+        assert len(await _pass(world, DAY, DAY)) == 1
+
+
+async def test_several_waits_are_named_in_one_message(tmp_path: Path) -> None:
+    """Two questions and a card that outlives the day: one reminder, without buttons, since it could not be told whose they are."""
+    options = (Option(label="Да", value=1),)
+
+    async def play(ctx: RunContext) -> RunResult:
+        effect = RunEffect(method="crm.deal.update", params={"id": 481, "fields": {"OPPORTUNITY": 1200000}})
+        await run_all(
+            ctx.wait_input("a", Ask(text="Первый?", options=options)),
+            ctx.wait_input("b", Ask(text="Второй?", options=options)),
+            ctx.submit("c", effect),
+        )
+        return RunResult()
+
+    async with a_function_world(tmp_path, play) as world:
+        await world.work(start("plan"))
+        (told,) = await _pass(world, DAY, DAY)
+        text = to_plain_text(render_reply(told, Translator("ru")))
+        assert ("Первый?" in text, "Второй?" in text, told.actions) == (True, True, ())
+
+
+async def test_a_restart_reminds_neither_twice_nor_never(tmp_path: Path) -> None:
+    """The timer is in the transaction of the wait, and goes in that of the reminder."""
+    found: list[int] = []
+    for number in range(3):
+        store = open_store(build_sqlite_url(tmp_path / "own.db"))
+        async with a_run_world(tmp_path, {"plan": ASK}, store=store) as world:
+            await world.work(*([start("plan")] if not number else []))
+            found.append(len(await _pass(world, number * DAY)))
+    assert found == [0, 1, 0]
