@@ -19,33 +19,22 @@ FULL: dict[str, Any] = {
     "startStepId": "gather",
     "steps": [
         {
-            "id": "gather",
-            "name": "Сбор",
-            "agentVersionId": "writer",
-            "prompt": "Собери.",
-            "overrides": {"temperature": 0.2, "topP": 0.9, "maxTokens": 1024},
-            "memoryReads": [{"channel": "context", "limit": 5}],
-            "memoryWrites": [{"channel": "context", "mode": "STATIC", "payload": {"event": "begin"}}],
-            "transitions": {"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}},
-            "maxAttempts": 2,
+            "id": ("gather"), "name": ("Сбор"), "agentVersionId": ("writer"), "prompt": ("Собери."),
+            "overrides": ({"temperature": 0.2, "topP": 0.9, "maxTokens": 1024}), "memoryReads": ([{"channel": "context", "limit": 5}]),
+            "memoryWrites": ([{"channel": "context", "mode": "STATIC", "payload": {"event": "begin"}}]),
+            "transitions": ({"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}}), "maxAttempts": (2),
         },
         {"id": "review", "agentVersionId": "writer", "transitions": {"onSuccess": {"complete": True}}},
     ],
     "outputs": {"summaryFields": ["steps.review.output.content"], "resultPayload": {"solution": "$steps.review.output.content"}},
-}
+}  # fmt: skip
 
 _JUNK: dict[str, Sequence[Any]] = {
-    "slug": (5, 1.5, True, [], {}, "", "a b", "й", "a" * 65, "a\x00b"),
-    "word": (5, 1.5, True, [], {}),
-    "name": (5, 1.5, True, [], {}, ""),
-    "integer": ("1", 1.5, True, [], {}),
-    "number": ("0.5", True, [], {}, 99.0, -1),
-    "boolean": (0, 1, "true", [], {}),
-    "object": (5, "x", True, []),
-    "list": (5, "x", True, {}),
-    "choice": (5, True, [], {}, "", "other"),
-    "variable": (5, True, [], {}, "", "a b", "1a", "a-b", "a" * 101),
-}
+    "slug": ((5, 1.5, True, [], {}, "", "a b", "й", "a" * 65, "a\x00b")), "word": ((5, 1.5, True, [], {})),
+    "name": ((5, 1.5, True, [], {}, "")), "integer": (("1", 1.5, True, [], {})), "number": (("0.5", True, [], {}, 99.0, -1)),
+    "boolean": ((0, 1, "true", [], {})), "object": ((5, "x", True, [])), "list": ((5, "x", True, {})),
+    "choice": ((5, True, [], {}, "", "other")), "variable": ((5, True, [], {}, "", "a b", "1a", "a-b", "a" * 101)),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -259,12 +259,9 @@ def test_a_large_flow_is_checked_in_bounded_time() -> None:
 def test_a_misspelt_field_is_found_wherever_it_stands() -> None:
     """A typo in a route or a switch would be without effect and unseen: whoever writes `triggers: {apy: false}` leaves the door open."""
     only = {
-        "id": "one",
-        "agentVersionId": "writer",
-        "transitions": {"onFailure": {"fial": False}},
-        "memoryReads": [{"channel": "c", "limmit": 3}],
-        "overrides": {"temprature": 1},
-    }
+        "id": ("one"), "agentVersionId": ("writer"), "transitions": ({"onFailure": {"fial": False}}),
+        "memoryReads": ([{"channel": "c", "limmit": 3}]), "overrides": ({"temprature": 1}),
+    }  # fmt: skip
     document = {
         "flowId": "typos",
         "steps": [only],
@@ -274,13 +271,10 @@ def test_a_misspelt_field_is_found_wherever_it_stands() -> None:
     }
     found = {(one.path, one.suggestion) for one in check_flow(Document.from_data(document)) if one.code == "finding-field-unknown"}
     assert found == {
-        ("steps[0].transitions.onFailure.fial", "fail"),
-        ("steps[0].memoryReads[0].limmit", "limit"),
-        ("steps[0].overrides.temprature", "temperature"),
-        ("triggers.apy", "api"),
-        ("launchParameters[0].requird", "required"),
+        ("steps[0].transitions.onFailure.fial", "fail"), ("steps[0].memoryReads[0].limmit", "limit"),
+        ("steps[0].overrides.temprature", "temperature"), ("triggers.apy", "api"), ("launchParameters[0].requird", "required"),
         ("defaults.overrides.options.maxToken", "maxTokens"),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.req("S002-43")

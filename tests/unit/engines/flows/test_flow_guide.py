@@ -62,14 +62,8 @@ def test_the_commands_of_the_guide_print_what_the_page_shows() -> None:
     """From the first check to the difference between two versions, line by line; spaces at the ends of lines do not count."""
     played = list(play(GUIDE.read_text(encoding="utf-8")))
     assert [command.partition(" ")[0] for command, _, _ in played] == [
-        "validate",
-        "validate",
-        "graph",
-        "run",
-        "publish",
-        "publish",
-        "diff",
-    ]
+        "validate", "validate", "graph", "run", "publish", "publish", "diff",
+    ]  # fmt: skip
     for command, came, shown in played:
         assert came == shown, command
 

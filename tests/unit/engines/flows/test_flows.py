@@ -13,7 +13,6 @@ from orchestrator.domain.outputs import Notice
 from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
 from tests.unit.engines.flows.test_checks import mend
 from tests.unit.runs.runs_kit import events, index
-from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import World
 
 SILENT = ModelClientError("no answer in 60 s")
@@ -74,13 +73,10 @@ async def test_an_agent_is_told_its_part_its_memory_and_the_start(tmp_path: Path
 @pytest.mark.parametrize(
     ("route", "status", "asked"),
     [
-        ({}, "failed", 1),
-        ({"fail": False}, "done", 1),
-        ({"failure": "handler"}, "done", 2),
-        ({"failure": "handler", "fail": False}, "done", 2),
-        ({"failure": "handler", "fail": True}, "failed", 2),
+        ({}, "failed", 1), ({"fail": False}, "done", 1), ({"failure": "handler"}, "done", 2),
+        ({"failure": "handler", "fail": False}, "done", 2), ({"failure": "handler", "fail": True}, "failed", 2),
     ],
-)
+)  # fmt: skip
 async def test_a_step_that_failed_leads_where_its_route_says(tmp_path: Path, route: dict[str, Any], status: str, asked: int) -> None:
     """A handler recovers the flow, unless `fail` is true: then it runs and the flow fails all the same."""
     async with a_flow_world(tmp_path, flow(step("work", **route), step("handler"))) as (world, _):
@@ -104,20 +100,6 @@ async def test_a_step_is_tried_as_often_as_it_says_and_no_call_twice(tmp_path: P
         assert len(world.model.prompts) == 2
         await rest(world)
         assert (index(world).status, result(world)["payload"]) == ("done", {"a": "готово"})
-
-
-async def test_a_person_has_the_failed_step_done_again_and_no_other(tmp_path: Path) -> None:
-    """Finished steps are not paid again; the failed one has all its attempts anew."""
-    async with a_flow_world(tmp_path, flow(step("first", success="second"), step("second", maxAttempts=2))) as (world, _):
-        world.model.will("первый", SILENT, SILENT)
-        await world.work(start())
-        await rest(world)
-        assert (index(world).status, len(world.model.prompts)) == ("failed", 3)
-        world.model.will(SILENT, "второй")
-        await world.work(order("retry"))
-        await rest(world)
-        await rest(world)
-        assert (index(world).status, len(world.model.prompts)) == ("done", 5)
 
 
 @pytest.mark.req("S002-28", "S002-19", "S002-X8")

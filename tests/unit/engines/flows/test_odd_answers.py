@@ -52,22 +52,14 @@ async def test_an_answer_that_cannot_be_used_costs_an_attempt_and_the_last_one_h
 @pytest.mark.parametrize(
     ("text", "field"),
     [
-        ("просто текст", None),
-        ('{"draft": "да"} и ещё', "да"),
-        ('Вот: {"draft": "да",}', "да"),
-        ('```json\n{"draft": "да",}\n```\nГотово', "да"),
-        ('[{"draft": "да"}]', None),
-        ("null", None),
-        ('{"draft": 40702810900000012345}', "40702810900000012345"),
-        ('{"draft": {"a": [1]}}', {"a": [1]}),
-        ('```json\n{"draft": "да"}\n```', "да"),
-        ('{"content": "чужое", "draft": "да"}', "да"),
-        ("{" * 100_000, None),
-        ('{"draft": 1152921504606846976}', "1152921504606846976"),
-        ('{"draft": "да\\u0000"}', "да\ufffd"),
+        ("просто текст", None), ('{"draft": "да"} и ещё', "да"), ('Вот: {"draft": "да",}', "да"),
+        ('```json\n{"draft": "да",}\n```\nГотово', "да"), ('[{"draft": "да"}]', None), ("null", None),
+        ('{"draft": 40702810900000012345}', "40702810900000012345"), ('{"draft": {"a": [1]}}', {"a": [1]}),
+        ('```json\n{"draft": "да"}\n```', "да"), ('{"content": "чужое", "draft": "да"}', "да"), ("{" * 100_000, None),
+        ('{"draft": 1152921504606846976}', "1152921504606846976"), ('{"draft": "да\\u0000"}', "да\ufffd"),
     ],
     ids=range(13),
-)
+)  # fmt: skip
 async def test_an_answer_that_is_no_json_object_has_content_and_no_fields(tmp_path: Path, text: str, field: object) -> None:
     """The content is always the whole answer, whatever shape it has and however deep it is; what no journal holds in fields is text."""
     document = flow(
@@ -80,16 +72,9 @@ async def test_an_answer_that_is_no_json_object_has_content_and_no_fields(tmp_pa
 
 
 UNREADABLE = [
-    '{"draft": "да"',
-    '{"draft": [1, 2',
-    '{"draft": NaN}',
-    '{"draft": 1e999}',
-    "{'draft': 'да'}",
-    '{"draft": "да"} или {"draft": "нет"}',
-    '{"draft": "да", "draft": "нет"}',
-    '{"a":' * 50_000 + "1" + "}" * 50_000,
-    '{"draft":' * 101 + "1" + "}" * 101,
-]
+    '{"draft": "да"', '{"draft": [1, 2', '{"draft": NaN}', '{"draft": 1e999}', "{'draft': 'да'}", '{"draft": "да"} или {"draft": "нет"}',
+    '{"draft": "да", "draft": "нет"}', '{"a":' * 50_000 + "1" + "}" * 50_000, '{"draft":' * 101 + "1" + "}" * 101,
+]  # fmt: skip
 
 
 @pytest.mark.req("S002-40", "S002-43", "S002-A9")

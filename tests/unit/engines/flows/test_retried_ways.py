@@ -35,16 +35,6 @@ async def retry(world: World, *answers: Any) -> None:
     await world.work()
 
 
-async def test_a_handler_is_asked_anew_for_another_failure(tmp_path: Path) -> None:
-    """Its first answer was about a step that has succeeded since."""
-    async with a_flow_world(tmp_path, build_plan(), PLAIN) as (world, _):
-        world.model.will(SILENT, "первый не вышел")
-        await world.work(start())
-        await retry(world, "первый", SILENT, "второй не вышел")
-        assert (index(world).status, result(world)["payload"]) == ("done", {"told": "второй не вышел"})
-        assert len(world.model.prompts) == 5
-
-
 async def test_what_a_handler_has_changed_it_changes_once(tmp_path: Path) -> None:
     """Nobody can tell whether its change was for the first failure alone: it is not asked again, and what it gave stands."""
     plan = build_plan(agentVersionId="maker")

@@ -34,21 +34,10 @@ ROOT = Path(__file__).parents[5]
 EXAMPLES = sorted(path for path in (ROOT / "engines/flows/examples").glob("*.yaml") if not path.name.endswith(".test.yaml"))
 NAMES = st.sampled_from(
     [
-        "flowId",
-        "steps",
-        "id",
-        "name",
-        "transitions",
-        "onSuccess",
-        "next",
-        "complete",
-        "memoryReads",
-        "limit",
-        "maxAttempts",
-        "ours",
+        "flowId", "steps", "id", "name", "transitions", "onSuccess", "next", "complete", "memoryReads", "limit", "maxAttempts", "ours",
         "metadata",
     ]
-)
+)  # fmt: skip
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
     lambda below: st.lists(below, max_size=3) | st.dictionaries(NAMES | st.text(max_size=4), below, max_size=4),
@@ -170,19 +159,16 @@ def test_a_form_that_was_filled_in_makes_a_flow_that_the_check_takes() -> None:
         ],
         "steps": [
             {
-                "id": "gather",
-                "agentVersionId": "analyst",
-                "prompt": "Gather.",
-                "transitions": {"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}},
-                "maxAttempts": 2,
-                "memoryReads": [{"channel": "context", "limit": 5}],
-                "memoryWrites": [{"channel": "log", "mode": "STATIC", "payload": {"event": "bootstrap"}}],
-                "overrides": {"temperature": 0.2, "maxTokens": 1500},
+                "id": ("gather"), "agentVersionId": ("analyst"), "prompt": ("Gather."),
+                "transitions": ({"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}}), "maxAttempts": (2),
+                "memoryReads": ([{"channel": "context", "limit": 5}]),
+                "memoryWrites": ([{"channel": "log", "mode": "STATIC", "payload": {"event": "bootstrap"}}]),
+                "overrides": ({"temperature": 0.2, "maxTokens": 1500}),
             },
             {"id": "review", "agentVersionId": "analyst", "transitions": {"onSuccess": {"complete": True}}},
         ],
         "outputs": {"resultPayload": {"all": "$steps.review.output.content"}},
-    }
+    }  # fmt: skip
     assert isinstance(data["steps"][0]["maxAttempts"], int)
     assert not [one for one in FLOWS.check(Document.from_data(data)) if one.severity == "error"]
 
@@ -218,12 +204,9 @@ def test_a_text_that_is_no_number_or_no_json_is_refused_at_its_field(place: tupl
 def test_what_is_emptied_goes_from_the_document() -> None:
     """An emptied field is left out, with the objects that held nothing else; those beside it stay."""
     step = {
-        "id": "a",
-        "agentVersionId": "x",
-        "prompt": "p",
-        "transitions": {"onSuccess": {"next": "b"}},
-        "overrides": {"topP": 1, "ours": 2},
-    }
+        "id": ("a"), "agentVersionId": ("x"), "prompt": ("p"), "transitions": ({"onSuccess": {"next": "b"}}),
+        "overrides": ({"topP": 1, "ours": 2}),
+    }  # fmt: skip
     form = read_flow_form({"flowId": "f", "startStepId": "a", "steps": [step]})
 
     emptied = replace(form, start_step="", steps=(replace(form.steps[0], prompt="", next="", top_p=""),))
@@ -270,13 +253,10 @@ def _find_schema(part: str, path: tuple[str, ...]) -> Mapping[str, Any] | None:
 
 
 PARTS = {
-    "FlowForm": FlowForm,
-    "FlowStep": StepForm,
-    "LaunchParameter": ParameterForm,
-    "MemoryRead": ReadForm,
-    "MemoryWrite": WriteForm,
-    "SharedChannel": next(one.part for name, one in list_places(FlowForm) if name == "channels" and isinstance(one, Items)),
-}
+    "FlowForm": (FlowForm), "FlowStep": (StepForm), "LaunchParameter": (ParameterForm), "MemoryRead": (ReadForm),
+    "MemoryWrite": (WriteForm),
+    "SharedChannel": (next(one.part for name, one in list_places(FlowForm) if name == "channels" and isinstance(one, Items))),
+}  # fmt: skip
 
 
 @pytest.mark.req("S002-53", "C-26")

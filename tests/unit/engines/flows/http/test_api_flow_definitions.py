@@ -9,8 +9,8 @@ from bot.http_api.server.endpoint_context import encode_cursor
 from engines.flows.http import listing
 from tests.unit.bot.http_api.api_kit import together
 from tests.unit.bot.http_api.chat_kit import error_of
-from tests.unit.engines.flows.flow_kit import agent, flow, step
-from tests.unit.engines.flows.http.flows_kit import AGENTS, FLOWS, a_flow_api
+from tests.unit.engines.flows.flow_kit import flow, step
+from tests.unit.engines.flows.http.flows_kit import FLOWS, a_flow_api
 
 YAML = "flowId: offer\nmetadata: {title: Предложение, tags: [продажи]}\nsteps:\n  - {id: draft, agentVersionId: writer}  # first\n"
 
@@ -103,31 +103,3 @@ async def test_a_search_that_fits_little_goes_on_from_page_to_page(tmp_path: Pat
                         break
                     query["cursor"] = page["next"]
             assert found == [("a", 1), ("b", 1), ("c", 1)], bound
-
-
-@pytest.mark.req("S002-12", "S002-54", "S002-X3")
-async def test_the_published_active_agents_are_offered(tmp_path: Path) -> None:
-    """Id, key, version, title and model of the active version of each agent that is on: what a step may name."""
-    async with a_flow_api(tmp_path) as api:
-        writer = await api.hire(title="Автор", model="strong")
-        await api.create(agent("Новое"), AGENTS, key="writer")
-        off = await api.hire("off")
-        await api.create(agent(), AGENTS, key="draft")
-        await api.post(f"{AGENTS}/{off['id']}/switch", {"active": False, "changeNotes": "жалобы"})
-        offered = (await api.get(AGENTS, published=True)).json()
-        assert offered["next"] is None
-        assert [(one["id"], one["key"], one["version"], one["title"], one["model"]) for one in offered["agents"]] == [
-            (writer["id"], "writer", 1, "Автор", "strong")
-        ]
-        assert [(one["key"], one["version"]) for one in (await api.get(AGENTS)).json()["agents"]] == [
-            ("draft", 1),
-            ("off", 1),
-            ("writer", 2),
-            ("writer", 1),
-        ]
-        entries = (await api.get(f"{AGENTS}/{off['id']}/history")).json()["entries"]
-        assert (entries[0]["what"], entries[0]["changeNotes"]) == ("switched_off", "жалобы")
-        saved = await api.create(names(writer["id"].upper()))
-        assert saved["definition"]["steps"][0]["agentVersionId"] == writer["id"]
-        for one in (writer, off):
-            assert (await api.get(f"{FLOWS}/{one['id']}")).status_code == 404

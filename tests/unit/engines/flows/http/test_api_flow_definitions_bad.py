@@ -12,7 +12,6 @@ from tests.unit.engines.flows.bad_documents import WRONG_REFERENCES, Field, put
 from tests.unit.engines.flows.flow_kit import agent
 from tests.unit.engines.flows.http.flows_kit import AGENTS, FLOWS, a_flow_api
 from tests.unit.engines.flows.http.test_api_flow_definitions import names
-from tests.unit.engines.flows.test_bad_documents import RAW
 from tests.unit.engines.flows.test_checks import SAMPLE
 
 
@@ -97,16 +96,3 @@ async def test_a_check_tells_everything_and_stores_nothing(tmp_path: Path) -> No
         told = (await api.post(f"{AGENTS}/validate", {"definition": deletes})).json()
         assert told == {"valid": True, "findings": [], "needsTwoPeople": True, "critical": ["crm.deal.delete"]}
         assert (await api.get(FLOWS)).json() == {"definitions": [], "next": None}
-
-
-async def test_bytes_that_are_no_good_json_are_400(tmp_path: Path) -> None:
-    """As a file, as the text in a body, and inside of a body, where reading may end before the body does."""
-    async with a_flow_api(tmp_path) as api:
-        for case, (content, place) in RAW.items():
-            answers = [await api.send(f"{FLOWS}/import", content, kind) for kind in ("application/json", "application/yaml")]
-            answers.append(await api.send(FLOWS, b'{"definition": ' + content + b"}", "application/json"))
-            answers.append(await api.post(FLOWS, {"text": content.decode("latin-1")}))
-            assert {one.status_code for one in answers} == {400}, (case, [one.text[:300] for one in answers])
-            assert any(one["path"].startswith(place) for one in answers[0].json()["error"]["findings"]), case
-            checked = await api.send(f"{FLOWS}/validate", content, "application/yaml")
-            assert (checked.status_code, checked.json()["valid"]) == (200, False), case

@@ -23,32 +23,15 @@ from tests.unit.engines.flows.http.test_api_flow_definitions import YAML, names
 
 AGENT_YAML = "title: Автор\ndescription: Пишет письма\nsystemPrompt: Ты пишешь.\nmodel: strong\n"
 BODIES: tuple[Any, ...] = (
-    5,
-    [],
-    {},
-    {"definition": FULL, "text": "x"},
-    {"text": 5},
-    {"definition": FULL, "title": "x"},
-    {"document": FULL},
-    {"definition": FULL, "changeNotes": "т" * 501},
-    {"definition": FULL, "changeNotes": None},
-    {"definition": FULL, "note": "x"},
-    {"definition": FULL, "revision": 0},
-    {"definition": FULL, "revision": "1"},
-    {"definition": FULL, "key": "x"},
-    {"definition": FULL, "key": 5},
-    {"text": "flowId: [", "changeNotes": "x"},
-)
+    5, [], {}, {"definition": FULL, "text": "x"}, {"text": 5}, {"definition": FULL, "title": "x"}, {"document": FULL},
+    {"definition": FULL, "changeNotes": "т" * 501}, {"definition": FULL, "changeNotes": None}, {"definition": FULL, "note": "x"},
+    {"definition": FULL, "revision": 0}, {"definition": FULL, "revision": "1"}, {"definition": FULL, "key": "x"},
+    {"definition": FULL, "key": 5}, {"text": "flowId: [", "changeNotes": "x"},
+)  # fmt: skip
 RAW = (
-    b"",
-    b"{",
-    b'{"definition": {',
-    b'{"definition": NaN}',
-    b'{"a": 1, "a": 2}',
-    b'{"definition": {"a": 1, "a": 2}}',
-    b"\xff\xfe",
+    b"", b"{", b'{"definition": {', b'{"definition": NaN}', b'{"a": 1, "a": 2}', b'{"definition": {"a": 1, "a": 2}}', b"\xff\xfe",
     b"null",
-)
+)  # fmt: skip
 READS = ("", "/history", "/export", f"/diff?with={UNKNOWN}")
 _LATE = DefinitionKey(
     kind="flow",

@@ -58,14 +58,9 @@ async def test_calls_of_tools_reads_and_operations_are_given_by_the_test() -> No
     )
     asked = {"id": "call-1", "name": "documents", "arguments": {"question": "?"}, "problem": ""}
     assert told == [
-        {"text": "", "calls": [asked], "finish_reason": "tool_calls"},
-        "Нашлось",
-        {"TITLE": "Столы"},
-        "R",
-        {"text": "Готово", "calls": [], "finish_reason": "stop"},
-        "refused",
-        "нет",
-    ]
+        {"text": "", "calls": [asked], "finish_reason": "tool_calls"}, "Нашлось", {"TITLE": "Столы"}, "R",
+        {"text": "Готово", "calls": [], "finish_reason": "stop"}, "refused", "нет",
+    ]  # fmt: skip
 
 
 async def test_a_tool_without_a_mock_is_not_called() -> None:

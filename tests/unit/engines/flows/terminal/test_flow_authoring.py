@@ -66,11 +66,8 @@ def test_agents_that_are_no_files_are_looked_up_or_it_is_said_that_they_were_not
     assert (code, [(one["code"], one["line"]) for one in rows]) == (1, [("finding-reference-unknown", 8)])
     _, rows = call_json("validate", "bad.yaml")
     assert [(one["code"], one["line"]) for one in rows] == [
-        ("finding-reference-unknown", 5),
-        ("finding-field-shape", 6),
-        ("finding-flow-step-unknown", 7),
-        ("finding-reference-unknown", 8),
-    ]
+        ("finding-reference-unknown", 5), ("finding-field-shape", 6), ("finding-flow-step-unknown", 7), ("finding-reference-unknown", 8),
+    ]  # fmt: skip
 
 
 @pytest.mark.req("S002-57", "S002-58")

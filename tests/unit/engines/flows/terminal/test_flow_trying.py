@@ -41,13 +41,9 @@ def test_programs_get_an_event_a_line_and_the_result_last(folder: Path) -> None:
     code, events = call_json("run", "offer.yaml", "--answers", "answers.yaml", "--param", "client=x", "--param", "budget=5")
     assert code == 0
     assert [(one["event"], one["step"], one["visit"], one["attempt"]) for one in events[:-1]] == [
-        ("step", "draft", 1, 1),
-        ("no_answer", "draft", 1, 1),
-        ("step", "draft", 1, 2),
-        ("answer", "draft", 1, 2),
-        ("step", "review", 1, 1),
-        ("answer", "review", 1, 1),
-    ]
+        ("step", "draft", 1, 1), ("no_answer", "draft", 1, 1), ("step", "draft", 1, 2), ("answer", "draft", 1, 2),
+        ("step", "review", 1, 1), ("answer", "review", 1, 1),
+    ]  # fmt: skip
     assert (events[-1]["event"], events[-1]["outcome"], events[-1]["result"]["payload"]) == ("end", "done", {"offer": "Добрый день"})
 
 
