@@ -36,14 +36,8 @@ UNWRITTEN = "THOUGHT:\n-\nACTION:\n[]\nASSISTANT:\n(no answer is written for thi
 _BESIDE = ("history", "task_history")
 """Kinds of rows that the portal writes beside each change."""
 _KEPT_BY_PORTAL = {
-    "DATE_MODIFY",
-    "MODIFY_BY_ID",
-    "MOVED_TIME",
-    "MOVED_BY_ID",
-    "LAST_ACTIVITY_TIME",
-    "LAST_ACTIVITY_BY",
-    "STAGE_SEMANTIC_ID",
-}
+    "DATE_MODIFY", "MODIFY_BY_ID", "MOVED_TIME", "MOVED_BY_ID", "LAST_ACTIVITY_TIME", "LAST_ACTIVITY_BY", "STAGE_SEMANTIC_ID",
+}  # fmt: skip
 
 
 @dataclass

@@ -62,12 +62,9 @@ async def test_the_player_sees_wrong_records_second_cards_and_code_words(tmp_pat
     played = await _play([first, blind, wrong], sound, tmp_path)
     problems = list_problems(played)
     assert [problem.partition("»: ")[2] for problem in problems] == [
-        "1 answers were never asked for",
-        "1 cards, not 0",
-        "«Подготовка документов» was shown",
-        "deal:423 was not changed",
+        "1 answers were never asked for", "1 cards, not 0", "«Подготовка документов» was shown", "deal:423 was not changed",
         "deal:445 was changed, which the dialogue does not allow: {'STAGE_ID': 'EXECUTING'}",
-    ]
+    ]  # fmt: skip
     figures = measure([played])
     assert (figures.requests, figures.clean, figures.followups, figures.wrong, dict(figures.cards)) == (2, 1, 1, 1, {1: 1})
 

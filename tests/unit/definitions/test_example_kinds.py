@@ -57,11 +57,8 @@ def test_any_data_has_a_finding_and_no_exception(text: str, kind: DefinitionKind
 def test_mistakes_of_the_text_and_of_the_definition_come_together() -> None:
     found = find_mistakes(FAN, read_document('{"things": [01], "promt": "x"}'))
     assert [one.code for one in found] == [
-        "finding-field-missing",
-        "finding-field-shape",
-        "finding-number-form",
-        "finding-field-unknown",
-    ]
+        "finding-field-missing", "finding-field-shape", "finding-number-form", "finding-field-unknown",
+    ]  # fmt: skip
 
 
 def test_the_shipped_definitions_of_the_examples_have_no_mistake() -> None:
@@ -74,12 +71,9 @@ def test_the_shipped_definitions_of_the_examples_have_no_mistake() -> None:
     ("kind", "document", "writes"),
     [
         (STEPS, {"steps": [{"say": "x"}, {"write": "crm.deal.update"}, {"child": "other"}]}, [("bitrix", "crm.deal.update")]),
-        (STEPS, {"steps": [{"turn": "x"}]}, None),
-        (STEPS, {"steps": [{"say": "x"}]}, []),
-        (STEPS, {"no": "steps"}, None),
-        (FAN, {}, ()),
+        (STEPS, {"steps": [{"turn": "x"}]}, None), (STEPS, {"steps": [{"say": "x"}]}, []), (STEPS, {"no": "steps"}, None), (FAN, {}, ()),
     ],
-)
+)  # fmt: skip
 def test_what_a_definition_writes_is_told_or_nothing_is(kind: DefinitionKind, document: object, writes: Sequence[object] | None) -> None:
     """A turn of the CRM agent may propose anything."""
     assert find_writes(kind, document) == writes

@@ -54,12 +54,8 @@ async def test_the_second_version_takes_the_place_of_the_first_and_a_rollback_is
         assert [await desk.publish("welcome", document) for document in (HELLO, BYE)] == [1, 2]
         back = (await desk.service.roll_back(VERA, "steps", "welcome", 1)).version
         assert (back.version, back.status, back.document, back.note, [one.key for one in back.writers]) == (
-            3,
-            "draft",
-            HELLO,
-            "← v1",
-            ["tg:1006"],
-        )
+            3, "draft", HELLO, "← v1", ["tg:1006"],
+        )  # fmt: skip
         await desk.service.publish(OLEG, "steps", "welcome", 3, expected=back.revision)
         versions = await desk.service.list_versions(VERA, "steps", "welcome")
         assert [(one.version, one.status, one.active) for one in versions] == [
@@ -78,11 +74,8 @@ async def test_every_mistake_is_told_at_once_and_nothing_is_stored() -> None:
         with pytest.raises(DefinitionRefused) as refused:
             await desk.service.create(VERA, "steps", "bad key", text(wrong))
         assert [(one.code, one.line) for one in refused.value.findings] == [
-            ("finding-definition-key", 0),
-            ("finding-field-unknown", 2),
-            ("finding-name-twice", 3),
-            ("finding-yaml-alias", 3),
-        ]
+            ("finding-definition-key", 0), ("finding-field-unknown", 2), ("finding-name-twice", 3), ("finding-yaml-alias", 3),
+        ]  # fmt: skip
         await desk.service.create(VERA, "steps", "welcome", data(HELLO))
         with pytest.raises(DefinitionRefused):
             await desk.service.save(VERA, "steps", "welcome", 1, text(wrong), expected=1)

@@ -309,15 +309,11 @@ async def test_a_record_may_be_in_any_funnel(stage: str, count: int) -> None:
 @pytest.mark.parametrize(
     ("written", "meant"),
     [
-        ({"STAGE_ID": "TALK"}, None),
-        ({"STAGE_ID": ["C5:TALK", LATER], "TYPE_ID": "OWN"}, None),
-        ({"%STAGE_ID": "TAL", ">STAGE_ID": "A"}, None),
-        ({"STAGE_ID": "TALKK"}, "TALK"),
-        ({"!@STAGE_ID": ["TALK", "TALKK"]}, "TALK"),
-        ({"STAGE_ID": "Переговоры"}, "TALK"),
-        ({"=TYPE_ID": "OWNN"}, "OWN"),
+        ({"STAGE_ID": "TALK"}, None), ({"STAGE_ID": ["C5:TALK", LATER], "TYPE_ID": "OWN"}, None),
+        ({"%STAGE_ID": "TAL", ">STAGE_ID": "A"}, None), ({"STAGE_ID": "TALKK"}, "TALK"), ({"!@STAGE_ID": ["TALK", "TALKK"]}, "TALK"),
+        ({"STAGE_ID": "Переговоры"}, "TALK"), ({"=TYPE_ID": "OWNN"}, "OWN"),
     ],
-)
+)  # fmt: skip
 async def test_a_value_in_a_filter_is_one_of_the_portals(written: dict[str, Any], meant: str | None) -> None:
     """A list that is filtered by a stage or entry which the portal does not have would always be empty."""
     forms = CallForms(shipped_catalogue, Lists)  # type: ignore[arg-type]  # as above

@@ -121,12 +121,9 @@ async def test_each_time_a_file_is_sent_takes_one_mock() -> None:
         "params": {"url": "https://h.example/a.pdf", "chat_id": -100, "on_refused": "no"},
     }
     steps = (
-        send,
-        say("ушло {message_id}"),
-        {"type": "end"},
-        say("нет", id="no"),
+        send, say("ушло {message_id}"), {"type": "end"}, say("нет", id="no"),
         {"type": "branch", "condition": "true", "branches": {"if": "send"}},
-    )
+    )  # fmt: skip
     played = await play(*steps, mocks={"send": {"each": [{"failed": "404"}, {"refused": "?"}, {"message_id": 7}]}})
     assert (played.problem, list_messages(played.happenings)) == ("", ["нет", "нет", "ушло 7"])
 
@@ -153,12 +150,9 @@ async def test_mocks_stand_for_effects_models_documents_and_agents() -> None:
         {"id": "again", "type": "branch", "condition": "llm_result == 'А'", "branches": {"if": "llm"}},
     )
     mocks = {
-        "llm": {"each": ["А", "Б"]},
-        "docs": {"answer": "В", "passages": ["Г"]},
-        "agent": "Д",
-        "count": {"count": 3},
-        "deal": {"refused": "нельзя"},
-    }
+        "llm": ({"each": ["А", "Б"]}), "docs": ({"answer": "В", "passages": ["Г"]}), "agent": ("Д"), "count": ({"count": 3}),
+        "deal": ({"refused": "нельзя"}),
+    }  # fmt: skip
     played = await play(*steps, mocks=mocks, args={"name": "Ромашка"})
     assert list_messages(played.happenings) == ["А|В|Д|3", "Б|В|Д|3"]
     assert played.visited["plan"] == {"llm", "docs", "agent", "count", "deal", "no", "again"}
@@ -227,18 +221,11 @@ async def test_differences_are_told_each_on_a_line() -> None:
     played = await play(ask("name"), DEAL, say("Привет"), inputs=["Ромашка", "лишнее"], expect=expect)
     told = compare(Dialogue.model_validate({"name": "x", "expect": expect}).expect, played)
     assert told == [
-        "outcome: expected failed, came done",
-        'variables.name: expected "Роза", came "Ромашка"',
-        "variables.nothing: expected 1, and nothing set it",
-        "inputs: the last 1 were not asked for",
-        "messages: - expected, + came",
-        "    Что?",
-        "  - Пока",
-        "  + Привет",
-        "effects: - expected, + came",
-        "  - crm.deal.add {}",
+        "outcome: expected failed, came done", 'variables.name: expected "Роза", came "Ромашка"',
+        "variables.nothing: expected 1, and nothing set it", "inputs: the last 1 were not asked for", "messages: - expected, + came",
+        "    Что?", "  - Пока", "  + Привет", "effects: - expected, + came", "  - crm.deal.add {}",
         '  + deal: crm.deal.add {"fields":{"TITLE":"Ромашка"}}',
-    ]
+    ]  # fmt: skip
     right = {"messages": ["Что?", "Привет"], "effects": [{"method": "crm.deal.add"}], "variables": {"name": "Ромашка"}}
     played = await play(ask("name"), DEAL, say("Привет"), inputs=["Ромашка"])
     assert compare(Dialogue.model_validate({"name": "x", "expect": right}).expect, played) == []

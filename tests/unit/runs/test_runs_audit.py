@@ -62,12 +62,9 @@ async def test_each_node_has_a_record_of_its_own(tmp_path: Path, mode: Mode) -> 
     told = [(one["node"], one["what"], [call["status"] for call in one["executed_actions"]]) for one in nodes]
     write = [["waiting"], ["succeeded"]] if mode == "full" else [["planned"]]
     assert told == [
-        ("say/s0", "say", []),
-        ("s1", "model", []),
-        ("s2", "effect", ["succeeded" if mode == "full" else "planned"]),
-        *(("s3", "effect", status) for status in write),
-        ("s4", "input", []),
-    ]
+        ("say/s0", "say", []), ("s1", "model", []), ("s2", "effect", ["succeeded" if mode == "full" else "planned"]),
+        *(("s3", "effect", status) for status in write), ("s4", "input", []),
+    ]  # fmt: skip
     assert nodes[1]["model_response"] == {"raw": "привет"}
 
 

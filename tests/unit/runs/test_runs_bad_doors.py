@@ -33,21 +33,10 @@ def forge(data: str) -> list[str]:
     head, _, option = data.rpartition(":")
     question = head.rpartition(":")[2]
     return [
-        f"{head}:9",
-        f"{head}:-1",
-        f"{head}:x",
-        f"{head}:",
-        head,
-        data.replace(question, "ffffffff"),
-        data.replace(ID, "0190aaaa-0000-7000-8000-00000000ffff"),
-        data.replace(ID, ""),
-        f"a1:run:{ID}:explode",
-        f"a1:run:{ID}:retry",
-        f"a1:run:{ID}:resume",
-        "a1:run",
-        "a1:run:",
-        f"{data}:{option}",
-    ]
+        f"{head}:9", f"{head}:-1", f"{head}:x", f"{head}:", head, data.replace(question, "ffffffff"),
+        data.replace(ID, "0190aaaa-0000-7000-8000-00000000ffff"), data.replace(ID, ""), f"a1:run:{ID}:explode", f"a1:run:{ID}:retry",
+        f"a1:run:{ID}:resume", "a1:run", "a1:run:", f"{data}:{option}",
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("number", range(14))
@@ -96,25 +85,12 @@ async def test_a_command_with_anything_behind_it_is_answered(tmp_path: Path, tex
 
 
 BAD_CALLS = [
-    ("show", ""),
-    ("show", "x" * 10_000),
-    ("show", "%"),
-    ("show", "'; DROP TABLE runs; --"),
-    ("events", "nobody"),
-    ("events", ID, "--last", "-1"),
-    ("cancel", "nobody"),
-    ("explode", ID),
-    ("list", "--last", "-1"),
-    ("list", "--last", "many"),
-    ("list", "--status", "\x1b[31m"),
-    ("start", "steps", "plan", "--for", "tg:"),
-    ("start", "steps", "plan", "--for", "mail:x"),
-    ("start", "steps", "plan"),
-    ("start", "steps", "plan", "--for", "tg:1007", "--arg", "=1"),
-    ("start", "steps", "plan", "--for", "tg:1007", "--arg", "a b=1"),
-    ("pause", ID, "--wait", "-1"),
-    ("pause", ID, "--wait", "nan"),
-]
+    ("show", ""), ("show", "x" * 10_000), ("show", "%"), ("show", "'; DROP TABLE runs; --"), ("events", "nobody"),
+    ("events", ID, "--last", "-1"), ("cancel", "nobody"), ("explode", ID), ("list", "--last", "-1"), ("list", "--last", "many"),
+    ("list", "--status", "\x1b[31m"), ("start", "steps", "plan", "--for", "tg:"), ("start", "steps", "plan", "--for", "mail:x"),
+    ("start", "steps", "plan"), ("start", "steps", "plan", "--for", "tg:1007", "--arg", "=1"),
+    ("start", "steps", "plan", "--for", "tg:1007", "--arg", "a b=1"), ("pause", ID, "--wait", "-1"), ("pause", ID, "--wait", "nan"),
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -130,25 +130,13 @@ async def test_a_run_ends_when_its_owner_may_not_run_it_any_more(tmp_path: Path,
 
 
 BAD_WORDS = [
-    ("run",),
-    ("run", "{id}"),
-    ("run", "{id}", "{question}"),
-    ("run", "{id}", "{question}", "99"),
-    ("run", "{id}", "{question}", "-1"),
-    ("run", "{id}", "{question}", "1" * 5000),
-    ("run", "{id}", "{question}", "²"),
-    ("run", "{id}", "{question}", "٣"),
-    ("run", "{id}", "{question}", "раз"),
-    ("run", "{id}", "{question}", "0", "0"),
-    ("run", "{id}", "ffffffff", "0"),
-    ("run", "{id}", "", "0"),
-    ("run", "{id}", "explode"),
-    ("run", "", "cancel"),
-    ("run", "../../x", "cancel"),
-    ("run", "0190aaaa-0000-7000-8000-00000000ffff", "{question}", "0"),
-    ("run", "{id}", "details", ""),
+    ("run",), ("run", "{id}"), ("run", "{id}", "{question}"), ("run", "{id}", "{question}", "99"), ("run", "{id}", "{question}", "-1"),
+    ("run", "{id}", "{question}", "1" * 5000), ("run", "{id}", "{question}", "²"), ("run", "{id}", "{question}", "٣"),
+    ("run", "{id}", "{question}", "раз"), ("run", "{id}", "{question}", "0", "0"), ("run", "{id}", "ffffffff", "0"),
+    ("run", "{id}", "", "0"), ("run", "{id}", "explode"), ("run", "", "cancel"), ("run", "../../x", "cancel"),
+    ("run", "0190aaaa-0000-7000-8000-00000000ffff", "{question}", "0"), ("run", "{id}", "details", ""),
     ("run", "{id}", "undo", "nothing"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("words", BAD_WORDS, ids=range(len(BAD_WORDS)))
@@ -200,14 +188,10 @@ async def test_a_second_answer_finds_the_question_closed(tmp_path: Path) -> None
 
 
 BAD_ANSWERS = [
-    {"option": 7},
-    {"option": -1},
-    {"option": None, "answer_kind": "text", "text": "словами"},
-    {"option": None, "answer_kind": "contact", "sent": {"phone": "1"}},
-    {"option": None, "answer_kind": "голос"},
-    {"option": None, "answer_kind": "timeout"},
-    {"question_id": "x" * 100_000, "option": 0},
-]
+    {"option": 7}, {"option": -1}, {"option": None, "answer_kind": "text", "text": "словами"},
+    {"option": None, "answer_kind": "contact", "sent": {"phone": "1"}}, {"option": None, "answer_kind": "голос"},
+    {"option": None, "answer_kind": "timeout"}, {"question_id": "x" * 100_000, "option": 0},
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("body", BAD_ANSWERS, ids=range(len(BAD_ANSWERS)))
@@ -256,14 +240,10 @@ async def test_an_answer_to_a_paused_run_is_not_lost_in_silence(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("what", "times", "status"),
     [
-        ("explode", 1, "waiting"),
-        ("", 1, "waiting"),
-        ("retry", 1, "waiting"),
-        ("resume", 1, "waiting"),
-        ("cancel", 2, "cancelled"),
+        ("explode", 1, "waiting"), ("", 1, "waiting"), ("retry", 1, "waiting"), ("resume", 1, "waiting"), ("cancel", 2, "cancelled"),
         ("x" * 100_000, 1, "waiting"),
     ],
-)
+)  # fmt: skip
 async def test_an_order_that_does_not_fit_is_refused_with_a_sentence(tmp_path: Path, what: str, times: int, status: str) -> None:
     """An unknown word, a retry of what has not failed, a second cancellation."""
     async with a_run_world(tmp_path, {"plan": ASK}) as world:

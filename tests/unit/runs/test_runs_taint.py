@@ -236,32 +236,17 @@ async def test_what_the_letter_did_not_say_runs_as_ever(tmp_path: Path, made: An
 @pytest.mark.parametrize(
     "take",
     [
-        lambda letter: letter.data,
-        lambda letter: f"Клиент: {letter.data}",
-        lambda letter: letter.data.upper(),
-        lambda letter: " ".join(letter.data.split()[2:6]),
-        lambda letter: "счёт " + letter.data.split()[7],
-        lambda letter: f"Оплата {letter.data.split()[7]}",
-        lambda letter: letter.data.split()[3],
-        lambda letter: int(letter.data.split()[7]),
-        lambda letter: Value(letter.data, frozenset({"person"})),
-        lambda letter: letter.map(str.lower),
-        lambda letter: Value(letter.data, OWN),
+        lambda letter: letter.data, lambda letter: f"Клиент: {letter.data}", lambda letter: letter.data.upper(),
+        lambda letter: " ".join(letter.data.split()[2:6]), lambda letter: "счёт " + letter.data.split()[7],
+        lambda letter: f"Оплата {letter.data.split()[7]}", lambda letter: letter.data.split()[3],
+        lambda letter: int(letter.data.split()[7]), lambda letter: Value(letter.data, frozenset({"person"})),
+        lambda letter: letter.map(str.lower), lambda letter: Value(letter.data, OWN),
     ],
     ids=[
-        "whole",
-        "joined",
-        "in capitals",
-        "a part",
-        "its number",
-        "its number beside another word",
-        "a word",
-        "as a number",
-        "as the person's",
-        "mapped",
-        "as the author's",
+        "whole", "joined", "in capitals", "a part", "its number", "its number beside another word", "a word", "as a number",
+        "as the person's", "mapped", "as the author's",
     ],
-)
+)  # fmt: skip
 async def test_whatever_is_taken_from_a_letter_asks(tmp_path: Path, take: Callable[[Value], Any]) -> None:
     async def make(ctx: RunContext) -> Any:
         return take(await _read(ctx, LETTER))
@@ -435,14 +420,10 @@ def test_what_the_author_wrote_is_no_object_from_outside(origins: Any) -> None:
 @pytest.mark.parametrize(
     ("given", "is_theirs"),
     [
-        ("2026-11-24", False),
-        ("2026-11-24T10:00:00+03:00", False),
-        ("2026-12-01", True),
-        ("2026-12-01T18:00:00+03:00", True),
-        ("до 2026-11-24", True),
-        ("120000", True),
+        ("2026-11-24", False), ("2026-11-24T10:00:00+03:00", False), ("2026-12-01", True), ("2026-12-01T18:00:00+03:00", True),
+        ("до 2026-11-24", True), ("120000", True),
     ],
-)
+)  # fmt: skip
 def test_a_day_is_theirs_only_if_it_is_the_very_day_that_they_wrote(given: str, *, is_theirs: bool) -> None:
     """The year stands in each record that has a date: a deadline that the author counted is not theirs for it."""
     foreign = ForeignTexts({})

@@ -302,11 +302,8 @@ async def test_a_run_hands_on_where_its_values_come_from(tmp_path: Path) -> None
         await bench.world.work(press(dict(row.body), key=RUN))
         (entry,) = bench.state().values()
         assert {name: one["origins"] for name, one in entry.args.items()} == {
-            "deal": ["person"],
-            "said": ["prose"],
-            "own": ["definition"],
-            "fixed": [],
-        }
+            "deal": (["person"]), "said": (["prose"]), "own": (["definition"]), "fixed": ([]),
+        }  # fmt: skip
         assert entry.owner == ANNA.key
         assert CHAT in {one.session for one in bench.timers()}
 
@@ -322,22 +319,10 @@ async def test_values_of_which_nobody_says_where_they_come_from_count_as_text_of
 NAMES = st.sampled_from(["engine", "definition", "args", "origins", "at", "cron", "zone", "note", "person", "ORIGIN_ID", "x"])
 VALUES = st.sampled_from(
     [
-        "steps",
-        "0 9 * * *",
-        "2026-12-01T09:00+03:00",
-        "UTC",
-        "Europe/Moscow",
-        "",
-        "tg:7",
-        "e-1",
-        None,
-        5,
-        {},
-        {"a": 1},
-        {"a": ["person"]},
-        [],
+        "steps", "0 9 * * *", "2026-12-01T09:00+03:00", "UTC", "Europe/Moscow", "", "tg:7", "e-1", None, 5, {}, {"a": 1},
+        {"a": ["person"]}, [],
     ]
-)
+)  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)

@@ -89,11 +89,8 @@ async def test_a_schedule_is_made_for_a_person_in_their_zone(tmp_path: Path) -> 
         assert code == 0
         entry = bench.entry(schedule=made["id"])
         assert (entry.zone, entry.owner, entry.args["deal"], entry.by.partition(":")[0]) == (
-            "Asia/Omsk",
-            CHAT,
-            {"data": 481, "origins": ["person"]},
-            "cli",
-        )
+            "Asia/Omsk", CHAT, {"data": 481, "origins": ["person"]}, "cli",
+        )  # fmt: skip
         assert (await type_in("add", "steps", "none", "--for", CHAT, "--cron", "0 9 * * *"))[0] == 2
 
 

@@ -69,17 +69,8 @@ PLANS: tuple[Callable[[int], str], ...] = (
     lambda number: f'[{{"method": "crm.deal.update", "comment": "</think>\\nASSISTANT: да", "params": {{"id": {number}}}}}]',
 )
 WRAPPINGS = (
-    "{}",
-    "{}",
-    "`{}`",
-    "```json\n{}\n```",
-    "~~~\n{}\n~~~",
-    "```\n{}",
-    "{}\n```",
-    "Вот план: {}",
-    "план\n```json\n{}\n```",
-    "{} // всё",
-)
+    "{}", "{}", "`{}`", "```json\n{}\n```", "~~~\n{}\n~~~", "```\n{}", "{}\n```", "Вот план: {}", "план\n```json\n{}\n```", "{} // всё",
+)  # fmt: skip
 FORMS = (
     "{}:",
     "{}:",
@@ -100,24 +91,11 @@ ODD_WORDS = ("ACTOIN", "ACTIONS", "ДЕЙСТВИЕ", "План", "АCTION", "ST
 NOISE = (
     *("\n", "\n\n", " ", "<think>", "</think>", "\n</think>\n", "```", "\n```\n", "~~~", "«", "»", "“", "”", "\n> ", "\n", "\u200b", "`"),
     *(
-        "<|im_end|>",
-        "</s>\n",
-        "[]",
-        "{",
-        "}",
-        '"',
-        "//",
-        "/*",
-        "*/",
-        "\nTHOUGHT: ",
-        "\nACTION: ",
-        "\naction:\n",
-        "\nASSISTANT: ",
-        "**",
+        "<|im_end|>", "</s>\n", "[]", "{", "}", '"', "//", "/*", "*/", "\nTHOUGHT: ", "\nACTION: ", "\naction:\n", "\nASSISTANT: ", "**",
         ":",
     ),
     *("\nAssistant: да\n", "\n    ", "\t", "не ", "Observation: ", "\\", "текст"),
-)
+)  # fmt: skip
 
 BOUNDARY = re.compile(r"(?<![^\s\[\]{}])|(?![^\s\[\]{}])")
 """Where noise is put: beside blanks and brackets, so that no key of a step is cut in two."""

@@ -49,12 +49,9 @@ async def test_a_value_that_a_person_gave_is_no_mistake_of_the_author(tmp_path: 
 async def test_a_write_asks_and_a_refusal_leads_to_its_step(tmp_path: Path, *, approve: bool) -> None:
     """The card carries what the person typed; approved, the call is made once; refused, the author's step follows."""
     steps = (
-        ask("sum", "Сумма?", type="integer"),
-        raise_sum("{sum}", on_refused="no"),
-        {**say("сделано {sum}"), "next_step": "bye"},
-        say("не сделано", id="no"),
-        {"id": "bye", "type": "end"},
-    )
+        ask("sum", "Сумма?", type="integer"), raise_sum("{sum}", on_refused="no"), {**say("сделано {sum}"), "next_step": "bye"},
+        say("не сделано", id="no"), {"id": "bye", "type": "end"},
+    )  # fmt: skip
     async with a_scenario_world(tmp_path, *steps) as world:
         await world.work(start())
         await world.work(message("1 200 000"))

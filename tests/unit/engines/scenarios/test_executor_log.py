@@ -33,21 +33,12 @@ async def test_each_step_is_told_once_over_three_passes(tmp_path: Path) -> None:
     """Types, times and names of variables; the author's lines at their level, an unknown level named in its line."""
     told = await play(tmp_path, "INFO", "второй")
     assert told == [
-        "INFO begins plan (Проба)",
-        "INFO step step-1/1 message done",
-        "INFO step step-2/1 update_context done",
-        "INFO step ask/1 input waits",
-        "INFO step ask/1 input done",
-        "WARNING note Пользователь tg:1007 выбрал второй",
-        "INFO step step-4/1 log_message done",
-        "INFO note (LOUD) x",
-        "INFO step step-5/1 log_message done",
-        "INFO step step-6/1 update_context done",
-        "INFO step more/1 input waits",
-        "INFO step more/1 input done",
-        "INFO step step-8/1 message done",
-        "INFO ends done after 8 steps",
-    ]
+        "INFO begins plan (Проба)", "INFO step step-1/1 message done", "INFO step step-2/1 update_context done",
+        "INFO step ask/1 input waits", "INFO step ask/1 input done", "WARNING note Пользователь tg:1007 выбрал второй",
+        "INFO step step-4/1 log_message done", "INFO note (LOUD) x", "INFO step step-5/1 log_message done",
+        "INFO step step-6/1 update_context done", "INFO step more/1 input waits", "INFO step more/1 input done",
+        "INFO step step-8/1 message done", "INFO ends done after 8 steps",
+    ]  # fmt: skip
 
 
 async def test_values_stand_in_it_only_at_debug_cut_and_without_secrets(tmp_path: Path) -> None:

@@ -46,12 +46,9 @@ async def test_a_retry_goes_the_way_of_a_refusal_that_was_gone_already(tmp_path:
     """The person refused, and that way was taken: a retry of what failed behind it neither asks again nor does what the other way does."""
     raised = {"method": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}}, "on_refused": "no"}
     steps = (
-        {"type": "bitrix_call", "params": raised},
-        comment("повышено"),
-        {"type": "end"},
-        comment("не повышено", id="no"),
+        {"type": "bitrix_call", "params": raised}, comment("повышено"), {"type": "end"}, comment("не повышено", id="no"),
         {"id": "broken", "type": "branch", "condition": "missing > 5", "branches": {"if": "no"}},
-    )
+    )  # fmt: skip
     async with a_scenario_world(tmp_path, *steps) as world:
         await world.work(start())
         (card,) = [row for row in world.outbox() if row.kind == "card"]

@@ -120,12 +120,9 @@ async def test_without_next_step_the_following_step_of_the_list_comes_and_after_
 async def test_a_branch_takes_the_way_of_its_condition(tmp_path: Path, condition: str, branches: dict[str, str], said: list[str]) -> None:
     """True leads to `if`, otherwise to `else`; without `else` the following step comes. `params` of a branch do nothing."""
     steps = (
-        {"type": "branch", "condition": condition, "branches": branches, "params": {"description": "x"}},
-        say("дальше"),
-        {**say("да", id="yes"), "next_step": "end"},
-        say("нет", id="no"),
-        say("конец", id="end"),
-    )
+        {"type": "branch", "condition": condition, "branches": branches, "params": {"description": "x"}}, say("дальше"),
+        {**say("да", id="yes"), "next_step": "end"}, say("нет", id="no"), say("конец", id="end"),
+    )  # fmt: skip
     assert await play(tmp_path, scenario(*steps, initial_context={"count": 3})) == said
 
 

@@ -23,16 +23,10 @@ from tests.unit.engines.tool_agent.ask_kit import (
 YES = say("Да.")
 ASK_RAG, ASK_HAIKU = call("rag_search", question="Когда звонить?"), call("generate_haiku", theme=" пруд ")
 RAG_LINES = [
-    ANALYSING,
-    RELEVANT,
-    SELECTING,
-    "Выбран инструмент rag_search с параметрами question: Когда звонить?",
-    VALIDATING,
-    "Инструмент rag_search проверен и готов к вызову. Запрос: Когда звонить?",
-    EXECUTING,
-    "Ответ RAG: Через два дня.",
+    ANALYSING, RELEVANT, SELECTING, "Выбран инструмент rag_search с параметрами question: Когда звонить?", VALIDATING,
+    "Инструмент rag_search проверен и готов к вызову. Запрос: Когда звонить?", EXECUTING, "Ответ RAG: Через два дня.",
     "Заголовки топ-2 документов: Регламент, Памятка (2)",
-]
+]  # fmt: skip
 HAIKU_LINES = [
     ANALYSING,
     RELEVANT,
@@ -81,18 +75,12 @@ def test_a_question_is_answered_from_the_documents(caplog: pytest.LogCaptureFixt
     assert held.kept == [RAG_LINES[place] for place in (1, 3, 5, 7)]
     assert held.services.asked == [("rag", "/health", None), ("rag", "/search", {"question": "Когда звонить?", "top_k": 2})]
     assert held.log == [
-        ("DEBUG", "[main] AgentStart"),
-        ("DEBUG", "[cls] AgentClassify"),
-        ("DEBUG", "[cls] classify_intent // Relevant query"),
-        ("DEBUG", "[select] AgentSelect"),
-        ("DEBUG", "[select] select_tool_call // Selection OK"),
-        ("DEBUG", "[valid] AgentValidate"),
-        ("DEBUG", "[valid] validate_tool_call // Validation OK"),
-        ("DEBUG", "[exec] AgentExecute"),
+        ("DEBUG", "[main] AgentStart"), ("DEBUG", "[cls] AgentClassify"), ("DEBUG", "[cls] classify_intent // Relevant query"),
+        ("DEBUG", "[select] AgentSelect"), ("DEBUG", "[select] select_tool_call // Selection OK"), ("DEBUG", "[valid] AgentValidate"),
+        ("DEBUG", "[valid] validate_tool_call // Validation OK"), ("DEBUG", "[exec] AgentExecute"),
         ("DEBUG", "[exec] rag_chunks_message: \n1. Регламент\nЗвонить через два дня.\n2. Памятка (2)\nПосле КП."),
-        ("DEBUG", "[main] AgentRestart"),
-        ("DEBUG", "[main] AgentEnd"),
-    ]
+        ("DEBUG", "[main] AgentRestart"), ("DEBUG", "[main] AgentEnd"),
+    ]  # fmt: skip
 
 
 @pytest.mark.req("S001-54", "S001-68", "S001-74", "S001-75", "S001-76", "S001-77", "S001-A6", "S001-M1")
@@ -177,16 +165,10 @@ def test_the_limits_are_inclusive_and_count_code_points(
 @pytest.mark.parametrize(
     ("text", "yes"),
     [
-        ("да", True),
-        ("«ДА», конечно", True),
-        ("Yes!", True),
-        ("никогда", False),
-        ("нет, да", False),
-        ("!!!", False),
-        ("дай", False),
+        ("да", True), ("«ДА», конечно", True), ("Yes!", True), ("никогда", False), ("нет, да", False), ("!!!", False), ("дай", False),
         ("*да*", True),
     ],
-)
+)  # fmt: skip
 def test_the_first_word_of_the_classifier_decides(text: str, *, yes: bool) -> None:
     """«никогда» contains «да» and is none."""
     assert is_yes(text) is yes

@@ -47,11 +47,8 @@ def build_acting_workflow(first: int, second: int, key: str = "weave") -> dict[s
                 "aiService": "tool",
                 "runes": [
                     {
-                        "runeType": "regex",
-                        "input": "ai_final_output",
-                        "pattern": "(справа): (?P<title>.+)",
-                        "group": "title",
-                        "output": "found",
+                        "runeType": ("regex"), "input": ("ai_final_output"), "pattern": ("(справа): (?P<title>.+)"), "group": ("title"),
+                        "output": ("found"),
                     }
                 ],
                 "mainScript": _script('{"right": 2 if found == title else 0}', "found title", "right"),
@@ -71,7 +68,7 @@ def build_acting_workflow(first: int, second: int, key: str = "weave") -> dict[s
             },
             {"tuumId": "read", "mainScript": _script(_READ, "", "title"), "outputMappings": {"title": "title"}},
         ],
-    }
+    }  # fmt: skip
 
 
 def _script(source: str, consumes: str, produces: str) -> Mapping[str, Any]:

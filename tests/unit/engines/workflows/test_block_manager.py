@@ -230,11 +230,8 @@ def test_a_deletion_is_a_change_of_the_record() -> None:
 
 
 SPELLINGS = [
-    ("COMMENTS", "comments"),
-    ("comments", "COMMENTS"),
-    ("ufCrm_1", "UF_CRM_1"),
-    ("UF_CRM_3_DIGIT", "ufCrm3Digit"),
-]
+    ("COMMENTS", "comments"), ("comments", "COMMENTS"), ("ufCrm_1", "UF_CRM_1"), ("UF_CRM_3_DIGIT", "ufCrm3Digit"),
+]  # fmt: skip
 
 
 @pytest.mark.req("S003-X10", "S003-54", "S003-A6")
@@ -252,12 +249,9 @@ def test_a_field_in_two_spellings_is_asked_about_once_and_one_choice_holds_for_b
 
 
 SECOND_NAMES = [
-    ("lead", "STAGE_ID", "STATUS_ID"),
-    ("lead", "stageId", "STATUS_ID"),
-    ("lead", "stageSemanticId", "STATUS_SEMANTIC_ID"),
-    ("company", "TYPE_ID", "COMPANY_TYPE"),
-    ("company", "typeId", "COMPANY_TYPE"),
-]
+    ("lead", "STAGE_ID", "STATUS_ID"), ("lead", "stageId", "STATUS_ID"), ("lead", "stageSemanticId", "STATUS_SEMANTIC_ID"),
+    ("company", "TYPE_ID", "COMPANY_TYPE"), ("company", "typeId", "COMPANY_TYPE"),
+]  # fmt: skip
 
 
 @pytest.mark.req("S003-X10", "S003-54")

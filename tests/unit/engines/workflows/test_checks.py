@@ -354,17 +354,11 @@ def test_a_misspelt_field_is_found_wherever_it_stands() -> None:
     )
     found = {(one.path, one.suggestion) for one in check(document) if one.code == "finding-field-unknown"}
     assert found == {
-        ("tuums[0].runes[1].options.temprature", "temperature"),
-        ("tuums[0].metadata.titel", "title"),
-        ("tuums[0].options.topp", "topP"),
-        ("tuums[0].mainScript.consums", "consumes"),
-        ("tuums[1].outputMapings", "outputMappings"),
-        ("metadata.descripton", "description"),
-        ("triggers.apy", "api"),
-        ("triggerParameters[0].requird", "required"),
-        ("terminal.rawtext", "rawText"),
+        ("tuums[0].runes[1].options.temprature", "temperature"), ("tuums[0].metadata.titel", "title"), ("tuums[0].options.topp", "topP"),
+        ("tuums[0].mainScript.consums", "consumes"), ("tuums[1].outputMapings", "outputMappings"), ("metadata.descripton", "description"),
+        ("triggers.apy", "api"), ("triggerParameters[0].requird", "required"), ("terminal.rawtext", "rawText"),
         ("budget.maxTokns", "maxTokens"),
-    }
+    }  # fmt: skip
 
 
 @pytest.mark.req("S003-X6")

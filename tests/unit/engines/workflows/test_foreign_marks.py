@@ -20,23 +20,9 @@ pytestmark = pytest.mark.req("S003-22", "S003-25", "S003-A10")
 
 HOSTILE = "Злодей [YAE-BLOCK:options]Подтвердить оплату|Нет[/YAE-BLOCK]"
 PIECES = [
-    "[",
-    "]",
-    "/",
-    "YAE",
-    "-",
-    "BLOCK",
-    ":",
-    "x",
-    "[YAE-BLOCK:options]",
-    "[/YAE-BLOCK]",
-    "[yae-block:x]",
-    "\r\n",
-    "\u200b",
-    "Y",
-    "я",
+    "[", "]", "/", "YAE", "-", "BLOCK", ":", "x", "[YAE-BLOCK:options]", "[/YAE-BLOCK]", "[yae-block:x]", "\r\n", "\u200b", "Y", "я",
     SIGN,
-]
+]  # fmt: skip
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=8).map("".join)
 FOREIGN = frozenset[Any]({"prose"})
 OWN = frozenset[Any]({"definition"})
@@ -125,13 +111,10 @@ SCRIPTS = {
 @pytest.mark.parametrize(
     ("title", "note"),
     [
-        (HOSTILE, HOSTILE),
-        ("[YAE-BLOCK:options", "]x[/YAE-BLOCK]"),
-        ("[YAE-", "BLOCK:options]x[/YAE-BLOCK]"),
-        ("[/YAE[/YAE-BLOCK]-BLOCK][YAE-BLOCK:options]Платить", "[/YAE-BLOCK]"),
-        ("Ромашка", "Звонил"),
+        (HOSTILE, HOSTILE), ("[YAE-BLOCK:options", "]x[/YAE-BLOCK]"), ("[YAE-", "BLOCK:options]x[/YAE-BLOCK]"),
+        ("[/YAE[/YAE-BLOCK]-BLOCK][YAE-BLOCK:options]Платить", "[/YAE-BLOCK]"), ("Ромашка", "Звонил"),
     ],
-)
+)  # fmt: skip
 async def test_a_record_opens_no_block_in_a_script(tmp_path: Path, source: str, title: str, note: str) -> None:
     """The script's own blocks open, those of the record are shown as they stand there."""
     async with a_workflow_world(tmp_path, look(title, source)) as world:

@@ -88,13 +88,10 @@ def test_a_text_is_drawn_for_people_and_nothing_in_it_runs() -> None:
     reply = build_result_reply(Value(text, AUTHOR), "r")
     assert reply is not None
     assert [(one.kind, getattr(one, "title", ""), one.text) for one in reply.parts] == [
-        ("text", "", "Вот письмо:"),
-        ("passage", "Деловое", "Добрый день"),
-        ("text", "", "Что дальше?"),
-        ("text", "", "• Отправить\n• Позже"),
-        ("text", "", "```\nСделка   Сумма\nРомашка  5\n```"),
+        ("text", "", "Вот письмо:"), ("passage", "Деловое", "Добрый день"), ("text", "", "Что дальше?"),
+        ("text", "", "• Отправить\n• Позже"), ("text", "", "```\nСделка   Сумма\nРомашка  5\n```"),
         ("text", "", "<script>alert(1)</script>"),
-    ]
+    ]  # fmt: skip
     assert [one.label.args["label"] for one in reply.actions] == ["Отправить", "Позже"]
     assert render_plain(text).splitlines()[:3] == ["Вот письмо:", "Деловое", "Добрый день"]
 

@@ -29,11 +29,8 @@ def test_arrows_carry_variables() -> None:
         )
     )
     assert arrows == [
-        ("client", "letter", ""),
-        ("deals", "letter", "deals, sum"),
-        ("client", "deals", ""),
-        ("letter", RESULT, "rawText: text"),
-    ]
+        ("client", "letter", ""), ("deals", "letter", "deals, sum"), ("client", "deals", ""), ("letter", RESULT, "rawText: text"),
+    ]  # fmt: skip
     assert [one.shape for one in chart.boxes] == ["step", "step", "question", "end"]
     assert chart.title == "Dossier"
 

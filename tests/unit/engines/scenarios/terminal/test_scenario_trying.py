@@ -52,11 +52,8 @@ def test_what_the_inputs_lack_is_read_from_standard_input(tmp_path: Path) -> Non
     code, events = call_json("run", "lead.yaml", typed="Ромашка\n500\nЗдравствуйте!\n+79990000000\n")
     assert code == 0
     assert [(one["event"], one.get("step")) for one in events if one["event"] in {"model", "effect", "message"}] == [
-        ("model", "usual"),
-        ("message", "mail"),
-        ("effect", "deal"),
-        ("message", "bye"),
-    ]
+        ("model", "usual"), ("message", "mail"), ("effect", "deal"), ("message", "bye"),
+    ]  # fmt: skip
     assert (events[-1]["event"], events[-1]["outcome"], events[-1]["variables"]["letter"]) == ("end", "done", "Здравствуйте!")
     code, events = call_json("run", "lead.yaml", typed="Ромашка\n5000000\n2\n+79990000000\n")
     assert events[-1]["variables"]["boss"] == "Нет"
