@@ -2,12 +2,14 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, cast
 
 from engines.flows.core.engine import FlowEngine
 from engines.flows.stored_memory import StoredMemory
 from orchestrator.domain.actor import Mode
+from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
@@ -15,6 +17,8 @@ from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
 from tests.unit.runs import runs_kit
 from tests.unit.spine_kit import World, a_world
+
+SILENT = ModelClientError("no answer in 60 s")
 
 
 def agent(prompt: str = "Ты помощник.", **fields: Any) -> dict[str, Any]:
@@ -100,3 +104,9 @@ def find_reason(world: World) -> str:
     """Why the flow's step failed, as the message to its person says it."""
     notices = [notice for row in world.outbox() if row.kind == "reply" for notice in row.body["notices"]]
     return next(str(notice["args"]["why"]) for notice in notices if notice["code"] == "flow-step-failed")
+
+
+async def rest(world: World) -> None:
+    """Let the pause before the next attempt pass."""
+    world.clock.advance(timedelta(seconds=1.1))
+    await world.work()

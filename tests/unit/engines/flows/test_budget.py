@@ -9,9 +9,9 @@ import pytest
 
 from orchestrator.domain.models import ModelAnswer
 from orchestrator.runs.limits import RunUsage
-from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, rest, start, start_in_chat, step
 from tests.unit.engines.flows.test_checks import find, mend
-from tests.unit.engines.flows.test_flows import SILENT, failure, rest
+from tests.unit.engines.flows.test_flows import failure
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import World, message, until

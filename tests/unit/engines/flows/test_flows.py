@@ -1,6 +1,5 @@
 """A flow is played as its definition draws it: every route, every attempt, what agents are told, and what comes out."""
 
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -8,21 +7,13 @@ import pytest
 
 from engines.flows.core.definition import Flow
 from engines.flows.core.engine import draw_progress
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.outputs import Notice
-from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, agent, flow, rest, result, start, step
 from tests.unit.engines.flows.test_checks import mend
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import World
 
-SILENT = ModelClientError("no answer in 60 s")
 AGENTS = {f"{letter * 8}-1111-2222-3333-444444444444": agent(f"Агент {letter}.") for letter in "abcd"}
-
-
-async def rest(world: World) -> None:
-    """Let the pause before the next attempt pass."""
-    world.clock.advance(timedelta(seconds=1.1))
-    await world.work()
 
 
 def told(world: World, number: int) -> list[str]:

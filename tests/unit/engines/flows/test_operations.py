@@ -8,12 +8,11 @@ import httpx
 import pytest
 
 from engines.flows.core.operations import MOST_OPERATIONS
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.own_reads import DocumentAnswer
 from orchestrator.runtime import worker
 from state.canonical import dumps
 from state.journal.store import OutboxRow
-from tests.unit.engines.flows.flow_kit import a_flow_world, agent, find_reason, flow, result, start, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, agent, find_reason, flow, result, start, step
 from tests.unit.engines.tool_agent.ask_kit import call
 from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.runs.test_runs_wait import order
@@ -28,7 +27,6 @@ NOTE = {"method": "crm.timeline.comment.add", "params": {"fields": {"ENTITY_TYPE
 
 MAKER = agent("Ты заводишь лиды.", effects=["crm.lead.add"])
 LEAD = {"method": "crm.lead.add", "params": {"fields": {"TITLE": "Go"}}}
-SILENT = ModelClientError("no answer in 60 s")
 
 
 def propose(*operations: Any, **fields: Any) -> str:

@@ -16,9 +16,9 @@ from orchestrator.domain.taint import Origin, Value
 from orchestrator.engines.runs import RunInfo
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow, StoreUnwritable
-from tests.unit.engines.flows.flow_kit import a_flow_world, flow, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, step
 from tests.unit.engines.flows.test_checks import find, mend
-from tests.unit.engines.flows.test_flows import SILENT, told
+from tests.unit.engines.flows.test_flows import told
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import ANNA, World, until

@@ -8,9 +8,9 @@ import pytest
 
 from orchestrator.domain.taint import Value
 from state.journal.store import InboxRow
-from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, start, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, a_running_flow_api
-from tests.unit.engines.flows.test_flows import SILENT, told
+from tests.unit.engines.flows.test_flows import told
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import World

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engines.flows.flow_kit import a_flow_world, agent, flow, result, start, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, agent, flow, result, start, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, a_running_flow_api
-from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, RAISE, SILENT, cards, propose
+from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, RAISE, cards, propose
 from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import World, press

@@ -10,7 +10,6 @@ import pytest
 from engines.flows.core.kind import AGENTS
 from engines.flows.core.tools import LONGEST_ANSWER, MOST_CALLS, MOST_ROUNDS
 from orchestrator.definitions.checking import check_document
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ToolCall
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.gate.call.effect_kinds import find_method_classes
@@ -18,14 +17,13 @@ from orchestrator.model_client.providers import GigaChatProvider
 from orchestrator.model_client.router import ModelRouter
 from state.canonical import loads
 from tests.unit.definitions.service_kit import data, shipped_catalogue
-from tests.unit.engines.flows.flow_kit import a_flow_world, agent, find_reason, flow, result, start, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, agent, find_reason, flow, result, start, step
 from tests.unit.engines.tool_agent.ask_kit import call, say
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import World
 from tests.unit.spine_portal import deal
 
-SILENT = ModelClientError("no answer in 60 s")
 READER = {"writer": agent("Ты аналитик.", tools=["crm.deal.list", "crm.deal.get", "rag_search", "calculate"])}
 RESULT = {"resultPayload": {"a": "$steps.work.output.content"}}
 PLAN = flow(step("work"), outputs=RESULT)

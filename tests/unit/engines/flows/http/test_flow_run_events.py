@@ -8,14 +8,11 @@ import pytest
 
 from engines.flows.core.definition import Flow
 from engines.flows.http.run_events import FlowHistory
-from orchestrator.domain.errors import ModelClientError
-from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, start, step
 from tests.unit.runs.runs_kit import events
 from tests.unit.spine_kit import World
 
 pytestmark = pytest.mark.req("S002-X5", "S002-X6")
-
-SILENT = ModelClientError("no answer in 60 s")
 
 
 def read(world: World, document: Mapping[str, Any]) -> FlowHistory:

@@ -13,15 +13,13 @@ from sqlalchemy import text
 from bot.access.access_file import TokenGrant
 from bot.http_api.audit.session_events import StreamReader
 from bot.http_api.server.endpoint_context import EndpointContext, Submitted
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.runtime import worker
 from state.journal.store import StoreError
-from tests.unit.engines.flows.flow_kit import agent, flow, step
+from tests.unit.engines.flows.flow_kit import SILENT, agent, flow, step
 from tests.unit.engines.flows.http.flows_kit import AGENTS, FLOWS, a_running_flow_api
 from tests.unit.engines.flows.http.recording_kit import UNKNOWN, Recorder, compare, write_corpus
 from tests.unit.spine_kit import World, until
 
-SILENT = ModelClientError("no answer in 60 s")
 PRICE = {"input": 1000, "output": 3000}
 PRICES = {"budget": {"currency": "RUB", "prices": {"gpt-5-thinking": PRICE, "scripted": PRICE}}}
 PARAMETERS = [

@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ from engines.flows.rehearsal.case import FlowCaseFile, check_flow_cases
 from engines.flows.rehearsal.playing import compare_flow, play_flow
 from engines.flows.rehearsal.recording import RecordedFlow, complete_flow_recording, read_flow_recording
 from orchestrator.documents.reading import read_document
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
-from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start, start_in_chat, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, rest, start, start_in_chat, step
 from tests.unit.engines.flows.test_operations import CLERK, LEAD, MAKER, NOTE, RAISE, RESULT, cards, propose
 from tests.unit.engines.scenarios.scenario_kit import click
 from tests.unit.runs.runs_kit import RUN
@@ -25,7 +23,6 @@ from tests.unit.spine_kit import World, message, press
 from tests.unit.spine_portal import says
 
 RUN_ID = RUN.removeprefix("run:")
-SILENT = ModelClientError("no answer in 60 s")
 PARAMETERS = [{"name": "client", "description": "Для кого?"}, {"name": "note", "description": "Что ещё?", "required": False}]
 PLAN = flow(
     step("draft", success="review", maxAttempts=2),
@@ -33,12 +30,6 @@ PLAN = flow(
     launchParameters=PARAMETERS,
     outputs={"resultPayload": {"draft": "$steps.draft.output.content", "offer": "$steps.review.output.offer"}},
 )
-
-
-async def rest(world: World) -> None:
-    """Let the pause before the next attempt pass."""
-    world.clock.advance(timedelta(seconds=1.1))
-    await world.work()
 
 
 async def record(world: World) -> tuple[RecordedFlow, Any]:
