@@ -1,16 +1,23 @@
-"""What a run proposes follows the records as they are when its card is made: an earlier card, a pause or a crash may take days (S003-A6)."""
+"""What a run proposes follows the records as they are when its card is made, and its answers stay with what it had asked (S003-A6, S003-X10)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from engines.workflows.core.blocks import work
+from engines.workflows.core.blocks.conflicts import FieldConflict, Record, find_conflicts
+from engines.workflows.core.blocks.work import MOST_ASKINGS, RecordWork
+from engines.workflows.core.operations import Emitted
 from state.journal.store import OutboxRow
+from state.stored import JsonObject
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
-from tests.unit.engines.workflows.test_record_runs import answers, blocks, change, codes, on_deal
+from tests.unit.engines.workflows.test_record_runs import answers, blocks, change, codes, meanwhile, on_deal
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
+from tests.unit.features.cards.cards_kit import pressing
 from tests.unit.runs.runs_kit import RUN, events, index
 from tests.unit.runs.test_runs_wait import click, order
 from tests.unit.spine_kit import World, codes_of, press, until
@@ -212,3 +219,162 @@ async def test_a_denied_change_is_said_under_the_text_of_the_author(tmp_path: Pa
         assert [one["error"] for one in result(world)["applied"]] == ["A person has denied it."]
         (*_, end) = events(world, "RunFinished")
         assert (end.data["status"], end.data.get("changes_made", 0), end.data["changes_left"]) == ("done", 0, 1)
+
+
+ADD: dict[str, Any] = {**change("OPPORTUNITY", 500, "+="), "entityId": "481"}
+
+
+def take_card(world: World) -> dict[str, Any]:
+    """The card that was shown last."""
+    return dict([row for row in world.outbox() if row.kind == "card"][-1].body)
+
+
+@pytest.mark.req("S003-X10", "S003-19")
+@pytest.mark.parametrize("document", [on_deal(change("OPPORTUNITY", 500, "+=")), workflow(tuum("only", ADD))], ids=["record", "none"])
+async def test_a_sum_that_somebody_changed_behind_the_card_is_computed_anew(tmp_path: Path, document: dict[str, Any]) -> None:
+    """The press changes nothing and offers no sum of the old record; a retry adds to what stands there now, and asks no model again."""
+    async with a_workflow_world(tmp_path, document) as world:
+        deal = world.portal.records["deal", 481]
+        deal["OPPORTUNITY"] = "1000.00"
+        if "record" in document:
+            world.model.will("итог")
+        await world.work(start(**({"deal": "481"} if "record" in document else {})))
+        card = take_card(world)
+        deal["OPPORTUNITY"] = "2000.00"
+        await world.work(press(card, key=RUN))
+        assert codes(answers(world)) == ["run-ended", "workflow-operations-moved"]
+        assert world.portal.written() == []
+        await world.work(order("retry"))
+        await world.work(press(take_card(world), key=RUN))
+        ((method, params),) = world.portal.written()
+        assert (method, float(params["fields"]["OPPORTUNITY"])) == ("crm.deal.update", 2500.0)
+        assert result(world)["applied"][0]["status"] == "succeeded"
+
+
+async def test_a_value_that_was_not_computed_is_asked_about_again_as_ever(tmp_path: Path) -> None:
+    """Whoever sets a value says what shall stand there, whatever stood there before: the new card shows both."""
+    async with a_workflow_world(tmp_path, workflow(tuum("only", {**change("OPPORTUNITY", 500), "entityId": "481"}))) as world:
+        await world.work(start())
+        card = take_card(world)
+        world.portal.records["deal", 481]["OPPORTUNITY"] = "2000.00"
+        await world.work(press(card, key=RUN))
+        again = take_card(world)
+        assert (again["confirmation_id"] != card["confirmation_id"], world.portal.written()) == (True, [])
+        await world.work(press(again, key=RUN))
+        assert len(world.portal.written("crm.deal.update")) == 1
+
+
+async def test_a_computed_value_that_nobody_decided_on_is_not_asked_for_once_more(tmp_path: Path) -> None:
+    """Nobody would compute it anew: whoever presses reads why, and no card comes."""
+    async with a_workflow_world(tmp_path, workflow(tuum("only", ADD))) as world:
+        await world.work(start())
+        card = take_card(world)
+        world.clock.advance(timedelta(hours=24, seconds=1))
+        await world.work()
+        world.outbox()
+        await world.work(pressing("again", card["confirmation_id"], key=RUN))
+        rows = world.outbox()
+        assert [(row.kind, row.body["notice"]["code"]) for row in rows] == [("toast", "computed-changed")]
+
+
+TWO = on_deal(change("OPPORTUNITY", 120000), change("TITLE", "Роза"))
+Find = Callable[[Record, JsonObject, JsonObject, Sequence[Emitted]], list[FieldConflict]]
+
+
+def find_backwards(*given: Any) -> list[FieldConflict]:
+    """A later program, which finds the same fields in another order."""
+    return find_conflicts(*given)[::-1]
+
+
+def find_any(record: Record, before: JsonObject, now: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
+    """A later program, to which any two values differ."""
+    keys = [one.operation.attribute_key or "" for one in operations]
+    return [FieldConflict(key=key, before=before[key], person=now[key], process="?") for key in keys]
+
+
+async def keep_nothing(self: RecordWork, _place: str, _card: int, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
+    """An earlier program, which kept what it asked about in the block alone."""
+    return find_conflicts(self.record, before, self.now, operations)
+
+
+def asked(world: World) -> dict[str, Any]:
+    """The last question that waits to be delivered."""
+    return [one for one in answers(world) if one["actions"]][-1]
+
+
+async def choose_run_then_person(world: World) -> None:
+    """Answer the first question for the run's value, the second for the person's."""
+    await world.work(click(*asked(world)["actions"][1]["words"]))
+    await world.work(click(*asked(world)["actions"][0]["words"]))
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+@pytest.mark.parametrize("is_old", [False, True], ids=["kept", "of an earlier program"])
+async def test_an_answer_belongs_to_the_field_that_was_asked_about(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_old: bool
+) -> None:
+    """Also if the run goes on in a program that finds the fields in another order: the person's title stays, the run's sum is written."""
+    async with a_workflow_world(tmp_path, TWO) as world:
+        world.model.will(meanwhile(world, OPPORTUNITY="150000.00", TITLE="Лютик"))
+        with monkeypatch.context() as earlier:
+            if is_old:
+                earlier.setattr(RecordWork, "_keep_conflicts", keep_nothing)
+            await world.work(start(deal="481"))
+        monkeypatch.setattr(work, "find_conflicts", find_backwards)
+        await choose_run_then_person(world)
+        assert dict(blocks(world)[0].choices) == {"OPPORTUNITY": "process", "TITLE": "person"}
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(press(card.body, key=RUN))
+        assert world.portal.written() == [("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 120000}})]
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+async def test_answers_of_an_earlier_program_in_several_rounds_are_not_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It cannot be told any more which field was asked about where: nothing is written, and a retry asks anew."""
+    async with a_workflow_world(tmp_path, TWO) as world:
+        world.model.will(meanwhile(world, OPPORTUNITY="150000.00", TITLE="Лютик"))
+        with monkeypatch.context() as earlier:
+            earlier.setattr(RecordWork, "_keep_conflicts", keep_nothing)
+            await world.work(start(deal="481"))
+            world.portal.records["deal", 481].update(OPPORTUNITY="990000.00")
+            await world.work(click(*asked(world)["actions"][1]["words"]))
+            await world.work(click(*asked(world)["actions"][0]["words"]))
+        await world.work(click(*asked(world)["actions"][1]["words"]))
+        assert "workflow-conflicts-forgotten" in codes(answers(world))
+        assert (world.portal.written(), [row for row in world.outbox() if row.kind == "card"]) == ([], [])
+        await world.work(order("retry"))
+        assert blocks(world)[0].status == "Conflict"
+        await choose_run_then_person(world)
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(press(card.body, key=RUN))
+        assert world.portal.written() == [("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 120000}})]
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+@pytest.mark.parametrize("is_old", [False, True], ids=["kept", "of an earlier program"])
+async def test_nobody_is_asked_about_what_stands_on_a_card(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_old: bool) -> None:
+    """A program to which more values differ asks no question about a change that has gone to the gate, and the run ends."""
+    async with a_workflow_world(tmp_path, TWO) as world:
+        world.model.will("итог")
+        with monkeypatch.context() as earlier:
+            if is_old:
+                earlier.setattr(RecordWork, "_keep_conflicts", keep_nothing)
+            await world.work(start(deal="481"))
+        (card,) = [row for row in world.outbox() if row.kind == "card"]
+        monkeypatch.setattr(work, "find_conflicts", find_any)
+        await world.work(press(card.body, key=RUN))
+        assert [one.type for one in world.sql.read_events("session:block:deal:481")] == ["BlockOpened", "BlockFinished"]
+        assert len(world.portal.written()) == 1
+
+
+@pytest.mark.req("S003-X10", "S003-54")
+async def test_a_record_that_changes_with_each_question_ends_the_run(tmp_path: Path) -> None:
+    """After five rounds the run fails with words that say so, and nothing is written."""
+    async with a_workflow_world(tmp_path, on_deal(change("OPPORTUNITY", 120000))) as world:
+        world.model.will(meanwhile(world, OPPORTUNITY="1.00"))
+        await world.work(start(deal="481"))
+        for number in range(MOST_ASKINGS):
+            world.portal.records["deal", 481].update(OPPORTUNITY=f"{number + 2}.00")
+            await world.work(click(*asked(world)["actions"][1]["words"]))
+        assert "workflow-conflicts-again" in codes(answers(world))
+        assert world.portal.written() == []

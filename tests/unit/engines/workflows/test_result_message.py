@@ -1,12 +1,19 @@
-"""The message of a finished workflow: options as buttons whose text nobody's wish is, and records as lines with links (S003-23 … S003-25)."""
+"""The text of a workflow: words and blocks alternate, a chat shows tables, options and records, and nothing is lost (S003-22 … S003-25)."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from engines.workflows.core.rune_types import AUTHOR
+from orchestrator.domain.outputs import Passage, Text
 from orchestrator.domain.taint import Value
 from orchestrator.engines.shared.launch import TEXT
+from orchestrator.engines.shared.raw_text import CLOSING, Block, BlockUnwritable, Part, Words, parse_raw_text, write_block, write_raw_text
+from orchestrator.engines.shared.rendering import LONGEST_TEXT, build_result_reply, list_result_options, render_plain
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 from tests.unit.runs import runs_kit
@@ -115,3 +122,135 @@ async def test_a_workflow_that_has_nothing_to_show_says_that_it_ended(tmp_path: 
     async with a_workflow_world(tmp_path / "program", quiet) as world:
         await world.work(start())
         assert quiet_codes(world) == []
+
+
+@pytest.mark.req("S003-23", "S003-24")
+@pytest.mark.parametrize(
+    ("rows", "shown"),
+    [
+        ("Имя | Сумма | Срок\nА | 5 | 1\n | 7 | 2", ["Имя  Сумма  Срок", "А    5      1", "     7      2"]),
+        ("Имя|Сумма|Срок\n||2\nБ||", ["Имя  Сумма  Срок", "            2", "Б"]),
+        ("| Имя | Сумма |\n|---|:--:|\n| А | 5 |\n| | 7 |", ["Имя  Сумма", "А    5", "     7"]),
+        ("Имя | Сумма\n- | -\nА | 5", ["Имя  Сумма", "-    -", "А    5"]),
+        ("Имя\nА\n|", ["Имя", "А"]),
+    ],
+)
+def test_an_empty_cell_keeps_its_place(rows: str, shown: list[str]) -> None:
+    """Also the first and the last of a row; `|` around all rows is a frame, and only a line of dashes is none of the rows."""
+    assert render_plain(f"[YAE-BLOCK:table]\n{rows}\n[/YAE-BLOCK]").splitlines() == shown
+
+
+@pytest.mark.req("S003-24")
+def test_a_wide_row_without_a_first_cell_or_with_too_many_is_listed() -> None:
+    """A dash stands for the first; what stands under no title has none."""
+    wide = "Очень длинное название сделки номер один"
+    drawn = render_plain(f"[YAE-BLOCK:table]Имя | Сумма\n{wide} | 5\n | 7 | 8[/YAE-BLOCK]")
+    assert drawn.splitlines() == [f"• {wide}", "   Сумма: 5", "• —", "   Сумма: 7 · 8"]
+
+
+@pytest.mark.req("S003-24")
+def test_options_of_json_are_texts() -> None:
+    """What is no text is written as JSON writes it, and nothing is left out."""
+    text = '[YAE-BLOCK:options]["да", 1, 1.5, true, null, {"а": [1]}][/YAE-BLOCK]'
+    assert list_result_options(text) == ["да", "1", "1.5", "true", '{"а":[1]}']
+    assert render_plain(text).splitlines() == ["• да", "• 1", "• 1.5", "• true", '• {"а":[1]}']
+
+
+@pytest.mark.req("S003-20", "S003-23", "S003-72")
+def test_a_text_that_is_too_long_is_cut_between_its_marks() -> None:
+    """A quote that is cut is still a quote, and the options behind it are still buttons."""
+    long = "слово " * LONGEST_TEXT
+    text = f"Начало [YAE-BLOCK:quote]Титул\n{long}[/YAE-BLOCK] Дальше [YAE-BLOCK:quote]ещё[/YAE-BLOCK][YAE-BLOCK:options]да|нет[/YAE-BLOCK]"
+    reply = build_result_reply(Value(text, AUTHOR), "run")
+    assert reply is not None
+    assert [one.label.args["label"] for one in reply.actions] == ["да", "нет"]
+    begin, quote, options = reply.parts
+    assert isinstance(quote, Passage)
+    assert (quote.title, quote.text[-2:]) == ("Титул", " …")
+    assert "YAE-BLOCK" not in f"{begin}{quote}{options}"
+    assert LONGEST_TEXT < len(quote.text) + len("Начало Титул\n …") <= LONGEST_TEXT + 10
+
+
+@pytest.mark.parametrize("text", ["а" * LONGEST_TEXT, "[YAE-BLOCK:quote]" * 2_000, f"[YAE-BLOCK:options]{'да|' * 10_000}[/YAE-BLOCK]"])
+def test_every_long_text_says_something(text: str) -> None:
+    """Of marks that open nothing and of options without an end the beginning is shown."""
+    reply = build_result_reply(Value(text, AUTHOR), "run")
+    assert reply is not None
+    assert 0 < sum(len(one.text) for one in reply.parts if isinstance(one, Text)) < 3 * LONGEST_TEXT
+
+
+SAMPLE = """这是故事的第一段。
+[YAE-BLOCK:char-quote]{"char": "老王", "text": "今天天气不错！"}[/YAE-BLOCK]
+请选择：
+[YAE-BLOCK:options]吃饭|喝水|睡觉[/YAE-BLOCK]
+"""
+TRICKY = st.lists(st.sampled_from(["[", "]", "/", "YAE-BLOCK", ":", "a", CLOSING, "[YAE-BLOCK:x]", "\n", "я"]), max_size=12).map("".join)
+IDS = st.text("abzAZ09_.-", min_size=1, max_size=8)
+
+
+@pytest.mark.req("S003-20", "S003-22", "S003-23", "S003-24", "S003-25")
+def test_the_seed_s_sample_is_words_and_blocks_in_turn() -> None:
+    """A paragraph, a quote, a question, options."""
+    parts = parse_raw_text(SAMPLE)
+    assert [type(part) for part in parts] == [Words, Block, Words, Block, Words]
+    assert parts[1] == Block("char-quote", '{"char": "老王", "text": "今天天气不错！"}')
+    assert parts[3] == Block("options", "吃饭|喝水|睡觉")
+    assert write_raw_text(parts) == SAMPLE
+
+
+@pytest.mark.req("S003-A10")
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("", []),
+        ("слова", [Words("слова")]),
+        ("[YAE-BLOCK:a]", [Words("[YAE-BLOCK:a]")]),
+        ("a [YAE-BLOCK:a] b", [Words("a [YAE-BLOCK:a] b")]),
+        ("a [/YAE-BLOCK] b", [Words("a [/YAE-BLOCK] b")]),
+        ("[YAE-BLOCK:]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:]x[/YAE-BLOCK]")]),
+        ("[YAE-BLOCK:a b]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:a b]x[/YAE-BLOCK]")]),
+        ("[yae-block:a]x[/yae-block]", [Words("[yae-block:a]x[/yae-block]")]),
+        ("[YAE-BLOCK:a][/YAE-BLOCK]", [Block("a", "")]),
+        ("[YAE-BLOCK:a]x[YAE-BLOCK:b]y[/YAE-BLOCK]z[/YAE-BLOCK]", [Block("a", "x[YAE-BLOCK:b]y"), Words("z[/YAE-BLOCK]")]),
+        ("[/YAE-BLOCK][YAE-BLOCK:a]x[/YAE-BLOCK]", [Words("[/YAE-BLOCK]"), Block("a", "x")]),
+        ("[YAE-BLOCK:a]x[/YAE-BLOCK][YAE-BLOCK:b]y", [Block("a", "x"), Words("[YAE-BLOCK:b]y")]),
+        ("[YAE-BLOCK:a.b-c_9]\n[/YAE-BLOCK]", [Block("a.b-c_9", "\n")]),
+        ("[YAE-BLOCK:ё]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:ё]x[/YAE-BLOCK]")]),
+    ],
+)
+def test_marks_that_open_or_close_nothing_are_words(text: str, parts: list[Part]) -> None:
+    """No nesting; the first closing mark ends a block."""
+    assert parse_raw_text(text) == parts
+
+
+@given(st.one_of(TRICKY, st.text()))
+def test_every_text_is_read_and_written_back_as_it_was(text: str) -> None:
+    """Nothing is lost, nothing is empty, and no two texts follow each other."""
+    parts = parse_raw_text(text)
+    assert write_raw_text(parts) == text
+    assert all(part.text for part in parts if isinstance(part, Words))
+    assert not any(isinstance(one, Words) and isinstance(other, Words) for one, other in itertools.pairwise(parts))
+
+
+@given(IDS, TRICKY)
+def test_a_block_is_read_as_it_was_written_or_refused(block_id: str, data: str) -> None:
+    """Between words it is found with its id and data."""
+    if CLOSING in data:
+        with pytest.raises(BlockUnwritable, match="would end it"):
+            write_block(block_id, data)
+    else:
+        assert parse_raw_text(f"до{write_block(block_id, data)}после") == [Words("до"), Block(block_id, data), Words("после")]
+
+
+@pytest.mark.parametrize("block_id", ["", "a b", "a]", "ё", "a\n"])
+def test_an_id_that_would_be_read_as_words_is_refused(block_id: str) -> None:
+    """With what is allowed."""
+    with pytest.raises(BlockUnwritable, match="is no id of a block"):
+        write_block(block_id, "x")
+
+
+def test_a_text_of_many_marks_is_read_in_one_pass() -> None:
+    """A hundred thousand openings without an end are words at once."""
+    text = "[YAE-BLOCK:a]" * 100_000
+    assert parse_raw_text(text) == [Words(text)]
+    assert len(parse_raw_text(f"{text}{CLOSING}")) == 1
