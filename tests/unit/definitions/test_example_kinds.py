@@ -67,13 +67,10 @@ def test_the_shipped_definitions_of_the_examples_have_no_mistake() -> None:
         assert find_mistakes(KINDS[row["engine"]], read_document(yaml.safe_dump(row["document"], allow_unicode=True))) == ()
 
 
-@pytest.mark.parametrize(
-    ("kind", "document", "writes"),
-    [
-        (STEPS, {"steps": [{"say": "x"}, {"write": "crm.deal.update"}, {"child": "other"}]}, [("bitrix", "crm.deal.update")]),
-        (STEPS, {"steps": [{"turn": "x"}]}, None), (STEPS, {"steps": [{"say": "x"}]}, []), (STEPS, {"no": "steps"}, None), (FAN, {}, ()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("kind", "document", "writes"), [
+    (STEPS, {"steps": [{"say": "x"}, {"write": "crm.deal.update"}, {"child": "other"}]}, [("bitrix", "crm.deal.update")]),
+    (STEPS, {"steps": [{"turn": "x"}]}, None), (STEPS, {"steps": [{"say": "x"}]}, []), (STEPS, {"no": "steps"}, None), (FAN, {}, ()),
+])  # fmt: skip
 def test_what_a_definition_writes_is_told_or_nothing_is(kind: DefinitionKind, document: object, writes: Sequence[object] | None) -> None:
     """A turn of the CRM agent may propose anything."""
     assert find_writes(kind, document) == writes

@@ -71,31 +71,25 @@ def test_what_authors_write_gives_what_they_mean(source: str, value: object) -> 
 
 
 @pytest.mark.req("S000-A5")
-@pytest.mark.parametrize(
-    ("source", "value"),
-    [
-        ("typed >= 18", True), ("18 <= typed", True), ("typed == 25 and 25 == typed and typed != 26", True), ("typed in [24, 25]", True),
-        ("' 25.0 ' == 25", True), ("'25' == '25.0'", False), ("'abc' == 25", False), ("'9' < '10'", False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "value"), [
+    ("typed >= 18", True), ("18 <= typed", True), ("typed == 25 and 25 == typed and typed != 26", True), ("typed in [24, 25]", True),
+    ("' 25.0 ' == 25", True), ("'25' == '25.0'", False), ("'abc' == 25", False), ("'9' < '10'", False),
+])  # fmt: skip
 def test_a_number_and_a_numeric_text_are_compared_as_numbers(source: str, value: object) -> None:
     """What a person typed is text; two texts stay texts."""
     assert evaluate(source) == value
 
 
 @pytest.mark.req("S000-A4")
-@pytest.mark.parametrize(
-    ("source", "code", "column"),
-    [
-        ("age > 1 and agee > 2", "expression-name", 13), ("deal.titel == 'x'", "expression-no-part", 1),
-        ("results[5].text", "expression-no-part", 1), ("plan > 5", "expression-compare", 1), ("nothing < 5", "expression-compare", 1),
-        ("typed + 1", "expression-arithmetic", 1), ("True and age / 0", "expression-zero", 10), ("age.title", "expression-no-parts", 1),
-        ("plan.get('x')", "expression-method", 1), ("int('no')", "expression-function", 1),
-        ("'Алиса' == имя and nobody", "expression-name", 20), ("age > 1 and '{agee}' != 'x'", "expression-name", 13),
-        ("'{deal.titel}!' == 'x'", "expression-no-part", 1), ("'{context.age}' == '20'", "expression-name", 1),
-        ("context['context'] == 1", "expression-name", 1), ("context.true", "expression-name", 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "code", "column"), [
+    ("age > 1 and agee > 2", "expression-name", 13), ("deal.titel == 'x'", "expression-no-part", 1),
+    ("results[5].text", "expression-no-part", 1), ("plan > 5", "expression-compare", 1), ("nothing < 5", "expression-compare", 1),
+    ("typed + 1", "expression-arithmetic", 1), ("True and age / 0", "expression-zero", 10), ("age.title", "expression-no-parts", 1),
+    ("plan.get('x')", "expression-method", 1), ("int('no')", "expression-function", 1),
+    ("'Алиса' == имя and nobody", "expression-name", 20), ("age > 1 and '{agee}' != 'x'", "expression-name", 13),
+    ("'{deal.titel}!' == 'x'", "expression-no-part", 1), ("'{context.age}' == '20'", "expression-name", 1),
+    ("context['context'] == 1", "expression-name", 1), ("context.true", "expression-name", 1),
+])  # fmt: skip
 def test_a_value_that_does_not_fit_stops_with_its_place(source: str, code: str, column: int) -> None:
     """Never a silent False: the branch that follows would be taken by accident."""
     with pytest.raises(ConditionFailed) as error:
@@ -116,13 +110,10 @@ def test_all_mistakes_of_a_condition_are_told_at_once_with_their_places() -> Non
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("source", "place"),
-    [
-        ("age >", (1, 6)), ("   age > ", (1, 9)), ("\n  age >\n", (2, 8)), ("  возраст возраст", (1, 11)), ("  '😀' x\nor y", (1, 3)),
-        ("age > 1\n  and 'x", (2, 7)), ("age\r\n and > x", (2, 6)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "place"), [
+    ("age >", (1, 6)), ("   age > ", (1, 9)), ("\n  age >\n", (2, 8)), ("  возраст возраст", (1, 11)), ("  '😀' x\nor y", (1, 3)),
+    ("age > 1\n  and 'x", (2, 7)), ("age\r\n and > x", (2, 6)),
+])  # fmt: skip
 def test_a_mistake_of_syntax_has_the_place_that_the_author_sees(source: str, place: tuple[int, int]) -> None:
     """In the text as it was written, with the space around it; what is missing is missing behind the last sign."""
     with pytest.raises(DefinitionRefused) as error:

@@ -64,16 +64,13 @@ def test_a_long_chain_ends_in_a_finding_also_where_little_stack_is_left(source: 
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize(
-    "source",
-    [
-        " or ".join(["'zz' in many"] * 60), " or ".join([f"{number} in many" for number in range(2, 62)]), "max(many) == 'x'",
-        "many == others and many == others", "deep == other_deep", "'{wide}' == 'x'",
-        " or ".join(f"0.{number} in texts" for number in range(1, 66)),
-        " or ".join(f"'0.{number}' in numbers" for number in range(1, 66)), " or ".join(["'{parts}' == 'x'"] * 60),
-        "wide.upper().lower().strip().casefold() == 'x'", "'b' in wide or wide.find('b') > 0 or wide.startswith('b')",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("source", [
+    " or ".join(["'zz' in many"] * 60), " or ".join([f"{number} in many" for number in range(2, 62)]), "max(many) == 'x'",
+    "many == others and many == others", "deep == other_deep", "'{wide}' == 'x'",
+    " or ".join(f"0.{number} in texts" for number in range(1, 66)),
+    " or ".join(f"'0.{number}' in numbers" for number in range(1, 66)), " or ".join(["'{parts}' == 'x'"] * 60),
+    "wide.upper().lower().strip().casefold() == 'x'", "'b' in wide or wide.find('b') > 0 or wide.startswith('b')",
+])  # fmt: skip
 def test_large_values_end_in_an_answer_or_a_finding(source: str) -> None:
     """A variable of a run may hold a million characters, a hundred thousand parts, or be nested ten thousand deep."""
 

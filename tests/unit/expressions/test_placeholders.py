@@ -36,29 +36,23 @@ def fill(tree: Any, syntax: Syntax = SCENARIO) -> Any:
 
 
 @pytest.mark.req("S000-17", "S000-18", "S000-19", "S000-X1", "S000-X2")
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("Привет, {name}!", "Привет, Алиса!"), ("{n}", 5), ("{deal}", {"title": "Ромашка", "tags": ["vip"], "два слова": 1}),
-        ("{deal.title}", "Ромашка"), ("{results[0].text}{results[-1].text}{results.1.text}", "abb"),
-        ("{deal['два слова']} {deal[\"title\"]}", "1 Ромашка"), ("{ name }", "Алиса"), ("n = {n}, {none}, {yes}", "n = 5, , true"),
-        ("{deal.tags}!", '["vip"]!'), ("{nobody} {deal.nobody} {results[7]}", "{nobody} {deal.nobody} {results[7]}"),
-        ("{nobody}", "{nobody}"), ("{none}", None), (r"\{name} {{name}}", "{name} {Алиса}"),
-        ('{"a": 1} {} {1} {a b} {name', '{"a": 1} {} {1} {a b} {name'), ("", ""),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [
+    ("Привет, {name}!", "Привет, Алиса!"), ("{n}", 5), ("{deal}", {"title": "Ромашка", "tags": ["vip"], "два слова": 1}),
+    ("{deal.title}", "Ромашка"), ("{results[0].text}{results[-1].text}{results.1.text}", "abb"),
+    ("{deal['два слова']} {deal[\"title\"]}", "1 Ромашка"), ("{ name }", "Алиса"), ("n = {n}, {none}, {yes}", "n = 5, , true"),
+    ("{deal.tags}!", '["vip"]!'), ("{nobody} {deal.nobody} {results[7]}", "{nobody} {deal.nobody} {results[7]}"),
+    ("{nobody}", "{nobody}"), ("{none}", None), (r"\{name} {{name}}", "{name} {Алиса}"),
+    ('{"a": 1} {} {1} {a b} {name', '{"a": 1} {} {1} {a b} {name'), ("", ""),
+])  # fmt: skip
 def test_a_scenario_fills_braces(text: str, value: object) -> None:
     """A lone placeholder keeps the type, what is not there stays, other braces are text."""
     assert fill(text) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("Hi {{name}} {{NAME}}", "Hi Алиса Алиса"), ("{{n}}", 5), ("a{{nobody}}b", "ab"), ("{{nobody}}", ""), ("{name}", "{name}"),
-        (r"\{{n}}", "{{n}}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "value"), [
+    ("Hi {{name}} {{NAME}}", "Hi Алиса Алиса"), ("{{n}}", 5), ("a{{nobody}}b", "ab"), ("{{nobody}}", ""), ("{name}", "{name}"),
+    (r"\{{n}}", "{{n}}"),
+])  # fmt: skip
 def test_a_workflow_fills_double_braces(text: str, value: object) -> None:
     """What is not there leaves nothing; names go without regard to case."""
     assert fill(text, WORKFLOW) == value

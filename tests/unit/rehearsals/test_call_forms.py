@@ -125,65 +125,53 @@ def test_one_planted_mistake_is_one_error_at_its_line(what: str) -> None:
     assert find_part(reading.document.data, parse_path(found.path))
 
 
-@pytest.mark.parametrize(
-    ("method", "params"),
-    [
-        ("crm.deal.add", '{fields: {TITLE: "{who}", STAGE_ID: NEW, OPPORTUNITY: "{sum}", SOURCE_ID: CALL, PARENT_ID_177: 5}}'),
-        ("crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: "C5:UC_AB12"}}'),
-        ("crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: "C5:WON"}}'),
-        ("crm.deal.update", '{id: "{deal}", fields: {CATEGORY_ID: 5}}'),
-        ("crm.item.add", '{entityTypeId: 2, fields: {title: "{who}", stageId: NEW, observers: [1]}}'),
-        ("crm.item.add", "{entityTypeId: 1, fields: {title: x, stageId: NEW}}"),
-        ("crm.item.update", '{entityTypeId: 1, id: "{lead}", fields: {stageId: JUNK}}'),
-        ("crm.item.update", '{entityTypeId: "{lead}", id: 5, fields: {whatever: 1}}'),
-        ("tasks.task.add", '{fields: {TITLE: x, RESPONSIBLE_ID: "{who}", UF_CRM_TASK: ["D_{deal}", "{who}"]}}'),
-        ("crm.deal.add", '{fields: "{who}"}'),
-        ("crm.lead.add", '{fields: {TITLE: x, PHONE: [{VALUE: "{who}", VALUE_TYPE: WORK}]}}'),
-        ("crm.deal.productrows.set", '{id: "{deal}", rows: [{PRODUCT_NAME: x, PRICE: "{sum}", QUANTITY: 1}]}'),
-        (
-            "crm.deal.list",
-            '{select: [ID, "UF_*", "*"], order: {ID: desc, DATE_CREATE: ASC}, filter: {">OPPORTUNITY": 5, STAGE_ID: [NEW, WON]}}',
-        ),
-        ("crm.deal.list", '{select: "{who}", order: "{who}", filter: "{who}"}'),
-        (
-            "crm.item.list",
-            '{entityTypeId: 2, select: [id, "uf*", contactIds, "*", createdTime], filter: {"0": {logic: OR, "0": {stageId: NEW}}}}',
-        ),
-        ("crm.item.list", "{entityTypeId: 1, select: [id, stageId, statusId], filter: {stageId: NEW}}"),
-        ("crm.item.list", "{entityTypeId: 177, select: [id, foo], filter: {bar: 1}}"),
-        ("crm.item.list", '{entityTypeId: "{lead}", select: [id, foo]}'),
-        ("crm.contact.list", '{select: [ID, NAME, PHONE, EMAIL], filter: {PHONE: "+7"}, order: {LAST_NAME: ASC}}'),
-        ("crm.company.list", '{select: [ID, TITLE, PHONE, WEB], filter: {"%TITLE": x}}'),
-        ("crm.lead.list", "{select: [ID, TITLE, STATUS_ID, PHONE, STAGE_ID], filter: {STATUS_ID: NEW}}"),
-        (
-            "tasks.task.list",
-            '{select: [ID, STATUS, UF_CRM_TASK, TAGS], filter: {"!STATUS": 5, "<DEADLINE": "{who}"}, order: {DEADLINE: asc}}',
-        ),
-        (
-            "crm.activity.list",
-            '{select: [ID, COMMUNICATIONS, "*"], filter: {BINDINGS: [{OWNER_ID: 5, OWNER_TYPE_ID: 2}]}, order: {DEADLINE: ASC}}',
-        ),
-        (
-            "crm.activity.add",
-            '{fields: {OWNER_TYPE_ID: 2, OWNER_ID: 5, TYPE_ID: 2, SUBJECT: x, COMMUNICATIONS: [{VALUE: "+79991234567"}], COMPLETED: Y}}',
-        ),
-        (
-            "crm.item.productrow.set",
-            "{ownerType: D, ownerId: 5, productRows: [{productName: x, price: 1, discountRate: 5, taxIncluded: Y}]}",
-        ),
-        ("crm.item.productrow.add", "{fields: {ownerType: D, ownerId: 5, productName: x, price: 1}}"),
-        ("crm.deal.productrows.set", "{id: 5, rows: [{PRODUCT_ID: 1, PRICE: 5, QUANTITY: 1, DISCOUNT_SUM: 1}]}"),
-        ("crm.lead.update", '{id: 5, fields: {PHONE: [{ID: 5, VALUE: "", DELETE: Y}], EMAIL: [{VALUE: a@b.ru, VALUE_TYPE: WORK}]}}'),
-        ("crm.item.add", '{entityTypeId: 3, fields: {name: x, fm: [{typeId: PHONE, value: "+79991234567", valueType: WORK}]}}'),
-        ("crm.item.add", "{entityTypeId: deal, fields: {title: x}}"),
-        ("crm.item.add", "{entityTypeId: 31, fields: {title: x}}"),
-        (
-            "batch",
-            '{halt: 1, cmd: {a: "crm.deal.list?select[]=ID&order[ID]=DESC", b: "crm.deal.get?id=$result[a][0][ID]"}}',
-        ),
-        ("batch", '{cmd: {a: "crm.deal.add?fields[TITLE]={who}", b: "crm.deal.update?id=$result[a]&fields[COMMENTS]=x"}}'),
-    ],
-)
+@pytest.mark.parametrize(("method", "params"), [
+    ("crm.deal.add", '{fields: {TITLE: "{who}", STAGE_ID: NEW, OPPORTUNITY: "{sum}", SOURCE_ID: CALL, PARENT_ID_177: 5}}'),
+    ("crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: "C5:UC_AB12"}}'),
+    ("crm.deal.update", '{id: "{deal}", fields: {STAGE_ID: "C5:WON"}}'),
+    ("crm.deal.update", '{id: "{deal}", fields: {CATEGORY_ID: 5}}'),
+    ("crm.item.add", '{entityTypeId: 2, fields: {title: "{who}", stageId: NEW, observers: [1]}}'),
+    ("crm.item.add", "{entityTypeId: 1, fields: {title: x, stageId: NEW}}"),
+    ("crm.item.update", '{entityTypeId: 1, id: "{lead}", fields: {stageId: JUNK}}'),
+    ("crm.item.update", '{entityTypeId: "{lead}", id: 5, fields: {whatever: 1}}'),
+    ("tasks.task.add", '{fields: {TITLE: x, RESPONSIBLE_ID: "{who}", UF_CRM_TASK: ["D_{deal}", "{who}"]}}'),
+    ("crm.deal.add", '{fields: "{who}"}'),
+    ("crm.lead.add", '{fields: {TITLE: x, PHONE: [{VALUE: "{who}", VALUE_TYPE: WORK}]}}'),
+    ("crm.deal.productrows.set", '{id: "{deal}", rows: [{PRODUCT_NAME: x, PRICE: "{sum}", QUANTITY: 1}]}'),
+    (
+        "crm.deal.list",
+        '{select: [ID, "UF_*", "*"], order: {ID: desc, DATE_CREATE: ASC}, filter: {">OPPORTUNITY": 5, STAGE_ID: [NEW, WON]}}',
+    ),
+    ("crm.deal.list", '{select: "{who}", order: "{who}", filter: "{who}"}'),
+    (
+        "crm.item.list",
+        '{entityTypeId: 2, select: [id, "uf*", contactIds, "*", createdTime], filter: {"0": {logic: OR, "0": {stageId: NEW}}}}',
+    ),
+    ("crm.item.list", "{entityTypeId: 1, select: [id, stageId, statusId], filter: {stageId: NEW}}"),
+    ("crm.item.list", "{entityTypeId: 177, select: [id, foo], filter: {bar: 1}}"),
+    ("crm.item.list", '{entityTypeId: "{lead}", select: [id, foo]}'),
+    ("crm.contact.list", '{select: [ID, NAME, PHONE, EMAIL], filter: {PHONE: "+7"}, order: {LAST_NAME: ASC}}'),
+    ("crm.company.list", '{select: [ID, TITLE, PHONE, WEB], filter: {"%TITLE": x}}'),
+    ("crm.lead.list", "{select: [ID, TITLE, STATUS_ID, PHONE, STAGE_ID], filter: {STATUS_ID: NEW}}"),
+    ("tasks.task.list", '{select: [ID, STATUS, UF_CRM_TASK, TAGS], filter: {"!STATUS": 5, "<DEADLINE": "{who}"}, order: {DEADLINE: asc}}'),
+    (
+        "crm.activity.list",
+        '{select: [ID, COMMUNICATIONS, "*"], filter: {BINDINGS: [{OWNER_ID: 5, OWNER_TYPE_ID: 2}]}, order: {DEADLINE: ASC}}',
+    ),
+    (
+        "crm.activity.add",
+        '{fields: {OWNER_TYPE_ID: 2, OWNER_ID: 5, TYPE_ID: 2, SUBJECT: x, COMMUNICATIONS: [{VALUE: "+79991234567"}], COMPLETED: Y}}',
+    ),
+    ("crm.item.productrow.set", "{ownerType: D, ownerId: 5, productRows: [{productName: x, price: 1, discountRate: 5, taxIncluded: Y}]}"),
+    ("crm.item.productrow.add", "{fields: {ownerType: D, ownerId: 5, productName: x, price: 1}}"),
+    ("crm.deal.productrows.set", "{id: 5, rows: [{PRODUCT_ID: 1, PRICE: 5, QUANTITY: 1, DISCOUNT_SUM: 1}]}"),
+    ("crm.lead.update", '{id: 5, fields: {PHONE: [{ID: 5, VALUE: "", DELETE: Y}], EMAIL: [{VALUE: a@b.ru, VALUE_TYPE: WORK}]}}'),
+    ("crm.item.add", '{entityTypeId: 3, fields: {name: x, fm: [{typeId: PHONE, value: "+79991234567", valueType: WORK}]}}'),
+    ("crm.item.add", "{entityTypeId: deal, fields: {title: x}}"),
+    ("crm.item.add", "{entityTypeId: 31, fields: {title: x}}"),
+    ("batch", '{halt: 1, cmd: {a: "crm.deal.list?select[]=ID&order[ID]=DESC", b: "crm.deal.get?id=$result[a][0][ID]"}}'),
+    ("batch", '{cmd: {a: "crm.deal.add?fields[TITLE]={who}", b: "crm.deal.update?id=$result[a]&fields[COMMENTS]=x"}}'),
+])  # fmt: skip
 def test_right_calls_have_no_errors(method: str, params: str) -> None:
     """What only a run knows is left open, and so is what a company may have made its own."""
     found = check_step(f"method: {method}", params)
@@ -306,14 +294,11 @@ async def test_a_record_may_be_in_any_funnel(stage: str, count: int) -> None:
     assert len(await forms.check("crm.deal.update", {"id": LATER, "fields": {"STAGE_ID": stage}})) == count
 
 
-@pytest.mark.parametrize(
-    ("written", "meant"),
-    [
-        ({"STAGE_ID": "TALK"}, None), ({"STAGE_ID": ["C5:TALK", LATER], "TYPE_ID": "OWN"}, None),
-        ({"%STAGE_ID": "TAL", ">STAGE_ID": "A"}, None), ({"STAGE_ID": "TALKK"}, "TALK"), ({"!@STAGE_ID": ["TALK", "TALKK"]}, "TALK"),
-        ({"STAGE_ID": "Переговоры"}, "TALK"), ({"=TYPE_ID": "OWNN"}, "OWN"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("written", "meant"), [
+    ({"STAGE_ID": "TALK"}, None), ({"STAGE_ID": ["C5:TALK", LATER], "TYPE_ID": "OWN"}, None),
+    ({"%STAGE_ID": "TAL", ">STAGE_ID": "A"}, None), ({"STAGE_ID": "TALKK"}, "TALK"), ({"!@STAGE_ID": ["TALK", "TALKK"]}, "TALK"),
+    ({"STAGE_ID": "Переговоры"}, "TALK"), ({"=TYPE_ID": "OWNN"}, "OWN"),
+])  # fmt: skip
 async def test_a_value_in_a_filter_is_one_of_the_portals(written: dict[str, Any], meant: str | None) -> None:
     """A list that is filtered by a stage or entry which the portal does not have would always be empty."""
     forms = CallForms(shipped_catalogue, Lists)  # type: ignore[arg-type]  # as above

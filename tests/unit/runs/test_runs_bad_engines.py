@@ -121,13 +121,10 @@ NODES: dict[str, Callable[[RunContext, Any], Any]] = {
 }
 
 
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("memo", "effect"), ("effect", "memo"), ("memo", "model"), ("effect", "model"), ("memo", "input"), ("memo", "sleep"),
-        ("memo", "child"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("first", "second"), [
+    ("memo", "effect"), ("effect", "memo"), ("memo", "model"), ("effect", "model"), ("memo", "input"), ("memo", "sleep"),
+    ("memo", "child"),
+])  # fmt: skip
 async def test_two_nodes_of_different_kinds_may_not_share_a_name(tmp_path: Path, first: str, second: str) -> None:
     """The second would get what the first gave, in the same pass or after a restart."""
 

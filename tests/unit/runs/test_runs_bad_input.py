@@ -237,13 +237,10 @@ async def test_an_answer_to_a_paused_run_is_not_lost_in_silence(tmp_path: Path) 
         assert ended(world) == [("done", "")]
 
 
-@pytest.mark.parametrize(
-    ("what", "times", "status"),
-    [
-        ("explode", 1, "waiting"), ("", 1, "waiting"), ("retry", 1, "waiting"), ("resume", 1, "waiting"), ("cancel", 2, "cancelled"),
-        ("x" * 100_000, 1, "waiting"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("what", "times", "status"), [
+    ("explode", 1, "waiting"), ("", 1, "waiting"), ("retry", 1, "waiting"), ("resume", 1, "waiting"), ("cancel", 2, "cancelled"),
+    ("x" * 100_000, 1, "waiting"),
+])  # fmt: skip
 async def test_an_order_that_does_not_fit_is_refused_with_a_sentence(tmp_path: Path, what: str, times: int, status: str) -> None:
     """An unknown word, a retry of what has not failed, a second cancellation."""
     async with a_run_world(tmp_path, {"plan": ASK}) as world:

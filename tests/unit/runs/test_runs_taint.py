@@ -417,13 +417,10 @@ def test_what_the_author_wrote_is_no_object_from_outside(origins: Any) -> None:
     assert provenance.keys == frozenset()
 
 
-@pytest.mark.parametrize(
-    ("given", "is_theirs"),
-    [
-        ("2026-11-24", False), ("2026-11-24T10:00:00+03:00", False), ("2026-12-01", True), ("2026-12-01T18:00:00+03:00", True),
-        ("до 2026-11-24", True), ("120000", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "is_theirs"), [
+    ("2026-11-24", False), ("2026-11-24T10:00:00+03:00", False), ("2026-12-01", True), ("2026-12-01T18:00:00+03:00", True),
+    ("до 2026-11-24", True), ("120000", True),
+])  # fmt: skip
 def test_a_day_is_theirs_only_if_it_is_the_very_day_that_they_wrote(given: str, *, is_theirs: bool) -> None:
     """The year stands in each record that has a date: a deadline that the author counted is not theirs for it."""
     foreign = ForeignTexts({})

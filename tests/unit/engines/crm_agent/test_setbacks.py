@@ -42,25 +42,19 @@ UPDATE, ADD, TASK = "crm.deal.update", "crm.deal.add", "tasks.task.add"
 NOT_FOUND = Notice(code="not-found", args={"name": "Ромашке"})
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(OPPORTUNITY=5))),
-        (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(OPPORTUNITY=5), status="waiting")),
-        (
-            refused(UPDATE, deal(OPPORTUNITY="1e9")),
-            ran("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 10**9}}),
-        ),
-        (refused(UPDATE, deal("@deal:Ромашке", OPPORTUNITY=5), notice=NOT_FOUND), ran(UPDATE, deal(OPPORTUNITY=5))),
-        (refused(TASK, {"fields": {"TITLE": "А", "RESP": 7}}), ran(TASK, {"fields": {"TITLE": "А", "RESPONSIBLE_ID": 7}})),
-        (refused("crm.deal.modify", deal(TITLE="А"), notice=Notice(code="gate-method-unknown")), ran(UPDATE, deal(TITLE="А"))),
-        (refused(UPDATE, deal(TITLE="А"), notice=Notice(code="portal-not-reached")), ran(UPDATE, deal(TITLE="А"))),
-        (refused("crm.deal.list", {"filter": {"SUM": 1}}), ran("crm.deal.list", {"filter": {"OPPORTUNITY": 1}})),
-        (refused("crm.deal.list", {"filter": {"SUM": 1}}), ran("crm.item.list", {"entityTypeId": 2})),
-        (refused("crm.timeline.list", {}), ran("crm.activity.list", {})),
-        (refused("batch", {"cmd": {"a": "crm.deal.update?id=1&fields[X]=5"}}), ran(UPDATE, deal(1, OPPORTUNITY=5))),
-    ],
-)
+@pytest.mark.parametrize(("first", "then"), [
+    (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(OPPORTUNITY=5))),
+    (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(OPPORTUNITY=5), status="waiting")),
+    (refused(UPDATE, deal(OPPORTUNITY="1e9")), ran("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 10**9}})),
+    (refused(UPDATE, deal("@deal:Ромашке", OPPORTUNITY=5), notice=NOT_FOUND), ran(UPDATE, deal(OPPORTUNITY=5))),
+    (refused(TASK, {"fields": {"TITLE": "А", "RESP": 7}}), ran(TASK, {"fields": {"TITLE": "А", "RESPONSIBLE_ID": 7}})),
+    (refused("crm.deal.modify", deal(TITLE="А"), notice=Notice(code="gate-method-unknown")), ran(UPDATE, deal(TITLE="А"))),
+    (refused(UPDATE, deal(TITLE="А"), notice=Notice(code="portal-not-reached")), ran(UPDATE, deal(TITLE="А"))),
+    (refused("crm.deal.list", {"filter": {"SUM": 1}}), ran("crm.deal.list", {"filter": {"OPPORTUNITY": 1}})),
+    (refused("crm.deal.list", {"filter": {"SUM": 1}}), ran("crm.item.list", {"entityTypeId": 2})),
+    (refused("crm.timeline.list", {}), ran("crm.activity.list", {})),
+    (refused("batch", {"cmd": {"a": "crm.deal.update?id=1&fields[X]=5"}}), ran(UPDATE, deal(1, OPPORTUNITY=5))),
+])  # fmt: skip
 def test_a_refusal_that_was_made_good_is_not_told(first: StepResult, then: StepResult) -> None:
     """The same act on the same record with the same values, under whichever method or field; a read by one of the same kind."""
     assert find_recovered([first, then], TITLES) == [first]

@@ -14,13 +14,10 @@ from state.model.session_state import HistoryLine
 from tests.unit.engines.crm_agent.engine_kit import Fake, done
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
-    [
-        ("сделка 481", {481}), ("№481 и 482.", {481, 482}), ("до 150 000", {150, 0}), ("1,5 млн и 2.5", set()), ("0481", {481}),
-        ("нет чисел", set()), ("12345678901", set()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "numbers"), [
+    ("сделка 481", {481}), ("№481 и 482.", {481, 482}), ("до 150 000", {150, 0}), ("1,5 млн и 2.5", set()), ("0481", {481}),
+    ("нет чисел", set()), ("12345678901", set()),
+])  # fmt: skip
 def test_numbers_of_the_person_name_records(text: str, numbers: set[int]) -> None:
     """Of any kind; parts of sums with a comma are none."""
     found = start_work(TurnInput(turn_id="t", text=text, quoted=""), create_state(), "tg:7").targets
@@ -64,14 +61,11 @@ def test_only_the_last_labels_are_told() -> None:
     assert work.build_provenance().external == tuple(str(number) for number in range(300, 500))
 
 
-@pytest.mark.parametrize(
-    ("text", "kinds"),
-    [
-        ("до [[list 1]] после", ["text", "table", "text"]), ("[[ LIST 1 ]]", ["table"]), ("[[list 2]]", []),
-        ("[[list x]] [[list]]", ["text"]), ("", []), ("[[list 1]][[list 1]]", ["table", "table"]),
-        ("[[list 1.1]] [[list 2.1]]", ["table"]), ("[[ list 1 . 1 : TITLE, OPPORTUNITY ]]", ["table"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "kinds"), [
+    ("до [[list 1]] после", ["text", "table", "text"]), ("[[ LIST 1 ]]", ["table"]), ("[[list 2]]", []),
+    ("[[list x]] [[list]]", ["text"]), ("", []), ("[[list 1]][[list 1]]", ["table", "table"]),
+    ("[[list 1.1]] [[list 2.1]]", ["table"]), ("[[ list 1 . 1 : TITLE, OPPORTUNITY ]]", ["table"]),
+])  # fmt: skip
 async def test_markers_of_lists(text: str, kinds: list[str]) -> None:
     """In order; one without a table disappears, anything else is text."""
     work = start_work(TurnInput(turn_id="t", text="x", quoted=""), create_state(), "tg:7")
@@ -81,13 +75,10 @@ async def test_markers_of_lists(text: str, kinds: list[str]) -> None:
     assert all(not isinstance(part, Text) or part.text.strip() for part in parts)
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("до\n[[list 1: TITLE]]\nпосле", "до\n\nпосле"), ("до [[list 1: TI", "до"), ("до [", "до"), ("до [[list 1]", "до"),
-        ("[скобки] и [ссылка](x)", "[скобки] и [ссылка](x)"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "shown"), [
+    ("до\n[[list 1: TITLE]]\nпосле", "до\n\nпосле"), ("до [[list 1: TI", "до"), ("до [", "до"), ("до [[list 1]", "до"),
+    ("[скобки] и [ссылка](x)", "[скобки] и [ссылка](x)"),
+])  # fmt: skip
 def test_a_draft_has_no_markers(text: str, shown: str) -> None:
     """Neither whole ones nor one that has only begun."""
     assert hide_markers(text) == shown

@@ -142,14 +142,11 @@ async def test_steps_are_counted_and_a_retry_grants_them_once_more(tmp_path: Pat
         assert len(events(world, "ModelAsked")) == 5
 
 
-@pytest.mark.parametrize(
-    ("budget", "path"),
-    [
-        ({"maxSteps": 0}, "budget.maxSteps"), ({"maxSteps": 101}, "budget.maxSteps"), ({"maxTokens": 1.5}, "budget.maxTokens"),
-        ({"maxCost": 0}, "budget.maxCost"), ({"maxCost": "5"}, "budget.maxCost"), ({"maxSeconds": -1}, "budget.maxSeconds"),
-        ([], "budget"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("budget", "path"), [
+    ({"maxSteps": 0}, "budget.maxSteps"), ({"maxSteps": 101}, "budget.maxSteps"), ({"maxTokens": 1.5}, "budget.maxTokens"),
+    ({"maxCost": 0}, "budget.maxCost"), ({"maxCost": "5"}, "budget.maxCost"), ({"maxSeconds": -1}, "budget.maxSeconds"),
+    ([], "budget"),
+])  # fmt: skip
 def test_a_budget_that_is_none_is_a_mistake_at_its_place(budget: object, path: str) -> None:
     """Numbers out of bounds and other types are refused before the flow is saved."""
     assert [one[::2] for one in find(mend(budget=budget))] == [("error", path)]

@@ -29,19 +29,16 @@ def write_to(mode: str) -> dict[str, Any]:
 
 
 @pytest.mark.req("S002-4")
-@pytest.mark.parametrize(
-    ("document", "is_right"),
-    [
-        (flow(step("a", success="b"), step("b")), True), (flow(step("a", author="Анна"), note="моё"), True),
-        (write_to("AGENT_OUTPUT"), True), (write_to("agent_output"), True),
-        (flow(step("a", maxAttempts=0, memoryReads=[{"channel": "x", "limit": -1}])), True), (flow(step("a"), startStepId=None), True),
-        (flow(step("a"), launchParameters=[{"name": "x", "type": "array", "default": ["y"]}]), True), (write_to("APPEND"), False),
-        (flow(), False), ({"flowId": "x"}, False), (flow(step("a"), flowId="a b"), False), (flow(step("a"), syncOnly=False), False),
-        (flow(step("a", retryPolicy={})), False), (flow(step("a"), timeoutSec=5), False), (flow(step("a", maxAttempts="2")), False),
-        (flow(step("a", overrides={"temperature": 3})), False),
-        (flow(step("a"), launchParameters=[{"name": "x", "type": "date"}]), False),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("document", "is_right"), [
+    (flow(step("a", success="b"), step("b")), True), (flow(step("a", author="Анна"), note="моё"), True),
+    (write_to("AGENT_OUTPUT"), True), (write_to("agent_output"), True),
+    (flow(step("a", maxAttempts=0, memoryReads=[{"channel": "x", "limit": -1}])), True), (flow(step("a"), startStepId=None), True),
+    (flow(step("a"), launchParameters=[{"name": "x", "type": "array", "default": ["y"]}]), True), (write_to("APPEND"), False),
+    (flow(), False), ({"flowId": "x"}, False), (flow(step("a"), flowId="a b"), False), (flow(step("a"), syncOnly=False), False),
+    (flow(step("a", retryPolicy={})), False), (flow(step("a"), timeoutSec=5), False), (flow(step("a", maxAttempts="2")), False),
+    (flow(step("a", overrides={"temperature": 3})), False),
+    (flow(step("a"), launchParameters=[{"name": "x", "type": "date"}]), False),
+])  # fmt: skip
 def test_schema_and_check_of_flows_agree(document: Any, *, is_right: bool) -> None:
     """What the one refuses the other refuses, and what is right is right for both."""
     reading = read_document(json.dumps(document))

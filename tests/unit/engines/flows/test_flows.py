@@ -61,13 +61,10 @@ async def test_an_agent_is_told_its_part_its_memory_and_the_start(tmp_path: Path
 
 
 @pytest.mark.req("S002-36", "S002-37", "S002-A1", "S002-X9")
-@pytest.mark.parametrize(
-    ("route", "status", "asked"),
-    [
-        ({}, "failed", 1), ({"fail": False}, "done", 1), ({"failure": "handler"}, "done", 2),
-        ({"failure": "handler", "fail": False}, "done", 2), ({"failure": "handler", "fail": True}, "failed", 2),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("route", "status", "asked"), [
+    ({}, "failed", 1), ({"fail": False}, "done", 1), ({"failure": "handler"}, "done", 2),
+    ({"failure": "handler", "fail": False}, "done", 2), ({"failure": "handler", "fail": True}, "failed", 2),
+])  # fmt: skip
 async def test_a_step_that_failed_leads_where_its_route_says(tmp_path: Path, route: dict[str, Any], status: str, asked: int) -> None:
     """A handler recovers the flow, unless `fail` is true: then it runs and the flow fails all the same."""
     async with a_flow_world(tmp_path, flow(step("work", **route), step("handler"))) as (world, _):

@@ -17,27 +17,21 @@ def step(**transitions: Any) -> FlowStep:
 
 
 @pytest.mark.req("S002-34", "S002-35", "S002-38", "S002-A2")
-@pytest.mark.parametrize(
-    ("given", "route"),
-    [
-        ({}, Route()), ({"next": "b"}, Route(next_step="b")), ({"next": "b", "complete": False}, Route(next_step="b")),
-        ({"next": "b", "complete": True}, Route()), ({"complete": True}, Route()), ({"next": ""}, Route()), ({"next": None}, Route()),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "route"), [
+    ({}, Route()), ({"next": "b"}, Route(next_step="b")), ({"next": "b", "complete": False}, Route(next_step="b")),
+    ({"next": "b", "complete": True}, Route()), ({"complete": True}, Route()), ({"next": ""}, Route()), ({"next": None}, Route()),
+])  # fmt: skip
 def test_success_leads_to_the_next_step_or_completes(given: dict[str, Any], route: Route) -> None:
     """`complete: true` counts more than `next`; without either the flow is complete."""
     assert find_route_after_success(step(onSuccess=given)) == route
 
 
 @pytest.mark.req("S002-36", "S002-37", "S002-39", "S002-A1")
-@pytest.mark.parametrize(
-    ("given", "route"),
-    [
-        ({}, Route(ending="failed")), ({"fail": True}, Route(ending="failed")), ({"fail": False}, Route(ending="completed")),
-        ({"next": "b"}, Route(next_step="b")), ({"next": "b", "fail": False}, Route(next_step="b")),
-        ({"next": "b", "fail": True}, Route(next_step="b", is_doomed=True)),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("given", "route"), [
+    ({}, Route(ending="failed")), ({"fail": True}, Route(ending="failed")), ({"fail": False}, Route(ending="completed")),
+    ({"next": "b"}, Route(next_step="b")), ({"next": "b", "fail": False}, Route(next_step="b")),
+    ({"next": "b", "fail": True}, Route(next_step="b", is_doomed=True)),
+])  # fmt: skip
 def test_failure_leads_to_a_handler_or_fails(given: dict[str, Any], route: Route) -> None:
     """A handler with `fail: true` runs, and the flow fails all the same; without it the flow has recovered."""
     assert find_route_after_failure(step(onFailure=given)) == route
@@ -84,16 +78,13 @@ def test_launch_parameters_are_checked(
 
 
 @pytest.mark.req("S002-42", "S002-43", "S002-A9")
-@pytest.mark.parametrize(
-    ("path", "reference"),
-    [
-        ("steps.a.output.content", Reference("a", ("content",))), ("$steps.a.output.rows.0.name", Reference("a", ("rows", "0", "name"))),
-        ("$steps.a.output.rows[0].name", Reference("a", ("rows", "0", "name"))),
-        ("steps.a.output[2]['b'][\"в г\"]", Reference("a", ("2", "b", "в г"))), ("steps.a.output", Reference("a")), ("steps.a", None),
-        ("steps.a.output.", None), ("steps.a.output..b", None), ("steps.a.outputb", None), ("steps.а.output.b", None),
-        ("a.output.b", None), ("steps.a.output.b" * 100, None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("path", "reference"), [
+    ("steps.a.output.content", Reference("a", ("content",))), ("$steps.a.output.rows.0.name", Reference("a", ("rows", "0", "name"))),
+    ("$steps.a.output.rows[0].name", Reference("a", ("rows", "0", "name"))),
+    ("steps.a.output[2]['b'][\"в г\"]", Reference("a", ("2", "b", "в г"))), ("steps.a.output", Reference("a")), ("steps.a", None),
+    ("steps.a.output.", None), ("steps.a.output..b", None), ("steps.a.outputb", None), ("steps.а.output.b", None),
+    ("a.output.b", None), ("steps.a.output.b" * 100, None),
+])  # fmt: skip
 def test_paths_name_a_part_of_a_step_s_output(path: str, reference: Reference | None) -> None:
     """Names with letters of other alphabets, and paths with nothing between points, are none."""
     assert read_reference(path) == reference

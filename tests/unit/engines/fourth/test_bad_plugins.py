@@ -232,15 +232,12 @@ def test_an_engine_with_a_wrong_face_is_shown_without_it(tmp_path: Path, face: s
         assert says[1].startswith("The engine fourth is shown without its part kind/fourth: engines.fourth.face:FACE")
 
 
-@pytest.mark.parametrize(
-    "values",
-    [
-        "build_routers=lambda *_: 1 / 0", "build_routers=lambda *_: (7,)", "build_routers=lambda *_: (add('', dict),)",
-        "build_routers=lambda *_: (add('/freeze', dict),)", "build_routers=lambda *_: (add('/{name}', dict),)",
-        "build_routers=lambda *_: (add('/runs/{number}', dict),)", "build_routers=lambda *_: (), large_bodies=None",
-        "build_routers=lambda *_: (), large_bodies='/x'", "build_routers=lambda *_: (), large_bodies={7}",
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("values", [
+    "build_routers=lambda *_: 1 / 0", "build_routers=lambda *_: (7,)", "build_routers=lambda *_: (add('', dict),)",
+    "build_routers=lambda *_: (add('/freeze', dict),)", "build_routers=lambda *_: (add('/{name}', dict),)",
+    "build_routers=lambda *_: (add('/runs/{number}', dict),)", "build_routers=lambda *_: (), large_bodies=None",
+    "build_routers=lambda *_: (), large_bodies='/x'", "build_routers=lambda *_: (), large_bodies={7}",
+])  # fmt: skip
 async def test_endpoints_that_cannot_be_built_are_left_out(tmp_path: Path, values: str) -> None:
     with a_plugin(tmp_path / "engines", ENDPOINTS, face=f"{ADD}FACE = HttpFace({values})"):
         async with a_world(tmp_path) as world:

@@ -29,32 +29,26 @@ def find(*steps: dict[str, Any], policy: frozenset[str] = frozenset()) -> list[t
     return [(one.path, str(one.args["source"])) for one in checked.findings if one.code == "finding-value-critical"]
 
 
-@pytest.mark.parametrize(
-    ("step", "found"),
-    [
-        (
-            call("crm.deal.update", {"id": 1, "fields": {"OPPORTUNITY": "{made}", "COMMENTS": "{made}"}}),
-            [("steps[2].params.params.fields.OPPORTUNITY", "model")],
-        ),
-        (
-            call("crm.deal.add", {"fields": {"TITLE": "{typed}", "ASSIGNED_BY_ID": "{typed}"}}),
-            [("steps[2].params.params.fields.ASSIGNED_BY_ID", "person")],
-        ),
-        (call("crm.deal.delete", {"id": "{typed}"}), [("steps[2].params.params.id", "person")]),
-        (call("crm.deal.get", {"id": "{typed}"}), []),
-        (call("crm.deal.update", {"id": "{typed}", "fields": {"OPPORTUNITY": 5}}, comment="{made}"), []),
-        (call("crm.deal.update", {"id": 1, "fields": {"OPPORTUNITY": "{text}"}}), []),
-        (call("crm.deal.up", {"fields": {"OPPORTUNITY": "{made}"}}), []),
-        (
-            {"type": "action", "params": {"action_type": "mongo_delete_one", "collection_name": "c", "query": {"a": "{made.b}"}}},
-            [("steps[2].params.query.a", "model")],
-        ),
-        (
-            {"type": "telegram_send_message", "params": {"chat_id": "{typed}", "text": "да"}},
-            [("steps[2].params.chat_id", "person")],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("step", "found"), [
+    (
+        call("crm.deal.update", {"id": 1, "fields": {"OPPORTUNITY": "{made}", "COMMENTS": "{made}"}}),
+        [("steps[2].params.params.fields.OPPORTUNITY", "model")],
+    ),
+    (
+        call("crm.deal.add", {"fields": {"TITLE": "{typed}", "ASSIGNED_BY_ID": "{typed}"}}),
+        [("steps[2].params.params.fields.ASSIGNED_BY_ID", "person")],
+    ),
+    (call("crm.deal.delete", {"id": "{typed}"}), [("steps[2].params.params.id", "person")]),
+    (call("crm.deal.get", {"id": "{typed}"}), []),
+    (call("crm.deal.update", {"id": "{typed}", "fields": {"OPPORTUNITY": 5}}, comment="{made}"), []),
+    (call("crm.deal.update", {"id": 1, "fields": {"OPPORTUNITY": "{text}"}}), []),
+    (call("crm.deal.up", {"fields": {"OPPORTUNITY": "{made}"}}), []),
+    (
+        {"type": "action", "params": {"action_type": "mongo_delete_one", "collection_name": "c", "query": {"a": "{made.b}"}}},
+        [("steps[2].params.query.a", "model")],
+    ),
+    ({"type": "telegram_send_message", "params": {"chat_id": "{typed}", "text": "да"}}, [("steps[2].params.chat_id", "person")]),
+])  # fmt: skip
 def test_a_value_that_makes_a_card_is_told_at_its_place(step: dict[str, Any], found: list[tuple[str, str]]) -> None:
     """Sums, people, whatever a deletion or a message to others gets; nothing of reads, plain fields and other variables."""
     assert find(step) == found

@@ -163,39 +163,33 @@ def find_given(*steps: Mapping[str, Any], **more: Any) -> list[tuple[str, str, s
     return [(one.severity, one.path, str(one.args["own"])) for one in checked.findings if one.code == "finding-name-given"]
 
 
-@pytest.mark.parametrize(
-    ("steps", "found"),
-    [
-        ([{**BRANCH, "condition": "user_id == 'tg:1'"}], [("steps[0].condition", "__user_id")]),
-        ([{**BRANCH, "condition": "context.get('employee_id') == 7"}], [("steps[0].condition", "__employee_id")]),
-        ([{**BRANCH, "condition": "'{user_name}' == 'Анна'"}], [("steps[0].condition", "__user_name")]),
-        ([{**BRANCH, "condition": "__user_id == 'tg:1'"}], []),
-        ([{**BRANCH, "condition": "today > '2026-01-01'"}], []),
-        (
-            [
-                {"type": "calculate", "params": {"values": {"boss": "user_id == 'tg:1'"}}},
-                {"type": "update_context", "params": {"updates": {"may": {"write": "{boss}"}}}},
-                {**BRANCH, "condition": "may.write"},
-            ],
-            [("steps[2].condition", "__user_id")],
-        ),
-        ([{"type": "update_context", "params": {"updates": {"user_id": 5}}}, {**BRANCH, "condition": "user_id == 5"}], []),
-        (
-            [{"type": "bitrix_call", "params": {"method": "crm.deal.add", "params": {"fields": {"ASSIGNED_BY_ID": "{employee_id}"}}}}],
-            [("steps[0].params.params.fields.ASSIGNED_BY_ID", "__employee_id")],
-        ),
-        ([{"type": "bitrix_call", "params": {"method": "crm.deal.list", "params": {"filter": {"ASSIGNED_BY_ID": "{employee_id}"}}}}], []),
-        (
-            [{"type": "telegram_send_message", "params": {"chat_id": "{chat_id}", "text": "Да"}}],
-            [("steps[0].params.chat_id", "__chat_id")],
-        ),
-        (
-            [{"type": "action", "params": {"action_type": "mongo_insert_one", "collection_name": "c", "document": {"who": "{user_name}"}}}],
-            [("steps[0].params.document.who", "__user_name")],
-        ),
-        ([say("{user_name} {user_id}")], []),
-    ],
-)
+@pytest.mark.parametrize(("steps", "found"), [
+    ([{**BRANCH, "condition": "user_id == 'tg:1'"}], [("steps[0].condition", "__user_id")]),
+    ([{**BRANCH, "condition": "context.get('employee_id') == 7"}], [("steps[0].condition", "__employee_id")]),
+    ([{**BRANCH, "condition": "'{user_name}' == 'Анна'"}], [("steps[0].condition", "__user_name")]),
+    ([{**BRANCH, "condition": "__user_id == 'tg:1'"}], []),
+    ([{**BRANCH, "condition": "today > '2026-01-01'"}], []),
+    (
+        [
+            {"type": "calculate", "params": {"values": {"boss": "user_id == 'tg:1'"}}},
+            {"type": "update_context", "params": {"updates": {"may": {"write": "{boss}"}}}},
+            {**BRANCH, "condition": "may.write"},
+        ],
+        [("steps[2].condition", "__user_id")],
+    ),
+    ([{"type": "update_context", "params": {"updates": {"user_id": 5}}}, {**BRANCH, "condition": "user_id == 5"}], []),
+    (
+        [{"type": "bitrix_call", "params": {"method": "crm.deal.add", "params": {"fields": {"ASSIGNED_BY_ID": "{employee_id}"}}}}],
+        [("steps[0].params.params.fields.ASSIGNED_BY_ID", "__employee_id")],
+    ),
+    ([{"type": "bitrix_call", "params": {"method": "crm.deal.list", "params": {"filter": {"ASSIGNED_BY_ID": "{employee_id}"}}}}], []),
+    ([{"type": "telegram_send_message", "params": {"chat_id": "{chat_id}", "text": "Да"}}], [("steps[0].params.chat_id", "__chat_id")]),
+    (
+        [{"type": "action", "params": {"action_type": "mongo_insert_one", "collection_name": "c", "document": {"who": "{user_name}"}}}],
+        [("steps[0].params.document.who", "__user_name")],
+    ),
+    ([say("{user_name} {user_id}")], []),
+])  # fmt: skip
 def test_deciding_or_writing_by_a_given_name_is_a_warning(steps: list[dict[str, Any]], found: list[tuple[str, str]]) -> None:
     """Also by what was calculated from it; not a message, a read, a name that a step sets, or the program's own."""
     assert find_given(*steps) == [("warning", *one) for one in found]

@@ -72,14 +72,11 @@ def test_why_it_would_never_start_is_said_whole() -> None:
     assert found.args["problem"] == "a moment such as 2026-11-30T09:00 is needed"
 
 
-@pytest.mark.parametrize(
-    "step",
-    [
-        do("schedule_scenario_run", **LATER, cron="{line}"), do("schedule_scenario_run", **LATER, at="2026-11-30T09:00"),
-        do("schedule_scenario_run", **LATER, run_in_seconds=0), do("llm_request", prompt="{question}"),
-        do("llm_request", messages=[{"role": "user", "content": "x"}]), ask("имя_клиента", minimum=1, maximum=1), ask("a-b.в2.0"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("step", [
+    do("schedule_scenario_run", **LATER, cron="{line}"), do("schedule_scenario_run", **LATER, at="2026-11-30T09:00"),
+    do("schedule_scenario_run", **LATER, run_in_seconds=0), do("llm_request", prompt="{question}"),
+    do("llm_request", messages=[{"role": "user", "content": "x"}]), ask("имя_клиента", minimum=1, maximum=1), ask("a-b.в2.0"),
+])  # fmt: skip
 def test_what_is_right_has_no_error(step: dict[str, Any]) -> None:
     """Neither has what only a run knows."""
     assert [one for one in find(step) if one.severity == "error"] == []

@@ -43,13 +43,10 @@ async def test_a_type_of_a_package_plays_and_is_checked_like_the_program_s_own(t
     assert date.fromisoformat(day) > date.min
 
 
-@pytest.mark.parametrize(
-    ("today", "days", "free", "day"),
-    [
-        ("2026-11-27", 0, (), "2026-11-27"), ("2026-11-27", 1, (), "2026-11-30"), ("2026-11-28", 0, (), "2026-11-30"),
-        ("2026-11-28", 1, (), "2026-12-01"), ("2026-11-27", 1, ("2026-11-30",), "2026-12-01"), ("2026-11-27", 5, (), "2026-12-04"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("today", "days", "free", "day"), [
+    ("2026-11-27", 0, (), "2026-11-27"), ("2026-11-27", 1, (), "2026-11-30"), ("2026-11-28", 0, (), "2026-11-30"),
+    ("2026-11-28", 1, (), "2026-12-01"), ("2026-11-27", 1, ("2026-11-30",), "2026-12-01"), ("2026-11-27", 5, (), "2026-12-04"),
+])  # fmt: skip
 def test_working_days_are_counted(monkeypatch: pytest.MonkeyPatch, today: str, days: int, free: tuple[str, ...], day: str) -> None:
     """Weekends and further free days do not count; 0 is today, or the first working day after it."""
     monkeypatch.syspath_prepend(str(EXAMPLE))

@@ -27,13 +27,10 @@ def read_outbox(world: World) -> tuple[list[str], list[str], list[Any]]:
 
 
 @pytest.mark.req("S000-X2", "S000-X13", "S002-A9")
-@pytest.mark.parametrize(
-    ("answer", "field"),
-    [
-        ('{"name": "Анна"}', "{got.phone}"), ('{"phone": null}', "{got.phone}"), ('{"phone": ""}', "{got.phone}"),
-        ('{"phone": " "}', "Тел. {got.phone}"), ("[]", "{got.phone}{got.other}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "field"), [
+    ('{"name": "Анна"}', "{got.phone}"), ('{"phone": null}', "{got.phone}"), ('{"phone": ""}', "{got.phone}"),
+    ('{"phone": " "}', "Тел. {got.phone}"), ("[]", "{got.phone}{got.other}"),
+])  # fmt: skip
 async def test_a_call_without_any_value_is_not_made_and_its_person_told(
     tmp_path: Path, answer: str, field: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -162,13 +162,10 @@ def test_the_limits_are_inclusive_and_count_code_points(
 
 
 @pytest.mark.req("S001-A2")
-@pytest.mark.parametrize(
-    ("text", "yes"),
-    [
-        ("да", True), ("«ДА», конечно", True), ("Yes!", True), ("никогда", False), ("нет, да", False), ("!!!", False), ("дай", False),
-        ("*да*", True),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "yes"), [
+    ("да", True), ("«ДА», конечно", True), ("Yes!", True), ("никогда", False), ("нет, да", False), ("!!!", False), ("дай", False),
+    ("*да*", True),
+])  # fmt: skip
 def test_the_first_word_of_the_classifier_decides(text: str, *, yes: bool) -> None:
     """«никогда» contains «да» and is none."""
     assert is_yes(text) is yes

@@ -93,42 +93,39 @@ terminal: {rawText: txt, operations: 5}
 
 
 @pytest.mark.req("S003-X6")
-@pytest.mark.parametrize(
-    ("runes", "fields", "wanted"),
-    [
-        ([put("x")], {}, ("info", "finding-tuum-variable-unused", "runes[0]")),
-        ([put("y")], {"inputMappings": {"x": "g"}, "outputMappings": {"y": "y"}}, ("info", "finding-tuum-input-unused", "inputMappings.x")),
-        ([put("x", "{{y}}")], {"inputMappings": {}, "outputMappings": {"x": "x"}}, ("warning", "finding-workflow-template-empty", "runes[0]")),
-        ([], {"promptRunes": [prompt()]}, ("warning", "finding-tuum-prompt-unused", "promptRunes[0]")),
-        ([script("x")], {"isStreaming": True}, ("warning", "finding-tuum-streaming-idle", "isStreaming")),
-        ([script("x")], {"chunkCallback": {"source": "{}"}}, ("warning", "finding-tuum-callback-idle", "chunkCallback")),
-        ([], {}, ("warning", "finding-tuum-empty", "")),
-        ([script("ai_final_output")], {"inputMappings": {"ai_final_output": "x"}},
-         ("error", "finding-tuum-variable-replaced", "inputMappings.ai_final_output")),
-        ([script("ai_error")], {"promptRunes": [put("ai_error")]}, ("error", "finding-tuum-variable-replaced", "promptRunes[0]")),
-        ([{"runeType": "ai", "aiService": "f"}, script("AiOutput")], {"promptRunes": [prompt()], "aiService": "f"},
-         ("warning", "finding-tuum-ai-twice", "runes[0]")),
-        ([script("x", colour="red")], {}, ("warning", "finding-rune-field-unknown", "runes[0].colour")),
-        ([script("x")], {"mainScirpt": 1}, ("warning", "finding-field-unknown", "mainScirpt")),
-        ([script("x")], {"mainScript": {"source": "{}", "consumed": []}}, ("warning", "finding-field-unknown", "mainScript.consumed")),
-        ([script("x")], {"mainScript": {"source": "{}", "consumes": ["class"]}},
-         ("error", "finding-script-variable-word", "mainScript.consumes[0]")),
-        ([script("class")], {}, ("error", "finding-script-variable-word", "runes[0].consumes[0]")),
-        ([{"runeType": "regex", "input": "a", "output": "b", "pattern": "["}, script("b")], {},
-         ("error", "finding-rune-pattern", "runes[0].pattern")),
-        ([{"runeType": "regex", "input": "a", "output": "b", "pattern": "(x)", "group": 2}, script("b")], {},
-         ("error", "finding-rune-group", "runes[0].group")),
-        ([{"runeType": "regex", "input": "a", "output": "b", "pattern": "(x)", "group": "y"}, script("b")], {},
-         ("error", "finding-rune-group", "runes[0].group")),
-        ([{"runeType": "json", "input": "a", "output": "b", "path": "items[x]"}, script("b")], {},
-         ("error", "finding-rune-path", "runes[0].path")),
-        ([{"runeType": "query", "method": "crm.{{x}}.list", "output": "b"}, script("b")], {},
-         ("error", "finding-rune-method-template", "runes[0].method")),
-        ([{"runeType": "display", "content": "x", "incrementalType": "json-patch"}], {},
-         ("warning", "finding-rune-incremental-type", "runes[0].incrementalType")),
-        ([put("x", ["{{a}}" * 5001, "{{a}}" * 5001]), script("x")], {}, ("error", "finding-rune-template", "runes[0]")),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("runes", "fields", "wanted"), [
+    ([put("x")], {}, ("info", "finding-tuum-variable-unused", "runes[0]")),
+    ([put("y")], {"inputMappings": {"x": "g"}, "outputMappings": {"y": "y"}}, ("info", "finding-tuum-input-unused", "inputMappings.x")),
+    ([put("x", "{{y}}")], {"inputMappings": {}, "outputMappings": {"x": "x"}}, ("warning", "finding-workflow-template-empty", "runes[0]")),
+    ([], {"promptRunes": [prompt()]}, ("warning", "finding-tuum-prompt-unused", "promptRunes[0]")),
+    ([script("x")], {"isStreaming": True}, ("warning", "finding-tuum-streaming-idle", "isStreaming")),
+    ([script("x")], {"chunkCallback": {"source": "{}"}}, ("warning", "finding-tuum-callback-idle", "chunkCallback")),
+    ([], {}, ("warning", "finding-tuum-empty", "")),
+    ([script("ai_final_output")], {"inputMappings": {"ai_final_output": "x"}},
+     ("error", "finding-tuum-variable-replaced", "inputMappings.ai_final_output")),
+    ([script("ai_error")], {"promptRunes": [put("ai_error")]}, ("error", "finding-tuum-variable-replaced", "promptRunes[0]")),
+    ([{"runeType": "ai", "aiService": "f"}, script("AiOutput")], {"promptRunes": [prompt()], "aiService": "f"},
+     ("warning", "finding-tuum-ai-twice", "runes[0]")),
+    ([script("x", colour="red")], {}, ("warning", "finding-rune-field-unknown", "runes[0].colour")),
+    ([script("x")], {"mainScirpt": 1}, ("warning", "finding-field-unknown", "mainScirpt")),
+    ([script("x")], {"mainScript": {"source": "{}", "consumed": []}}, ("warning", "finding-field-unknown", "mainScript.consumed")),
+    ([script("x")], {"mainScript": {"source": "{}", "consumes": ["class"]}},
+     ("error", "finding-script-variable-word", "mainScript.consumes[0]")),
+    ([script("class")], {}, ("error", "finding-script-variable-word", "runes[0].consumes[0]")),
+    ([{"runeType": "regex", "input": "a", "output": "b", "pattern": "["}, script("b")], {},
+     ("error", "finding-rune-pattern", "runes[0].pattern")),
+    ([{"runeType": "regex", "input": "a", "output": "b", "pattern": "(x)", "group": 2}, script("b")], {},
+     ("error", "finding-rune-group", "runes[0].group")),
+    ([{"runeType": "regex", "input": "a", "output": "b", "pattern": "(x)", "group": "y"}, script("b")], {},
+     ("error", "finding-rune-group", "runes[0].group")),
+    ([{"runeType": "json", "input": "a", "output": "b", "path": "items[x]"}, script("b")], {},
+     ("error", "finding-rune-path", "runes[0].path")),
+    ([{"runeType": "query", "method": "crm.{{x}}.list", "output": "b"}, script("b")], {},
+     ("error", "finding-rune-method-template", "runes[0].method")),
+    ([{"runeType": "display", "content": "x", "incrementalType": "json-patch"}], {},
+     ("warning", "finding-rune-incremental-type", "runes[0].incrementalType")),
+    ([put("x", ["{{a}}" * 5001, "{{a}}" * 5001]), script("x")], {}, ("error", "finding-rune-template", "runes[0]")),
+])  # fmt: skip
 def test_a_mistake_in_a_tuum_is_found_at_its_place(
     runes: list[dict[str, Any]], fields: dict[str, Any], wanted: tuple[str, str, str]
 ) -> None:
@@ -137,26 +134,20 @@ def test_a_mistake_in_a_tuum_is_found_at_its_place(
 
 
 @pytest.mark.req("S003-X9")
-@pytest.mark.parametrize(
-    ("fields", "wanted"),
-    [
-        ({"operationType": "CreateEntity", "entityId": "new", "initialAttributes": {"TITLE": "x"}}, []),
-        ({"operationType": "ModifyEntity", "entityId": "{{deal}}", "attributeKey": "TITLE", "modifyValue": None}, []),
-        ({"operationType": "CreateEntity", "entityId": "new"}, [("error", "finding-rune-operation-lacks", "initialAttributes")]),
-        ({"operationType": "ModifyEntity", "entityId": "5", "modifyValue": 1}, [("error", "finding-rune-operation-lacks", "attributeKey")]),
-        (
-            {"operationType": "ModifyEntity", "entityId": "5", "attributeKey": "A"},
-            [("error", "finding-rune-operation-lacks", "modifyValue")],
-        ),
-        ({"operationType": "ModifyEntity", "attributeKey": "A", "modifyValue": 1}, [("error", "finding-rune-operation-lacks", "entityId")]),
-        ({"operationType": "DeleteEntity", "entityId": "5"}, [("warning", "finding-rune-operation-deletes", "operationType")]),
-        (
-            {"operationType": "DeleteEntity", "entityId": "5", "attributeKey": "A"},
-            [("error", "finding-rune-operation-extra", "attributeKey"), ("warning", "finding-rune-operation-deletes", "operationType")],
-        ),
-        ({"operationType": "Dance", "entityId": "5"}, [("error", "finding-value-unknown", "operationType")]),
-    ],
-)
+@pytest.mark.parametrize(("fields", "wanted"), [
+    ({"operationType": "CreateEntity", "entityId": "new", "initialAttributes": {"TITLE": "x"}}, []),
+    ({"operationType": "ModifyEntity", "entityId": "{{deal}}", "attributeKey": "TITLE", "modifyValue": None}, []),
+    ({"operationType": "CreateEntity", "entityId": "new"}, [("error", "finding-rune-operation-lacks", "initialAttributes")]),
+    ({"operationType": "ModifyEntity", "entityId": "5", "modifyValue": 1}, [("error", "finding-rune-operation-lacks", "attributeKey")]),
+    ({"operationType": "ModifyEntity", "entityId": "5", "attributeKey": "A"}, [("error", "finding-rune-operation-lacks", "modifyValue")]),
+    ({"operationType": "ModifyEntity", "attributeKey": "A", "modifyValue": 1}, [("error", "finding-rune-operation-lacks", "entityId")]),
+    ({"operationType": "DeleteEntity", "entityId": "5"}, [("warning", "finding-rune-operation-deletes", "operationType")]),
+    (
+        {"operationType": "DeleteEntity", "entityId": "5", "attributeKey": "A"},
+        [("error", "finding-rune-operation-extra", "attributeKey"), ("warning", "finding-rune-operation-deletes", "operationType")],
+    ),
+    ({"operationType": "Dance", "entityId": "5"}, [("error", "finding-value-unknown", "operationType")]),
+])  # fmt: skip
 def test_an_operation_says_all_that_it_needs(fields: dict[str, Any], wanted: list[tuple[str, str, str]]) -> None:
     """And nothing that belongs to another."""
     rune = {"runeType": "operation", "entityType": "deal", **fields}

@@ -177,24 +177,21 @@ def test_a_tuum_that_needs_what_it_publishes_waits_for_itself() -> None:
 
 
 @pytest.mark.req("S003-A4", "S003-X6")
-@pytest.mark.parametrize(
-    ("one", "code", "path"),
-    [
-        (link("a", ["x"]), "finding-workflow-no-source", "tuums[0].runes[0]"),
-        (tuum("a", put("q"), inputMappings={"q": "x"}), "finding-workflow-no-source", "tuums[0].inputMappings.q"),
-        (tuum("a", script("x"), put("x")), "finding-tuum-variable-late", "tuums[0].runes[0]"),
-        (tuum("a", script("x"), inputMappings={}), "finding-tuum-variable-unmapped", "tuums[0].runes[0]"),
-        (tuum("a", script("x"), put("x"), inputMappings={}), "finding-tuum-variable-late", "tuums[0].runes[0]"),
-        (tuum("a", put("x"), outputMappings={"y": "z"}), "finding-tuum-output-missing", "tuums[0].outputMappings.y"),
-        (tuum("a", mainScript={"source": "{}", "consumes": ["b", "x"]}, inputMappings={"b": "client"}),
-         "finding-tuum-variable-unmapped", "tuums[0].mainScript.consumes[1]"),
-        (tuum("a", {"runeType": "dance"}), "finding-rune-type-unknown", "tuums[0].runes[0].runeType"),
-        (tuum("a", {"runeType": "set", "variable": "x y", "value": 1}), "finding-workflow-name-form", "tuums[0].runes[0].variable"),
-        (tuum("a", {"runeType": "ai", "aiService": "fast"}, prompt()), "finding-tuum-prompt-missing", "tuums[0].runes[0]"),
-        (tuum("a", aiService="fast"), "finding-tuum-prompt-missing", "tuums[0].aiService"),
-        (tuum("a", promptRunes=[{"runeType": "display", "content": "x"}]), "finding-rune-not-preparing", "tuums[0].promptRunes[0].runeType"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "code", "path"), [
+    (link("a", ["x"]), "finding-workflow-no-source", "tuums[0].runes[0]"),
+    (tuum("a", put("q"), inputMappings={"q": "x"}), "finding-workflow-no-source", "tuums[0].inputMappings.q"),
+    (tuum("a", script("x"), put("x")), "finding-tuum-variable-late", "tuums[0].runes[0]"),
+    (tuum("a", script("x"), inputMappings={}), "finding-tuum-variable-unmapped", "tuums[0].runes[0]"),
+    (tuum("a", script("x"), put("x"), inputMappings={}), "finding-tuum-variable-late", "tuums[0].runes[0]"),
+    (tuum("a", put("x"), outputMappings={"y": "z"}), "finding-tuum-output-missing", "tuums[0].outputMappings.y"),
+    (tuum("a", mainScript={"source": "{}", "consumes": ["b", "x"]}, inputMappings={"b": "client"}),
+     "finding-tuum-variable-unmapped", "tuums[0].mainScript.consumes[1]"),
+    (tuum("a", {"runeType": "dance"}), "finding-rune-type-unknown", "tuums[0].runes[0].runeType"),
+    (tuum("a", {"runeType": "set", "variable": "x y", "value": 1}), "finding-workflow-name-form", "tuums[0].runes[0].variable"),
+    (tuum("a", {"runeType": "ai", "aiService": "fast"}, prompt()), "finding-tuum-prompt-missing", "tuums[0].runes[0]"),
+    (tuum("a", aiService="fast"), "finding-tuum-prompt-missing", "tuums[0].aiService"),
+    (tuum("a", promptRunes=[{"runeType": "display", "content": "x"}]), "finding-rune-not-preparing", "tuums[0].promptRunes[0].runeType"),
+])  # fmt: skip
 def test_what_a_tuum_cannot_run_with_is_an_error_at_its_place(one: dict[str, Any], code: str, path: str) -> None:
     """Before anything runs, and alone."""
     assert list_codes(workflow(one, triggerParameters=[parameter("client")])) == [(code, path)]

@@ -23,30 +23,24 @@ async def take(text: str, **rune: Any) -> Any:
 
 
 @pytest.mark.req("S003-41", "S003-49")
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        (f'{{"a": {ACCOUNT}}}', ACCOUNT), (f'Вот счёт: {{"a": {ACCOUNT}}}. Готово', ACCOUNT),
-        (f'```json\n{{"a": {ACCOUNT}}}\n```', ACCOUNT), (f'{{"a": -{ACCOUNT}}}', f"-{ACCOUNT}"),
-        ('{"a": 9007199254740993}', "9007199254740993"), ('{"a": 9007199254740991}', 9007199254740991),
-        ('{"a": 79991234567}', 79991234567), ('{"a": 1.5}', 1.5), ('{"a": 1e999}', MISSING), ('{"a": NaN}', MISSING),
-        (f'{{"a": {"9" * 10_000}}}', "9" * 10_000),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "found"), [
+    (f'{{"a": {ACCOUNT}}}', ACCOUNT), (f'Вот счёт: {{"a": {ACCOUNT}}}. Готово', ACCOUNT),
+    (f'```json\n{{"a": {ACCOUNT}}}\n```', ACCOUNT), (f'{{"a": -{ACCOUNT}}}', f"-{ACCOUNT}"),
+    ('{"a": 9007199254740993}', "9007199254740993"), ('{"a": 9007199254740991}', 9007199254740991),
+    ('{"a": 79991234567}', 79991234567), ('{"a": 1.5}', 1.5), ('{"a": 1e999}', MISSING), ('{"a": NaN}', MISSING),
+    (f'{{"a": {"9" * 10_000}}}', "9" * 10_000),
+])  # fmt: skip
 async def test_json_keeps_every_digit(text: str, found: Any) -> None:
     """An integer that a float cannot hold is taken as a text; it was another number, or was taken for none."""
     assert await take(text, runeType="json", path="a", default=MISSING) == found
 
 
 @pytest.mark.req("S003-41", "S003-49")
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ('Сделка [481]: {"a": 5}', 5), ('По источнику [1] и [2] — {"a": 5}, см. [3]', 5), ('{"a": 5} и {"a": 6}', MISSING),
-        ('{"b": {"a": 1}} и {"a": 2}', 2), ('{"b": {"a": 1}}', MISSING), ('```\nпример\n```\nОтвет:\n```json\n{"a": 5}\n```', 5),
-        ('```json\n{"b": 1}\n```\n```json\n{"a": 5}\n```', 5), ("[481]", MISSING), ("{'a': 5}", MISSING),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("text", "found"), [
+    ('Сделка [481]: {"a": 5}', 5), ('По источнику [1] и [2] — {"a": 5}, см. [3]', 5), ('{"a": 5} и {"a": 6}', MISSING),
+    ('{"b": {"a": 1}} и {"a": 2}', 2), ('{"b": {"a": 1}}', MISSING), ('```\nпример\n```\nОтвет:\n```json\n{"a": 5}\n```', 5),
+    ('```json\n{"b": 1}\n```\n```json\n{"a": 5}\n```', 5), ("[481]", MISSING), ("{'a': 5}", MISSING),
+])  # fmt: skip
 async def test_json_is_taken_where_the_part_is(text: str, found: Any) -> None:
     """A model may write brackets before its answer: what has no such part is not the answer, nor is a part of a part."""
     assert await take(text, runeType="json", path="a", default=MISSING) == found

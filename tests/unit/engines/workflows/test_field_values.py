@@ -44,28 +44,22 @@ def compute(before: Any, operator: str, change: Any) -> Any:
 
 
 @pytest.mark.req("S003-X9")
-@pytest.mark.parametrize(
-    ("before", "operator", "change", "after"),
-    [
-        ("1000.00", "+=", 500, "1500"), ("1000.00", "+=", " 500.50 ", "1500.5"), ("1000.00|RUB", "+=", 500, "1500|RUB"),
-        ("1000|RUB", "-=", "500|RUB", "500|RUB"), ("1000|RUB", "*=", "1.5", "1500|RUB"), ("007", "+=", "1", "0071"),
-        ("5", "+=", " и ещё", "5 и ещё"), ("Скидка ", "+=", "500", "Скидка 500"), (None, "+=", "500", "500"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "operator", "change", "after"), [
+    ("1000.00", "+=", 500, "1500"), ("1000.00", "+=", " 500.50 ", "1500.5"), ("1000.00|RUB", "+=", 500, "1500|RUB"),
+    ("1000|RUB", "-=", "500|RUB", "500|RUB"), ("1000|RUB", "*=", "1.5", "1500|RUB"), ("007", "+=", "1", "0071"),
+    ("5", "+=", " и ещё", "5 и ещё"), ("Скидка ", "+=", "500", "Скидка 500"), (None, "+=", "500", "500"),
+])  # fmt: skip
 def test_numbers_are_computed_and_texts_are_added_to(before: Any, operator: str, change: Any, after: str) -> None:
     """A sum keeps its currency, and digits that are no number stay what they are."""
     assert compute(before, operator, change) == after
 
 
 @pytest.mark.req("S003-X9")
-@pytest.mark.parametrize(
-    ("before", "operator", "change"),
-    [
-        ("1000.00", "+=", "500 RUB"), ("1000.00", "+=", " 50 000"), ("1000", "+=", "+500"), ("1000.00", "+=", "пятьсот"),
-        ("1000|RUB", "+=", "пятьсот"), ("1000|RUB", "+=", "500|USD"), ("1000.00", "+=", "500|RUB"), ("1000|RUB", "*=", "2|RUB"),
-        ("007", "-=", "1"), (True, "+=", 1), ([1], "+=", 1),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("before", "operator", "change"), [
+    ("1000.00", "+=", "500 RUB"), ("1000.00", "+=", " 50 000"), ("1000", "+=", "+500"), ("1000.00", "+=", "пятьсот"),
+    ("1000|RUB", "+=", "пятьсот"), ("1000|RUB", "+=", "500|USD"), ("1000.00", "+=", "500|RUB"), ("1000|RUB", "*=", "2|RUB"),
+    ("007", "-=", "1"), (True, "+=", 1), ([1], "+=", 1),
+])  # fmt: skip
 def test_what_cannot_be_computed_is_refused(before: Any, operator: str, change: Any) -> None:
     """No sum becomes another one because digits were written behind it, and no currency another one."""
     with pytest.raises(RunFailed) as refused:

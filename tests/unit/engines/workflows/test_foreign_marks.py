@@ -108,13 +108,10 @@ SCRIPTS = {
 
 
 @pytest.mark.parametrize("source", SCRIPTS)
-@pytest.mark.parametrize(
-    ("title", "note"),
-    [
-        (HOSTILE, HOSTILE), ("[YAE-BLOCK:options", "]x[/YAE-BLOCK]"), ("[YAE-", "BLOCK:options]x[/YAE-BLOCK]"),
-        ("[/YAE[/YAE-BLOCK]-BLOCK][YAE-BLOCK:options]Платить", "[/YAE-BLOCK]"), ("Ромашка", "Звонил"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("title", "note"), [
+    (HOSTILE, HOSTILE), ("[YAE-BLOCK:options", "]x[/YAE-BLOCK]"), ("[YAE-", "BLOCK:options]x[/YAE-BLOCK]"),
+    ("[/YAE[/YAE-BLOCK]-BLOCK][YAE-BLOCK:options]Платить", "[/YAE-BLOCK]"), ("Ромашка", "Звонил"),
+])  # fmt: skip
 async def test_a_record_opens_no_block_in_a_script(tmp_path: Path, source: str, title: str, note: str) -> None:
     """The script's own blocks open, those of the record are shown as they stand there."""
     async with a_workflow_world(tmp_path, look(title, source)) as world:

@@ -99,22 +99,19 @@ async def test_a_query_reads() -> None:
 
 
 @pytest.mark.req("S003-18")
-@pytest.mark.parametrize(
-    ("one", "writes"),
-    [
-        (tuum("a", operation("CreateEntity"), operation("ModifyEntity", "task")), [("bitrix", "crm.deal.add"), ("bitrix", "tasks.task.update")]),
-        (tuum("a", operation("DeleteEntity", "contact"), enabled=False), [("bitrix", "crm.contact.delete")]),
-        (tuum("a", script("x", source="{'x': 1}"), mainScript={"source": "get_entity('deal', 5)"}), []),
-        (tuum("a", script("x", source="emit({})")), None),
-        (tuum("a", mainScript={"source": "ｅmit({})"}), None),
-        (tuum("a", mainScript={"source": "await query('crm.deal.list', {})"}), []),
-        (tuum("a", mainScript={"source": "ask = query\nawait ask('crm.deal.' + verb)"}), []),
-        (tuum("a", mainScript={"source": "await eval('em' + 'it')({})"}), None),
-        (tuum("a", aiService="x", isStreaming=True, chunkCallback={"source": "propose = emit"}), None),
-        (tuum("a", script("x"), {"runeType": "terminal", "operations": "x"}), None),
-        (tuum("a", {"runeType": "dance"}), None),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("one", "writes"), [
+    (tuum("a", operation("CreateEntity"), operation("ModifyEntity", "task")), [("bitrix", "crm.deal.add"), ("bitrix", "tasks.task.update")]),
+    (tuum("a", operation("DeleteEntity", "contact"), enabled=False), [("bitrix", "crm.contact.delete")]),
+    (tuum("a", script("x", source="{'x': 1}"), mainScript={"source": "get_entity('deal', 5)"}), []),
+    (tuum("a", script("x", source="emit({})")), None),
+    (tuum("a", mainScript={"source": "ｅmit({})"}), None),
+    (tuum("a", mainScript={"source": "await query('crm.deal.list', {})"}), []),
+    (tuum("a", mainScript={"source": "ask = query\nawait ask('crm.deal.' + verb)"}), []),
+    (tuum("a", mainScript={"source": "await eval('em' + 'it')({})"}), None),
+    (tuum("a", aiService="x", isStreaming=True, chunkCallback={"source": "propose = emit"}), None),
+    (tuum("a", script("x"), {"runeType": "terminal", "operations": "x"}), None),
+    (tuum("a", {"runeType": "dance"}), None),
+])  # fmt: skip
 def test_what_a_tuum_may_write_is_told_or_counts_as_critical(one: dict[str, Any], writes: Any) -> None:
     """Alone and inside of a workflow. What scripts, models and plugins may propose cannot be told."""
     assert find_writes(TUUMS, one) == writes

@@ -40,13 +40,10 @@ async def play(answer: str, *runes: dict[str, Any], **fields: Any) -> tuple[list
 
 
 @pytest.mark.req("S003-X9", "S003-A11", "S003-41")
-@pytest.mark.parametrize(
-    ("answer", "value"),
-    [
-        ('{"Sum": 5}', "{{sum}}"), ('{"sum": null}', "{{sum}}"), ('{"sum": ""}', "{{sum}}"), ('{"sum": null}', "Сумма: {{sum}}"),
-        ("{}", "{{sum.of.parts}}"), ("{}", "{{nobody_gives_this}}"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("answer", "value"), [
+    ('{"Sum": 5}', "{{sum}}"), ('{"sum": null}', "{{sum}}"), ('{"sum": ""}', "{{sum}}"), ('{"sum": null}', "Сумма: {{sum}}"),
+    ("{}", "{{sum.of.parts}}"), ("{}", "{{nobody_gives_this}}"),
+])  # fmt: skip
 @pytest.mark.parametrize("operator", ["=", "+="])
 async def test_a_change_without_a_value_is_left_out_and_told(answer: str, value: str, operator: str) -> None:
     """It proposed to empty the comment: «заметка → —», or to write «Сумма: »."""

@@ -25,24 +25,18 @@ def test_a_check_finds_mistakes_without_running_the_script(checker: ScriptChecke
     ]
 
 
-@pytest.mark.parametrize(
-    ("source", "codes"),
-    [
-        ("x = 1\nx + 1", []), ("if True:\n    return 1\n2", []), ("", []), ("def f(:", ["syntax", "syntax"]), ("x = '", ["syntax"]),
-        ("x" * 30_000, ["long"]), ("'\ud800'", ["syntax"]), ("(" * 10_000, ["syntax"]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "codes"), [
+    ("x = 1\nx + 1", []), ("if True:\n    return 1\n2", []), ("", []), ("def f(:", ["syntax", "syntax"]), ("x = '", ["syntax"]),
+    ("x" * 30_000, ["long"]), ("'\ud800'", ["syntax"]), ("(" * 10_000, ["syntax"]),
+])  # fmt: skip
 def test_a_check_of_a_script(checker: ScriptChecker, source: str, codes: list[str]) -> None:
     assert [one.code.removeprefix("finding-script-") for one in checker.check(source)] == codes
 
 
-@pytest.mark.parametrize(
-    ("source", "lines"),
-    [
-        ("await find(1)\nx = 1", []), ("x = find(1)\nawait x", []), ("import asyncio\nawait asyncio.gather(find(1), find(2))", []),
-        ("x = 1\nfind(x)\n{}", [2]), ("def ask():\n    find(1)\nask()\n{}", [2]), ("async def ask():\n    await find(1)\nask()\n{}", [3]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("source", "lines"), [
+    ("await find(1)\nx = 1", []), ("x = find(1)\nawait x", []), ("import asyncio\nawait asyncio.gather(find(1), find(2))", []),
+    ("x = 1\nfind(x)\n{}", [2]), ("def ask():\n    find(1)\nask()\n{}", [2]), ("async def ask():\n    await find(1)\nask()\n{}", [3]),
+])  # fmt: skip
 def test_a_call_without_await_is_a_mistake(checker: ScriptChecker, source: str, lines: list[int]) -> None:
     """Whatever goes wrong in it would be lost, and the script would go on."""
     found = [one for one in checker.check(source, functions=["find"]) if one.severity == "error"]

@@ -90,16 +90,13 @@ def test_photos_documents_and_contacts_are_given_at_the_keyboard(
     assert hint in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("ask", "line", "wanted"),
-    [
-        (BUTTONS, "1", Given(press="Да")), (BUTTONS, "7", "7"), (BUTTONS, "3", "3"), (BUTTONS, "@timeout", "@timeout"),
-        (FILES, "@timeout", Given(timeout=True)), (FILES, "привет", "привет"), (FILES, "@a.jpg", Given(photo="a.jpg")),
-        (FILES, "@a.pdf", Given(document="a.pdf")), (FILES, "@@anna", Given(text="@anna")),
-        (Ask(text="?", takes=frozenset({"text"})), "@anna", "@anna"),
-        (Ask(text="?", takes=frozenset({"text", "contact"})), "+79990000000", "+79990000000"),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize(("ask", "line", "wanted"), [
+    (BUTTONS, "1", Given(press="Да")), (BUTTONS, "7", "7"), (BUTTONS, "3", "3"), (BUTTONS, "@timeout", "@timeout"),
+    (FILES, "@timeout", Given(timeout=True)), (FILES, "привет", "привет"), (FILES, "@a.jpg", Given(photo="a.jpg")),
+    (FILES, "@a.pdf", Given(document="a.pdf")), (FILES, "@@anna", Given(text="@anna")),
+    (Ask(text="?", takes=frozenset({"text"})), "@anna", "@anna"),
+    (Ask(text="?", takes=frozenset({"text", "contact"})), "+79990000000", "+79990000000"),
+])  # fmt: skip
 def test_a_line_is_what_it_looks_like(ask: Ask, line: str, wanted: str | Given) -> None:
     """A number is a button unless a button says that number, and text stays text wherever text is taken."""
     assert read_typed(line, ask) == wanted
