@@ -200,13 +200,10 @@ async def test_what_was_pasted_behind_the_command_counts_as_text_of_strangers(tm
         assert len(world.portal.written("crm.timeline.comment.add")) == 1 - cards
 
 
-@pytest.mark.parametrize(
-    ("link", "told"),
-    [
-        ("run_plan", "Здравствуйте, Анна!"),
-        ("run_nowhere", "«nowhere» здесь нет: возможно, переименовали или удалили. Какие есть, покажет /run."),
-    ],
-)
+@pytest.mark.parametrize(("link", "told"), [
+    ("run_plan", "Здравствуйте, Анна!"),
+    ("run_nowhere", "«nowhere» здесь нет: возможно, переименовали или удалили. Какие есть, покажет /run."),
+])  # fmt: skip
 async def test_a_link_starts_the_scenario_or_says_why_not(tmp_path: Path, link: str, told: str) -> None:
     """Over the door's wire, as Telegram hands the press in."""
     greet: dict[str, Any] = say("Здравствуйте, {user_name}!")

@@ -85,16 +85,13 @@ def test_each_planted_mistake_is_an_error_at_its_place() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "plan",
-    [
-        MINIMAL,
-        scenario(ask(), say("{answer} {user_name} {text}")),
-        scenario(say("{unknown}", note="поле автора", description="и ещё")),
-        scenario({"id": "loop", "type": "wait", "params": {"seconds": "{pause}"}, "next_step": "loop"}, initial_context={"pause": 5}),
-        {**MINIMAL, "version": 1.0},
-    ],
-)
+@pytest.mark.parametrize("plan", [
+    MINIMAL,
+    scenario(ask(), say("{answer} {user_name} {text}")),
+    scenario(say("{unknown}", note="поле автора", description="и ещё")),
+    scenario({"id": "loop", "type": "wait", "params": {"seconds": "{pause}"}, "next_step": "loop"}, initial_context={"pause": 5}),
+    {**MINIMAL, "version": 1.0},
+])  # fmt: skip
 @pytest.mark.req("S000-4", "S000-11")
 def test_what_is_right_has_no_errors(plan: object) -> None:
     """Own fields, a number as a version, and a placeholder in place of a number are no mistakes."""
@@ -198,26 +195,23 @@ def test_what_answers_from_all_that_the_company_knows_is_no_step_for_customers()
     assert errors(scenario(say("да"), customers="yes")) != []
 
 
-@pytest.mark.parametrize(
-    ("params", "codes"),
-    [
-        ({"path": "a.pdf"}, []),
-        ({"file": "{scan}"}, []),
-        ({"url": "https://files.example.com/{number}/прайс.pdf?v={version}"}, []),
-        ({}, ["finding-one-of"]),
-        ({"path": "", "url": ""}, ["finding-one-of"]),
-        ({"path": "a.pdf", "url": "https://files.example.com/a.pdf"}, ["finding-one-of"]),
-        ({"url": "{link}"}, ["finding-address-host-open"]),
-        ({"url": "https://{host}/a.pdf"}, ["finding-address-host-open"]),
-        ({"url": "https://files.{zone}"}, ["finding-address-host-open"]),
-        ({"url": "https://files.example.com:{port}/a.pdf"}, ["finding-address-host-open"]),
-        ({"url": "ftp://files.example.com/a.pdf"}, ["finding-address-odd"]),
-        ({"url": "files.example.com/a.pdf"}, ["finding-address-odd"]),
-        ({"url": "https://me@files.example.com/a.pdf"}, ["finding-address-odd"]),
-        ({"url": "https://files.example.com/../a.pdf"}, ["finding-address-odd"]),
-        ({"url": "https://files.example.com/a b.pdf"}, ["finding-address-odd"]),
-    ],
-)
+@pytest.mark.parametrize(("params", "codes"), [
+    ({"path": "a.pdf"}, []),
+    ({"file": "{scan}"}, []),
+    ({"url": "https://files.example.com/{number}/прайс.pdf?v={version}"}, []),
+    ({}, ["finding-one-of"]),
+    ({"path": "", "url": ""}, ["finding-one-of"]),
+    ({"path": "a.pdf", "url": "https://files.example.com/a.pdf"}, ["finding-one-of"]),
+    ({"url": "{link}"}, ["finding-address-host-open"]),
+    ({"url": "https://{host}/a.pdf"}, ["finding-address-host-open"]),
+    ({"url": "https://files.{zone}"}, ["finding-address-host-open"]),
+    ({"url": "https://files.example.com:{port}/a.pdf"}, ["finding-address-host-open"]),
+    ({"url": "ftp://files.example.com/a.pdf"}, ["finding-address-odd"]),
+    ({"url": "files.example.com/a.pdf"}, ["finding-address-odd"]),
+    ({"url": "https://me@files.example.com/a.pdf"}, ["finding-address-odd"]),
+    ({"url": "https://files.example.com/../a.pdf"}, ["finding-address-odd"]),
+    ({"url": "https://files.example.com/a b.pdf"}, ["finding-address-odd"]),
+])  # fmt: skip
 @pytest.mark.parametrize("as_action", [False, True])
 def test_a_file_has_one_source_and_an_address_whose_host_its_author_wrote(
     params: dict[str, Any], codes: list[str], *, as_action: bool

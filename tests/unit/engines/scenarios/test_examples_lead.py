@@ -55,14 +55,11 @@ async def test_a_ready_lead_gets_sum_and_stage_after_a_card_and_the_answers_as_a
     assert (stage.last, stage.status) == (f"Записал ответы в лид {LEAD}: готов к работе.", "done")
 
 
-@pytest.mark.parametrize(
-    ("answers", "choice", "status", "verdict"),
-    [
-        (("Не назван",), "Оставить в работе", "NEW", "остаётся в работе"),
-        (("1", "Не знает"), "Оставить в работе", "NEW", "остаётся в работе"),
-        (("1", "Позже", "Не выяснили"), "Отметить некачественным", "JUNK", "некачественный"),
-    ],
-)
+@pytest.mark.parametrize(("answers", "choice", "status", "verdict"), [
+    (("Не назван",), "Оставить в работе", "NEW", "остаётся в работе"),
+    (("1", "Не знает"), "Оставить в работе", "NEW", "остаётся в работе"),
+    (("1", "Позже", "Не выяснили"), "Отметить некачественным", "JUNK", "некачественный"),
+])  # fmt: skip
 async def test_what_is_missing_keeps_the_lead_or_closes_it(
     stage: Stage, answers: tuple[str, ...], choice: str, status: str, verdict: str
 ) -> None:

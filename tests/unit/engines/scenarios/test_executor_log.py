@@ -88,14 +88,11 @@ async def test_a_sub_scenario_without_a_mapping_is_warned_of_once(tmp_path: Path
     assert "step bare/1 has no output_mapping: sub overwrites" in told
 
 
-@pytest.mark.parametrize(
-    ("kind", "params"),
-    [
-        ("telegram_send_document", {"url": "https://files.example.com/{choice}.pdf"}),
-        ("telegram_send_document", {"path": "offers/{choice}.pdf"}),
-        ("schedule_scenario_run", {"scenario_id": "plan", "at": "{choice}"}),
-    ],
-)
+@pytest.mark.parametrize(("kind", "params"), [
+    ("telegram_send_document", {"url": "https://files.example.com/{choice}.pdf"}),
+    ("telegram_send_document", {"path": "offers/{choice}.pdf"}),
+    ("schedule_scenario_run", {"scenario_id": "plan", "at": "{choice}"}),
+])  # fmt: skip
 async def test_a_failure_is_told_without_the_value_that_caused_it(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: str, params: dict[str, str]
 ) -> None:

@@ -165,19 +165,16 @@ async def test_a_way_that_a_host_chose_makes_later_writes_ask(tmp_path: Path, *,
             assert (len(asked), len(world.portal.written("crm.timeline.comment.add"))) == ((1, 0) if is_foreign else (0, 1))
 
 
-@pytest.mark.parametrize(
-    ("answer", "kind", "why", "said"),
-    [
-        (reply(b"x", "404 Not Found"), "document", "status", "404"),
-        (reply(b"", "302 Found", Location="/elsewhere"), "document", "status", "302"),
-        (reply(b""), "document", "empty", "пуст"),
-        (reply(b"<!DOCTYPE html><p>Login", Content_Type="application/pdf"), "document", "page", "страница"),
-        (reply(PDF, Content_Type="text/html; charset=utf-8"), "document", "page", "страница"),
-        (reply(PDF, Content_Type="image/png"), "photo", "picture", "не картинка"),
-        (reply(PDF, Content_Length=str(10**9)), "document", "large", "20 МБ"),
-        (reply(PNG, Content_Length=str(10**9)), "photo", "large", "10 МБ"),
-    ],
-)
+@pytest.mark.parametrize(("answer", "kind", "why", "said"), [
+    (reply(b"x", "404 Not Found"), "document", "status", "404"),
+    (reply(b"", "302 Found", Location="/elsewhere"), "document", "status", "302"),
+    (reply(b""), "document", "empty", "пуст"),
+    (reply(b"<!DOCTYPE html><p>Login", Content_Type="application/pdf"), "document", "page", "страница"),
+    (reply(PDF, Content_Type="text/html; charset=utf-8"), "document", "page", "страница"),
+    (reply(PDF, Content_Type="image/png"), "photo", "picture", "не картинка"),
+    (reply(PDF, Content_Length=str(10**9)), "document", "large", "20 МБ"),
+    (reply(PNG, Content_Length=str(10**9)), "photo", "large", "10 МБ"),
+])  # fmt: skip
 async def test_a_file_that_does_not_come_ends_the_step_with_its_reason(
     tmp_path: Path, answer: Answer, kind: str, why: str, said: str
 ) -> None:
@@ -228,15 +225,12 @@ async def test_a_retry_behind_a_file_that_did_not_come_keeps_to_its_way(tmp_path
             assert [event.data["code"] for event in events(world, "RunFinished")] == ["scenario-condition-failed"] * 2
 
 
-@pytest.mark.parametrize(
-    "policy",
-    [
-        {"open_kinds": ["telegram"]},
-        {"http_hosts": ["other.example.com"]},
-        {"http_private_hosts": []},
-        {"http_hosts": ["files.example.com"]},
-    ],
-)
+@pytest.mark.parametrize("policy", [
+    {"open_kinds": ["telegram"]},
+    {"http_hosts": ["other.example.com"]},
+    {"http_private_hosts": []},
+    {"http_hosts": ["files.example.com"]},
+])  # fmt: skip
 async def test_only_hosts_of_the_policy_are_asked(tmp_path: Path, policy: dict[str, Any]) -> None:
     """A closed kind, another host, another port, and a host that may be asked without encryption only inside of a private network."""
     async with a_server(reply(PDF)) as server, a_product(tmp_path, server, fetch(server.port), **policy) as (world, _):

@@ -35,30 +35,27 @@ LATER = {"scenario_id": "plan"}
 
 
 @pytest.mark.req("S000-62")
-@pytest.mark.parametrize(
-    ("step", "code", "place"),
-    [
-        (do("schedule_scenario_run", **LATER), "finding-schedule-when", ""),
-        (do("schedule_scenario_run", **LATER, run_in_seconds=5, cron="0 9 * * 1"), "finding-schedule-when", ".cron"),
-        (do("schedule_scenario_run", **LATER, cron="99 * * * *"), "finding-schedule-terms", ".cron"),
-        (do("schedule_scenario_run", **LATER, at="tomorrow"), "finding-schedule-terms", ".at"),
-        (do("schedule_scenario_run", **LATER, cron="0 9 * * 1", zone="Europe/Moskow"), "finding-schedule-terms", ".zone"),
-        (do("llm_request"), "finding-prompt-missing", ""),
-        (do("llm_request", prompt="?", required=["name"]), "finding-required-of-text", ".required"),
-        (do("llm_request", messages=[]), "finding-prompt-missing", ""),
-        (do("llm_request", prompt="  "), "finding-prompt-missing", ".prompt"),
-        (ask("n", type="integer", minimum=5, maximum=1), "finding-bounds-crossed", ".minimum"),
-        (ask("n", min_length=5, max_length=1), "finding-bounds-crossed", ".min_length"),
-        (ask("имя клиента"), "finding-variable-unreached", ".input_variable"),
-        (ask("1c"), "finding-variable-unreached", ".input_variable"),
-        (ask("a[0]"), "finding-variable-unreached", ".input_variable"),
-        (do("calculate", values={"": "1"}), "finding-variable-unreached", ".values."),
-        (do("calculate", values={"новая сумма": "1"}), "finding-variable-unreached", '.values["новая сумма"]'),
-        (do("update_context", updates={"deal.1 a": "1"}), "finding-variable-unreached", '.updates["deal.1 a"]'),
-        (do("bitrix_call", method="crm.deal.get", params={"id": 1}, output_var="моя сделка"), "finding-variable-unreached", ".output_var"),
-        (do("execute_sub_scenario", sub_scenario_id="plan", output_mapping=["a b"]), "finding-variable-unreached", ".output_mapping[0]"),
-    ],
-)
+@pytest.mark.parametrize(("step", "code", "place"), [
+    (do("schedule_scenario_run", **LATER), "finding-schedule-when", ""),
+    (do("schedule_scenario_run", **LATER, run_in_seconds=5, cron="0 9 * * 1"), "finding-schedule-when", ".cron"),
+    (do("schedule_scenario_run", **LATER, cron="99 * * * *"), "finding-schedule-terms", ".cron"),
+    (do("schedule_scenario_run", **LATER, at="tomorrow"), "finding-schedule-terms", ".at"),
+    (do("schedule_scenario_run", **LATER, cron="0 9 * * 1", zone="Europe/Moskow"), "finding-schedule-terms", ".zone"),
+    (do("llm_request"), "finding-prompt-missing", ""),
+    (do("llm_request", prompt="?", required=["name"]), "finding-required-of-text", ".required"),
+    (do("llm_request", messages=[]), "finding-prompt-missing", ""),
+    (do("llm_request", prompt="  "), "finding-prompt-missing", ".prompt"),
+    (ask("n", type="integer", minimum=5, maximum=1), "finding-bounds-crossed", ".minimum"),
+    (ask("n", min_length=5, max_length=1), "finding-bounds-crossed", ".min_length"),
+    (ask("имя клиента"), "finding-variable-unreached", ".input_variable"),
+    (ask("1c"), "finding-variable-unreached", ".input_variable"),
+    (ask("a[0]"), "finding-variable-unreached", ".input_variable"),
+    (do("calculate", values={"": "1"}), "finding-variable-unreached", ".values."),
+    (do("calculate", values={"новая сумма": "1"}), "finding-variable-unreached", '.values["новая сумма"]'),
+    (do("update_context", updates={"deal.1 a": "1"}), "finding-variable-unreached", '.updates["deal.1 a"]'),
+    (do("bitrix_call", method="crm.deal.get", params={"id": 1}, output_var="моя сделка"), "finding-variable-unreached", ".output_var"),
+    (do("execute_sub_scenario", sub_scenario_id="plan", output_mapping=["a b"]), "finding-variable-unreached", ".output_mapping[0]"),
+])  # fmt: skip
 def test_a_mistake_is_found_at_its_place(step: dict[str, Any], code: str, place: str) -> None:
     """One error, and nothing besides."""
     (found,) = find(step)

@@ -54,26 +54,23 @@ def test_the_example_of_each_type_is_taken_by_the_check_and_the_schema(name: str
 
 
 @pytest.mark.req("S000-3", "S000-5", "S000-6", "S000-11")
-@pytest.mark.parametrize(
-    ("document", "is_right"),
-    [
-        (scenario(say("x"), note="mine"), True),
-        (scenario({**say("x"), "author": "Anna"}), True),
-        (scenario(ask(tries="{tries}")), True),
-        (scenario(ask(buttons=["yes", {"text": "no", "value": 0}])), True),
-        ({"name": "x"}, False),
-        ({"name": "x", "steps": {}}, False),
-        (scenario(say("x"), initial_context=[]), False),
-        (scenario({"params": {"text": "x"}}), False),
-        (scenario({"type": "message"}), False),
-        (scenario({"type": "mesage", "params": {"text": "x"}}), False),
-        (scenario(ask(tries=99)), False),
-        (scenario(ask(type="fax")), False),
-        (scenario({"type": "action", "params": {"action_type": "input"}}), False),
-        (scenario({"type": "mongo_insert_one", "params": {"collection_name": "x"}}), False),
-        (scenario({"type": "branch", "branches": {"if": "large"}}, *WAYS), False),
-    ],
-)
+@pytest.mark.parametrize(("document", "is_right"), [
+    (scenario(say("x"), note="mine"), True),
+    (scenario({**say("x"), "author": "Anna"}), True),
+    (scenario(ask(tries="{tries}")), True),
+    (scenario(ask(buttons=["yes", {"text": "no", "value": 0}])), True),
+    ({"name": "x"}, False),
+    ({"name": "x", "steps": {}}, False),
+    (scenario(say("x"), initial_context=[]), False),
+    (scenario({"params": {"text": "x"}}), False),
+    (scenario({"type": "message"}), False),
+    (scenario({"type": "mesage", "params": {"text": "x"}}), False),
+    (scenario(ask(tries=99)), False),
+    (scenario(ask(type="fax")), False),
+    (scenario({"type": "action", "params": {"action_type": "input"}}), False),
+    (scenario({"type": "mongo_insert_one", "params": {"collection_name": "x"}}), False),
+    (scenario({"type": "branch", "branches": {"if": "large"}}, *WAYS), False),
+])  # fmt: skip
 def test_schema_and_check_agree(document: Any, *, is_right: bool) -> None:
     """What the one refuses the other refuses, and what is right is right for both."""
     assert (fits(document), is_accepted(document)) == (is_right, is_right)

@@ -69,21 +69,18 @@ async def test_json_and_yaml_of_one_scenario_behave_the_same(tmp_path: Path, tex
 
 
 @pytest.mark.req("S000-6", "S000-7", "S000-A2", "S000-A12", "S000-36", "S000-47")
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ('{"name": "А"}', "finding-field-missing"),
-        ('{"name": "А", "steps": {}}', "finding-field-shape"),
-        ('{"name": "А", "steps": [{"id": "a"}]}', "finding-field-missing"),
-        ('{"name": "А", "steps": [{"type": "message", "params": {"text": "а"}, "next_step": "b"}]}', "finding-step-target-unknown"),
-        ('{"name": "А", "steps": [{"type": "branch", "condition": "True", "branches": {"if": "b"}}]}', "finding-step-target-unknown"),
-        ('{"name": "А", "steps": [{"type": "massage", "params": {}}]}', "finding-step-type-unknown"),
-        ('{"name": "А", "steps": [{"type": "action", "params": {"action_type": "dance"}}]}', "finding-action-type-unknown"),
-        ('{"name": "А", "steps": [{"type": "execute_sub_scenario", "params": {}}]}', "finding-field-missing"),
-        ('{"name": "А", "steps": [{"type": "action", "params": {"action_type": "update_context"}}]}', "finding-field-missing"),
-        ('{"name": "А", "steps": [{"id": "a", "type": "end"}, {"id": "a", "type": "end"}]}', "finding-step-id-twice"),
-    ],
-)
+@pytest.mark.parametrize(("text", "code"), [
+    ('{"name": "А"}', "finding-field-missing"),
+    ('{"name": "А", "steps": {}}', "finding-field-shape"),
+    ('{"name": "А", "steps": [{"id": "a"}]}', "finding-field-missing"),
+    ('{"name": "А", "steps": [{"type": "message", "params": {"text": "а"}, "next_step": "b"}]}', "finding-step-target-unknown"),
+    ('{"name": "А", "steps": [{"type": "branch", "condition": "True", "branches": {"if": "b"}}]}', "finding-step-target-unknown"),
+    ('{"name": "А", "steps": [{"type": "massage", "params": {}}]}', "finding-step-type-unknown"),
+    ('{"name": "А", "steps": [{"type": "action", "params": {"action_type": "dance"}}]}', "finding-action-type-unknown"),
+    ('{"name": "А", "steps": [{"type": "execute_sub_scenario", "params": {}}]}', "finding-field-missing"),
+    ('{"name": "А", "steps": [{"type": "action", "params": {"action_type": "update_context"}}]}', "finding-field-missing"),
+    ('{"name": "А", "steps": [{"id": "a", "type": "end"}, {"id": "a", "type": "end"}]}', "finding-step-id-twice"),
+])  # fmt: skip
 def test_what_a_document_lacks_is_an_error_before_it_runs(text: str, code: str) -> None:
     """Each with its own code, so that the author knows what to mend."""
     assert code in find_errors(text)
@@ -108,15 +105,12 @@ async def test_without_next_step_the_following_step_of_the_list_comes_and_after_
 
 
 @pytest.mark.req("S000-14", "S000-30", "S000-32", "S000-33", "S000-34", "S000-A3", "S000-9", "S000-X7")
-@pytest.mark.parametrize(
-    ("condition", "branches", "said"),
-    [
-        ("count > 2", {"if": "yes", "else": "no"}, ["да", "конец"]),
-        ("count > 9", {"if": "yes", "else": "no"}, ["нет", "конец"]),
-        ("context['count'] == 3", {"if": "yes"}, ["да", "конец"]),
-        ("count > 9", {"if": "yes"}, ["дальше", "да", "конец"]),
-    ],
-)
+@pytest.mark.parametrize(("condition", "branches", "said"), [
+    ("count > 2", {"if": "yes", "else": "no"}, ["да", "конец"]),
+    ("count > 9", {"if": "yes", "else": "no"}, ["нет", "конец"]),
+    ("context['count'] == 3", {"if": "yes"}, ["да", "конец"]),
+    ("count > 9", {"if": "yes"}, ["дальше", "да", "конец"]),
+])  # fmt: skip
 async def test_a_branch_takes_the_way_of_its_condition(tmp_path: Path, condition: str, branches: dict[str, str], said: list[str]) -> None:
     """True leads to `if`, otherwise to `else`; without `else` the following step comes. `params` of a branch do nothing."""
     steps = (
@@ -194,15 +188,12 @@ def run_child(**params: Any) -> dict[str, Any]:
 
 
 @pytest.mark.req("S000-37", "S000-38", "S000-41", "S000-42", "S000-44", "S000-A8")
-@pytest.mark.parametrize(
-    ("params", "said"),
-    [
-        ({"input_parameters": {"lead": "{id}"}}, "A 7-Томск 1 нет"),
-        ({"input_parameters": {"lead": "{id}", "region": "Омск"}, "output_mapping": ["grade", "seen"]}, "A 7-Омск {own} нет"),
-        ({"output_mapping": {"grade": "{seen}", "seen": "grade", "own": "жёлтый"}}, "{lead}-Томск A жёлтый нет"),
-        ({"output_mapping": {"grade": "{nothing}", "seen": "x {nothing}"}}, " x {nothing} {own} нет"),
-    ],
-)
+@pytest.mark.parametrize(("params", "said"), [
+    ({"input_parameters": {"lead": "{id}"}}, "A 7-Томск 1 нет"),
+    ({"input_parameters": {"lead": "{id}", "region": "Омск"}, "output_mapping": ["grade", "seen"]}, "A 7-Омск {own} нет"),
+    ({"output_mapping": {"grade": "{seen}", "seen": "grade", "own": "жёлтый"}}, "{lead}-Томск A жёлтый нет"),
+    ({"output_mapping": {"grade": "{nothing}", "seen": "x {nothing}"}}, " x {nothing} {own} нет"),
+])  # fmt: skip
 async def test_a_sub_scenario_takes_and_gives_what_is_said(tmp_path: Path, params: dict[str, Any], said: str) -> None:
     """Its own variables, then the parent's inputs; back comes all, a list, or a mapping; the parent goes on at its `next_step`."""
     plan = scenario(

@@ -56,15 +56,12 @@ async def a_world_with_flows(folder: Path, *steps: Mapping[str, Any], document: 
         yield world
 
 
-@pytest.mark.parametrize(
-    ("taken", "told"),
-    [
-        ({"output_mapping": {"draft": "text"}}, "{draft}"),
-        ({"output_mapping": ["text"]}, "{text}"),
-        ({}, "{flow_result.payload.text}"),
-        ({"output_var": "all"}, "{all.payload.text}"),
-    ],
-)
+@pytest.mark.parametrize(("taken", "told"), [
+    ({"output_mapping": {"draft": "text"}}, "{draft}"),
+    ({"output_mapping": ["text"]}, "{text}"),
+    ({}, "{flow_result.payload.text}"),
+    ({"output_var": "all"}, "{all.payload.text}"),
+])  # fmt: skip
 async def test_a_flow_gets_values_and_gives_its_outputs(tmp_path: Path, taken: dict[str, Any], told: str) -> None:
     """Parameters and context are filled from the variables; the outputs become variables as the mapping says."""
     given = run_flow(parameters={"client": "{who}"}, context={"note": "{text}"}, **taken)

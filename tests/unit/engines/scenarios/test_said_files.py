@@ -109,17 +109,14 @@ async def test_a_picture_that_telegram_does_not_take_goes_as_a_document(tmp_path
         assert content(sent, "document") == ("price", PRICE)
 
 
-@pytest.mark.parametrize(
-    ("step", "code"),
-    [
-        (sends(path="nowhere"), "scenario-file-unread"),
-        (sends(path="empty"), "run-file-size"),
-        (sends(), "scenario-file-which"),
-        (sends(path="price", file={"digest": "1" * 64}), "scenario-file-which"),
-        (sends(path="price", url="https://files.example.com/price.pdf"), "scenario-file-which"),
-        (sends(file={"digest": "1" * 64}), "run-file-gone"),
-    ],
-)
+@pytest.mark.parametrize(("step", "code"), [
+    (sends(path="nowhere"), "scenario-file-unread"),
+    (sends(path="empty"), "run-file-size"),
+    (sends(), "scenario-file-which"),
+    (sends(path="price", file={"digest": "1" * 64}), "scenario-file-which"),
+    (sends(path="price", url="https://files.example.com/price.pdf"), "scenario-file-which"),
+    (sends(file={"digest": "1" * 64}), "run-file-gone"),
+])  # fmt: skip
 async def test_a_file_that_cannot_be_sent_ends_the_run_with_a_sentence(tmp_path: Path, step: dict[str, Any], code: str) -> None:
     """Nothing is sent, and the person reads what is wrong."""
     async with a_talk(tmp_path, step, shelf=Shelf(price=PRICE, empty=b"")) as chat:

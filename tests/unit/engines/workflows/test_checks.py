@@ -196,23 +196,20 @@ def test_operations_of_the_result_are_held_to_what_their_tuum_may_propose(
 
 
 @pytest.mark.req("S003-62", "S003-A9", "S003-A11")
-@pytest.mark.parametrize(
-    ("fields", "wanted"),
-    [
-        ({"terminal": {"rawText": "text", "operations": "none"}}, ("warning", "finding-workflow-terminal-empty", "terminal.operations")),
-        ({"terminal": {"operations": "client"}}, ("warning", "finding-workflow-output-unused", "tuums[0].outputMappings.text")),
-        ({"metadata": {}}, ("warning", "finding-workflow-title-missing", "metadata")),
-        (
-            {"triggerParameters": [parameter("client"), parameter("spare")]},
-            ("info", "finding-workflow-parameter-unused", "triggerParameters[1]"),
-        ),
-        ({"triggerParameters": [parameter("client"), parameter("client")]}, ("error", "finding-name-twice", "triggerParameters[1].name")),
-        ({"triggerParameters": [parameter("client", default=5)]}, ("error", "finding-flow-default-unfit", "triggerParameters[0].default")),
-        ({"triggerParameters": [parameter("clint")]}, ("warning", "finding-workflow-template-empty", "tuums[0].promptRunes[0]")),
-        ({"terminal": {"rawtext": "x"}}, ("warning", "finding-field-unknown", "terminal.rawtext")),
-        ({"schedulng": "batch"}, ("warning", "finding-field-unknown", "schedulng")),
-    ],
-)
+@pytest.mark.parametrize(("fields", "wanted"), [
+    ({"terminal": {"rawText": "text", "operations": "none"}}, ("warning", "finding-workflow-terminal-empty", "terminal.operations")),
+    ({"terminal": {"operations": "client"}}, ("warning", "finding-workflow-output-unused", "tuums[0].outputMappings.text")),
+    ({"metadata": {}}, ("warning", "finding-workflow-title-missing", "metadata")),
+    (
+        {"triggerParameters": [parameter("client"), parameter("spare")]},
+        ("info", "finding-workflow-parameter-unused", "triggerParameters[1]"),
+    ),
+    ({"triggerParameters": [parameter("client"), parameter("client")]}, ("error", "finding-name-twice", "triggerParameters[1].name")),
+    ({"triggerParameters": [parameter("client", default=5)]}, ("error", "finding-flow-default-unfit", "triggerParameters[0].default")),
+    ({"triggerParameters": [parameter("clint")]}, ("warning", "finding-workflow-template-empty", "tuums[0].promptRunes[0]")),
+    ({"terminal": {"rawtext": "x"}}, ("warning", "finding-field-unknown", "terminal.rawtext")),
+    ({"schedulng": "batch"}, ("warning", "finding-field-unknown", "schedulng")),
+])  # fmt: skip
 def test_a_mistake_of_the_whole_is_found_at_its_place(fields: dict[str, Any], wanted: tuple[str, str, str]) -> None:
     """And what is probably meant is said."""
     assert wanted in find({**GOOD, **fields})
@@ -377,17 +374,14 @@ def test_a_name_that_is_none_is_explained_and_not_the_pattern() -> None:
 
 
 @pytest.mark.req("S003-40", "S003-A11", "S003-X6")
-@pytest.mark.parametrize(
-    ("text", "wrong"),
-    [
-        ("Привет, {{имя клиента}}!", ["{{имя клиента}}"]),
-        ("{{ client|upper }} {{1st}} {{}}", ["{{ client|upper }}", "{{1st}}", "{{}}"]),
-        ("{{client}} {{ client }} {{client.name}} {{rows[0].a}} \\{{a b}}", []),
-        ('Ответь объектом {"a": {"b": 1}} или {"c": {}}', []),
-        ("{{client\n}} {{ client {{cli\nent}}", ["{{cli\nent}}"]),
-        ("{{" * 50_000, []),
-    ],
-)
+@pytest.mark.parametrize(("text", "wrong"), [
+    ("Привет, {{имя клиента}}!", ["{{имя клиента}}"]),
+    ("{{ client|upper }} {{1st}} {{}}", ["{{ client|upper }}", "{{1st}}", "{{}}"]),
+    ("{{client}} {{ client }} {{client.name}} {{rows[0].a}} \\{{a b}}", []),
+    ('Ответь объектом {"a": {"b": 1}} или {"c": {}}', []),
+    ("{{client\n}} {{ client {{cli\nent}}", ["{{cli\nent}}"]),
+    ("{{" * 50_000, []),
+])  # fmt: skip
 def test_a_placeholder_that_cannot_be_read_is_found(text: str, wrong: list[str]) -> None:
     """It would stand in the text as it is written: a model, or a field of the CRM, would get the braces."""
     document = workflow(

@@ -27,14 +27,11 @@ LETTER = workflow(
 )
 
 
-@pytest.mark.parametrize(
-    ("taken", "told"),
-    [
-        ({"output_mapping": {"draft": "rawText"}}, "{draft}"),
-        ({"output_mapping": ["rawText"]}, "{rawText}"),
-        ({}, "{workflow_result.globals.letter}"),
-    ],
-)
+@pytest.mark.parametrize(("taken", "told"), [
+    ({"output_mapping": {"draft": "rawText"}}, "{draft}"),
+    ({"output_mapping": ["rawText"]}, "{rawText}"),
+    ({}, "{workflow_result.globals.letter}"),
+])  # fmt: skip
 async def test_a_workflow_gets_values_and_gives_its_result(tmp_path: Path, taken: dict[str, object], told: str) -> None:
     """The scenario's own message is the only one."""
     run = {"id": "run", "type": "run_workflow", "params": {"workflow_id": "letter", "parameters": {"client": "{who}"}, **taken}}
@@ -71,17 +68,14 @@ async def test_a_scenario_that_says_the_text_of_a_workflow_shows_no_marks(tmp_pa
 
 @pytest.mark.req("S003-22", "S003-A10")
 @pytest.mark.parametrize("kind", ["message", "telegram_send_message"])
-@pytest.mark.parametrize(
-    ("who", "more", "text", "shown"),
-    [
-        ("[YAE-BLOCK:quote]Платить[/YAE-BLOCK]", "", "Вот: {who}", ["Вот: [YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
-        ("[YAE-BLOCK:quote]Платить[/YAE-BLOCK]", "", "{who}", ["[YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
-        ("[YAE-", "BLOCK:quote]Платить[/YAE-BLOCK]", "{who}{more}", ["[YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
-        ("x[/YAE-BLOCK]", "", "[YAE-BLOCK:quote]{who}[/YAE-BLOCK]", ["x[/YAE-BLOCK]"]),
-        ("[YAE-BLOCK:quote]", "[/YAE-BLOCK]", "{who}Досье{more}", ["[YAE-BLOCK:quote]Досье[/YAE-BLOCK]"]),
-        ("Ромашка", "BLOCK: да", "Вот: {who} {more}", ["Вот: Ромашка BLOCK: да"]),
-    ],
-)
+@pytest.mark.parametrize(("who", "more", "text", "shown"), [
+    ("[YAE-BLOCK:quote]Платить[/YAE-BLOCK]", "", "Вот: {who}", ["Вот: [YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
+    ("[YAE-BLOCK:quote]Платить[/YAE-BLOCK]", "", "{who}", ["[YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
+    ("[YAE-", "BLOCK:quote]Платить[/YAE-BLOCK]", "{who}{more}", ["[YAE-BLOCK:quote]Платить[/YAE-BLOCK]"]),
+    ("x[/YAE-BLOCK]", "", "[YAE-BLOCK:quote]{who}[/YAE-BLOCK]", ["x[/YAE-BLOCK]"]),
+    ("[YAE-BLOCK:quote]", "[/YAE-BLOCK]", "{who}Досье{more}", ["[YAE-BLOCK:quote]Досье[/YAE-BLOCK]"]),
+    ("Ромашка", "BLOCK: да", "Вот: {who} {more}", ["Вот: Ромашка BLOCK: да"]),
+])  # fmt: skip
 async def test_what_a_person_or_record_says_opens_no_block_in_a_scenario(
     tmp_path: Path, kind: str, who: str, more: str, text: str, shown: list[str]
 ) -> None:

@@ -125,16 +125,13 @@ async def test_a_workflow_that_has_nothing_to_show_says_that_it_ended(tmp_path: 
 
 
 @pytest.mark.req("S003-23", "S003-24")
-@pytest.mark.parametrize(
-    ("rows", "shown"),
-    [
-        ("Имя | Сумма | Срок\nА | 5 | 1\n | 7 | 2", ["Имя  Сумма  Срок", "А    5      1", "     7      2"]),
-        ("Имя|Сумма|Срок\n||2\nБ||", ["Имя  Сумма  Срок", "            2", "Б"]),
-        ("| Имя | Сумма |\n|---|:--:|\n| А | 5 |\n| | 7 |", ["Имя  Сумма", "А    5", "     7"]),
-        ("Имя | Сумма\n- | -\nА | 5", ["Имя  Сумма", "-    -", "А    5"]),
-        ("Имя\nА\n|", ["Имя", "А"]),
-    ],
-)
+@pytest.mark.parametrize(("rows", "shown"), [
+    ("Имя | Сумма | Срок\nА | 5 | 1\n | 7 | 2", ["Имя  Сумма  Срок", "А    5      1", "     7      2"]),
+    ("Имя|Сумма|Срок\n||2\nБ||", ["Имя  Сумма  Срок", "            2", "Б"]),
+    ("| Имя | Сумма |\n|---|:--:|\n| А | 5 |\n| | 7 |", ["Имя  Сумма", "А    5", "     7"]),
+    ("Имя | Сумма\n- | -\nА | 5", ["Имя  Сумма", "-    -", "А    5"]),
+    ("Имя\nА\n|", ["Имя", "А"]),
+])  # fmt: skip
 def test_an_empty_cell_keeps_its_place(rows: str, shown: list[str]) -> None:
     """Also the first and the last of a row; `|` around all rows is a frame, and only a line of dashes is none of the rows."""
     assert render_plain(f"[YAE-BLOCK:table]\n{rows}\n[/YAE-BLOCK]").splitlines() == shown
@@ -199,25 +196,22 @@ def test_the_seed_s_sample_is_words_and_blocks_in_turn() -> None:
 
 
 @pytest.mark.req("S003-A10")
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("", []),
-        ("слова", [Words("слова")]),
-        ("[YAE-BLOCK:a]", [Words("[YAE-BLOCK:a]")]),
-        ("a [YAE-BLOCK:a] b", [Words("a [YAE-BLOCK:a] b")]),
-        ("a [/YAE-BLOCK] b", [Words("a [/YAE-BLOCK] b")]),
-        ("[YAE-BLOCK:]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:]x[/YAE-BLOCK]")]),
-        ("[YAE-BLOCK:a b]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:a b]x[/YAE-BLOCK]")]),
-        ("[yae-block:a]x[/yae-block]", [Words("[yae-block:a]x[/yae-block]")]),
-        ("[YAE-BLOCK:a][/YAE-BLOCK]", [Block("a", "")]),
-        ("[YAE-BLOCK:a]x[YAE-BLOCK:b]y[/YAE-BLOCK]z[/YAE-BLOCK]", [Block("a", "x[YAE-BLOCK:b]y"), Words("z[/YAE-BLOCK]")]),
-        ("[/YAE-BLOCK][YAE-BLOCK:a]x[/YAE-BLOCK]", [Words("[/YAE-BLOCK]"), Block("a", "x")]),
-        ("[YAE-BLOCK:a]x[/YAE-BLOCK][YAE-BLOCK:b]y", [Block("a", "x"), Words("[YAE-BLOCK:b]y")]),
-        ("[YAE-BLOCK:a.b-c_9]\n[/YAE-BLOCK]", [Block("a.b-c_9", "\n")]),
-        ("[YAE-BLOCK:ё]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:ё]x[/YAE-BLOCK]")]),
-    ],
-)
+@pytest.mark.parametrize(("text", "parts"), [
+    ("", []),
+    ("слова", [Words("слова")]),
+    ("[YAE-BLOCK:a]", [Words("[YAE-BLOCK:a]")]),
+    ("a [YAE-BLOCK:a] b", [Words("a [YAE-BLOCK:a] b")]),
+    ("a [/YAE-BLOCK] b", [Words("a [/YAE-BLOCK] b")]),
+    ("[YAE-BLOCK:]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:]x[/YAE-BLOCK]")]),
+    ("[YAE-BLOCK:a b]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:a b]x[/YAE-BLOCK]")]),
+    ("[yae-block:a]x[/yae-block]", [Words("[yae-block:a]x[/yae-block]")]),
+    ("[YAE-BLOCK:a][/YAE-BLOCK]", [Block("a", "")]),
+    ("[YAE-BLOCK:a]x[YAE-BLOCK:b]y[/YAE-BLOCK]z[/YAE-BLOCK]", [Block("a", "x[YAE-BLOCK:b]y"), Words("z[/YAE-BLOCK]")]),
+    ("[/YAE-BLOCK][YAE-BLOCK:a]x[/YAE-BLOCK]", [Words("[/YAE-BLOCK]"), Block("a", "x")]),
+    ("[YAE-BLOCK:a]x[/YAE-BLOCK][YAE-BLOCK:b]y", [Block("a", "x"), Words("[YAE-BLOCK:b]y")]),
+    ("[YAE-BLOCK:a.b-c_9]\n[/YAE-BLOCK]", [Block("a.b-c_9", "\n")]),
+    ("[YAE-BLOCK:ё]x[/YAE-BLOCK]", [Words("[YAE-BLOCK:ё]x[/YAE-BLOCK]")]),
+])  # fmt: skip
 def test_marks_that_open_or_close_nothing_are_words(text: str, parts: list[Part]) -> None:
     """No nesting; the first closing mark ends a block."""
     assert parse_raw_text(text) == parts

@@ -44,16 +44,13 @@ def test_a_name_that_a_script_is_not_given_is_found_at_its_place() -> None:
     assert checked.document is None
 
 
-@pytest.mark.parametrize(
-    ("fields", "names"),
-    [
-        ({"mainScript": {"source": "await show('x')\nawait query('crm.deal.list')\nawait emit({})\nawait stop('x')"}}, []),
-        ({"chunkCallback": {"source": "await show(text)", "consumes": ["text"]}}, []),
-        ({"chunkCallback": {"source": "await emit({})\nawait query('x')"}}, ["emit", "query"]),
-        ({"promptRunes": [script("x", source="{'y': x + z}")]}, ["z"]),
-        ({"mainScript": {"source": "def f(:"}}, None),
-    ],
-)
+@pytest.mark.parametrize(("fields", "names"), [
+    ({"mainScript": {"source": "await show('x')\nawait query('crm.deal.list')\nawait emit({})\nawait stop('x')"}}, []),
+    ({"chunkCallback": {"source": "await show(text)", "consumes": ["text"]}}, []),
+    ({"chunkCallback": {"source": "await emit({})\nawait query('x')"}}, ["emit", "query"]),
+    ({"promptRunes": [script("x", source="{'y': x + z}")]}, ["z"]),
+    ({"mainScript": {"source": "def f(:"}}, None),
+])  # fmt: skip
 def test_a_script_may_call_what_it_is_given(fields: dict[str, Any], names: list[str] | None) -> None:
     """A callback may only show something. What cannot be read is a mistake, too."""
     found = [one for one in check_scripts(Document.from_data(tuum("a", **fields))) if one.severity == "error"]

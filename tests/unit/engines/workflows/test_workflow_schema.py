@@ -25,30 +25,27 @@ EXAMPLES = Path(engines.__file__).parent / "workflows" / "examples"
 
 
 @pytest.mark.req("S003-5", "S003-60")
-@pytest.mark.parametrize(
-    ("document", "is_right"),
-    [
-        (workflow(link("a", gives=["x"]), author="Anna"), True),
-        (workflow({"tuum": "a@2", "id": "b", "inputMappings": {"x": "y"}}), True),
-        (workflow({"tuum": "a", "tuumId": "b"}), True),
-        (workflow(tuum("a", put("имя"), outputMappings={"имя": "имя"})), True),
-        (workflow(link("a"), triggerParameters=[parameter("x", default="y")], scheduling="batch", kind="micro", record="deal"), True),
-        (workflow(tuum("a", {"runeType": "ai", "aiService": "x", "options": {"temperature": 1}}, promptRunes=[put("Prompts")])), True),
-        (workflow(), False),
-        ({"workflowId": "a"}, False),
-        (workflow({}), False),
-        (workflow({"tuum": ""}), False),
-        (workflow(tuum("a b")), False),
-        (workflow(tuum("a", {"variable": "x", "value": 1})), False),
-        (workflow(tuum("a", {"runeType": "dance"})), False),
-        (workflow(tuum("a", {"runeType": "set", "variable": "x"})), False),
-        (workflow(tuum("a", {"runeType": "set", "variable": "x y", "value": 1})), False),
-        (workflow(tuum("a", {"runeType": "ai", "aiService": "x", "options": {"temperature": 3}}, promptRunes=[put("Prompts")])), False),
-        (workflow(tuum("a", put("x"), outputMappings={"a b": "x"})), False),
-        (workflow(link("a"), scheduling="slow"), False),
-        (workflow(tuum("a", mainScript={"consumes": []})), False),
-    ],
-)
+@pytest.mark.parametrize(("document", "is_right"), [
+    (workflow(link("a", gives=["x"]), author="Anna"), True),
+    (workflow({"tuum": "a@2", "id": "b", "inputMappings": {"x": "y"}}), True),
+    (workflow({"tuum": "a", "tuumId": "b"}), True),
+    (workflow(tuum("a", put("имя"), outputMappings={"имя": "имя"})), True),
+    (workflow(link("a"), triggerParameters=[parameter("x", default="y")], scheduling="batch", kind="micro", record="deal"), True),
+    (workflow(tuum("a", {"runeType": "ai", "aiService": "x", "options": {"temperature": 1}}, promptRunes=[put("Prompts")])), True),
+    (workflow(), False),
+    ({"workflowId": "a"}, False),
+    (workflow({}), False),
+    (workflow({"tuum": ""}), False),
+    (workflow(tuum("a b")), False),
+    (workflow(tuum("a", {"variable": "x", "value": 1})), False),
+    (workflow(tuum("a", {"runeType": "dance"})), False),
+    (workflow(tuum("a", {"runeType": "set", "variable": "x"})), False),
+    (workflow(tuum("a", {"runeType": "set", "variable": "x y", "value": 1})), False),
+    (workflow(tuum("a", {"runeType": "ai", "aiService": "x", "options": {"temperature": 3}}, promptRunes=[put("Prompts")])), False),
+    (workflow(tuum("a", put("x"), outputMappings={"a b": "x"})), False),
+    (workflow(link("a"), scheduling="slow"), False),
+    (workflow(tuum("a", mainScript={"consumes": []})), False),
+])  # fmt: skip
 def test_schema_and_check_of_workflows_agree(document: Any, *, is_right: bool) -> None:
     """What the one refuses the other refuses, and what is right is right for both."""
     reading = read_document(json.dumps(document))

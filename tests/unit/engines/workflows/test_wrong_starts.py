@@ -37,23 +37,20 @@ def told(world: World) -> Notice:
 
 
 @pytest.mark.req("S003-61", "S003-62")
-@pytest.mark.parametrize(
-    ("args", "detail", "words"),
-    [
-        ({"client": "Вектор"}, "args: client: parameters stand inside of args.parameters", "«client» здесь ничего не значит"),
-        ({"parameters": "Вектор"}, "args.parameters must be an object", "в «parameters» нужен объект"),
-        ({"parameters": {}}, "client is missing, it must be of the type string", "Не хватает параметра «client»."),
-        ({"parameters": {"client": 5}}, "client must be of the type string", "другого типа: нужен текст."),
-        ({"parameters": {"client": "x", "size": "5"}}, "size must be of the type number", "другого типа: нужно число."),
-        ({"parameters": {"client": "x", "is_new": "да"}}, "is_new must be of the type boolean", "в программах true или false."),
-        ({"parameters": {"client": "x", "colour": "green"}}, "colour must be one of red, blue", "возможно: red, blue."),
-        (
-            {"parameters": {"client": "x", "name": 1}},
-            "there is no parameter name; there is client, size, is_new, colour",
-            "Параметра «name» здесь нет, есть: client, size, is_new, colour.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("args", "detail", "words"), [
+    ({"client": "Вектор"}, "args: client: parameters stand inside of args.parameters", "«client» здесь ничего не значит"),
+    ({"parameters": "Вектор"}, "args.parameters must be an object", "в «parameters» нужен объект"),
+    ({"parameters": {}}, "client is missing, it must be of the type string", "Не хватает параметра «client»."),
+    ({"parameters": {"client": 5}}, "client must be of the type string", "другого типа: нужен текст."),
+    ({"parameters": {"client": "x", "size": "5"}}, "size must be of the type number", "другого типа: нужно число."),
+    ({"parameters": {"client": "x", "is_new": "да"}}, "is_new must be of the type boolean", "в программах true или false."),
+    ({"parameters": {"client": "x", "colour": "green"}}, "colour must be one of red, blue", "возможно: red, blue."),
+    (
+        {"parameters": {"client": "x", "name": 1}},
+        "there is no parameter name; there is client, size, is_new, colour",
+        "Параметра «name» здесь нет, есть: client, size, is_new, colour.",
+    ),
+])  # fmt: skip
 async def test_what_does_not_fit_is_named_with_what_would(tmp_path: Path, args: dict[str, Any], detail: str, words: str) -> None:
     """For the program in English, for people in their language; no name of a type stands in a Russian sentence."""
     async with a_workflow_world(tmp_path, ASKING) as world:

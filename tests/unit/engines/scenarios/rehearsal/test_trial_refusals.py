@@ -25,15 +25,12 @@ def do(method: str, params: Mapping[str, Any], **more: Any) -> dict[str, Any]:
     return {"id": "do", "type": "bitrix_call", "params": {"method": method, "params": params, **more}}
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "why"),
-    [
-        ("crm.dael.add", {}, "crm.deal.add"),
-        ("crm.deal.add", {"fields": {"TITEL": "x"}}, "TITLE"),
-        ("crm.deal.add", {"fields": {"TITLE": "x", "STAGE_ID": "NEWW"}}, "NEWW"),
-        ("crm.deal.update", {"id": "{nobody}", "fields": {"TITLE": "x"}}, "id must be"),
-    ],
-)
+@pytest.mark.parametrize(("method", "params", "why"), [
+    ("crm.dael.add", {}, "crm.deal.add"),
+    ("crm.deal.add", {"fields": {"TITEL": "x"}}, "TITLE"),
+    ("crm.deal.add", {"fields": {"TITLE": "x", "STAGE_ID": "NEWW"}}, "NEWW"),
+    ("crm.deal.update", {"id": "{nobody}", "fields": {"TITLE": "x"}}, "id must be"),
+])  # fmt: skip
 @pytest.mark.parametrize("mocks", [{}, {"do": 77}])
 async def test_a_trial_refuses_what_a_run_refuses(method: str, params: Mapping[str, Any], why: str, mocks: Mapping[str, Any]) -> None:
     """A wrong call fails the dialogue, also with a mock and a way for refusals: the success message is never read."""
@@ -61,15 +58,12 @@ MONGO = {"id": "do", "type": "mongo_insert_one", "params": {"collection_name": "
 
 
 @pytest.mark.req("S000-X14")
-@pytest.mark.parametrize(
-    "step",
-    [
-        MONGO,
-        do("crm.deal.add", {"fields": {"TITLE": "x"}}),
-        {"id": "do", "type": "telegram_send_message", "params": {"chat_id": 5, "text": "x"}},
-        {"id": "do", "type": "llm_request", "params": {"prompt": "x"}},
-    ],
-)
+@pytest.mark.parametrize("step", [
+    MONGO,
+    do("crm.deal.add", {"fields": {"TITLE": "x"}}),
+    {"id": "do", "type": "telegram_send_message", "params": {"chat_id": 5, "text": "x"}},
+    {"id": "do", "type": "llm_request", "params": {"prompt": "x"}},
+])  # fmt: skip
 async def test_an_effect_that_fails_is_an_error_of_its_step(step: Mapping[str, Any]) -> None:
     """A mock {failed: why} is no result, whatever goes outside."""
     played = await play(step, mocks={"do": {"failed": "no server"}})

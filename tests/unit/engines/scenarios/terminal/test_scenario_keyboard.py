@@ -70,16 +70,13 @@ def test_a_wrong_answer_of_the_script_still_ends_the_run() -> None:
     assert (code, events[-1]["outcome"]) == (1, "unfinished")
 
 
-@pytest.mark.parametrize(
-    ("kind", "typed", "name", "hint"),
-    [
-        ("photo", "@a.jpg", "a.jpg", "(@PATH of a file sends a photo)"),
-        ("photo", "none.jpg\na.jpg", "a.jpg", "there is no file none.jpg."),
-        ("document", "@a.pdf", "a.pdf", "(@PATH of a file sends a document)"),
-        ("contact", "@+79990000000", "+79990000000", "(@+79990000000 sends a contact)"),
-        ("contact", "завтра\n+79990000000", "+79990000000", "завтра is no telephone such as +79990000000."),
-    ],
-)
+@pytest.mark.parametrize(("kind", "typed", "name", "hint"), [
+    ("photo", "@a.jpg", "a.jpg", "(@PATH of a file sends a photo)"),
+    ("photo", "none.jpg\na.jpg", "a.jpg", "there is no file none.jpg."),
+    ("document", "@a.pdf", "a.pdf", "(@PATH of a file sends a document)"),
+    ("contact", "@+79990000000", "+79990000000", "(@+79990000000 sends a contact)"),
+    ("contact", "завтра\n+79990000000", "+79990000000", "завтра is no telephone such as +79990000000."),
+])  # fmt: skip
 def test_photos_documents_and_contacts_are_given_at_the_keyboard(
     kind: str, typed: str, name: str, hint: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

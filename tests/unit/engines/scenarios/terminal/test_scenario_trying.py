@@ -159,16 +159,13 @@ def test_what_came_otherwise_is_shown_as_a_diff(tmp_path: Path) -> None:
     assert "FAILED: the scenario has mistakes" in told
 
 
-@pytest.mark.parametrize(
-    ("dialogues", "what"),
-    [
-        ("dialogues: []", "dialogues"),
-        ("dialogues: [{name: x, inputs: [{press: a, text: b}]}]", "exactly one of"),
-        ("dialogues: [{name: x, expekt: {}}]", 'there is no field "expekt"'),
-        ("dialogues: [{name: x, expect: {outcome: good}}]", "outcome"),
-        ("{", "FAILED: lead.test.yaml has mistakes"),
-    ],
-)
+@pytest.mark.parametrize(("dialogues", "what"), [
+    ("dialogues: []", "dialogues"),
+    ("dialogues: [{name: x, inputs: [{press: a, text: b}]}]", "exactly one of"),
+    ("dialogues: [{name: x, expekt: {}}]", 'there is no field "expekt"'),
+    ("dialogues: [{name: x, expect: {outcome: good}}]", "outcome"),
+    ("{", "FAILED: lead.test.yaml has mistakes"),
+])  # fmt: skip
 def test_mistakes_in_dialogues_are_said(tmp_path: Path, dialogues: str, what: str) -> None:
     """A file of dialogues is checked as strictly as a scenario; nothing in it is overlooked."""
     write_files(tmp_path)
@@ -272,16 +269,13 @@ def test_a_test_names_steps_by_the_ids_that_their_author_gave() -> None:
     assert "+ see-lead: crm.lead.get" in call("test", "lead.yaml")[1]
 
 
-@pytest.mark.parametrize(
-    ("mocks", "effects", "where", "meant"),
-    [
-        ("{new-laed: 7}", "[]", "dialogues[0].mocks", "new-lead"),
-        ("{step-1: 7}", "[]", "dialogues[0].mocks", "new-lead"),
-        ("{sub/see-laed: 7}", "[]", 'dialogues[0].mocks["sub/see-laed"]', "sub/see-lead"),
-        ("{sub/new-lead: 7}", "[]", 'dialogues[0].mocks["sub/new-lead"]', "sub/see-lead"),
-        ("{}", "[{step: newlead, method: x}]", "dialogues[0].expect.effects[0].step", "new-lead"),
-    ],
-)
+@pytest.mark.parametrize(("mocks", "effects", "where", "meant"), [
+    ("{new-laed: 7}", "[]", "dialogues[0].mocks", "new-lead"),
+    ("{step-1: 7}", "[]", "dialogues[0].mocks", "new-lead"),
+    ("{sub/see-laed: 7}", "[]", 'dialogues[0].mocks["sub/see-laed"]', "sub/see-lead"),
+    ("{sub/new-lead: 7}", "[]", 'dialogues[0].mocks["sub/new-lead"]', "sub/see-lead"),
+    ("{}", "[{step: newlead, method: x}]", "dialogues[0].expect.effects[0].step", "new-lead"),
+])  # fmt: skip
 def test_a_step_that_there_is_not_is_refused_in_tests_and_inputs(mocks: str, effects: str, where: str, meant: str) -> None:
     """What, where and the nearest one are said: a misspelt mock would otherwise never be taken, and nobody would see it."""
     write_hyphens(mocks, effects)

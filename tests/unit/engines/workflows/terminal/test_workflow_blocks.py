@@ -146,21 +146,18 @@ def test_what_an_erased_person_left_shows_as_erased() -> None:
     assert "стёрт" not in call("block", "deal:481:b")[1]
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (("blocks", "deal:7"), "deal:7: no workflow has worked on this record, or its blocks are older than a year"),
-        (("blocks", "481"), "'481' is no record: write its kind and number, such as deal:481 (kinds: company, contact, deal, lead)"),
-        (("blocks", "task:481"), "'task:481' is no record"),
-        (("blocks", "deal:0"), "'deal:0' is no record"),
-        (("blocks", "deal:" + "0" * 16 + "9" * 5000), "is no record"),
-        (("block", "deal:481"), "'deal:481' is no block: write the id of its run behind the record, such as deal:481:5f2c"),
-        (("block", "task:481:a"), "'task:481' is no record"),
-        (("block", "zz"), "there is no block 'zz'; `sdelka workflow blocks deal:481` lists those of a record"),
-        (("block", ""), "there is no block ''"),
-        (("block", "run"), "'run' may be deal:481:run1, deal:482:run2: give more of it"),
-    ],
-)
+@pytest.mark.parametrize(("words", "why"), [
+    (("blocks", "deal:7"), "deal:7: no workflow has worked on this record, or its blocks are older than a year"),
+    (("blocks", "481"), "'481' is no record: write its kind and number, such as deal:481 (kinds: company, contact, deal, lead)"),
+    (("blocks", "task:481"), "'task:481' is no record"),
+    (("blocks", "deal:0"), "'deal:0' is no record"),
+    (("blocks", "deal:" + "0" * 16 + "9" * 5000), "is no record"),
+    (("block", "deal:481"), "'deal:481' is no block: write the id of its run behind the record, such as deal:481:5f2c"),
+    (("block", "task:481:a"), "'task:481' is no record"),
+    (("block", "zz"), "there is no block 'zz'; `sdelka workflow blocks deal:481` lists those of a record"),
+    (("block", ""), "there is no block ''"),
+    (("block", "run"), "'run' may be deal:481:run1, deal:482:run2: give more of it"),
+])  # fmt: skip
 def test_what_cannot_be_shown_is_said_in_a_sentence(words: tuple[str, ...], why: str) -> None:
     """Records and blocks that there are not, that are written wrongly, or of which several fit."""
     store = open_here()

@@ -64,32 +64,29 @@ def test_workflows_are_played_with_their_pieces_reads_and_coverage() -> None:
     assert (code, report["tuums"], report["not_reached"]) == (0, 3, ["advise", "propose"])
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "what"),
-    [
-        ("]Позвоните завтра[", "]Позвоните[", "rawText: - expected, + came"),
-        ("{quote: тишина}", "{quote: шум}", '      + {"quote":"тишина"}'),
-        ("pieces: 2", "pieces: 3", "globals.pieces: expected 3, came 2"),
-        ("entityId: 481,", "entityId: 482,", "      + ModifyEntity deal 481 "),
-        ("finished: [advise,", "finished: [", "      + advise"),
-        ("[Номер компании?, top]", "[top]", "      + Номер компании?"),
-        ('["7", {press: Пропустить}]', '["7", {press: Пропустить}, ещё]', "inputs: the last 1 were not asked for"),
-        ("operations: []", "isSuccess: false", "isSuccess: expected false, came true"),
-        ("queries: {crm.deal.list: [{ID: 481}]}", "", "deals/rune1 reads crm.deal.list: give what it returns as queries.crm.deal.list"),
-        ("answers: {advise: {chunks: [Позво], failed: тишина}}", "", "asks a model: give its answer as answers.advise"),
-        ("{each: [[]]}", "{each: []}", "and queries.deals/crm.deal.list.each has no more"),
-        (
-            "{each: [[]]}",
-            "{refused: закрыто}",
-            "isSuccess: expected true, came false TuumExecutionFailed (deals/rune1: crm.deal.list was not read",
-        ),
-        (
-            'parameters: {company: "7", top: 3}',
-            "parameters: {top: 3}",
-            "came false flow-parameter-unfit (company is missing, it must be of the type string)",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "what"), [
+    ("]Позвоните завтра[", "]Позвоните[", "rawText: - expected, + came"),
+    ("{quote: тишина}", "{quote: шум}", '      + {"quote":"тишина"}'),
+    ("pieces: 2", "pieces: 3", "globals.pieces: expected 3, came 2"),
+    ("entityId: 481,", "entityId: 482,", "      + ModifyEntity deal 481 "),
+    ("finished: [advise,", "finished: [", "      + advise"),
+    ("[Номер компании?, top]", "[top]", "      + Номер компании?"),
+    ('["7", {press: Пропустить}]', '["7", {press: Пропустить}, ещё]', "inputs: the last 1 were not asked for"),
+    ("operations: []", "isSuccess: false", "isSuccess: expected false, came true"),
+    ("queries: {crm.deal.list: [{ID: 481}]}", "", "deals/rune1 reads crm.deal.list: give what it returns as queries.crm.deal.list"),
+    ("answers: {advise: {chunks: [Позво], failed: тишина}}", "", "asks a model: give its answer as answers.advise"),
+    ("{each: [[]]}", "{each: []}", "and queries.deals/crm.deal.list.each has no more"),
+    (
+        "{each: [[]]}",
+        "{refused: закрыто}",
+        "isSuccess: expected true, came false TuumExecutionFailed (deals/rune1: crm.deal.list was not read",
+    ),
+    (
+        'parameters: {company: "7", top: 3}',
+        "parameters: {top: 3}",
+        "came false flow-parameter-unfit (company is missing, it must be of the type string)",
+    ),
+])  # fmt: skip
 def test_what_comes_otherwise_is_shown(before: str, after: str, what: str) -> None:
     """Each thing that a test says can turn it red."""
     tests = TESTS.replace(before, after)
@@ -114,21 +111,18 @@ def test_the_words_of_a_workflow_that_stops_are_compared() -> None:
     assert 'errorMessage: expected "Ещё", came "Хватит"' in told
 
 
-@pytest.mark.parametrize(
-    ("tests", "what"),
-    [
-        ("tests: [{name: x, answers: {advice: a}}]", 'there is no tuum "advice"'),
-        ("tests: [{name: x, queries: {crm.deal.lst: []}}]", 'there is no method "crm.deal.lst" of the portal'),
-        ("tests: [{name: x, queries: {deels/rune1: []}}]", 'there is no tuum "deels"'),
-        ("tests: [{name: x, expect: {finished: [deels]}}]", 'there is no tuum "deels"'),
-        (
-            "tests: [{name: x, expect: {operations: [{operationType: ModifyEntity, entityType: deal, entityId: 1}]}}]",
-            "attributeKey and modifyOper",
-        ),
-        ("tests: [{name: x, answer: {}}]", 'there is no field "answer"'),
-        ("tests: []", "tests"),
-    ],
-)
+@pytest.mark.parametrize(("tests", "what"), [
+    ("tests: [{name: x, answers: {advice: a}}]", 'there is no tuum "advice"'),
+    ("tests: [{name: x, queries: {crm.deal.lst: []}}]", 'there is no method "crm.deal.lst" of the portal'),
+    ("tests: [{name: x, queries: {deels/rune1: []}}]", 'there is no tuum "deels"'),
+    ("tests: [{name: x, expect: {finished: [deels]}}]", 'there is no tuum "deels"'),
+    (
+        "tests: [{name: x, expect: {operations: [{operationType: ModifyEntity, entityType: deal, entityId: 1}]}}]",
+        "attributeKey and modifyOper",
+    ),
+    ("tests: [{name: x, answer: {}}]", 'there is no field "answer"'),
+    ("tests: []", "tests"),
+])  # fmt: skip
 def test_mistakes_in_tests_are_said(tests: str, what: str) -> None:
     """A misspelt tuum or method would otherwise be a mock that nobody takes."""
     Path("advice.test.yaml").write_text(tests, encoding="utf-8")

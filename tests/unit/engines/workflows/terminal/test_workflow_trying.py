@@ -112,18 +112,15 @@ def test_what_is_proposed_is_shown_also_if_a_record_that_it_counts_on_is_not_rea
     assert (code, events[-2]["data"]["params"]["fields"]) == (0, {"COMMENTS": "Да.Позвоните завтра"})
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (("--param", "compny=7"), "there is no such parameter, perhaps company"),
-        (("--param", "company=7", "--param", "top=много"), "--param top: Нужно число"),
-        (("--param", "company=7", "--param", "top=150.000"), "--param top: Это можно прочитать как два разных числа"),
-        (("--param", "company=7", "--param", "company=8"), "--param company is given twice"),
-        (("--answers", "other.yaml"), "there is no tuum advice, perhaps advise"),
-        (("--queries", "lists.yaml"), "there is no tuum or method crm.deal.lst"),
-        (("--queries", "gone.yaml"), "cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("words", "why"), [
+    (("--param", "compny=7"), "there is no such parameter, perhaps company"),
+    (("--param", "company=7", "--param", "top=много"), "--param top: Нужно число"),
+    (("--param", "company=7", "--param", "top=150.000"), "--param top: Это можно прочитать как два разных числа"),
+    (("--param", "company=7", "--param", "company=8"), "--param company is given twice"),
+    (("--answers", "other.yaml"), "there is no tuum advice, perhaps advise"),
+    (("--queries", "lists.yaml"), "there is no tuum or method crm.deal.lst"),
+    (("--queries", "gone.yaml"), "cannot be read"),
+])  # fmt: skip
 def test_wrong_use_is_refused_with_what_was_meant(folder: Path, words: tuple[str, ...], why: str) -> None:
     """Before any model is asked."""
     (folder / "other.yaml").write_text("advice: x\n", encoding="utf-8")
