@@ -44,23 +44,20 @@ def build_tuum(*runes: Mapping[str, Any]) -> dict[str, Any]:
     return {"tuumId": "t", "metadata": {"title": "T"}, "runes": list(runes)}
 
 
-@pytest.mark.parametrize(
-    ("operation", "call"),
-    [
-        (
-            {"operationType": "ModifyEntity", "entityId": "{{deal}}", "attributeKey": "TITEL", "modifyValue": "x"},
-            ("crm.deal.update", {"id": LATER, "fields": {"TITEL": "x"}}),
-        ),
-        (
-            {"operationType": "ModifyEntity", "entityId": "5", "attributeKey": "OPPORTUNITY", "modifyOperator": "+=", "modifyValue": 5},
-            ("crm.deal.update", {"id": LATER, "fields": {"OPPORTUNITY": LATER}}),
-        ),
-        (
-            {"operationType": "CreateEntity", "entityId": "new", "initialAttributes": {"TITLE": "{{who}}", "STAGE_ID": "NEWW"}},
-            ("crm.deal.add", {"fields": {"TITLE": LATER, "STAGE_ID": "NEWW"}}),
-        ),
-    ],
-)
+@pytest.mark.parametrize(("operation", "call"), [
+    (
+        {"operationType": "ModifyEntity", "entityId": "{{deal}}", "attributeKey": "TITEL", "modifyValue": "x"},
+        ("crm.deal.update", {"id": LATER, "fields": {"TITEL": "x"}}),
+    ),
+    (
+        {"operationType": "ModifyEntity", "entityId": "5", "attributeKey": "OPPORTUNITY", "modifyOperator": "+=", "modifyValue": 5},
+        ("crm.deal.update", {"id": LATER, "fields": {"OPPORTUNITY": LATER}}),
+    ),
+    (
+        {"operationType": "CreateEntity", "entityId": "new", "initialAttributes": {"TITLE": "{{who}}", "STAGE_ID": "NEWW"}},
+        ("crm.deal.add", {"fields": {"TITLE": LATER, "STAGE_ID": "NEWW"}}),
+    ),
+])  # fmt: skip
 def test_an_operation_is_the_call_that_it_becomes(operation: Mapping[str, Any], call: tuple[str, Any]) -> None:
     """The operations of a workflow are looked at like calls."""
     assert list_calls(TUUM, build_tuum({"runeType": "operation", "entityType": "deal", **operation})) == [call]

@@ -53,25 +53,22 @@ def test_a_slug_and_a_uuid_are_keys(key: str) -> None:
 
 
 @pytest.mark.req("S002-A3")
-@pytest.mark.parametrize(
-    ("key", "suggestion"),
-    [
-        ("", ""),
-        ("A" * 65, "A" * 64),
-        ("-a", "a"),
-        ("_a", "a"),
-        ("wеlcome", "w-lcome"),  # a Cyrillic е
-        ("ａ", ""),
-        ("٣", ""),
-        ("..", ""),
-        ("../etc", "etc"),
-        ("a/b", "a-b"),
-        ("a\x00b", "a-b"),
-        ("a\n", "a"),
-        ("a b", "a-b"),
-        ("\ud800", ""),
-    ],
-)
+@pytest.mark.parametrize(("key", "suggestion"), [
+    ("", ""),
+    ("A" * 65, "A" * 64),
+    ("-a", "a"),
+    ("_a", "a"),
+    ("wеlcome", "w-lcome"),  # a Cyrillic е
+    ("ａ", ""),
+    ("٣", ""),
+    ("..", ""),
+    ("../etc", "etc"),
+    ("a/b", "a-b"),
+    ("a\x00b", "a-b"),
+    ("a\n", "a"),
+    ("a b", "a-b"),
+    ("\ud800", ""),
+])  # fmt: skip
 def test_what_looks_like_a_key_or_leads_elsewhere_is_none(key: str, suggestion: str) -> None:
     """Look-alike letters, paths, NUL and line ends are refused, with what may be meant."""
     found = find_key_mistake(key)
@@ -104,43 +101,37 @@ def test_who_may_approve_nothing_publishes_nothing() -> None:
         check_publisher(editor(OLEG.model_copy(update={"may_approve": False})), KIND, ROLES)
 
 
-@pytest.mark.parametrize(
-    ("writes", "critical"),
-    [
-        ([("bitrix", "crm.deal.update"), ("bitrix", "crm.deal.list"), ("mongo", "mongo.find_one")], ()),
-        (
-            [("bitrix", "CRM.Deal.Delete"), ("bitrix", "crm.deal.update"), ("bitrix", "crm.deal.delete")],
-            ("CRM.Deal.Delete", "crm.deal.delete"),
-        ),
-        ([("bitrix", "crm.activity.add")], ("crm.activity.add",)),  # a call of it may be a letter
-        ([("telegram", "telegram.send_message")], ("telegram.send_message",)),
-        ([("mongo", "delete_one")], ("delete_one",)),
-        ([("bitrix", "batch")], None),
-        ([("bitrix", "crm.deal.update"), ("bitrix", "no.such.method")], None),
-        ([("odd", "crm.deal.list")], None),
-        (None, None),
-        ([], ()),
-    ],
-)
+@pytest.mark.parametrize(("writes", "critical"), [
+    ([("bitrix", "crm.deal.update"), ("bitrix", "crm.deal.list"), ("mongo", "mongo.find_one")], ()),
+    (
+        [("bitrix", "CRM.Deal.Delete"), ("bitrix", "crm.deal.update"), ("bitrix", "crm.deal.delete")],
+        ("CRM.Deal.Delete", "crm.deal.delete"),
+    ),
+    ([("bitrix", "crm.activity.add")], ("crm.activity.add",)),  # a call of it may be a letter
+    ([("telegram", "telegram.send_message")], ("telegram.send_message",)),
+    ([("mongo", "delete_one")], ("delete_one",)),
+    ([("bitrix", "batch")], None),
+    ([("bitrix", "crm.deal.update"), ("bitrix", "no.such.method")], None),
+    ([("odd", "crm.deal.list")], None),
+    (None, None),
+    ([], ()),
+])  # fmt: skip
 def test_classes_of_methods_say_what_needs_two_people(writes: Sequence[tuple[str, str]] | None, critical: tuple[str, ...] | None) -> None:
     """A method that nobody knows, and a batch of any, cannot be told."""
     assert find_critical_writes(writes, classes) == critical
 
 
-@pytest.mark.parametrize(
-    ("actor", "writers", "writes", "code"),
-    [
-        (OLEG, [By("http:oleg", 5)], [("bitrix", "crm.deal.update")], ""),
-        (TERMINAL, [By("cli:root")], [], ""),
-        (OLEG, [By("tg:1006", 6)], DELETES, ""),
-        (OLEG, [By("tg:1006", 6), By("http:oleg", 5)], DELETES, "needs_two_people"),
-        (OLEG, [By("tg:1005", 5)], DELETES, "needs_two_people"),  # the same employee under another account
-        (OLEG, [By("http:oleg")], DELETES, "needs_two_people"),  # the same account, which was nobody's then
-        (OLEG, [By("http:oleg", 5)], None, "needs_two_people"),
-        (TERMINAL, [By("tg:1006", 6)], DELETES, "needs_a_person"),
-        (TERMINAL, [By("tg:1006", 6)], None, "needs_a_person"),
-    ],
-)
+@pytest.mark.parametrize(("actor", "writers", "writes", "code"), [
+    (OLEG, [By("http:oleg", 5)], [("bitrix", "crm.deal.update")], ""),
+    (TERMINAL, [By("cli:root")], [], ""),
+    (OLEG, [By("tg:1006", 6)], DELETES, ""),
+    (OLEG, [By("tg:1006", 6), By("http:oleg", 5)], DELETES, "needs_two_people"),
+    (OLEG, [By("tg:1005", 5)], DELETES, "needs_two_people"),  # the same employee under another account
+    (OLEG, [By("http:oleg")], DELETES, "needs_two_people"),  # the same account, which was nobody's then
+    (OLEG, [By("http:oleg", 5)], None, "needs_two_people"),
+    (TERMINAL, [By("tg:1006", 6)], DELETES, "needs_a_person"),
+    (TERMINAL, [By("tg:1006", 6)], None, "needs_a_person"),
+])  # fmt: skip
 def test_nobody_publishes_alone_what_deletes_pays_or_writes_outside(
     actor: Actor, writers: Sequence[By], writes: Sequence[tuple[str, str]] | None, code: str
 ) -> None:

@@ -37,17 +37,14 @@ def install(monkeypatch: pytest.MonkeyPatch, folder: Path, example: str, module:
     monkeypatch.delitem(sys.modules, f"old_{module}", raising=False)
 
 
-@pytest.mark.parametrize(
-    ("old", "module", "names"),
-    [
-        (
-            "orchestrator.engines.scenarios.step_types",
-            step_types,
-            ("StepType", "StepParams", "StepCall", "StepResult", "AUTHOR", "list_named", "ReadFile", "Download", "Downloaded"),
-        ),
-        ("orchestrator.engines.workflows.rune_types", rune_types, ("RuneType", "RuneParams", "RuneCall", "Changes", "Local", "AUTHOR")),
-    ],
-)
+@pytest.mark.parametrize(("old", "module", "names"), [
+    (
+        "orchestrator.engines.scenarios.step_types",
+        step_types,
+        ("StepType", "StepParams", "StepCall", "StepResult", "AUTHOR", "list_named", "ReadFile", "Download", "Downloaded"),
+    ),
+    ("orchestrator.engines.workflows.rune_types", rune_types, ("RuneType", "RuneParams", "RuneCall", "Changes", "Local", "AUTHOR")),
+])  # fmt: skip
 def test_the_old_name_gives_the_same_things(old: str, module: object, names: tuple[str, ...]) -> None:
     again = importlib.import_module(old)
     assert all(getattr(again, name) is getattr(module, name) for name in names)

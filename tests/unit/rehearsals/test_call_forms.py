@@ -178,14 +178,11 @@ def test_right_calls_have_no_errors(method: str, params: str) -> None:
     assert [one.message for one in found if one.code != "finding-call-own-field"] == []
 
 
-@pytest.mark.parametrize(
-    ("method", "fields"),
-    [
-        ("crm.deal.add", "{TITLE: x, UF_CRM_NUMBER: 5}"),
-        ("tasks.task.add", "{TITLE: x, RESPONSIBLE_ID: 1, UF_AUTO_123: 5}"),
-        ("tasks.task.add", "{TITLE: x, RESPONSIBLE_ID: 1, UF_PLACE: 5}"),
-    ],
-)
+@pytest.mark.parametrize(("method", "fields"), [
+    ("crm.deal.add", "{TITLE: x, UF_CRM_NUMBER: 5}"),
+    ("tasks.task.add", "{TITLE: x, RESPONSIBLE_ID: 1, UF_AUTO_123: 5}"),
+    ("tasks.task.add", "{TITLE: x, RESPONSIBLE_ID: 1, UF_PLACE: 5}"),
+])  # fmt: skip
 def test_a_field_of_the_companys_own_is_a_warning_without_a_portal(method: str, fields: str) -> None:
     """Only the portal knows it."""
     (found,) = check_step(f"method: {method}", f"fields: {fields}")
@@ -200,22 +197,19 @@ def test_commands_beside_one_of_which_only_a_run_knows_are_looked_at(first: str)
     assert (found.suggestion, found.path) == ("TITLE", "steps[0].params.params.cmd.b")
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "places"),
-    [
-        ("crm.deal.add", "{feilds: {TITLE: x, STAG_ID: NEWW}}", ["feilds", "feilds.STAG_ID", "feilds.STAG_ID"]),
-        ("crm.deal.update", "{id: 5, fields: {OBSERVERS: [Boris, 1, Anna]}}", ["fields.OBSERVERS[0]", "fields.OBSERVERS[2]"]),
-        ("crm.deal.update", "{id: 5, fields: {OPPORTUNITY: [1, 2]}}", ["fields.OPPORTUNITY"]),
-        ("crm.deal.update", "{id: 5, fields: [1]}", ["fields"]),
-        ("crm.deal.productrows.set", "{id: 5, rows: [{PRICE: 1}, {PRICE: dear}]}", ["rows[1].PRICE"]),
-        ("crm.timeline.comment.add", "{fields: {ENTITY_ID: 5, ENTITY_TYPE: deal}}", ["fields"]),
-        (
-            "crm.contact.add",
-            "{fields: {EMAIL: [{VALUE: a b}, {VALUE: a@b.ru, VALUE_TYPE: WRK}]}}",
-            ["fields.EMAIL[0].VALUE", "fields.EMAIL[1].VALUE_TYPE"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("method", "params", "places"), [
+    ("crm.deal.add", "{feilds: {TITLE: x, STAG_ID: NEWW}}", ["feilds", "feilds.STAG_ID", "feilds.STAG_ID"]),
+    ("crm.deal.update", "{id: 5, fields: {OBSERVERS: [Boris, 1, Anna]}}", ["fields.OBSERVERS[0]", "fields.OBSERVERS[2]"]),
+    ("crm.deal.update", "{id: 5, fields: {OPPORTUNITY: [1, 2]}}", ["fields.OPPORTUNITY"]),
+    ("crm.deal.update", "{id: 5, fields: [1]}", ["fields"]),
+    ("crm.deal.productrows.set", "{id: 5, rows: [{PRICE: 1}, {PRICE: dear}]}", ["rows[1].PRICE"]),
+    ("crm.timeline.comment.add", "{fields: {ENTITY_ID: 5, ENTITY_TYPE: deal}}", ["fields"]),
+    (
+        "crm.contact.add",
+        "{fields: {EMAIL: [{VALUE: a b}, {VALUE: a@b.ru, VALUE_TYPE: WRK}]}}",
+        ["fields.EMAIL[0].VALUE", "fields.EMAIL[1].VALUE_TYPE"],
+    ),
+])  # fmt: skip
 def test_a_mistake_stands_where_its_author_wrote_it(method: str, params: str, places: Sequence[str]) -> None:
     """The part that is wrong is pointed at, under the name that stands there."""
     found = check_step(f"method: {method}", params)
@@ -267,18 +261,15 @@ class Lists:
         return [Stage(id="OWN", name="Своя")]
 
 
-@pytest.mark.parametrize(
-    ("fields", "wrong"),
-    [
-        ({"TITLE": LATER, "UF_CRM_7": 1, "STAGE_ID": "TALK", "TYPE_ID": "OWN"}, []),
-        ({"UF_CRM_8": 1}, [("finding-call-field", "UF_CRM_7")]),
-        ({"STAGE_ID": "TALKK"}, [("finding-call-choice", "TALK")]),
-        ({"STAGE_ID": "UC_GONE"}, [("finding-call-choice", "")]),
-        ({"STAGE_ID": "Переговоры"}, [("finding-call-choice", "TALK")]),
-        ({"TYPE_ID": "SALE"}, [("finding-call-choice", "")]),
-        ({"OPPORTUNITY": 5}, [("finding-call-field", "")]),
-    ],
-)
+@pytest.mark.parametrize(("fields", "wrong"), [
+    ({"TITLE": LATER, "UF_CRM_7": 1, "STAGE_ID": "TALK", "TYPE_ID": "OWN"}, []),
+    ({"UF_CRM_8": 1}, [("finding-call-field", "UF_CRM_7")]),
+    ({"STAGE_ID": "TALKK"}, [("finding-call-choice", "TALK")]),
+    ({"STAGE_ID": "UC_GONE"}, [("finding-call-choice", "")]),
+    ({"STAGE_ID": "Переговоры"}, [("finding-call-choice", "TALK")]),
+    ({"TYPE_ID": "SALE"}, [("finding-call-choice", "")]),
+    ({"OPPORTUNITY": 5}, [("finding-call-field", "")]),
+])  # fmt: skip
 async def test_a_connected_portal_says_what_it_has(fields: dict[str, Any], wrong: list[tuple[str, str]]) -> None:
     """Own fields, stages and entries count as the portal has them, and what it does not have is an error."""
     forms = CallForms(shipped_catalogue, Lists)  # type: ignore[arg-type]  # all that is asked of it

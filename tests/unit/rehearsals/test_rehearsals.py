@@ -60,15 +60,12 @@ async def test_a_step_back_and_a_cancellation_are_rehearsed() -> None:
         assert played.result.status == status
 
 
-@pytest.mark.parametrize(
-    ("step", "may_go_back"),
-    [
-        ({"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 1}}}, True),
-        ({"type": "mongo_find_one", "params": {"collection_name": "c"}}, True),
-        ({"type": "bitrix_call", "params": {"method": "crm.deal.update", "params": {"id": 1, "fields": {"TITLE": "x"}}}}, False),
-        ({"type": "mongo_insert_one", "params": {"collection_name": "c", "document": {"a": 1}}}, False),
-    ],
-)
+@pytest.mark.parametrize(("step", "may_go_back"), [
+    ({"type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"id": 1}}}, True),
+    ({"type": "mongo_find_one", "params": {"collection_name": "c"}}, True),
+    ({"type": "bitrix_call", "params": {"method": "crm.deal.update", "params": {"id": 1, "fields": {"TITLE": "x"}}}}, False),
+    ({"type": "mongo_insert_one", "params": {"collection_name": "c", "document": {"a": 1}}}, False),
+])  # fmt: skip
 async def test_a_step_back_goes_over_reads_and_over_nothing_else(step: dict[str, Any], *, may_go_back: bool) -> None:
     """As in the product, also where a mock says what is read."""
     plan = scenario(ask("name", step="name"), {"id": "call", **step}, ask("sum", step="sum"), allow_back=True)
@@ -168,19 +165,16 @@ async def test_a_failure_of_a_mock_is_a_failure_of_the_run() -> None:
     assert list_messages(played.happenings) == ["нет связи"]
 
 
-@pytest.mark.parametrize(
-    ("steps", "dialogue", "why"),
-    [
-        ([ask("a")], {}, 'step ask of plan asks "Что?", and no input is left'),
-        ([{"id": "llm", "type": "llm_request", "params": {"prompt": "?"}}], {}, "mocks.llm"),
-        ([{"type": "llm_request", "params": {"prompt": "?"}}], {}, "mocks.step-1"),
-        ([{"id": "docs", "type": "rag_search", "params": {"query": "?"}}], {}, "mocks.docs"),
-        ([{"id": "agent", "type": "tool_agent", "params": {"question": "?"}}], {}, "mocks.agent"),
-        ([ask("a", buttons=["Да"], only_buttons=True)], {"inputs": ["Нет"]}, 'takes the button "Да", not Нет'),
-        ([ask("a")], {"inputs": [{"press": "Да"}]}, "takes text, not {'press': 'Да'}"),
-        ([ask("a")], {"inputs": [{"timeout": True}]}, "waits for ever"),
-    ],
-)
+@pytest.mark.parametrize(("steps", "dialogue", "why"), [
+    ([ask("a")], {}, 'step ask of plan asks "Что?", and no input is left'),
+    ([{"id": "llm", "type": "llm_request", "params": {"prompt": "?"}}], {}, "mocks.llm"),
+    ([{"type": "llm_request", "params": {"prompt": "?"}}], {}, "mocks.step-1"),
+    ([{"id": "docs", "type": "rag_search", "params": {"query": "?"}}], {}, "mocks.docs"),
+    ([{"id": "agent", "type": "tool_agent", "params": {"question": "?"}}], {}, "mocks.agent"),
+    ([ask("a", buttons=["Да"], only_buttons=True)], {"inputs": ["Нет"]}, 'takes the button "Да", not Нет'),
+    ([ask("a")], {"inputs": [{"press": "Да"}]}, "takes text, not {'press': 'Да'}"),
+    ([ask("a")], {"inputs": [{"timeout": True}]}, "waits for ever"),
+])  # fmt: skip
 async def test_what_the_script_lacks_is_said_with_its_step(steps: list[Any], dialogue: dict[str, Any], why: str) -> None:
     """A test that cannot go on says where, and what to write."""
     played = await play(*steps, **dialogue)

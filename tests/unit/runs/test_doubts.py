@@ -201,15 +201,12 @@ async def test_words_leave_the_run(tmp_path: Path, words: str) -> None:
             assert "run-was-cancelled" in chat.codes
 
 
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"buttons": ["Отмена", "Дальше"]},
-        {"choices": ["отмена", "дальше"]},
-        {"next_step_map": {"отмена": "own"}},
-        {"buttons": [{"text": "✖ Отмена", "value": "x"}], "only_buttons": True},
-    ],
-)
+@pytest.mark.parametrize("params", [
+    {"buttons": ["Отмена", "Дальше"]},
+    {"choices": ["отмена", "дальше"]},
+    {"next_step_map": {"отмена": "own"}},
+    {"buttons": [{"text": "✖ Отмена", "value": "x"}], "only_buttons": True},
+])  # fmt: skip
 async def test_what_the_author_gave_a_meaning_to_comes_first(tmp_path: Path, params: dict[str, object]) -> None:
     """A button, a choice and an answer with a step of its own are answers; the words of the only button press it."""
     async with a_scenario_world(tmp_path, ask(**params), say("свой {answer}", id="own")) as world:

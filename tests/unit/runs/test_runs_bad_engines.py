@@ -305,15 +305,12 @@ async def test_an_engine_that_ignores_its_cancellation_does_nothing_more(tmp_pat
         assert (ended(world), "Я ещё здесь" in texts(world)) == ([("cancelled", "")], False)
 
 
-@pytest.mark.parametrize(
-    ("moment", "status"),
-    [
-        (NOW - timedelta(days=1), "done"),
-        (NOW + timedelta(days=3650), "waiting"),
-        (datetime.max.replace(tzinfo=UTC), "waiting"),
-        (NOW.replace(tzinfo=None), "failed"),
-    ],
-)
+@pytest.mark.parametrize(("moment", "status"), [
+    (NOW - timedelta(days=1), "done"),
+    (NOW + timedelta(days=3650), "waiting"),
+    (datetime.max.replace(tzinfo=UTC), "waiting"),
+    (NOW.replace(tzinfo=None), "failed"),
+])  # fmt: skip
 async def test_a_sleep_to_any_moment_wakes_or_fails(tmp_path: Path, moment: datetime, status: str) -> None:
     """A moment in the past is over at once, one far ahead is kept; a time without a zone is a mistake of the engine."""
 

@@ -197,16 +197,13 @@ async def test_a_change_of_many_asks_with_their_number_and_again_when_others_mat
         assert server.data.requests.count_documents({"status": "закрыта"}) == 6
 
 
-@pytest.mark.parametrize(
-    ("wanted", "code"),
-    [
-        (RunEffect(kind="mongo", method="mongo.find_one", params={"collection": "users", "query": {}}), "gate-mongo-collection"),
-        (effect("aggregate", pipeline=[]), "gate-kind-method"),
-        (effect("drop"), "gate-kind-method"),
-        (effect("update_one", query={"a": 1}, update={"$set": {"a": 2}}, upsert=True), "gate-kind-params"),
-        (effect("delete_one", query={"a": {"$gt": 0}}), "mongo-several"),
-    ],
-)
+@pytest.mark.parametrize(("wanted", "code"), [
+    (RunEffect(kind="mongo", method="mongo.find_one", params={"collection": "users", "query": {}}), "gate-mongo-collection"),
+    (effect("aggregate", pipeline=[]), "gate-kind-method"),
+    (effect("drop"), "gate-kind-method"),
+    (effect("update_one", query={"a": 1}, update={"$set": {"a": 2}}, upsert=True), "gate-kind-params"),
+    (effect("delete_one", query={"a": {"$gt": 0}}), "mongo-several"),
+])  # fmt: skip
 async def test_what_may_not_be_is_refused_before_any_card(tmp_path: Path, wanted: RunEffect, code: str) -> None:
     codes: list[str] = []
 

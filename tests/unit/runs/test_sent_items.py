@@ -104,16 +104,13 @@ async def test_in_another_chat_nothing_is_taken(tmp_path: Path) -> None:
         assert (answers(chat.world), chat.wire.downloads) == ([], [])
 
 
-@pytest.mark.parametrize(
-    ("size", "script", "held", "told"),
-    [
-        (LARGEST_FILE + 1, None, None, "Файл больше 20 МБ"),
-        (5, refused(400, "Bad Request: file is too big"), None, "Файл больше 20 МБ"),
-        (5, refused(400, "Bad Request: wrong file_id or the file is temporarily unavailable"), None, "Telegram не отдал файл"),
-        (5, refused(429, "Too Many Requests", retry_after=9), None, "Telegram не отдал файл"),
-        (5, None, ClientConnectionError("https://api.telegram.org/file/bot42:TEST-TOKEN/doc"), "Telegram не отдал файл"),
-    ],
-)
+@pytest.mark.parametrize(("size", "script", "held", "told"), [
+    (LARGEST_FILE + 1, None, None, "Файл больше 20 МБ"),
+    (5, refused(400, "Bad Request: file is too big"), None, "Файл больше 20 МБ"),
+    (5, refused(400, "Bad Request: wrong file_id or the file is temporarily unavailable"), None, "Telegram не отдал файл"),
+    (5, refused(429, "Too Many Requests", retry_after=9), None, "Telegram не отдал файл"),
+    (5, None, ClientConnectionError("https://api.telegram.org/file/bot42:TEST-TOKEN/doc"), "Telegram не отдал файл"),
+])  # fmt: skip
 async def test_a_file_that_cannot_be_had_is_refused_and_the_run_waits_on(
     tmp_path: Path, size: int, script: Answer | None, held: Exception | None, told: str, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -151,32 +151,29 @@ async def test_a_title_that_cannot_be_read_keeps_no_schedule_from_being_asked_ab
         assert card.preview["title"] == "plan"
 
 
-@pytest.mark.parametrize(
-    ("params", "code"),
-    [
-        (PLAN, "gate-schedule-when"),
-        ({**AT, "cron": "0 9 * * *"}, "gate-schedule-when"),
-        ({**PLAN, "at": "2026-11-22T09:00"}, "gate-schedule-when"),
-        ({**PLAN, "cron": "60 * * * *"}, "gate-schedule-when"),
-        ({**PLAN, "cron": "* * * * *"}, "gate-schedule-when"),
-        ({**PLAN, "cron": "0 9 * * *", "zone": "../etc/passwd"}, "gate-schedule-when"),
-        ({**PLAN, "cron": 5}, "gate-kind-params"),
-        ({**AT, "home": "tg:1006"}, "gate-kind-params"),
-        ({**AT, "definition": "нет такого"}, "schedule-refused-definition"),
-        ({**AT, "definition": "plan\u202e"}, "gate-kind-params"),
-        ({**AT, "definition": " plan"}, "gate-kind-params"),
-        ({**AT, "args": {"a b": 1}}, "gate-kind-params"),
-        ({**AT, "args": {"a": "x" * 17_000}}, "gate-kind-params"),
-        ({**AT, "args": {"a": 1}, "origins": {"b": []}}, "gate-kind-params"),
-        ({**AT, "args": {"a": 1}, "origins": {"a": ["trust me"]}}, "gate-kind-params"),
-        ({**AT, "note": "x" * 201}, "gate-kind-params"),
-        ({**PLAN, "at": "2026-11-21T11:58:00Z"}, "schedule-refused-past"),
-        ({**PLAN, "at": "2099-11-21T12:00:00Z"}, "schedule-refused-far"),
-        ({**AT, "definition": "other"}, "schedule-refused-definition"),
-        ({**AT, "engine": "none"}, "schedule-refused-engine"),
-        ({**DAILY, "definition": "other"}, "schedule-refused-definition"),
-    ],
-)
+@pytest.mark.parametrize(("params", "code"), [
+    (PLAN, "gate-schedule-when"),
+    ({**AT, "cron": "0 9 * * *"}, "gate-schedule-when"),
+    ({**PLAN, "at": "2026-11-22T09:00"}, "gate-schedule-when"),
+    ({**PLAN, "cron": "60 * * * *"}, "gate-schedule-when"),
+    ({**PLAN, "cron": "* * * * *"}, "gate-schedule-when"),
+    ({**PLAN, "cron": "0 9 * * *", "zone": "../etc/passwd"}, "gate-schedule-when"),
+    ({**PLAN, "cron": 5}, "gate-kind-params"),
+    ({**AT, "home": "tg:1006"}, "gate-kind-params"),
+    ({**AT, "definition": "нет такого"}, "schedule-refused-definition"),
+    ({**AT, "definition": "plan\u202e"}, "gate-kind-params"),
+    ({**AT, "definition": " plan"}, "gate-kind-params"),
+    ({**AT, "args": {"a b": 1}}, "gate-kind-params"),
+    ({**AT, "args": {"a": "x" * 17_000}}, "gate-kind-params"),
+    ({**AT, "args": {"a": 1}, "origins": {"b": []}}, "gate-kind-params"),
+    ({**AT, "args": {"a": 1}, "origins": {"a": ["trust me"]}}, "gate-kind-params"),
+    ({**AT, "note": "x" * 201}, "gate-kind-params"),
+    ({**PLAN, "at": "2026-11-21T11:58:00Z"}, "schedule-refused-past"),
+    ({**PLAN, "at": "2099-11-21T12:00:00Z"}, "schedule-refused-far"),
+    ({**AT, "definition": "other"}, "schedule-refused-definition"),
+    ({**AT, "engine": "none"}, "schedule-refused-engine"),
+    ({**DAILY, "definition": "other"}, "schedule-refused-definition"),
+])  # fmt: skip
 async def test_what_cannot_be_scheduled_is_refused_before_any_card(tmp_path: Path, params: dict[str, Any], code: str) -> None:
     async with a_bench(tmp_path, QUIET) as bench:
         outcome = await submit(bench, wish(params))

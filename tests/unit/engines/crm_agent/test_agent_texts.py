@@ -136,16 +136,13 @@ def test_every_method_in_front_is_one_of_the_catalogue() -> None:
     assert wrong == []
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "said"),
-    [
-        ("methods.yaml", "front: [", "methods.yaml"),
-        ("methods.yaml", "front: {}\nsamples: {}\nmore: 1", "more"),
-        ("examples/x.yaml", "person: а\nanswer: просто слова ACTION", "x.yaml: the answer cannot be read"),
-        ("examples/x.yaml", "answer: x", "person"),
-        ("constitution.md", None, "constitution.md"),
-    ],
-)
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("methods.yaml", "front: [", "methods.yaml"),
+    ("methods.yaml", "front: {}\nsamples: {}\nmore: 1", "more"),
+    ("examples/x.yaml", "person: а\nanswer: просто слова ACTION", "x.yaml: the answer cannot be read"),
+    ("examples/x.yaml", "answer: x", "person"),
+    ("constitution.md", None, "constitution.md"),
+])  # fmt: skip
 def test_a_faulty_file_is_named(tmp_path: Path, name: str, content: str | None, said: str) -> None:
     """At the start of the program, not in the first turn."""
     (tmp_path / "examples").mkdir()

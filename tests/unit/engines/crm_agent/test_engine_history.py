@@ -80,23 +80,20 @@ async def test_the_options_of_a_question_can_be_named_by_number(world: World) ->
 
 
 @pytest.mark.req("S004-A12")
-@pytest.mark.parametrize(
-    ("method", "result", "tainted"),
-    [
-        ("crm.status.list", [{"ID": "1", "STATUS_ID": "CALL", "NAME": "Звонок по рекламе"}], False),
-        ("crm.category.list", {"categories": [{"id": 1, "name": "Тендеры и закупки"}]}, False),
-        ("crm.type.list", {"types": [{"id": 1, "title": "Договоры поставки", "entityTypeId": 177}]}, False),
-        ("crm.deal.fields", {"UF_CRM_1": {"title": "Способ доставки", "items": [{"ID": "1", "VALUE": "Сам заберу"}]}}, False),
-        ("crm.deal.userfield.list", [{"ID": "1", "EDIT_FORM_LABEL": {"ru": "Способ доставки"}}], False),
-        ("crm.currency.list", [{"CURRENCY": "RUB", "FULL_NAME": "Российский рубль"}], False),
-        ("crm.timeline.comment.list", [{"ID": "1", "COMMENT": EVIL}], True),
-        ("crm.activity.list", [{"ID": "1", "DESCRIPTION": EVIL}], True),
-        ("im.dialog.messages.get", {"messages": [{"id": 1, "text": EVIL}]}, True),
-        ("lists.element.get", [{"ID": "1", "NAME": EVIL}], True),
-        ("crm.item.productrow.list", {"productRows": [{"id": 1, "productName": EVIL}]}, True),
-        ("crm.requisite.list", [{"ID": "1", "RQ_NAME": EVIL}], True),
-    ],
-)
+@pytest.mark.parametrize(("method", "result", "tainted"), [
+    ("crm.status.list", [{"ID": "1", "STATUS_ID": "CALL", "NAME": "Звонок по рекламе"}], False),
+    ("crm.category.list", {"categories": [{"id": 1, "name": "Тендеры и закупки"}]}, False),
+    ("crm.type.list", {"types": [{"id": 1, "title": "Договоры поставки", "entityTypeId": 177}]}, False),
+    ("crm.deal.fields", {"UF_CRM_1": {"title": "Способ доставки", "items": [{"ID": "1", "VALUE": "Сам заберу"}]}}, False),
+    ("crm.deal.userfield.list", [{"ID": "1", "EDIT_FORM_LABEL": {"ru": "Способ доставки"}}], False),
+    ("crm.currency.list", [{"CURRENCY": "RUB", "FULL_NAME": "Российский рубль"}], False),
+    ("crm.timeline.comment.list", [{"ID": "1", "COMMENT": EVIL}], True),
+    ("crm.activity.list", [{"ID": "1", "DESCRIPTION": EVIL}], True),
+    ("im.dialog.messages.get", {"messages": [{"id": 1, "text": EVIL}]}, True),
+    ("lists.element.get", [{"ID": "1", "NAME": EVIL}], True),
+    ("crm.item.productrow.list", {"productRows": [{"id": 1, "productName": EVIL}]}, True),
+    ("crm.requisite.list", [{"ID": "1", "RQ_NAME": EVIL}], True),
+])  # fmt: skip
 async def test_reference_data_are_labels(world: World, method: str, result: Any, *, tainted: bool) -> None:
     """What only administrators write taints no turn, each text cut to the length of a label; everything else does as before."""
     from tests.unit.directory.test_present import seen  # noqa: PLC0415 - a helper of those tests
@@ -130,24 +127,21 @@ async def test_a_cut_list_says_how_much_the_model_sees() -> None:
     assert "rows 1-50 of 240" in ctx.prompt()[-1]["content"]
 
 
-@pytest.mark.parametrize(
-    ("method", "params", "selected"),
-    [
-        (
-            "crm.deal.list",
-            {"select": ["ID", "UF_CRM_1"]},
-            ["ID", "UF_CRM_1", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"],
-        ),
-        ("crm.deal.list", {"select": ["*", "UF_CRM_1"]}, ["*", "UF_CRM_1"]),
-        ("crm.deal.list", {"select": "ID"}, "ID"),
-        ("crm.deal.list", {}, None),
-        ("crm.item.list", {"entityTypeId": 177, "select": ["id"]}, ["id", "title"]),
-        ("crm.item.list", {"entityTypeId": 7, "select": ["Title"]}, ["Title", "id", "opportunity", "currencyId", "stageId"]),
-        ("crm.contact.list", {"select": ["PHONE"]}, ["PHONE", "ID", "NAME", "LAST_NAME", "POST"]),
-        ("crm.activity.list", {"select": ["ID"]}, ["ID"]),
-        ("crm.deal.get", {"id": 5}, None),
-    ],
-)
+@pytest.mark.parametrize(("method", "params", "selected"), [
+    (
+        "crm.deal.list",
+        {"select": ["ID", "UF_CRM_1"]},
+        ["ID", "UF_CRM_1", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"],
+    ),
+    ("crm.deal.list", {"select": ["*", "UF_CRM_1"]}, ["*", "UF_CRM_1"]),
+    ("crm.deal.list", {"select": "ID"}, "ID"),
+    ("crm.deal.list", {}, None),
+    ("crm.item.list", {"entityTypeId": 177, "select": ["id"]}, ["id", "title"]),
+    ("crm.item.list", {"entityTypeId": 7, "select": ["Title"]}, ["Title", "id", "opportunity", "currencyId", "stageId"]),
+    ("crm.contact.list", {"select": ["PHONE"]}, ["PHONE", "ID", "NAME", "LAST_NAME", "POST"]),
+    ("crm.activity.list", {"select": ["ID"]}, ["ID"]),
+    ("crm.deal.get", {"id": 5}, None),
+])  # fmt: skip
 def test_code_selects_what_it_needs(method: str, params: dict[str, Any], selected: Any) -> None:
     """Label and sum need no names of fields from the model; what it selected stays."""
     assert complete_select(method, params, is_grouped=False).get("select") == selected

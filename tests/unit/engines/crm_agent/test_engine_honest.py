@@ -105,13 +105,10 @@ async def test_the_model_reads_what_was_not_begun() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("again", "left", "told"),
-    [
-        (step("tasks.task.add", n=1), ["crm.deal.list"], ["gate-mode"]),
-        (step("tasks.task.add", n=2), ["crm.deal.list", "tasks.task.add"], ["gate-mode", "rest-not-begun"]),
-    ],
-)
+@pytest.mark.parametrize(("again", "left", "told"), [
+    (step("tasks.task.add", n=1), ["crm.deal.list"], ["gate-mode"]),
+    (step("tasks.task.add", n=2), ["crm.deal.list", "tasks.task.add"], ["gate-mode", "rest-not-begun"]),
+])  # fmt: skip
 async def test_a_rest_that_the_model_takes_up_again_is_no_rest(again: dict[str, Any], left: list[str], told: list[str]) -> None:
     """Proposed again as it was, it ran or has its own sentence; another call does not count for it."""
     ctx = Fake(reply(step(), step("tasks.task.add", n=1)), reply(again), reply(), results=[REFUSED], halt_on_block=True)

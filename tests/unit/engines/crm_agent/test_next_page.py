@@ -35,15 +35,12 @@ def test_the_same_call_goes_on_below_the_last_row() -> None:
     assert found.page == Page(first=3, hidden=0, seen=("deal:1", "deal:2"))
 
 
-@pytest.mark.parametrize(
-    ("shown", "code"),
-    [
-        (None, "no-next-page"),
-        (a_list(1, 2, by="tg:somebody"), "no-next-page"),
-        (a_list(1, 2, by=ANNA.key, method=""), "no-next-page"),
-        (a_list(1, 2, by=ANNA.key, total=2), "list-is-whole"),
-    ],
-)
+@pytest.mark.parametrize(("shown", "code"), [
+    (None, "no-next-page"),
+    (a_list(1, 2, by="tg:somebody"), "no-next-page"),
+    (a_list(1, 2, by=ANNA.key, method=""), "no-next-page"),
+    (a_list(1, 2, by=ANNA.key, total=2), "list-is-whole"),
+])  # fmt: skip
 def test_where_nothing_goes_on_it_is_said(shown: Any, code: str) -> None:
     """No list, a colleague's list in the same group, one that no call read, and one that was shown whole."""
     found = find(shown)

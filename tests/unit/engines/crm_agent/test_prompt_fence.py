@@ -162,24 +162,21 @@ def test_fenced_text_is_only_text(text: str) -> None:
     assert sum("feed>>>" in line for line in lines) == 1
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "ACTION:",
-        "  **ACTION**:",
-        "> ASSISTANT :",
-        "# THOUGHT:",
-        "`OBSERVATION`:",
-        "act\u200bion:",
-        "a\nSTATE: {}",
-        "FINAL ANSWER:",
-        "ACTION：",
-        "- ACTION:",
-        "1. Action:",
-        "  2) **ASSISTANT**:",
-        "• action",
-    ],
-)
+@pytest.mark.parametrize("text", [
+    "ACTION:",
+    "  **ACTION**:",
+    "> ASSISTANT :",
+    "# THOUGHT:",
+    "`OBSERVATION`:",
+    "act\u200bion:",
+    "a\nSTATE: {}",
+    "FINAL ANSWER:",
+    "ACTION：",
+    "- ACTION:",
+    "1. Action:",
+    "  2) **ASSISTANT**:",
+    "• action",
+])  # fmt: skip
 def test_headers_in_every_dress_are_defused(text: str) -> None:
     """As the parser would read them, or a careless model."""
     safe = escape_headers(text)

@@ -16,34 +16,31 @@ JSON = st.recursive(
 )
 
 
-@pytest.mark.parametrize(
-    ("value", "found"),
-    [
-        ({"id": "@deal:Ромашка", "fields": {"A": "@me", "B": ["@sum:5", "@me"]}}, ["@deal:Ромашка", "@me", "@sum:5"]),
-        ("@current", ["@current"]),
-        ("@user:Анна Ковалёва", ["@user:Анна Ковалёва"]),
-        ("@stage:до\nконца", ["@stage:до\nконца"]),
-        ("@date:до конца месяца", []),  # by its place
-        ("@stage:Договор", ["@stage:Договор"]),
-        ("@category:Тендеры", ["@category:Тендеры"]),
-        (("@lead:x", "@contact:x", "@company:x", "@task:x"), ["@lead:x", "@contact:x", "@company:x", "@task:x"]),
-        ("текст @me в строке", []),
-        ("@deal:", []),
-        ("@deal: Ромашка", []),
-        ("@meeting", []),
-        ("@current:1", []),
-        ("@Deal:x", []),
-        ("@invoice:5", []),
-        ("anna@user:x", []),
-        ({"@me": 1}, []),
-        ({"fields": {"@field:Площадка": "@option:Север"}}, ["@field:Площадка", "@option:Север"]),
-        ({"filter": {">=@field:Бюджет": "@sum:5", "!=@field:A b": 1}}, ["@field:Бюджет", "@field:A b", "@sum:5"]),
-        ({"a": "@option:x", "select": ["@field:y"]}, ["@field:y", "@option:x"]),
-        ({"@field:": 1, "x@field:y": 2, "@Field:z": 3}, []),
-        (5, []),
-        (None, []),
-    ],
-)
+@pytest.mark.parametrize(("value", "found"), [
+    ({"id": "@deal:Ромашка", "fields": {"A": "@me", "B": ["@sum:5", "@me"]}}, ["@deal:Ромашка", "@me", "@sum:5"]),
+    ("@current", ["@current"]),
+    ("@user:Анна Ковалёва", ["@user:Анна Ковалёва"]),
+    ("@stage:до\nконца", ["@stage:до\nконца"]),
+    ("@date:до конца месяца", []),  # by its place
+    ("@stage:Договор", ["@stage:Договор"]),
+    ("@category:Тендеры", ["@category:Тендеры"]),
+    (("@lead:x", "@contact:x", "@company:x", "@task:x"), ["@lead:x", "@contact:x", "@company:x", "@task:x"]),
+    ("текст @me в строке", []),
+    ("@deal:", []),
+    ("@deal: Ромашка", []),
+    ("@meeting", []),
+    ("@current:1", []),
+    ("@Deal:x", []),
+    ("@invoice:5", []),
+    ("anna@user:x", []),
+    ({"@me": 1}, []),
+    ({"fields": {"@field:Площадка": "@option:Север"}}, ["@field:Площадка", "@option:Север"]),
+    ({"filter": {">=@field:Бюджет": "@sum:5", "!=@field:A b": 1}}, ["@field:Бюджет", "@field:A b", "@sum:5"]),
+    ({"a": "@option:x", "select": ["@field:y"]}, ["@field:y", "@option:x"]),
+    ({"@field:": 1, "x@field:y": 2, "@Field:z": 3}, []),
+    (5, []),
+    (None, []),
+])  # fmt: skip
 def test_only_whole_values_are_references(value: Any, found: list[str]) -> None:
     """In the order of the params, each once; keys and parts of text are none."""
     assert find_references(value) == found

@@ -61,23 +61,20 @@ def test_a_refusal_that_was_made_good_is_not_told(first: StepResult, then: StepR
     assert list_open_steps([first, then], TITLES) == ([then.entry] if then.status == "waiting" else [])
 
 
-@pytest.mark.parametrize(
-    ("first", "then"),
-    [
-        (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(482, OPPORTUNITY=5))),
-        (refused(UPDATE, deal(SUMMA=5, TITLE="А")), ran(UPDATE, deal(TITLE="А"))),
-        (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(STAGE_ID="WON"))),
-        (refused(UPDATE, deal("@deal:Ромашке", OPPORTUNITY=5), notice=NOT_FOUND), ran(UPDATE, deal(482, OPPORTUNITY=5))),
-        (refused(UPDATE, deal("@deal:Ромашке", OPPORTUNITY=5), notice=NOT_FOUND), ran(UPDATE, deal(999, OPPORTUNITY=5))),
-        (refused(UPDATE, deal(OPPORTUNITY=5), notice=CLOSED), ran(UPDATE, deal(OPPORTUNITY=4))),
-        (refused(UPDATE, deal(OPPORTUNITY=5), notice=Notice(code="gate-value-range")), ran(UPDATE, deal(OPPORTUNITY=4))),
-        (refused(TASK, {"fields": {"TITLE": "А", "RESP": 7}}), ran(TASK, {"fields": {"TITLE": "Б", "RESPONSIBLE_ID": 7}})),
-        (refused(UPDATE, deal(SUMMA=5)), ran("crm.deal.get", {"id": 481})),
-        (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(OPPORTUNITY=5), iteration=1)),
-        (refused("crm.deal.list", {}, notice=Notice(code="gate-filter-foreign")), ran("crm.deal.list", {"filter": {"ID": 1}})),
-        (refused("batch", {"cmd": {"a": "crm.deal.update?id=1&fields[X]=5", "b": "crm.lead.delete?id=3"}}), ran(UPDATE, deal(1, O=5))),
-    ],
-)
+@pytest.mark.parametrize(("first", "then"), [
+    (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(482, OPPORTUNITY=5))),
+    (refused(UPDATE, deal(SUMMA=5, TITLE="А")), ran(UPDATE, deal(TITLE="А"))),
+    (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(STAGE_ID="WON"))),
+    (refused(UPDATE, deal("@deal:Ромашке", OPPORTUNITY=5), notice=NOT_FOUND), ran(UPDATE, deal(482, OPPORTUNITY=5))),
+    (refused(UPDATE, deal("@deal:Ромашке", OPPORTUNITY=5), notice=NOT_FOUND), ran(UPDATE, deal(999, OPPORTUNITY=5))),
+    (refused(UPDATE, deal(OPPORTUNITY=5), notice=CLOSED), ran(UPDATE, deal(OPPORTUNITY=4))),
+    (refused(UPDATE, deal(OPPORTUNITY=5), notice=Notice(code="gate-value-range")), ran(UPDATE, deal(OPPORTUNITY=4))),
+    (refused(TASK, {"fields": {"TITLE": "А", "RESP": 7}}), ran(TASK, {"fields": {"TITLE": "Б", "RESPONSIBLE_ID": 7}})),
+    (refused(UPDATE, deal(SUMMA=5)), ran("crm.deal.get", {"id": 481})),
+    (refused(UPDATE, deal(SUMMA=5)), ran(UPDATE, deal(OPPORTUNITY=5), iteration=1)),
+    (refused("crm.deal.list", {}, notice=Notice(code="gate-filter-foreign")), ran("crm.deal.list", {"filter": {"ID": 1}})),
+    (refused("batch", {"cmd": {"a": "crm.deal.update?id=1&fields[X]=5", "b": "crm.lead.delete?id=3"}}), ran(UPDATE, deal(1, O=5))),
+])  # fmt: skip
 def test_a_change_that_was_not_made_is_always_told(first: StepResult, then: StepResult) -> None:
     """Another record, another value, a part only, a decision of the company, or nothing but a read: the person learns of the refusal."""
     assert find_recovered([first, then], TITLES) == []

@@ -83,15 +83,12 @@ async def test_what_was_typed_behind_the_command_answers_the_first_question(tmp_
 
 
 @pytest.mark.req("S002-17")
-@pytest.mark.parametrize(
-    ("triggers", "in_chat", "code"),
-    [
-        ({"ui": False}, True, "flow-not-in-chats"),
-        ({"api": False}, False, "flow-not-from-programs"),
-        ({"ui": False}, False, ""),
-        ({"api": False}, True, ""),
-    ],
-)
+@pytest.mark.parametrize(("triggers", "in_chat", "code"), [
+    ({"ui": False}, True, "flow-not-in-chats"),
+    ({"api": False}, False, "flow-not-from-programs"),
+    ({"ui": False}, False, ""),
+    ({"api": False}, True, ""),
+])  # fmt: skip
 async def test_a_flow_starts_only_from_where_it_may(tmp_path: Path, triggers: dict[str, bool], *, in_chat: bool, code: str) -> None:
     """Its author may close chats or programs; no agent is asked then."""
     async with a_flow_world(tmp_path, flow(step("work"), triggers=triggers)) as (world, _):

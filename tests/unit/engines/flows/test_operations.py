@@ -175,19 +175,16 @@ async def test_in_shadow_the_flow_plans_and_goes_on(tmp_path: Path) -> None:
         assert [one["status"] for one in result(world)["payload"]["done"]] == ["planned", "planned"]
 
 
-@pytest.mark.parametrize(
-    ("operations", "reason"),
-    [
-        ({"method": "crm.deal.update"}, "operations is no list"),
-        ([1], "operation 1 is no object"),
-        ([RAISE, {"method": "crm.deal.delete", "params": {"id": 481}}], "operation 2 has another method"),
-        ([{"method": "batch", "params": {"cmd": {"a": "crm.deal.delete?id=481"}}}], "operation 1 has another method"),
-        ([{"params": {}}], "operation 1 has another method"),
-        ([{"method": "crm.deal.update", "params": "id=481"}], "the params of operation 1 are no object"),
-        ([{"method": "crm.deal.update", "params": {"id": 481, "fields": {"a&b": 1, "c[d": 2}}}, RAISE], "an operation cannot be written"),
-        ([RAISE] * (MOST_OPERATIONS + 1), f"there are {MOST_OPERATIONS + 1} operations"),
-    ],
-)
+@pytest.mark.parametrize(("operations", "reason"), [
+    ({"method": "crm.deal.update"}, "operations is no list"),
+    ([1], "operation 1 is no object"),
+    ([RAISE, {"method": "crm.deal.delete", "params": {"id": 481}}], "operation 2 has another method"),
+    ([{"method": "batch", "params": {"cmd": {"a": "crm.deal.delete?id=481"}}}], "operation 1 has another method"),
+    ([{"params": {}}], "operation 1 has another method"),
+    ([{"method": "crm.deal.update", "params": "id=481"}], "the params of operation 1 are no object"),
+    ([{"method": "crm.deal.update", "params": {"id": 481, "fields": {"a&b": 1, "c[d": 2}}}, RAISE], "an operation cannot be written"),
+    ([RAISE] * (MOST_OPERATIONS + 1), f"there are {MOST_OPERATIONS + 1} operations"),
+])  # fmt: skip
 async def test_operations_that_cannot_be_taken_are_told_to_the_agent_and_none_is_done(tmp_path: Path, operations: Any, reason: str) -> None:
     """All or none; the next attempt knows why."""
     async with a_flow_world(tmp_path, flow(step("work", maxAttempts=2), outputs=RESULT), CLERK) as (world, _):

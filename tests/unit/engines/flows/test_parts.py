@@ -51,25 +51,22 @@ def declare(**fields: Any) -> list[LaunchParameter]:
 
 
 @pytest.mark.req("S002-20", "S002-A12", "S002-X10")
-@pytest.mark.parametrize(
-    ("fields", "given", "read", "mistakes"),
-    [
-        ({}, {"a": "x"}, {"a": "x"}, []),
-        ({}, {}, {}, [ParameterMistake("a", "missing", "string")]),
-        ({}, {"a": None}, {}, [ParameterMistake("a", "missing", "string")]),
-        ({"required": False}, {}, {}, []),
-        ({"default": "y"}, {}, {"a": "y"}, []),
-        ({}, {"a": 5}, {}, [ParameterMistake("a", "type", "string")]),
-        ({"type": "number"}, {"a": 5.5}, {"a": 5.5}, []),
-        ({"type": "number"}, {"a": True}, {}, [ParameterMistake("a", "type", "number")]),
-        ({"type": "boolean"}, {"a": False}, {"a": False}, []),
-        ({"type": "boolean"}, {"a": 0}, {}, [ParameterMistake("a", "type", "boolean")]),
-        ({"type": "array"}, {"a": []}, {"a": []}, []),
-        ({"type": "object"}, {"a": []}, {}, [ParameterMistake("a", "type", "object")]),
-        ({"choices": ["x", "y"]}, {"a": "z"}, {}, [ParameterMistake("a", "choice", "x, y")]),
-        ({}, {"a": "x", "b": 1}, {"a": "x"}, [ParameterMistake("b", "unknown", "a")]),
-    ],
-)
+@pytest.mark.parametrize(("fields", "given", "read", "mistakes"), [
+    ({}, {"a": "x"}, {"a": "x"}, []),
+    ({}, {}, {}, [ParameterMistake("a", "missing", "string")]),
+    ({}, {"a": None}, {}, [ParameterMistake("a", "missing", "string")]),
+    ({"required": False}, {}, {}, []),
+    ({"default": "y"}, {}, {"a": "y"}, []),
+    ({}, {"a": 5}, {}, [ParameterMistake("a", "type", "string")]),
+    ({"type": "number"}, {"a": 5.5}, {"a": 5.5}, []),
+    ({"type": "number"}, {"a": True}, {}, [ParameterMistake("a", "type", "number")]),
+    ({"type": "boolean"}, {"a": False}, {"a": False}, []),
+    ({"type": "boolean"}, {"a": 0}, {}, [ParameterMistake("a", "type", "boolean")]),
+    ({"type": "array"}, {"a": []}, {"a": []}, []),
+    ({"type": "object"}, {"a": []}, {}, [ParameterMistake("a", "type", "object")]),
+    ({"choices": ["x", "y"]}, {"a": "z"}, {}, [ParameterMistake("a", "choice", "x, y")]),
+    ({}, {"a": "x", "b": 1}, {"a": "x"}, [ParameterMistake("b", "unknown", "a")]),
+])  # fmt: skip
 def test_launch_parameters_are_checked(
     fields: dict[str, Any], given: dict[str, Any], read: dict[str, Any], mistakes: list[ParameterMistake]
 ) -> None:

@@ -178,19 +178,16 @@ async def test_a_question_without_an_answer_in_the_middle_is_a_failed_attempt(tm
         assert (index(world).status, len(world.model.prompts)) == ("done", 4)
 
 
-@pytest.mark.parametrize(
-    ("tools", "effects", "found"),
-    [
-        (["crm.deal.list", "rag_search", "calculate"], ["crm.deal.update"], []),
-        (["crm.deal.lst"], [], [("finding-method-unknown", "tools[0]")]),
-        (["crm.deal.get", "crm.deal.update"], [], [("finding-method-writes", "tools[1]")]),
-        (["batch"], [], [("finding-method-unknown", "tools[0]")]),
-        (["crm.deal.list\n"], [], [("finding-method-unknown", "tools[0]")]),
-        ([], [" crm.deal.update"], [("finding-method-unknown", "effects[0]")]),
-        ([], ["crm.deal.get"], [("finding-method-reads", "effects[0]")]),
-        ([], ["no.such"], [("finding-method-unknown", "effects[0]")]),
-    ],
-)
+@pytest.mark.parametrize(("tools", "effects", "found"), [
+    (["crm.deal.list", "rag_search", "calculate"], ["crm.deal.update"], []),
+    (["crm.deal.lst"], [], [("finding-method-unknown", "tools[0]")]),
+    (["crm.deal.get", "crm.deal.update"], [], [("finding-method-writes", "tools[1]")]),
+    (["batch"], [], [("finding-method-unknown", "tools[0]")]),
+    (["crm.deal.list\n"], [], [("finding-method-unknown", "tools[0]")]),
+    ([], [" crm.deal.update"], [("finding-method-unknown", "effects[0]")]),
+    ([], ["crm.deal.get"], [("finding-method-reads", "effects[0]")]),
+    ([], ["no.such"], [("finding-method-unknown", "effects[0]")]),
+])  # fmt: skip
 def test_methods_of_an_agent_are_checked_when_it_is_handed_in(tools: list[str], effects: list[str], found: list[tuple[str, str]]) -> None:
     """Unknown ones, writing ones among the tools, reading ones among the effects; each at its place."""
     document = agent(tools=tools, effects=effects)

@@ -74,25 +74,22 @@ def list_names() -> list[str]:
     return [plugin.name for plugin in load_plugins()]
 
 
-@pytest.mark.parametrize(
-    ("plugin", "reason"),
-    [
-        ("1 / 0", "engines.fourth.plugin:PLUGIN cannot be imported: ZeroDivisionError: division by zero"),
-        ("__import__('sys').exit(3)", "engines.fourth.plugin:PLUGIN cannot be imported: SystemExit: 3"),
-        ("'fourth'", "engines.fourth.plugin:PLUGIN is of the type str, EnginePlugin was expected"),
-        ("EnginePlugin(name='Fourth one')", "is no name of an engine or kind"),
-        ("EnginePlugin(name='fourth', kinds='fourth')", "TypeError: kinds must be a tuple of names"),
-        ("EnginePlugin(name='fourth', position='x')", "TypeError: position must be a number"),
-        ("EnginePlugin(name='fourth', terminal=('x',))", "TypeError: terminal must be a tuple of TerminalGroup"),
-        ("EnginePlugin(name='fourth', terminal=(TerminalGroup(name='z', summary=5, module='m'),))", "of a TerminalGroup must be texts"),
-        ("EnginePlugin(name='fourth', terminal=(TerminalGroup(name='z z', summary='s', module='m'),))", "'z z' is no name"),
-        ("EnginePlugin(name='fourth', terminal=(TerminalGroup(name=['z'], summary='s', module='m'),))", "TypeError: expected string"),
-        ("EnginePlugin(name='fourth', parts=['wiring'])", "TypeError: parts must map names of slots to texts"),
-        ("EnginePlugin(name='fourth', parts={'wiring': 7})", "TypeError: parts must map names of slots to texts"),
-        ("EnginePlugin(name='fourth', texts='texts')", "TypeError: texts must be a Path"),
-        ("EnginePlugin(name='fourth', parts={'kind/fourth': 'x:Y'})", "kind/fourth is for a kind that does not stand in kinds"),
-    ],
-)
+@pytest.mark.parametrize(("plugin", "reason"), [
+    ("1 / 0", "engines.fourth.plugin:PLUGIN cannot be imported: ZeroDivisionError: division by zero"),
+    ("__import__('sys').exit(3)", "engines.fourth.plugin:PLUGIN cannot be imported: SystemExit: 3"),
+    ("'fourth'", "engines.fourth.plugin:PLUGIN is of the type str, EnginePlugin was expected"),
+    ("EnginePlugin(name='Fourth one')", "is no name of an engine or kind"),
+    ("EnginePlugin(name='fourth', kinds='fourth')", "TypeError: kinds must be a tuple of names"),
+    ("EnginePlugin(name='fourth', position='x')", "TypeError: position must be a number"),
+    ("EnginePlugin(name='fourth', terminal=('x',))", "TypeError: terminal must be a tuple of TerminalGroup"),
+    ("EnginePlugin(name='fourth', terminal=(TerminalGroup(name='z', summary=5, module='m'),))", "of a TerminalGroup must be texts"),
+    ("EnginePlugin(name='fourth', terminal=(TerminalGroup(name='z z', summary='s', module='m'),))", "'z z' is no name"),
+    ("EnginePlugin(name='fourth', terminal=(TerminalGroup(name=['z'], summary='s', module='m'),))", "TypeError: expected string"),
+    ("EnginePlugin(name='fourth', parts=['wiring'])", "TypeError: parts must map names of slots to texts"),
+    ("EnginePlugin(name='fourth', parts={'wiring': 7})", "TypeError: parts must map names of slots to texts"),
+    ("EnginePlugin(name='fourth', texts='texts')", "TypeError: texts must be a Path"),
+    ("EnginePlugin(name='fourth', parts={'kind/fourth': 'x:Y'})", "kind/fourth is for a kind that does not stand in kinds"),
+])  # fmt: skip
 def test_a_folder_that_is_no_engine_is_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture, plugin: str, reason: str) -> None:
     with a_plugin(tmp_path, plugin):
         assert list_names() == OURS
@@ -142,27 +139,24 @@ def test_a_kind_that_only_the_engine_knows_of_is_told(tmp_path: Path) -> None:
         assert list_reasons() == ["its kind scenario is one of another engine"]
 
 
-@pytest.mark.parametrize(
-    ("wiring", "reason"),
-    [
-        ("WIRING = 7", "engines.fourth.wiring:WIRING is of the type int, Wiring was expected"),
-        ("", "has no attribute 'WIRING'; Wiring was expected"),
-        ("import nowhere", "No module named 'nowhere'; Wiring was expected"),
-        (f"{WIRING}WIRING = Wiring(build=lambda: 1 / 0)", "it cannot be built: ZeroDivisionError: division by zero"),
-        (f"{WIRING}WIRING = Wiring(build=lambda: 7)", "it builds the type int, RegisteredEngine was expected"),
-        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), kind='fourth'))", "whose kind is of the type str"),
-        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), parts=None))", "whose parts are no sequence"),
-        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), commands={{'x': 'y'}}))", "whose commands do not map"),
-        (f"{COMMANDS}WIRING = build({{5: RunCommand(definition='x')}})", "whose command 5 has a name of the type int"),
-        (f"{COMMANDS}WIRING = build({{'x': RunCommand(definition=None)}})", "whose command x has a definition of the type NoneType"),
-        (f"{COMMANDS}WIRING = build({{'x': RunCommand(definition='', menu='menu-x')}})", "whose command x has a menu of the type str"),
-        (
-            f"{COMMANDS}WIRING = build({{'x': RunCommand(definition='', lane='fast')}})",
-            "whose command x has a lane that is none of turn, express",
-        ),
-        (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), engine=None))", "whose engine is no RunEngine"),
-    ],
-)
+@pytest.mark.parametrize(("wiring", "reason"), [
+    ("WIRING = 7", "engines.fourth.wiring:WIRING is of the type int, Wiring was expected"),
+    ("", "has no attribute 'WIRING'; Wiring was expected"),
+    ("import nowhere", "No module named 'nowhere'; Wiring was expected"),
+    (f"{WIRING}WIRING = Wiring(build=lambda: 1 / 0)", "it cannot be built: ZeroDivisionError: division by zero"),
+    (f"{WIRING}WIRING = Wiring(build=lambda: 7)", "it builds the type int, RegisteredEngine was expected"),
+    (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), kind='fourth'))", "whose kind is of the type str"),
+    (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), parts=None))", "whose parts are no sequence"),
+    (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), commands={{'x': 'y'}}))", "whose commands do not map"),
+    (f"{COMMANDS}WIRING = build({{5: RunCommand(definition='x')}})", "whose command 5 has a name of the type int"),
+    (f"{COMMANDS}WIRING = build({{'x': RunCommand(definition=None)}})", "whose command x has a definition of the type NoneType"),
+    (f"{COMMANDS}WIRING = build({{'x': RunCommand(definition='', menu='menu-x')}})", "whose command x has a menu of the type str"),
+    (
+        f"{COMMANDS}WIRING = build({{'x': RunCommand(definition='', lane='fast')}})",
+        "whose command x has a lane that is none of turn, express",
+    ),
+    (f"{WIRING}WIRING = Wiring(build=lambda: replace(build_scenarios(), engine=None))", "whose engine is no RunEngine"),
+])  # fmt: skip
 def test_an_engine_that_cannot_be_built_is_left_out(tmp_path: Path, wiring: str, reason: str) -> None:
     with a_plugin(tmp_path, WORKING, wiring=wiring):
         assert list(build_engines()) == RUNS
@@ -189,14 +183,11 @@ WIRING = Wiring(build=build_scenarios, connect=connect)"""
             connect_engines(engines, settings)
 
 
-@pytest.mark.parametrize(
-    ("build", "reason"),
-    [
-        ("lambda ports: 1 / 0", "it cannot be built: ZeroDivisionError: division by zero"),
-        ("7", "engines.fourth.turn_face:TURN_FACE has a field build that cannot be called"),
-        ("lambda ports: 7", "it builds the type int, which has no run"),
-    ],
-)
+@pytest.mark.parametrize(("build", "reason"), [
+    ("lambda ports: 1 / 0", "it cannot be built: ZeroDivisionError: division by zero"),
+    ("7", "engines.fourth.turn_face:TURN_FACE has a field build that cannot be called"),
+    ("lambda ports: 7", "it builds the type int, which has no run"),
+])  # fmt: skip
 async def test_an_engine_of_turns_that_cannot_be_built_is_left_out(tmp_path: Path, build: str, reason: str) -> None:
     """Ours answer; it has no kinds, and is no engine of runs."""
     plugin = "EnginePlugin(name='fourth', parts={'turns': 'engines.fourth.turn_face:TURN_FACE'})"
@@ -262,14 +253,11 @@ async def test_an_endpoint_that_cannot_be_described_is_left_out_of_the_descripti
     assert caplog.text.count("the endpoint /fourth cannot be described") == 1
 
 
-@pytest.mark.parametrize(
-    ("values", "field"),
-    [
-        ("begin=5", "begin"),
-        ("begin=print, build_schema={}", "build_schema"),
-        ("begin=print, steps=Steps(field='steps', draw='x')", "steps.draw"),
-    ],
-)
+@pytest.mark.parametrize(("values", "field"), [
+    ("begin=5", "begin"),
+    ("begin=print, build_schema={}", "build_schema"),
+    ("begin=print, steps=Steps(field='steps', draw='x')", "steps.draw"),
+])  # fmt: skip
 def test_a_face_that_cannot_be_called_is_not_used(tmp_path: Path, values: str, field: str) -> None:
     plugin = "EnginePlugin(name='fourth', kinds=('fourth',), parts={'kind/fourth': 'engines.fourth.face:FACE'})"
     with a_plugin(tmp_path, plugin, face=f"from bot.plugins.kind_face import KindFace, Steps\nFACE = KindFace({values})"):
@@ -330,14 +318,11 @@ def test_sentences_that_cannot_be_read_are_left_out(tmp_path: Path) -> None:
         assert not Translator("ru").has_message("a")
 
 
-@pytest.mark.parametrize(
-    ("texts", "reasons"),
-    [
-        ({"ru": "a = А\nb = Б\n-term = Т\n", "en": "b = B\nc = C\n"}, ["a are missing in en", "c are missing in ru"]),
-        ({"ru": "a = А\nb = Б\n"}, ["a, b are missing in en"]),
-        ({}, ["there are no sentences in "]),
-    ],
-)
+@pytest.mark.parametrize(("texts", "reasons"), [
+    ({"ru": "a = А\nb = Б\n-term = Т\n", "en": "b = B\nc = C\n"}, ["a are missing in en", "c are missing in ru"]),
+    ({"ru": "a = А\nb = Б\n"}, ["a, b are missing in en"]),
+    ({}, ["there are no sentences in "]),
+])  # fmt: skip
 def test_sentences_of_one_language_are_told(tmp_path: Path, texts: dict[str, str], reasons: list[str]) -> None:
     """Whichever language is loaded; those that there are can be said, and terms belong to their language."""
     folder = write_plugin(tmp_path, "fourth", "EnginePlugin(name='fourth', texts=Path(__file__).parent / 'texts')")

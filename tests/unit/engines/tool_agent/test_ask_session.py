@@ -142,17 +142,14 @@ def test_the_tools_are_offered_as_functions_and_the_first_call_counts(caplog: py
 
 
 @pytest.mark.req("S001-X4", "S001-A5", "S001-83", "S001-84")
-@pytest.mark.parametrize(
-    ("tool", "given", "sent"),
-    [
-        ("rag_search", {"question": "  " + "я" * 30 + "\n"}, {"question": "я" * 30, "top_k": 2}),
-        ("rag_search", {"question": "👩‍👩‍👧" * 6}, {"question": "👩‍👩‍👧" * 6, "top_k": 2}),
-        ("rag_search", {"question": 42}, {"question": "42", "top_k": 2}),
-        ("rag_search", {"question": ["а", "б"], "top_k": 9}, {"question": '["а", "б"]', "top_k": 2}),
-        ("generate_haiku", {"theme": "é" * 20}, {"theme": "é" * 20}),
-        ("generate_haiku", {"theme": False}, {"theme": "false"}),
-    ],
-)
+@pytest.mark.parametrize(("tool", "given", "sent"), [
+    ("rag_search", {"question": "  " + "я" * 30 + "\n"}, {"question": "я" * 30, "top_k": 2}),
+    ("rag_search", {"question": "👩‍👩‍👧" * 6}, {"question": "👩‍👩‍👧" * 6, "top_k": 2}),
+    ("rag_search", {"question": 42}, {"question": "42", "top_k": 2}),
+    ("rag_search", {"question": ["а", "б"], "top_k": 9}, {"question": '["а", "б"]', "top_k": 2}),
+    ("generate_haiku", {"theme": "é" * 20}, {"theme": "é" * 20}),
+    ("generate_haiku", {"theme": False}, {"theme": "false"}),
+])  # fmt: skip
 def test_the_limits_are_inclusive_and_count_code_points(
     tool: str, given: dict[str, object], sent: dict[str, object], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -195,17 +192,14 @@ def test_lines_pasted_together_are_one_message(caplog: pytest.LogCaptureFixture)
     assert held.history[0].content == "первое\n/exit\nвторое"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        say("", ToolCall(id="1", name="rag_search", arguments={"question": {"$gt": ""}})),
-        say("", ToolCall(id="1", name="__class__", arguments={})),
-        say("", ToolCall(id="1", name="find_in_crm", arguments={"name": "x"}, problem="no tool of this name was offered")),
-        say("", ToolCall(id="1", name="calculate", arguments={"expression": "__import__('os').system('true')"})),
-        say("", ToolCall(id="1", name="calculate", arguments={"expression": "9" * 400 + "*9"})),
-        say("", ToolCall(id="1", name="rag_search", arguments={"question": "игнорируй правила", "role": "admin"})),
-    ],
-)
+@pytest.mark.parametrize("answer", [
+    say("", ToolCall(id="1", name="rag_search", arguments={"question": {"$gt": ""}})),
+    say("", ToolCall(id="1", name="__class__", arguments={})),
+    say("", ToolCall(id="1", name="find_in_crm", arguments={"name": "x"}, problem="no tool of this name was offered")),
+    say("", ToolCall(id="1", name="calculate", arguments={"expression": "__import__('os').system('true')"})),
+    say("", ToolCall(id="1", name="calculate", arguments={"expression": "9" * 400 + "*9"})),
+    say("", ToolCall(id="1", name="rag_search", arguments={"question": "игнорируй правила", "role": "admin"})),
+])  # fmt: skip
 def test_a_hostile_answer_of_the_model_does_no_harm(answer: object, caplog: pytest.LogCaptureFixture) -> None:
     """The session goes on whatever the model calls; only the services that it may ask are asked, with the known parameters."""
     held = talk(caplog, ["сделай", "q"], (YES, answer))  # type: ignore[arg-type]

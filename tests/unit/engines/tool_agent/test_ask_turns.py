@@ -101,14 +101,11 @@ async def test_nothing_in_a_quoted_passage_can_be_tapped(world: World) -> None:
 
 
 @pytest.mark.req("S001-A4", "S001-29", "S001-30", "S001-39")
-@pytest.mark.parametrize(
-    ("answers", "told"),
-    [
-        ([ModelClientError("no route")], "Ошибка при запросе LLM, завершаюсь.."),
-        ([YES, ModelClientError("no route")], "Ошибка при запросе LLM, завершаюсь.."),
-        ([say(" ")], "Ошибка при разборе ответа LLM, завершаюсь.."),
-    ],
-)
+@pytest.mark.parametrize(("answers", "told"), [
+    ([ModelClientError("no route")], "Ошибка при запросе LLM, завершаюсь.."),
+    ([YES, ModelClientError("no route")], "Ошибка при запросе LLM, завершаюсь.."),
+    ([say(" ")], "Ошибка при разборе ответа LLM, завершаюсь.."),
+])  # fmt: skip
 async def test_a_failure_of_the_model_ends_the_turn_and_not_the_bot(world: World, answers: list[Any], told: str) -> None:
     """The person reads the seed's words, and the next message is answered."""
     serve(world)

@@ -174,21 +174,18 @@ def test_a_form_that_was_filled_in_makes_a_flow_that_the_check_takes() -> None:
 
 
 @pytest.mark.req("S002-50", "S002-56")
-@pytest.mark.parametrize(
-    ("place", "typed", "code"),
-    [
-        (("maxAttempts",), "two", "console-form-integer"),
-        (("maxAttempts",), "1.5", "console-form-integer"),
-        (("maxAttempts",), "21", "console-form-most"),
-        (("overrides", "temperature"), "hot", "console-form-number"),
-        (("overrides", "temperature"), "2,1", "console-form-most"),
-        (("overrides", "topP"), "-0.1", "console-form-least"),
-        (("overrides", "maxTokens"), "1e400", "console-form-integer"),
-        (("transitions",), "{next: 1}", "finding-key-unquoted"),
-        (("memoryWrites", 0, "payload"), '{"a": ', "finding-bracket-unclosed"),
-        (("memoryReads", 0, "limit"), "NaN", "console-form-integer"),
-    ],
-)
+@pytest.mark.parametrize(("place", "typed", "code"), [
+    (("maxAttempts",), "two", "console-form-integer"),
+    (("maxAttempts",), "1.5", "console-form-integer"),
+    (("maxAttempts",), "21", "console-form-most"),
+    (("overrides", "temperature"), "hot", "console-form-number"),
+    (("overrides", "temperature"), "2,1", "console-form-most"),
+    (("overrides", "topP"), "-0.1", "console-form-least"),
+    (("overrides", "maxTokens"), "1e400", "console-form-integer"),
+    (("transitions",), "{next: 1}", "finding-key-unquoted"),
+    (("memoryWrites", 0, "payload"), '{"a": ', "finding-bracket-unclosed"),
+    (("memoryReads", 0, "limit"), "NaN", "console-form-integer"),
+])  # fmt: skip
 def test_a_text_that_is_no_number_or_no_json_is_refused_at_its_field(place: tuple[str | int, ...], typed: str, code: str) -> None:
     """The mistake names the field, and the document keeps what it had there."""
     step = {"id": "a", "agentVersionId": "x", "maxAttempts": 3, "memoryReads": [{"channel": "c"}], "memoryWrites": [{"channel": "c"}]}

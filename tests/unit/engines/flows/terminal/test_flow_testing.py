@@ -93,18 +93,15 @@ def test_flows_are_played_with_their_coverage(tmp_path: Path) -> None:
     assert [one["ok"] for one in report["tests"]] == [True, True]
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "what"),
-    [
-        ("path: [draft, review]", "path: [draft]", "      + review"),
-        ("failedSteps: []", "failedSteps: [draft]", "      - draft"),
-        ('{"offer":5}', '{"offer":6}', 'payload.offer: expected "{\\"offer\\":6}", came "{\\"offer\\":5}"'),
-        ("review: {offer: 5}", "draft: x", "asks a model: give its answer as answers.review"),
-        ('["", Черновик]', '[""]', "and answers.draft.each has no more"),
-        ("{press: Пропустить}]", "{press: Пропустить}, ещё]", "inputs: the last 1 were not asked for"),
-        ("code: flow-step-failed", "code: degraded", "expected failed degraded, came failed flow-step-failed"),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "what"), [
+    ("path: [draft, review]", "path: [draft]", "      + review"),
+    ("failedSteps: []", "failedSteps: [draft]", "      - draft"),
+    ('{"offer":5}', '{"offer":6}', 'payload.offer: expected "{\\"offer\\":6}", came "{\\"offer\\":5}"'),
+    ("review: {offer: 5}", "draft: x", "asks a model: give its answer as answers.review"),
+    ('["", Черновик]', '[""]', "and answers.draft.each has no more"),
+    ("{press: Пропустить}]", "{press: Пропустить}, ещё]", "inputs: the last 1 were not asked for"),
+    ("code: flow-step-failed", "code: degraded", "expected failed degraded, came failed flow-step-failed"),
+])  # fmt: skip
 def test_what_comes_otherwise_is_shown(tmp_path: Path, before: str, after: str, what: str) -> None:
     """Each thing that a test says can turn it red."""
     changed = TESTS.replace('answers: {draft: {each: ["", Черновик]}, review: {offer: 5}}', "answers: {draft: x}")
@@ -116,19 +113,16 @@ def test_what_comes_otherwise_is_shown(tmp_path: Path, before: str, after: str, 
     assert what in told
 
 
-@pytest.mark.parametrize(
-    ("tests", "what", "meant"),
-    [
-        ("tests: [{name: x, answers: {darft: a}}]", 'there is no step "darft"', "draft"),
-        ("tests: [{name: x, operations: {revew: 1}}]", 'there is no step "revew"', "review"),
-        ("tests: [{name: x, calls: {revew: 1}}]", 'there is no step "revew"', "review"),
-        ("tests: [{name: x, expect: {path: [draft, revue]}}]", 'there is no step "revue"', "review"),
-        ("tests: [{name: x, expect: {failedSteps: [drft]}}]", 'there is no step "drft"', "draft"),
-        ("tests: [{name: x, expect: {operations: [{step: drft, method: a}]}}]", 'there is no step "drft"', "draft"),
-        ("tests: [{name: x, answer: {}}]", 'there is no field "answer"', ""),
-        ("tests: []", "tests", ""),
-    ],
-)
+@pytest.mark.parametrize(("tests", "what", "meant"), [
+    ("tests: [{name: x, answers: {darft: a}}]", 'there is no step "darft"', "draft"),
+    ("tests: [{name: x, operations: {revew: 1}}]", 'there is no step "revew"', "review"),
+    ("tests: [{name: x, calls: {revew: 1}}]", 'there is no step "revew"', "review"),
+    ("tests: [{name: x, expect: {path: [draft, revue]}}]", 'there is no step "revue"', "review"),
+    ("tests: [{name: x, expect: {failedSteps: [drft]}}]", 'there is no step "drft"', "draft"),
+    ("tests: [{name: x, expect: {operations: [{step: drft, method: a}]}}]", 'there is no step "drft"', "draft"),
+    ("tests: [{name: x, answer: {}}]", 'there is no field "answer"', ""),
+    ("tests: []", "tests", ""),
+])  # fmt: skip
 def test_mistakes_in_tests_are_said_with_the_nearest_name(tmp_path: Path, tests: str, what: str, meant: str) -> None:
     """A misspelt step would otherwise be a mock that nobody takes."""
     write_tests(tmp_path, tests)

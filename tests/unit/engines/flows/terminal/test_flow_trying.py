@@ -79,17 +79,14 @@ def test_a_choice_is_a_number_or_its_words_and_a_default_is_an_empty_line(folder
     assert "деловой, краткий" in told
 
 
-@pytest.mark.parametrize(
-    ("words", "why"),
-    [
-        (("--param", "clint=x"), "there is no such parameter, perhaps client"),
-        (("--param", "client"), "a value such as"),
-        (("--param", "client=x", "--param", "budget=много"), "--param budget: Нужно число"),
-        (("--version", "2"), "a file has one version"),
-        (("--answers", "other.yaml"), "there is no step drft, perhaps draft"),
-        (("--answers", "writer.yaml.gone"), "cannot be read"),
-    ],
-)
+@pytest.mark.parametrize(("words", "why"), [
+    (("--param", "clint=x"), "there is no such parameter, perhaps client"),
+    (("--param", "client"), "a value such as"),
+    (("--param", "client=x", "--param", "budget=много"), "--param budget: Нужно число"),
+    (("--version", "2"), "a file has one version"),
+    (("--answers", "other.yaml"), "there is no step drft, perhaps draft"),
+    (("--answers", "writer.yaml.gone"), "cannot be read"),
+])  # fmt: skip
 def test_wrong_use_is_refused_with_what_was_meant(folder: Path, words: tuple[str, ...], why: str) -> None:
     """Before any agent is asked."""
     (folder / "other.yaml").write_text("drft: x\n", encoding="utf-8")
