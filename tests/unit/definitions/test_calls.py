@@ -19,7 +19,6 @@ WORKFLOW, TUUM = build_kinds(load_rune_types())
 
 
 def list_calls(kind: DefinitionKind, document: object) -> list[tuple[str, Mapping[str, Any]]]:
-    """The calls of a document."""
     return [(use.method, use.params) for use in list_call_uses(kind, document)]
 
 
@@ -40,7 +39,6 @@ def test_a_step_hands_on_its_call_with_what_is_open() -> None:
 
 
 def build_tuum(*runes: Mapping[str, Any]) -> dict[str, Any]:
-    """A tuum of these runes."""
     return {"tuumId": "t", "metadata": {"title": "T"}, "runes": list(runes)}
 
 

@@ -35,12 +35,10 @@ FLOW = flow(flow_step("write"), launchParameters=[{"name": "client", "descriptio
 
 
 def run_workflow(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """A step that runs the workflow."""
     return {"id": "run", "type": "run_workflow", "params": {"workflow_id": "dossier", "parameters": parameters}}
 
 
 def call(key: str) -> dict[str, Any]:
-    """A step that runs another scenario."""
     return {"id": "inner", "type": "execute_sub_scenario", "params": {"sub_scenario_id": key, "output_mapping": []}}
 
 
@@ -61,7 +59,6 @@ async def a_world_with(folder: Path, documents: Mapping[str, Any]) -> AsyncItera
 
 
 def read(told: OutboxRow, language: str = "ru") -> str:
-    """A message as the person reads it."""
     return to_plain_text(render_message("reply", told.body, Translator(language)))
 
 

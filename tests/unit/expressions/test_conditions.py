@@ -21,7 +21,6 @@ NAMES: dict[str, Any] = {
 
 
 def evaluate(source: str, names: dict[str, Any] | None = None) -> Any:
-    """The value of a condition for these variables."""
     return compile_condition(source).evaluate(NAMES if names is None else names)
 
 

@@ -24,7 +24,6 @@ SYNTAXES = {"scenarios": SCENARIO, "workflows": WORKFLOW, "flows": FLOW}
 
 
 def describe(finding: Finding) -> str:
-    """An error as the page writes it."""
     return f"error `{finding.code}`, column {finding.column}"
 
 

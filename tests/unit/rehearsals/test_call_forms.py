@@ -349,7 +349,6 @@ class Hanging(Lists):
 
 
 def build_step(**fields: str) -> Mapping[str, object]:
-    """A step that makes a deal of these fields."""
     return {"type": "bitrix_call", "params": {"method": "crm.deal.add", "params": {"fields": fields}}}
 
 

@@ -244,7 +244,6 @@ class StuckEngine:
     replays = frozenset({1})
 
     async def run(self, ctx: RunContext) -> RunResult:
-        """Wait for nothing."""
         raise RunSuspended(ctx.run.run_id)
 
 

@@ -58,7 +58,6 @@ async def look(world: World) -> None:
 
 
 def told(world: World) -> list[str]:
-    """The codes of the messages that wait to be delivered."""
     return [notice["code"] for row in world.outbox() for notice in row.body.get("notices", ())]
 
 

@@ -24,7 +24,6 @@ READ = RunEffect(method="crm.deal.get", params={"id": 481})
 
 
 async def give(value: Any) -> Any:
-    """The value, as what a node reads."""
     return value
 
 

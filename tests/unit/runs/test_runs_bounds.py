@@ -146,7 +146,6 @@ async def lose(_portal: Portal, _method: str, _params: dict[str, Any]) -> httpx.
 
 
 async def fail(_portal: Portal, _method: str, _params: dict[str, Any]) -> httpx.Response:
-    """No connection."""
     raise httpx.ConnectTimeout("no connection")
 
 

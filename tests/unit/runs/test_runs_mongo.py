@@ -51,7 +51,6 @@ async def a_mongo_world(folder: Path, play: Play, **policy: Any) -> AsyncIterato
 
 
 def effect(method: str, **params: Any) -> RunEffect:
-    """An effect of a run on the collection of requests."""
     return RunEffect(kind="mongo", method=f"mongo.{method}", params={"collection": "requests", **params})
 
 

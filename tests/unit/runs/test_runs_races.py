@@ -47,11 +47,9 @@ class Meeting:
             await asyncio.wait_for(self._goes.wait(), STEP)
 
     async def reached(self) -> None:
-        """Return once the other side has stopped."""
         await asyncio.wait_for(self._came.wait(), STEP)
 
     def go_on(self) -> None:
-        """Let the other side go on."""
         self._goes.set()
 
 

@@ -38,12 +38,10 @@ async def _read(ctx: RunContext, letter: str, **more: Any) -> Value:
 
 
 async def by_memo(ctx: RunContext, letter: str) -> Value:
-    """A read whose origins the engine does not declare."""
     return await _read(ctx, letter)
 
 
 async def by_document(ctx: RunContext, letter: str) -> Value:
-    """A document of the company."""
     return await _read(ctx, letter, origins=frozenset({"document"}))
 
 
@@ -58,7 +56,6 @@ async def by_copy(ctx: RunContext, letter: str) -> Value:
 
 
 async def by_bare_copy(ctx: RunContext, letter: str) -> Value:
-    """What was taken out of a read, and given an origin that is not its own."""
     return Value(str((await _read(ctx, letter)).data), OWN)
 
 

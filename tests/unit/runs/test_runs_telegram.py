@@ -71,11 +71,9 @@ class Chat:
         await self.world.idle()
 
     def toasts(self) -> dict[str, str]:
-        """The short answers to presses."""
         return {call["callback_query_id"]: call.get("text", "") for call in self.wire.calls("answerCallbackQuery")}
 
     def shown(self) -> list[Mapping[str, Any]]:
-        """What was sent and edited, in order."""
         return [body for name, body in self.wire.sent if name in {"sendMessage", "editMessageText"}]
 
     def buttons(self) -> dict[str, str]:

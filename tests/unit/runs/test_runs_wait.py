@@ -28,7 +28,6 @@ WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNI
 
 
 def texts(world: World) -> list[str]:
-    """The texts that wait to be delivered."""
     return [part["text"] for row in world.outbox() if row.kind == "reply" for part in row.body["parts"]]
 
 

@@ -51,7 +51,6 @@ def call(*arguments: str) -> tuple[int, str]:
 
 
 async def type_in(*arguments: str) -> tuple[int, str]:
-    """The same in a thread, since the command has a loop of its own."""
     return await asyncio.to_thread(call, *arguments)
 
 

@@ -37,12 +37,10 @@ def shown(chunks: list[str]) -> str:
 
 
 def answer(action: str) -> str:
-    """Return an answer with this ACTION."""
     return f"THOUGHT: думаю\nACTION: {action}\nASSISTANT: готово"
 
 
 def plan(params: str) -> str:
-    """Return an answer with one step around this JSON value."""
     return answer('[{"method": "m.x", "params": {"value": ' + params + "}}]")
 
 

@@ -65,5 +65,4 @@ def test_rows_that_moved_meanwhile_are_neither_missed_nor_shown_twice() -> None:
 
 
 def replace_total(outcome: Outcome) -> Outcome:
-    """The same from a portal that counts nothing."""
     return outcome.model_copy(update={"total": None})

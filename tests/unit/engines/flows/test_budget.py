@@ -21,7 +21,6 @@ PRICES = {"budget": {"prices": {"gpt-5-thinking": {"input": 1000, "output": 1000
 
 
 def spend(read: int, written: int) -> ModelAnswer:
-    """An answer that cost so much."""
     return ModelAnswer(text="ответ", model="scripted", prompt_tokens=read, completion_tokens=written, finish_reason="stop", seconds=0.0)
 
 

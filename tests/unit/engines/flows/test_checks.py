@@ -59,7 +59,6 @@ SAMPLE: dict[str, Any] = {
 
 
 def find(document: object) -> list[tuple[str, str, str]]:
-    """(severity, code, path) of what is found."""
     return [(one.severity, one.code, one.path) for one in check_flow(Document.from_data(document))]
 
 

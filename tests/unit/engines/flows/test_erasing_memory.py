@@ -27,7 +27,6 @@ PLAN: Mapping[str, Any] = flow(
 
 
 def place(actor: Actor) -> MemoryPlace:
-    """Whose memory it is."""
     return MemoryPlace("plan", f"employee:{actor.bitrix_user_id}" if actor.bitrix_user_id else actor.key)
 
 

@@ -69,7 +69,6 @@ def test_the_commands_of_the_guide_print_what_the_page_shows() -> None:
 
 
 def load(name: str) -> Any:
-    """The data of a file of the page."""
     return read_document(Path(name).read_text(encoding="utf-8")).require_document().data
 
 

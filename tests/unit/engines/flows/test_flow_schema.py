@@ -24,7 +24,6 @@ EXAMPLES = Path(__file__).resolve().parents[4] / "engines" / "flows" / "examples
 
 
 def write_to(mode: str) -> dict[str, Any]:
-    """A flow whose step writes memory in this mode."""
     return flow(step("a", memoryWrites=[{"channel": "x", "mode": mode}]))
 
 

@@ -17,12 +17,10 @@ AGENTS = {f"{letter * 8}-1111-2222-3333-444444444444": agent(f"Агент {lette
 
 
 def told(world: World, number: int) -> list[str]:
-    """The messages of a request."""
     return [str(message["content"]) for message in world.model.prompts[number]]
 
 
 def find_draft(partial: object) -> str:
-    """The draft that a chat was shown, "" if it is another notice."""
     return str(partial.args["said"]) if isinstance(partial, Notice) and partial.code == "run-shows" else ""
 
 

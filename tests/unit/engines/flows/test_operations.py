@@ -30,7 +30,6 @@ LEAD = {"method": "crm.lead.add", "params": {"fields": {"TITLE": "Go"}}}
 
 
 def propose(*operations: Any, **fields: Any) -> str:
-    """An answer with these operations."""
     return dumps({"operations": list(operations), **fields})
 
 
@@ -216,7 +215,6 @@ async def test_an_agent_without_effects_changes_nothing_whatever_it_answers(tmp_
 
 
 async def find(_question: str, **_asker: object) -> DocumentAnswer:
-    """A document that says something."""
     return DocumentAnswer(answer="Здравствуйте")
 
 

@@ -12,7 +12,6 @@ from orchestrator.engines.shared.parameters import ParameterMistake, read_parame
 
 
 def step(**transitions: Any) -> FlowStep:
-    """A step with these transitions."""
     return FlowStep.model_validate({"id": "a", "agentVersionId": "x", "transitions": transitions})
 
 
@@ -46,7 +45,6 @@ def test_what_may_follow_a_step_is_listed_once() -> None:
 
 
 def declare(**fields: Any) -> list[LaunchParameter]:
-    """One declared parameter called a."""
     return [LaunchParameter.model_validate({"name": "a", **fields})]
 
 

@@ -187,7 +187,6 @@ LOG = [{"channel": "log"}]
 
 
 def channel(**fields: Any) -> dict[str, Any]:
-    """The memory of a flow with the channel "log"."""
     return {"sharedChannels": [{"id": "log", "retentionVersions": 50, **fields}]}
 
 
@@ -202,7 +201,6 @@ def waiting_flow(**fields: Any) -> dict[str, Any]:
 
 
 def begin_run(key: str) -> InboxRow:
-    """The start of a run under this key."""
     return runs_kit.start("plan", engine="flow", key=key, parameters=Value({}))
 
 
@@ -261,7 +259,6 @@ async def test_a_visit_is_told_the_same_however_long_it_is_tried(tmp_path: Path)
 
 
 def has_begun(world: World) -> bool:
-    """Whether the run has begun."""
     return bool(events(world, "RunStarted"))
 
 

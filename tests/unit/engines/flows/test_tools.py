@@ -30,17 +30,14 @@ PLAN = flow(step("work"), outputs=RESULT)
 
 
 def told(world: World, place: int = -1) -> list[str]:
-    """What the tools answered in the request at this place."""
     return [str(one["content"]) for one in world.model.prompts[place] if one["role"] == "tool"]
 
 
 def read(world: World) -> list[str]:
-    """The methods that were called at the portal on the way."""
     return [method for method, _ in world.portal.requests if method.startswith("crm.deal")]
 
 
 def calls(*asked: tuple[str, dict[str, Any]]) -> ModelAnswer:
-    """An answer that asks for these tools."""
     return say("", *(ToolCall(id=f"c{place}", name=name, arguments=given) for place, (name, given) in enumerate(asked)))
 
 

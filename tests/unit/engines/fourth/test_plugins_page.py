@@ -22,7 +22,6 @@ OURS = ("bot", "orchestrator", "state", "bitrix", "engines", "sandbox")
 
 
 def read_files() -> dict[str, str]:
-    """The files of the example on the page, by their paths in `engines`."""
     return dict(re.findall(r"^`engines/(\S+?)`[^\n]*:\n\n```\w*\n(.*?)```$", PAGE, re.MULTILINE | re.DOTALL))
 
 

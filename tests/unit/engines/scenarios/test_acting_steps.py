@@ -25,7 +25,6 @@ def raise_sum(amount: Any, **more: Any) -> dict[str, Any]:
 
 
 def cards(world: World) -> list[Any]:
-    """The cards that are shown."""
     return [row for row in world.outbox() if row.kind == "card"]
 
 

@@ -29,12 +29,10 @@ OFFER = step("scenario.offer", {"name": "greet"})
 
 
 def engines(documents: Mapping[tuple[str, str], Any] = GREET) -> Engines:
-    """The engines of the program with these scenarios."""
     return replace(load_installed_engines(), definitions=StaticDefinitions(documents))
 
 
 def replies(world: World) -> list[OutboxRow]:
-    """The messages that wait to be delivered."""
     return [row for row in world.outbox() if row.kind == "reply"]
 
 
@@ -48,7 +46,6 @@ def press(words: list[str]) -> InboxRow:
 
 
 def started(world: World) -> int:
-    """How many runs there are."""
     return len(world.sql.list_runs(RunFilter()))
 
 
@@ -148,12 +145,10 @@ TWO = {
 
 
 def shipped() -> Engines:
-    """The engines of the program with two scenarios."""
     return replace(load_installed_engines(), definitions=StaticDefinitions(TWO))
 
 
 def told(world: World) -> list[str]:
-    """The texts that wait to be delivered."""
     return [part["text"] for row in world.outbox() if row.kind == "reply" for part in row.body["parts"]]
 
 

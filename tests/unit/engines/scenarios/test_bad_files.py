@@ -31,12 +31,10 @@ def check(text: str | bytes) -> list[Finding]:
 
 
 def write(*steps: Any, **more: Any) -> str:
-    """A scenario as JSON."""
     return json.dumps(scenario(*steps, **more), ensure_ascii=False)
 
 
 def update(name: str, value: Any = 1) -> dict[str, Any]:
-    """A step that sets one variable."""
     return {"type": "update_context", "params": {"updates": {name: value}}}
 
 

@@ -27,17 +27,14 @@ LARGE = "я" * 100_000
 
 
 def update(step: str = "", **updates: Any) -> dict[str, Any]:
-    """A step that sets variables."""
     return {"type": "update_context", "params": {"updates": updates}, **({"id": step} if step else {})}
 
 
 def again(step: str) -> dict[str, Any]:
-    """A step that leads back."""
     return {"type": "branch", "condition": "true", "branches": {"if": step, "else": step}}
 
 
 def call(key: str, **params: Any) -> dict[str, Any]:
-    """A step that runs another scenario."""
     return {"type": "execute_sub_scenario", "params": {"sub_scenario_id": key, **params}}
 
 

@@ -16,7 +16,6 @@ from tests.unit.spine_kit import ANNA, message
 
 
 def calculate(**values: str) -> dict[str, Any]:
-    """A step that sets variables to what expressions give."""
     return {"id": "count", "type": "calculate", "params": {"values": values}}
 
 

@@ -36,7 +36,6 @@ LONG = scenario(*(ask(f"q{number}", step=f"q{number}", on_invalid=f"q{number + 7
 
 
 def ways(document: Any) -> list[tuple[int, int, str]]:
-    """The arrows of a scenario's chart."""
     return [(one.source, one.target, one.label) for one in build_chart(document, TYPES).arrows]
 
 

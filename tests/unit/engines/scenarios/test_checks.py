@@ -56,12 +56,10 @@ steps:
 
 
 def find(document: object) -> list[tuple[str, str]]:
-    """(severity, code) of what is found."""
     return [(one.severity, one.code) for one in check_scenario(Document.from_data(document), TYPES)]
 
 
 def errors(document: object) -> list[str]:
-    """The codes of the errors."""
     return [code for severity, code in find(document) if severity == "error"]
 
 

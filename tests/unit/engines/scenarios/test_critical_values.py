@@ -16,7 +16,6 @@ MODEL = {"type": "llm_request", "params": {"prompt": "?", "output": "json", "out
 
 
 def call(method: str, params: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """A step that calls the portal."""
     return {"type": "bitrix_call", "params": {"method": method, "params": params, **more}}
 
 

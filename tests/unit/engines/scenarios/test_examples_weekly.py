@@ -25,7 +25,6 @@ async def list_tasks(stage: Stage, *titles: str) -> list[dict[str, Any]]:
 
 
 def list_moments(stage: Stage) -> list[str]:
-    """When something starts by itself."""
     return sorted(one.due_at.isoformat(timespec="minutes") for one in stage.world.sql.list_timers(TIMER))
 
 

@@ -53,7 +53,6 @@ PNG = b"\x89PNG\r\n\x1a\n\x00"
 
 
 def fetch(port: int, kind: str = "document", *, path: str = "/offers/price.pdf", **params: Any) -> dict[str, Any]:
-    """A step that sends a file of the host."""
     return {"id": "send", "type": f"telegram_send_{kind}", "params": {"url": f"http://files.example.com:{port}{path}", **params}}
 
 
@@ -88,7 +87,6 @@ async def a_product(
 
 
 def sent_rows(world: World) -> list[dict[str, Any]]:
-    """The files that wait to be delivered to the run's chat."""
     return [dict(row.body) for row in world.outbox() if row.kind == "sent"]
 
 
@@ -100,7 +98,6 @@ async def load_file(world: World, digest: str) -> bytes:
 
 
 def last_card(world: World) -> Card:
-    """The card that was shown last."""
     return Card.from_stored([row for row in world.outbox() if row.kind == "card"][-1].body)
 
 

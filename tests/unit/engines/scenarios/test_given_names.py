@@ -60,7 +60,6 @@ class Earlier(StaticDefinitions):
 
 
 def give(values: Mapping[str, Any]) -> dict[str, Value]:
-    """The values as a person gives them."""
     return {name: Value(one, PERSON) for name, one in values.items()}
 
 

@@ -13,12 +13,10 @@ from tests.unit.spine_kit import message
 
 
 def find(*steps: dict[str, Any], **more: Any) -> list[Finding]:
-    """What is found in a scenario of these steps."""
     return list(check_scenario(Document.from_data(scenario(*steps, **more)), TYPES))
 
 
 def do(kind: str, **params: Any) -> dict[str, Any]:
-    """A step of this type."""
     return {"id": "do", "type": kind, "params": params}
 
 

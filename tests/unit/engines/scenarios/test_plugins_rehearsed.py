@@ -62,7 +62,6 @@ async def test_a_plugins_step_is_played_checked_and_published(caplog: pytest.Log
 
 
 async def break_down(_call: StepCall[ShoutParams]) -> StepResult:
-    """Raise what no step should."""
     raise ZeroDivisionError("by zero")
 
 

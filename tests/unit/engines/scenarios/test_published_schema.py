@@ -21,7 +21,6 @@ WAYS = ({"id": "large", "type": "end"}, {"id": "small", "type": "end"})
 
 
 def fits(document: Any) -> bool:
-    """Whether the schema takes a document."""
     return Draft202012Validator(SCHEMA).is_valid(document)
 
 

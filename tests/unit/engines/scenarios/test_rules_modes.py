@@ -30,7 +30,6 @@ MOMENT = "2026-11-21T15:00:00+00:00"
 
 
 def cards(world: World) -> list[Any]:
-    """The cards that are shown."""
     return [row for row in world.outbox() if row.kind == "card"]
 
 

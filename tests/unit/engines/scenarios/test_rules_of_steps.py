@@ -183,7 +183,6 @@ CHILD = {
 
 
 def run_child(**params: Any) -> dict[str, Any]:
-    """A step that runs the child."""
     return {"id": "sub", "type": "execute_sub_scenario", "params": {"sub_scenario_id": "child", **params}, "next_step": "after"}
 
 

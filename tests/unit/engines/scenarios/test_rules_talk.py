@@ -38,12 +38,10 @@ def press(words: list[str], *, actor: Actor = ANNA, chat: str = CHAT) -> InboxRo
 
 
 def start_other(key: str = "other", run: str = SECOND) -> InboxRow:
-    """The input that starts a second run in the same chat."""
     return runs_kit.start(key, engine="scenario", key=run)
 
 
 def answers(world: World, key: str = RUN) -> list[Mapping[str, Any]]:
-    """What the run was answered."""
     return [one.data["value"] for one in events(world, "RunWoken", key=key)]
 
 

@@ -37,12 +37,10 @@ FLOW = flow(
 
 
 def run_flow(key: str = "draft", **params: Any) -> dict[str, Any]:
-    """A step that runs a flow."""
     return {"id": "run", "type": "run_flow", "params": {"flow_id": key, **params}}
 
 
 def scenario_service() -> AbstractAsyncContextManager[DefinitionService]:
-    """The service of definitions with scenarios, flows and agents."""
     return a_service({"scenario": RegisteredEngine(engine=ScenarioEngine(TYPES), kind=build_kind(TYPES))})
 
 

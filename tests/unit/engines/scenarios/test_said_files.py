@@ -33,7 +33,6 @@ PRICE = b"%PDF \x00\xff"
 
 
 def sends(kind: str = "document", **params: Any) -> dict[str, Any]:
-    """A step that sends a file."""
     return {"type": f"telegram_send_{kind}", "params": params}
 
 

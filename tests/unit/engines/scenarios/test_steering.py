@@ -61,7 +61,6 @@ class Talk:
 
 
 def result(world: World) -> dict[str, Any]:
-    """The final variables of the run."""
     return dict(failure(world)["result"])
 
 

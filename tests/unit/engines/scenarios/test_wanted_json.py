@@ -13,7 +13,6 @@ PROMPT = "Что в письме: {letter}"
 
 
 def request(**more: Any) -> dict[str, Any]:
-    """A step that asks the model for data."""
     return {"type": "llm_request", "params": {"prompt": PROMPT, "output": "json", "output_var": "got", **more}}
 
 

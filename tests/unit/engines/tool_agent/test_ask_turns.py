@@ -58,12 +58,10 @@ def asked(world: World, text: str) -> InboxRow:
 
 
 def shown(world: World) -> list[str]:
-    """What the chat was told, as plain text."""
     return [to_plain_text(render_message(row.kind, row.body, RUSSIAN)) for row in world.outbox()]
 
 
 def read_state(world: World) -> SessionState:
-    """The state of the chat as its events make it, without taking its lease."""
     return load_state(world.sql, f"session:{CHAT}")[0]
 
 

@@ -154,7 +154,6 @@ def change(key: str, operator: str, value: Any, number: str = "481") -> Emitted:
 
 
 def choose(operations: list[Emitted], conflicts: list[FieldConflict], choices: dict[str, str]) -> list[Emitted]:
-    """The operations that are left of these."""
     return [one for one in choose_operations(RECORD, operations, conflicts, choices) if one is not None]
 
 

@@ -32,7 +32,6 @@ def check(document: object, tuums: dict[str, object] | None = None) -> list[Find
 
 
 def find(document: object, tuums: dict[str, object] | None = None) -> list[tuple[str, str, str]]:
-    """(severity, code, path) of what is found."""
     return [(one.severity, one.code, one.path) for one in check(document, tuums)]
 
 

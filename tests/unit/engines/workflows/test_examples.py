@@ -29,7 +29,6 @@ TUUMS = {path.stem: load(path) for path in sorted((FOLDER / "tuums").glob("*.yam
 
 
 def parts(world: World) -> list[tuple[str, str]]:
-    """(title, text) of the parts of the last message."""
     return [(one.get("title", ""), one["text"]) for one in replies(world)[-1].body["parts"]]
 
 

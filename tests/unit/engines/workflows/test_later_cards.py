@@ -35,7 +35,6 @@ def behind_a_card(*last: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def of_deal(key: str, value: Any, operator: str = "=", number: str = "481") -> dict[str, Any]:
-    """A change of a deal."""
     return {**change(key, value, operator), "entityId": number}
 
 
@@ -46,7 +45,6 @@ def add_first(world: World) -> None:
 
 
 def list_cards(world: World) -> list[OutboxRow]:
-    """The cards that wait to be delivered and decided."""
     return [row for row in world.outbox() if row.kind == "card" and row.body["status"] == "requested"]
 
 
@@ -225,7 +223,6 @@ ADD: dict[str, Any] = {**change("OPPORTUNITY", 500, "+="), "entityId": "481"}
 
 
 def take_card(world: World) -> dict[str, Any]:
-    """The card that was shown last."""
     return dict([row for row in world.outbox() if row.kind == "card"][-1].body)
 
 
@@ -282,7 +279,6 @@ Find = Callable[[Record, JsonObject, JsonObject, Sequence[Emitted]], list[FieldC
 
 
 def find_backwards(*given: Any) -> list[FieldConflict]:
-    """A later program, which finds the same fields in another order."""
     return find_conflicts(*given)[::-1]
 
 
@@ -293,12 +289,10 @@ def find_any(record: Record, before: JsonObject, now: JsonObject, operations: Se
 
 
 async def keep_nothing(self: RecordWork, _place: str, _card: int, before: JsonObject, operations: Sequence[Emitted]) -> list[FieldConflict]:
-    """An earlier program, which kept what it asked about in the block alone."""
     return find_conflicts(self.record, before, self.now, operations)
 
 
 def asked(world: World) -> dict[str, Any]:
-    """The last question that waits to be delivered."""
     return [one for one in answers(world) if one["actions"]][-1]
 
 

@@ -26,7 +26,6 @@ def asking(source: str, **more: Any) -> dict[str, Any]:
 
 
 def told(world: World) -> Any:
-    """What the script was told."""
     return loads(result(world)["rawText"])
 
 

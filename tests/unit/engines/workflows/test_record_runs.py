@@ -31,7 +31,6 @@ CHANGE = {"runeType": "operation", "operationType": "ModifyEntity", "entityType"
 
 
 def change(key: str, value: Any, operator: str = "=") -> dict[str, Any]:
-    """A rune that proposes a change of the workflow's record."""
     return {**CHANGE, "attributeKey": key, "modifyOperator": operator, "modifyValue": value}
 
 
@@ -45,17 +44,14 @@ def on_deal(*changes: Mapping[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def blocks(world: World, place: RecordPlace = DEAL) -> list[Block]:
-    """The blocks of a record."""
     return list(record_blocks.read_blocks(world.sql, place))
 
 
 def answers(world: World) -> list[dict[str, Any]]:
-    """The messages that wait to be delivered."""
     return [dict(row.body) for row in world.outbox() if row.kind == "reply"]
 
 
 def codes(told: list[dict[str, Any]]) -> list[str]:
-    """The sentences in messages."""
     return [one["code"] for body in told for one in body["notices"]]
 
 

@@ -22,7 +22,6 @@ from tests.unit.spine_kit import BORIS, World, raise_sum, reply
 
 
 def saying(text: str) -> dict[str, Any]:
-    """A workflow whose result is this text."""
     return workflow(tuum("only", put("text", text), outputMappings={"said": "text"}), terminal={"rawText": "said"})
 
 
@@ -34,7 +33,6 @@ OPTIONS = saying("Что дальше?\n[YAE-BLOCK:options]поднять сум
 
 
 def replies(world: World) -> list[dict[str, Any]]:
-    """The messages that wait to be delivered."""
     return [dict(row.body) for row in world.outbox() if row.kind == "reply"]
 
 
@@ -107,7 +105,6 @@ async def test_a_record_becomes_a_line_with_a_link(tmp_path: Path) -> None:
 
 
 def quiet_codes(world: World) -> list[str]:
-    """The sentences in the messages that wait to be delivered."""
     return [one["code"] for told in replies(world) for one in told["notices"]]
 
 

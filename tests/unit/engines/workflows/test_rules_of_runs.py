@@ -222,7 +222,6 @@ for number in range(100):
 
 
 def make_bulky(name: str, sign: str, size: int) -> dict[str, Any]:
-    """A tuum that proposes a hundred new leads with names of this size."""
     return tuum(name, put("name", name), put("sign", sign), put("size", size), mainScript=code(BULKY, consumes="name sign size"))
 
 

@@ -23,7 +23,6 @@ ASKING = {"promptRunes": [prompt("Скажи: {{deal.TITLE}}")], "aiService": "t
 
 
 def _step(*runes: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """The tuum between reading and writing: it makes `text` of `deal`."""
     return tuum("step", *runes, outputMappings={"text": "text"}, **fields)
 
 
@@ -70,7 +69,6 @@ ENDS: dict[str, dict[str, Any]] = {
 
 
 def _list_reasons(world: World) -> list[set[str]]:
-    """Why people are asked, card by card."""
     return [{one["code"] for one in row.body["reasons"]} for row in world.outbox() if row.kind == "card"]
 
 

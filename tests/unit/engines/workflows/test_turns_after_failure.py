@@ -27,7 +27,6 @@ from tests.unit.runs.test_runs_wait import order
 
 
 def asking(name: str, service: str = "tool") -> dict[str, Any]:
-    """A tuum that asks a model and publishes the answer."""
     return tuum(name, promptRunes=[prompt(name)], aiService=service, outputMappings={name: "ai_final_output"})
 
 

@@ -18,12 +18,10 @@ def answer_in_turn(*answers: str) -> Callable[[str], str]:
 
 
 def build(*runes: dict[str, Any], **published: str) -> dict[str, Any]:
-    """A workflow whose only tuum asks a model and then has these runes."""
     return workflow(tuum("only", *runes, promptRunes=[prompt("Верни JSON")], aiService="tool", outputMappings=published))
 
 
 def take(output: str = "sum", **rune: Any) -> dict[str, Any]:
-    """A rune that takes a part of the answer."""
     return {"runeType": "json", "input": "ai_final_output", "output": output, "path": output, **rune}
 
 

@@ -66,7 +66,6 @@ def play(page: str) -> list[str]:
 
 
 def load(name: str) -> Any:
-    """The data of a file of the page."""
     return read_document(Path(name).read_text(encoding="utf-8")).require_document().data
 
 

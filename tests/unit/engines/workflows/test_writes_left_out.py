@@ -18,12 +18,10 @@ def change(value: Any, key: str = "COMMENTS", operator: str = "=", number: str =
 
 
 def create(**fields: Any) -> dict[str, Any]:
-    """A rune that makes a deal."""
     return {"runeType": "operation", "operationType": "CreateEntity", "entityType": "deal", "entityId": "new", "initialAttributes": fields}
 
 
 def take(path: str, **rune: Any) -> dict[str, Any]:
-    """A rune that takes a part of the answer."""
     return {**TAKE, "path": path, "output": path, **rune}
 
 

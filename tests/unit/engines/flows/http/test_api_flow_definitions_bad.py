@@ -16,7 +16,6 @@ from tests.unit.engines.flows.test_checks import SAMPLE
 
 
 def places(answer: Any) -> list[str]:
-    """Where the mistakes are that an answer tells."""
     return [one["path"] for one in answer.json()["error"]["findings"] if one["severity"] == "error"]
 
 

@@ -18,7 +18,6 @@ TOOL = ModelTool(name="documents", description="Searches.", parameters={"type": 
 
 
 async def refuse() -> Any:
-    """Stand for a service that a rehearsal must not reach."""
     raise AssertionError("a rehearsal called a tool")
 
 

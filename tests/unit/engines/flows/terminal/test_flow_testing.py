@@ -158,7 +158,6 @@ def test_agents_without_a_file_are_named_and_their_answers_are_enough(tmp_path: 
 
 
 async def play(document: dict[str, Any], **fields: Any) -> FlowPlayed:
-    """Play a flow under a test of these fields."""
     return await play_flow("plan", document, {}, FlowCase.model_validate({"name": "x", "parameters": {}, **fields}))
 
 

@@ -30,7 +30,6 @@ async def said(*steps: Mapping[str, Any], others: Mapping[str, Any] | None = Non
 
 
 def call(key: str, **params: Any) -> dict[str, Any]:
-    """A step that runs another scenario."""
     return {"id": "sub", "type": "execute_sub_scenario", "params": {"sub_scenario_id": key, **params}}
 
 

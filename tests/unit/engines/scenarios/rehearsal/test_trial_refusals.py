@@ -21,7 +21,6 @@ async def play(*steps: Mapping[str, Any], mocks: Mapping[str, Any] | None = None
 
 
 def do(method: str, params: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-    """A call of the portal."""
     return {"id": "do", "type": "bitrix_call", "params": {"method": method, "params": params, **more}}
 
 

@@ -23,7 +23,6 @@ async def play(*tuums: dict[str, Any], workflow: dict[str, Any] | None = None, *
 
 
 def script(tuum: str, source: str) -> dict[str, Any]:
-    """A tuum of one script, whose result becomes the global of its name."""
     return {"tuumId": tuum, "mainScript": {"source": source, "produces": [tuum]}, "outputMappings": {tuum: tuum}}
 
 

@@ -47,12 +47,10 @@ tuums:
 
 
 def call(*words: object) -> tuple[int, str]:
-    """Exit code and all that was shown."""
     return scenario_files.call(*words, app=workflow_app.app)
 
 
 def call_json(*words: object) -> tuple[int, list[Any]]:
-    """The same with --json: the exit code and the objects, one a line."""
     return scenario_files.call_json(*words, app=workflow_app.app)
 
 

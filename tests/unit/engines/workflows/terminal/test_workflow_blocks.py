@@ -35,7 +35,6 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def open_here() -> SqlStore:
-    """The store of the settings."""
     return open_store(build_sqlite_url(Path("sdelka.db").resolve()))
 
 
