@@ -1,11 +1,14 @@
 """A flow with every field of the seed's schema, and what may not stand in each of them: the matrix of bad documents."""
 
 import copy
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from orchestrator.domain.finding import Path, parse_path
+from orchestrator.domain.finding import Finding, Path, parse_path
+
+Find = Callable[[object], list[Finding]]
 
 FULL: dict[str, Any] = {
     "flowId": "solution-workshop",
@@ -139,9 +142,9 @@ WRONG_REFERENCES = (
 """What has the right form and names a step that is not there."""
 
 
-def put(path: Path, value: Any) -> dict[str, Any]:
-    """The flow with this value at this place."""
-    document = copy.deepcopy(FULL)
+def put(path: Path, value: Any, full: Mapping[str, Any] = FULL) -> dict[str, Any]:
+    """The full document with this value at this place."""
+    document = copy.deepcopy(dict(full))
     part: Any = document
     for step in path[:-1]:
         part = part[step]
@@ -149,11 +152,30 @@ def put(path: Path, value: Any) -> dict[str, Any]:
     return document
 
 
-def drop(path: Path) -> dict[str, Any]:
-    """The flow without the field at this place."""
-    document = copy.deepcopy(FULL)
+def drop(path: Path, full: Mapping[str, Any] = FULL) -> dict[str, Any]:
+    """The full document without the field at this place."""
+    document = copy.deepcopy(dict(full))
     part: Any = document
     for step in path[:-1]:
         part = part[step]
     del part[path[-1]]
     return document
+
+
+def check_wrong_values(field: Field, find: Find, follows: frozenset[str], full: Mapping[str, Any] = FULL) -> None:
+    """Each value that may not stand in a field is an error at that field, and elsewhere there is only what `follows` of it."""
+    for value in field.wrong:
+        errors = find(put(field.path, value, full))
+        assert field.place in {one.path for one in errors}, (value, errors)
+        elsewhere = [one for one in errors if not one.path.startswith(field.place)]
+        assert {one.code for one in elsewhere} <= follows, (value, elsewhere)
+        assert all(one.line and one.column for one in errors), value
+
+
+def check_huge(document: Any, place: str, find: Find) -> None:
+    """It is refused in bounded time, with a bounded number of findings, the first of them at its place."""
+    begun = time.process_time()
+    errors = find(document)
+    assert time.process_time() - begun < 10
+    assert 0 < len(errors) <= 201
+    assert any(one.path.startswith(place) for one in errors), [one.path for one in errors[:5]]

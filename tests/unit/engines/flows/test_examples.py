@@ -13,7 +13,7 @@ from engines.flows.core.kind import AGENTS, FLOWS
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.reading import read_document
 from state.canonical import dumps
-from tests.unit.engines.flows.flow_kit import a_flow_world, start
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, result, start
 from tests.unit.engines.scenarios.scenario_kit import replies
 from tests.unit.engines.tool_agent.ask_kit import call
 from tests.unit.runs.runs_kit import RUN, index
@@ -34,10 +34,12 @@ def load(path: Path) -> Mapping[str, Any]:
 
 
 def told(world: World) -> str:
+    """The text of the last message, without its quotes."""
     return str(replies(world)[-1].body["parts"][0]["text"])
 
 
 def agents() -> dict[str, Any]:
+    """The examples' agents, by key."""
     return {path.stem: load(path) for path in AGENT_FILES}
 
 
@@ -64,6 +66,43 @@ def test_the_table_names_each_flow_with_its_agents() -> None:
     assert told == {path.stem: {step["agentVersionId"] for step in load(path)["steps"]} for path in FILES}
 
 
+async def test_the_workshop_ends_with_a_solution_and_its_next_steps(tmp_path: Path) -> None:
+    """Fields of the agents' JSON answers become the result, in words that people read."""
+    async with a_flow_world(tmp_path, load(FOLDER / "solution_workshop.yaml"), agents()) as (world, _):
+        world.model.will(
+            dumps({"summary": "Склад не видит остатков", "requirements": ["Остатки раз в час"], "questions": []}),
+            "```json\n" + dumps({"summary": "Выгрузка", "draft": "Выгружать остатки раз в час."}) + "\n```",
+            dumps({"verdict": "Годится", "recommendations": ["Назначить ответственного", "Проверить права"]}),
+        )
+        await world.work(start({"problemStatement": "Продаём то, чего нет", "constraints": ["Без новых программ"]}))
+        assert (index(world).status, result(world)["payload"]["solution"]) == ("done", "Выгружать остатки раз в час.")
+        assert told(world) == (
+            "**Решение**: Выгружать остатки раз в час.\n\n**Что делать дальше**:\n- Назначить ответственного\n- Проверить права"
+        )
+
+
+async def test_the_workshop_tries_a_smaller_solution_after_a_failure(tmp_path: Path) -> None:
+    """The step that the seed named and forgot: the review then reads the smaller solution."""
+    async with a_flow_world(tmp_path, load(FOLDER / "solution_workshop.yaml"), agents()) as (world, _):
+        world.model.will("требования", SILENT, dumps({"summary": "Просто", "draft": "Звонить на склад."}), "хорошо")
+        await world.work(start({"problemStatement": "Продаём то, чего нет"}))
+        assert (index(world).status, result(world)["payload"]["simpler"]) == ("done", "Звонить на склад.")
+        assert "Звонить на склад." in str(world.model.prompts[-1])
+
+
+async def test_a_proposal_is_given_as_the_reviewer_left_it(tmp_path: Path) -> None:
+    """With what was changed and what is to be asked."""
+    async with a_flow_world(tmp_path, load(FOLDER / "proposal.yaml"), agents()) as (world, _):
+        world.model.will("Черновик за 100 ₽", dumps({"offer": "Предложение за 90 ₽", "changes": ["Цена"], "questions": []}))
+        await world.work(start({"client": "Ромашка", "subject": "Доставка", "amount": 90}))
+        assert index(world).status == "done"
+        (last,) = replies(world)[-1:]
+        assert [part["text"] for part in last.body["parts"]] == [
+            "**Предложение**: Предложение за 90 ₽\n\n**Что исправлено**:\n- Цена",
+            "Черновик за 100 ₽",
+        ], "what the reviewer wrote stands in the message already"
+
+
 async def test_a_review_of_the_pipeline_reads_the_own_deals_and_proposes_to_dos_with_one_card(tmp_path: Path) -> None:
     """The person reads the deals in words, presses once, and the to-dos are there once."""
     planned = [
@@ -88,3 +127,15 @@ async def test_a_review_of_the_pipeline_reads_the_own_deals_and_proposes_to_dos_
             "**Неделя**: Две сделки.\n\n**Требуют внимания**:\n- Ромашка; Закрытие: пт, 20 ноября; Риск: срок прошёл\n\n"
             "**Что сделать**:\n- Позвонить в «Ромашку»"
         )
+
+
+async def test_a_review_without_the_to_dos_is_still_a_review(tmp_path: Path) -> None:
+    """After a denied card the person has the summary and the advice."""
+    planned = {"method": "crm.activity.todo.add", "params": {"ownerTypeId": 2, "ownerId": 481, "deadline": "2026-11-30T12:00:00+03:00"}}
+    async with a_flow_world(tmp_path, load(FOLDER / "pipeline_review.yaml"), agents()) as (world, _):
+        world.model.will(dumps({"summary": "Тихо.", "deals": []}), dumps({"advice": ["Отдохнуть"], "operations": [planned]}))
+        await world.work(start())
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(press(shown.body, approve=False, key=RUN))
+        assert (index(world).status, world.portal.written()) == ("done", [])
+        assert "Отдохнуть" in told(world)

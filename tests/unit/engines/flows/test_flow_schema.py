@@ -1,26 +1,19 @@
 """The published JSON Schemas of flows and agents say what the program itself checks."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
-from typer.testing import CliRunner
 
-from bot.cli import schema
-from engines.flows.core.agents import Agent
 from engines.flows.core.checks import check_flow
-from engines.flows.core.definition import Flow, FlowStep, Transitions
 from engines.flows.core.kind import check_agent
 from engines.flows.kind_face import build_agent_schema, build_flow_schema
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
-from orchestrator.engines.shared.declared import LaunchParameter
 from tests.unit.engines.flows.flow_kit import agent, flow, step
 
 FLOWS, AGENTS = build_flow_schema(), build_agent_schema()
-EXAMPLES = Path(__file__).resolve().parents[4] / "engines" / "flows" / "examples"
 
 
 def write_to(mode: str) -> dict[str, Any]:
@@ -53,31 +46,3 @@ def test_schema_and_check_of_agents_agree(document: Any, *, is_right: bool) -> N
     """As for flows."""
     is_accepted = not has_errors(check_agent(read_document(json.dumps(document)).require_document()))
     assert (Draft202012Validator(AGENTS).is_valid(document), is_accepted) == (is_right, is_right)
-
-
-def test_every_field_is_described_under_the_name_that_authors_write() -> None:
-    """Editors show what it is for; the titles that pydantic makes are not shown in place of names."""
-    for whole, model in ((FLOWS, Flow), (AGENTS, Agent)):
-        Draft202012Validator.check_schema(whole)
-        assert {field.alias for field in model.model_fields.values()} <= set(whole["properties"])
-    for model in (FlowStep, LaunchParameter, Transitions):
-        properties = FLOWS["$defs"][model.__name__]["properties"]
-        for field in model.model_fields.values():
-            assert properties[field.alias or ""]["description"] == field.description
-            assert "title" not in properties[field.alias or ""]
-
-
-def test_the_examples_to_copy_fit_their_schemas() -> None:
-    """Flows and agents alike."""
-    flows = [one for one in EXAMPLES.glob("*.yaml") if not one.stem.endswith(".test")]
-    files = [(FLOWS, one) for one in flows] + [(AGENTS, one) for one in EXAMPLES.glob("agents/*.yaml")]
-    assert len(files) > 5
-    for whole, path in files:
-        Draft202012Validator(whole).validate(read_document(path.read_bytes(), "yaml").require_document().data)
-
-
-@pytest.mark.parametrize(("command", "whole"), [("flow", FLOWS), ("agent", AGENTS)])
-def test_the_schemas_are_printed_as_json(command: str, whole: Any) -> None:
-    """As `sdelka schema scenario` prints its own."""
-    result = CliRunner().invoke(schema.app, [command])
-    assert (result.exit_code, json.loads(result.output)) == (0, json.loads(json.dumps(whole)))

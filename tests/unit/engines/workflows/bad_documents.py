@@ -1,9 +1,7 @@
 """A workflow with every field of its form, and what may not stand in each of them: the matrix of bad documents."""
 
-import copy
 from typing import Any
 
-from orchestrator.domain.finding import Path
 from tests.unit.engines.flows.bad_documents import Field
 
 FULL: dict[str, Any] = {
@@ -113,23 +111,3 @@ FIELDS = (
     Field("onFailure", "choice"),
     Field("budget", "object"),
 )
-
-
-def put(path: Path, value: Any) -> dict[str, Any]:
-    """The workflow with this value at this place."""
-    document = copy.deepcopy(FULL)
-    part: Any = document
-    for step in path[:-1]:
-        part = part[step]
-    part[path[-1]] = value
-    return document
-
-
-def drop(path: Path) -> dict[str, Any]:
-    """The workflow without the field at this place."""
-    document = copy.deepcopy(FULL)
-    part: Any = document
-    for step in path[:-1]:
-        part = part[step]
-    del part[path[-1]]
-    return document

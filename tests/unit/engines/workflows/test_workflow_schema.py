@@ -1,18 +1,13 @@
 """The published JSON Schemas of workflows and tuums say what the program itself checks."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 from pydantic import Field
-from typer.testing import CliRunner
 
-import engines
-from bot.cli import schema
 from engines.workflows.core.checks import check_tuum, check_workflow
-from engines.workflows.core.definition import Rune, Terminal, Tuum, TuumReference, Workflow
 from engines.workflows.core.registry import build_rune_types
 from engines.workflows.core.rune_types import AnyRuneType, Changes, RuneCall, RuneParams, RuneType
 from engines.workflows.core.schema import build_tuum_schema, build_workflow_schema
@@ -21,7 +16,6 @@ from orchestrator.domain.finding import has_errors
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, put, script, tuum, workflow
 
 WORKFLOWS, TUUMS = build_workflow_schema(TYPES), build_tuum_schema(TYPES)
-EXAMPLES = Path(engines.__file__).parent / "workflows" / "examples"
 
 
 @pytest.mark.req("S003-5", "S003-60")
@@ -64,18 +58,6 @@ def test_schema_and_check_of_tuums_agree(document: Any, *, is_right: bool) -> No
     assert (Draft202012Validator(TUUMS).is_valid(document), is_accepted) == (is_right, is_right)
 
 
-def test_every_field_is_described_under_the_name_that_authors_write() -> None:
-    """Editors show what it is for; the titles that pydantic makes are not shown in place of names."""
-    for whole, model in ((WORKFLOWS, Workflow), (TUUMS, Tuum)):
-        Draft202012Validator.check_schema(whole)
-        assert {field.alias for field in model.model_fields.values()} <= set(whole["properties"])
-    for part in (Tuum, TuumReference, Terminal, Rune):
-        properties = WORKFLOWS["$defs"][part.__name__]["properties"]
-        for field in part.model_fields.values():
-            assert properties[field.alias or ""]["description"] == field.description
-            assert "title" not in properties[field.alias or ""]
-
-
 @pytest.mark.parametrize("name", TYPES)
 def test_the_parameters_of_each_type_are_those_of_its_model(name: str) -> None:
     """Its example fits, and without a field that it needs it does not."""
@@ -102,19 +84,3 @@ def test_a_rune_of_a_plugin_is_part_of_the_schema() -> None:
     validator = Draft202012Validator(build_workflow_schema(build_rune_types([loud])))
     assert validator.is_valid(workflow(tuum("a", {"runeType": "loud", "loudness": 1})))
     assert not validator.is_valid(workflow(tuum("a", {"runeType": "loud", "loudness": 0})))
-
-
-def test_the_examples_to_copy_fit_their_schemas() -> None:
-    """Workflows and tuums alike."""
-    workflows = [one for one in EXAMPLES.glob("*.yaml") if not one.stem.endswith(".test")]
-    files = [(WORKFLOWS, one) for one in workflows] + [(TUUMS, one) for one in EXAMPLES.glob("tuums/*.yaml")]
-    assert len(files) > 4
-    for whole, path in files:
-        Draft202012Validator(whole).validate(read_document(path.read_bytes(), "yaml").require_document().data)
-
-
-@pytest.mark.parametrize(("command", "whole"), [("workflow", WORKFLOWS), ("tuum", TUUMS)])
-def test_the_schemas_are_printed_as_json(command: str, whole: Any) -> None:
-    """As `sdelka schema flow` prints its own."""
-    result = CliRunner().invoke(schema.app, [command])
-    assert (result.exit_code, json.loads(result.output)) == (0, json.loads(json.dumps(whole)))
