@@ -10,7 +10,7 @@ import pytest
 from orchestrator.documents.reading import read_document
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, start, texts
-from tests.unit.engines.scenarios.terminal.scenario_files import call
+from tests.unit.engines.scenarios.terminal.scenario_files import call, expect
 from tests.unit.runs.runs_kit import RUN, index
 from tests.unit.spine_kit import message, press
 
@@ -52,9 +52,7 @@ def test_the_scenario_of_the_guide_is_correct_and_its_dialogues_reach_every_step
     assert (code, told.splitlines()[0]) == (0, "lead.yaml: No mistakes.")
     assert "warning" not in told
     assert "fields.OPPORTUNITY is critical" in told
-    code, told = call("test", "lead.yaml")
-    assert code == 0
-    assert "(100 %)" in told
+    expect(call("test", "lead.yaml"), 0, "(100 %)")
 
 
 @pytest.mark.long

@@ -8,6 +8,7 @@ import pytest
 from bot.cli.nouns import groups
 from tests.unit.engines.flows.terminal.flow_files import OFFER, WRITER, call, call_json, create_database, write_files
 from tests.unit.engines.scenarios.terminal import scenario_files
+from tests.unit.engines.scenarios.terminal.scenario_files import expect
 
 
 @pytest.fixture(autouse=True)
@@ -56,9 +57,7 @@ def test_a_mistake_of_an_agent_beside_the_flow_is_a_mistake(folder: Path) -> Non
 def test_agents_that_are_no_files_are_looked_up_or_it_is_said_that_they_were_not(folder: Path) -> None:
     """Without a database nobody reads silence as "there is such an agent"."""
     (folder / "writer.yaml").unlink()
-    code, told = call("validate", "offer.yaml")
-    assert code == 0
-    assert "Есть ли агент writer, не проверено" in told
+    expect(call("validate", "offer.yaml"), 0, "Есть ли агент writer, не проверено")
     _, rows = call_json("validate", "offer.yaml")
     assert rows[0]["agents_not_looked_up"] == ["writer"]
     create_database(folder)
@@ -75,8 +74,7 @@ def test_a_flow_is_published_with_its_agents_and_again_without_new_versions_of_t
     """One command saves and publishes all; an agent with the same text keeps its version."""
     create_database(folder)
     words = ("publish", "offer.yaml", "--agent", "writer.yaml", "--agent", "reviewer.yaml")
-    code, told = call(*words)
-    assert code == 0
+    told = expect(call(*words), 0)
     assert told.splitlines()[-1].startswith("Поток offer: опубликована версия 1.")
     assert list_versions("agent") == [("reviewer", "1"), ("writer", "1")]
     (folder / "writer.yaml").write_text(WRITER + "description: Новый\n", encoding="utf-8")
@@ -85,10 +83,7 @@ def test_a_flow_is_published_with_its_agents_and_again_without_new_versions_of_t
         0,
         [("writer", 2, "published"), ("reviewer", 1, "unchanged"), ("offer", 2, "published")],
     )
-    code, told = call("diff", "offer", "1", "2")
-    assert code == 0
-    assert "steps[0].agentVersionId" in told
-    assert "версия 2" in told
+    told = expect(call("diff", "offer", "1", "2"), 0, "steps[0].agentVersionId", "версия 2")
     assert ('"writer@1 (Автор)"' in told, '"writer@2 (Автор)"' in told) == (True, True), "names of versions, not their ids"
     assert call("diff", "offer", "1", "1") == (0, "Ничего не изменилось.\n")
     _, (change,) = call_json("diff", "offer", "1", "2")
@@ -105,9 +100,7 @@ def test_nothing_is_stored_if_anything_is_wrong(folder: Path) -> None:
         ("offer.yaml", "--agent", "writer.yaml"),
         ("offer.yaml", "--agent", "writer.yaml", "--agent", "reviewer.yaml", "--agent", "wrong.yaml"),
     ):
-        code, told = call("publish", *words)
-        assert code == 1
-        assert "Ничего не сохранено" in told
+        expect(call("publish", *words), 1, "Ничего не сохранено")
     assert "--agent" in call("publish", "offer.yaml", "--agent", "writer.yaml", "--agent", "writer.yaml")[1]
     assert list_versions("agent") == []
     assert list_versions("flow") == []
@@ -120,19 +113,14 @@ def test_what_needs_two_people_waits_as_a_draft_and_the_flow_with_it(folder: Pat
     words = ("publish", "offer.yaml", "--agent", "writer.yaml", "--agent", "deleter.yaml")
     assert "deleter.yaml: Ошибок нет. Публикует второй сотрудник, не автор: crm.deal.delete." in call("validate", "offer.yaml")[1]
     for _ in range(2):
-        code, told = call(*words)
-        assert code == 1
-        assert "Агент deleter: версия 1 сохранена черновиком." in told
-        assert "crm.deal.delete" in told
-        assert "дождитесь второго сотрудника" in told
+        expect(call(*words), 1, "Агент deleter: версия 1 сохранена черновиком.", "crm.deal.delete", "дождитесь второго сотрудника")
     assert list_versions("agent") == [("deleter", "1 draft"), ("writer", "1")]
     assert list_versions("flow") == []
 
 
 def test_a_graph_is_printed_for_mermaid_or_drawn_into_a_file(folder: Path) -> None:
     """A draft with mistakes is drawn, too; what is no document at all is refused."""
-    code, told = call("graph", "offer.yaml")
-    assert code == 0
+    told = expect(call("graph", "offer.yaml"), 0)
     assert told.startswith('flowchart TD\n  s0["draft<br/>writer · maxAttempts 2"]\n')
     assert call("graph", "bad.yaml", "--svg", "out.svg") == (0, "out.svg: 3 фигуры.\n")
     assert ET.parse("out.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own text

@@ -19,6 +19,7 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.flows.flow_kit import Agents, agent, flow, start, step
 from tests.unit.engines.flows.terminal.flow_files import OFFER, call, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import expect
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import a_world
 
@@ -77,8 +78,7 @@ def test_the_tests_of_the_example_flows_are_green_and_take_every_way() -> None:
 def test_flows_are_played_with_their_coverage(tmp_path: Path) -> None:
     """Attempts, failures and empty answers in their order; steps and ways that no test took are named."""
     write_tests(tmp_path)
-    code, told = call("test", "offer.yaml")
-    assert code == 0, told
+    told = expect(call("test", "offer.yaml"), 0)
     assert told == (
         "offer.yaml\n  ok  Второй ответ годится\n  ok  В чате\n"
         "  covers 2 of 2 steps (100 %)\n"
@@ -87,7 +87,7 @@ def test_flows_are_played_with_their_coverage(tmp_path: Path) -> None:
     )
     assert call("test", ".")[0] == 0
     assert call("test", "offer.test.yaml")[0] == 0
-    code, report = call_json("test", "offer.yaml")
+    _, report = call_json("test", "offer.yaml")
     assert (report["steps"], report["not_reached"], report["transitions"]) == (2, [], 4)
     assert report["transitions_not_reached"] == ["review -failure-> fail"]
     assert [one["ok"] for one in report["tests"]] == [True, True]
@@ -108,9 +108,7 @@ def test_what_comes_otherwise_is_shown(tmp_path: Path, before: str, after: str, 
     tests = changed if after == "draft: x" else TESTS.replace(before, after)
     assert tests != TESTS
     write_tests(tmp_path, tests)
-    code, told = call("test", "offer.yaml")
-    assert code == 1
-    assert what in told
+    expect(call("test", "offer.yaml"), 1, what)
 
 
 @pytest.mark.parametrize(("tests", "what", "meant"), [
@@ -126,10 +124,7 @@ def test_what_comes_otherwise_is_shown(tmp_path: Path, before: str, after: str, 
 def test_mistakes_in_tests_are_said_with_the_nearest_name(tmp_path: Path, tests: str, what: str, meant: str) -> None:
     """A misspelt step would otherwise be a mock that nobody takes."""
     write_tests(tmp_path, tests)
-    code, told = call("test", "offer.yaml")
-    assert code == 1
-    assert "FAILED: offer.test.yaml has mistakes" in told
-    assert what in told
+    told = expect(call("test", "offer.yaml"), 1, "FAILED: offer.test.yaml has mistakes", what)
     assert not meant or f"{meant}?" in told
 
 
@@ -137,11 +132,9 @@ def test_a_flow_or_an_agent_with_mistakes_is_not_played(tmp_path: Path) -> None:
     """The mistakes stand above."""
     write_tests(tmp_path)
     Path("writer.yaml").write_text("systemPrompt: [1]\n", encoding="utf-8")
-    code, told = call("test", "offer.yaml")
-    assert (code, "FAILED: the agent writer.yaml has mistakes" in told) == (1, True)
+    expect(call("test", "offer.yaml"), 1, "FAILED: the agent writer.yaml has mistakes")
     Path("offer.yaml").write_text(OFFER.replace("next: review", "next: nowhere"), encoding="utf-8")
-    code, told = call("test", "offer.yaml")
-    assert (code, "FAILED: the flow has mistakes" in told) == (1, True)
+    expect(call("test", "offer.yaml"), 1, "FAILED: the flow has mistakes")
     Path("lost.test.yaml").write_text("tests: [{name: x}]", encoding="utf-8")
     assert "lost.test.yaml has no flow beside it" in call("test", ".")[1]
 
@@ -152,9 +145,7 @@ def test_agents_without_a_file_are_named_and_their_answers_are_enough(tmp_path: 
     Path("writer.yaml").unlink()
     Path("agents").mkdir()
     Path("reviewer.yaml").rename("agents/reviewer.yaml")
-    code, told = call("test", "offer.yaml")
-    assert code == 0, told
-    assert "  no file of writer: played with agents of which only the answers are known\n" in told
+    expect(call("test", "offer.yaml"), 0, "  no file of writer: played with agents of which only the answers are known\n")
 
 
 async def play(document: dict[str, Any], **fields: Any) -> FlowPlayed:
@@ -189,11 +180,7 @@ async def test_a_real_run_is_saved_as_a_test_that_is_green(tmp_path: Path, monke
     async with a_world(tmp_path, engines=engines, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as world:
         world.model.will("Черновик", "Готово")
         await world.work(start({"client": "Ромашка"}))
-    code, told = await asyncio.to_thread(call, "record", RUN[4:14], "--out", "offer.test.yaml")
-    assert code == 0, told
+    expect(await asyncio.to_thread(call, "record", RUN[4:14], "--out", "offer.test.yaml"), 0)
     assert stat.S_IMODE((await asyncio.to_thread(Path("offer.test.yaml").stat)).st_mode) == 0o600
-    code, told = await asyncio.to_thread(call, "test", "offer.yaml")
-    assert code == 0, told
-    assert "covers 2 of 2 steps (100 %)" in told
-    code, told = await asyncio.to_thread(call, "record", RUN[4:14], "--out", "offer.test.yaml")
-    assert (code, "is not overwritten" in told) == (2, True)
+    expect(await asyncio.to_thread(call, "test", "offer.yaml"), 0, "covers 2 of 2 steps (100 %)")
+    expect(await asyncio.to_thread(call, "record", RUN[4:14], "--out", "offer.test.yaml"), 2, "is not overwritten")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.engines.flows.terminal.flow_files import OFFER, WRITER, call, call_json, create_database, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import expect
 from tests.unit.model_client.loopback_kit import FINE, reply, serving
 
 ANSWERS = "draft: {each: [{failed: тишина}, Здравствуйте]}\nreview: {verdict: хорошо, offer: Добрый день}\n"
@@ -26,8 +27,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def test_steps_attempts_and_the_result_are_shown_as_they_come() -> None:
     """With scripted answers: the failed attempt, the next one, both answers, and the result as a chat has it; nothing is asked twice."""
-    code, told = call("run", "offer.yaml", "--answers", "answers.yaml", "--param", "client=Ромашка", "--param", "budget=5 000,5")
-    assert code == 0, told
+    told = expect(call("run", "offer.yaml", "--answers", "answers.yaml", "--param", "client=Ромашка", "--param", "budget=5 000,5"), 0)
     assert told == (
         "⏳ draft\n❌ draft: ответа нет (тишина)\n⏳ draft (2/2)\n✅ draft: Здравствуйте\n"
         '⏳ review\n✅ review: {"offer":"Добрый день","verdict":"хорошо"}\n'
@@ -50,17 +50,10 @@ def test_programs_get_an_event_a_line_and_the_result_last(folder: Path) -> None:
 def test_parameters_that_are_not_given_are_asked_for_one_by_one(folder: Path) -> None:
     """What does not fit is asked again, an empty line leaves out what may be left out, and the end of the input ends the command."""
     words = ("run", "offer.yaml", "--answers", "answers.yaml")
-    code, told = call(*words, typed="Ромашка\nмного\n5000\n")
-    assert code == 0
-    assert "Для кого предложение?\n> " in told
-    assert "(можно пропустить: пустая строка)" in told
-    assert "Нужно число" in told
+    expect(call(*words, typed="Ромашка\nмного\n5000\n"), 0, "Для кого предложение?\n> ", "(можно пропустить: пустая строка)", "Нужно число")
     assert call(*words, typed="Ромашка\n\n")[0] == 0
-    code, told = call(*words, typed="Ромашка\nотмена\n")
-    assert (code, "nothing was run" in told) == (2, True)
-    code, told = call(*words, typed="")
-    assert code == 2
-    assert "--param client=…" in told
+    expect(call(*words, typed="Ромашка\nотмена\n"), 2, "nothing was run")
+    expect(call(*words, typed=""), 2, "--param client=…")
 
 
 def test_a_choice_is_a_number_or_its_words_and_a_default_is_an_empty_line(folder: Path) -> None:
@@ -74,9 +67,7 @@ def test_a_choice_is_a_number_or_its_words_and_a_default_is_an_empty_line(folder
     assert "  1. Yes\n  2. No\n" in told
     assert call(*words, typed="\n\n")[0] == 0
     assert call(*words, "--param", "tone=краткий", "--param", "call=No")[0] == 0
-    code, told = call(*words, "--param", "tone=сухой")
-    assert code == 2
-    assert "деловой, краткий" in told
+    expect(call(*words, "--param", "tone=сухой"), 2, "деловой, краткий")
 
 
 @pytest.mark.parametrize(("words", "why"), [
@@ -90,33 +81,24 @@ def test_a_choice_is_a_number_or_its_words_and_a_default_is_an_empty_line(folder
 def test_wrong_use_is_refused_with_what_was_meant(folder: Path, words: tuple[str, ...], why: str) -> None:
     """Before any agent is asked."""
     (folder / "other.yaml").write_text("drft: x\n", encoding="utf-8")
-    code, told = call("run", "offer.yaml", *words)
-    assert code == 2
-    assert why in told
+    expect(call("run", "offer.yaml", *words), 2, why)
 
 
 def test_a_flow_that_fails_is_not_finished_or_has_mistakes_exits_with_1(folder: Path) -> None:
     """Each says why: the step that failed, the answer that is missing, the mistakes of its files."""
     (folder / "answers.yaml").write_text("draft: {failed: тишина}\n", encoding="utf-8")
     words = ("run", "offer.yaml", "--answers", "answers.yaml", "--param", "client=x")
-    code, told = call(*words)
-    assert code == 1
+    told = expect(call(*words), 1)
     assert told.count("❌ draft: ответа нет (тишина)") == 2
     assert "Шаг «draft» не получился" in told
     assert told.endswith("— не получилось\n")
     (folder / "answers.yaml").write_text("draft: {each: [{failed: x}]}\n", encoding="utf-8")
-    code, told = call(*words)
-    assert code == 1
-    assert "Не доиграно: step draft of offer is done a further time" in told
+    expect(call(*words), 1, "Не доиграно: step draft of offer is done a further time")
     (folder / "writer.yaml").write_text("systemPrompt: 7\n", encoding="utf-8")
-    code, told = call(*words)
-    assert code == 1
-    assert "writer.yaml: 1 ошибка." in told
+    expect(call(*words), 1, "writer.yaml: 1 ошибка.")
     assert [one["file"] for one in call_json(*words)[1]] == ["writer.yaml"]
     (folder / "writer.yaml").unlink()
-    code, told = call(*words)
-    assert code == 2
-    assert "there are no files of the agents writer" in told
+    expect(call(*words), 2, "there are no files of the agents writer")
 
 
 async def test_the_models_of_the_settings_are_asked_as_in_the_product(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,9 +106,7 @@ async def test_the_models_of_the_settings_are_asked_as_in_the_product(folder: Pa
     monkeypatch.setenv("OPENAI_API_KEY", "sk-x")
     async with serving(lambda seen: FINE) as service:
         monkeypatch.setenv("OPENAI_API_BASE", f"{service.base}/v1")
-        code, told = await asyncio.to_thread(call, "run", "offer.yaml", "--param", "client=Ромашка")
-        assert code == 0, told
-        assert "✅ draft: Привет" in told
+        expect(await asyncio.to_thread(call, "run", "offer.yaml", "--param", "client=Ромашка"), 0, "✅ draft: Привет")
         first = json.loads(service.seen[0].body)["messages"]
         assert [one["role"] for one in first] == ["system", "user"]
         assert first[0]["content"] == "Ты пишешь коммерческие предложения."
@@ -142,9 +122,7 @@ async def test_the_models_of_the_settings_are_asked_as_in_the_product(folder: Pa
 def test_a_published_flow_is_played_by_its_key_with_the_agents_of_the_store(folder: Path) -> None:
     """Files that were changed since do not reach it; without a database it is said what is missing."""
     words = ("run", "offer", "--answers", "answers.yaml", "--param", "client=x")
-    code, told = call(*words)
-    assert code == 2
-    assert "offer is no file" in told
+    expect(call(*words), 2, "offer is no file")
     create_database(folder)
     assert call("publish", "offer.yaml", "--agent", "writer.yaml", "--agent", "reviewer.yaml")[0] == 0
     for name in ("writer", "reviewer", "offer"):
@@ -165,9 +143,7 @@ def test_agents_of_a_file_are_files_beside_it_or_in_its_folder_of_agents_or_publ
     words = ("run", "offer.yaml", "--answers", "answers.yaml", "--param", "client=x")
     assert call(*words)[0] == 0
     (folder / "agents" / "writer.yaml").write_text(WRITER + "efects: []\nsystemPrompt: 7\n", encoding="utf-8")
-    code, told = call(*words)
-    assert code == 1
-    assert "agents/writer.yaml" in told
+    expect(call(*words), 1, "agents/writer.yaml")
 
 
 def test_a_flow_that_may_not_start_in_chats_or_over_http_may_be_tried(folder: Path) -> None:

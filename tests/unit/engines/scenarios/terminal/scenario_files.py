@@ -71,6 +71,13 @@ def call(*words: object, typed: str = "", app: Any = scenario_app.app) -> tuple[
     return result.exit_code, result.output
 
 
+def expect(answer: tuple[int, str], code: int, *parts: str) -> str:
+    """What a command has shown that ended with this code, with these parts in it."""
+    assert answer[0] == code, answer[1]
+    assert [part for part in parts if part not in answer[1]] == [], answer[1]
+    return answer[1]
+
+
 def call_json(*words: object, typed: str = "", app: Any = scenario_app.app) -> tuple[int, list[Any]]:
     """The same with --json: the exit code and the objects, one a line."""
     code, told = call(*words, "--json", typed=typed, app=app)

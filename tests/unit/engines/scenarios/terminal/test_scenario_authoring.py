@@ -13,7 +13,7 @@ from engines.scenarios.core.registry import load_step_types
 from engines.scenarios.rehearsal.dialogue import check_dialogues
 from orchestrator.documents.reading import read_document
 from orchestrator.rehearsals.known_steps import KnownSteps
-from tests.unit.engines.scenarios.terminal.scenario_files import call, call_json, print_schema, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import call, call_json, expect, print_schema, write_files
 
 PAGE = Path(__file__).resolve().parents[5] / "engines" / "scenarios" / "README.md"
 
@@ -34,8 +34,7 @@ def test_the_schema_is_printed_as_json() -> None:
 @pytest.mark.req("S000-64")
 def test_the_types_of_steps_are_shown_with_parameters_defaults_and_an_example() -> None:
     """Each type by its models; --json has the same for programs; an unknown one is refused with the one that was meant."""
-    code, told = call("steps")
-    assert code == 0
+    told = expect(call("steps"), 0)
     for kind in describe_types(load_step_types()):
         assert f"\n{kind.name}" in told
         assert kind.example in told
@@ -51,8 +50,7 @@ def test_a_critical_value_of_a_model_is_told_and_forbids_nothing(tmp_path: Path)
     update = "{type: bitrix_call, params: {method: crm.deal.update, params: {id: 1, fields: {OPPORTUNITY: '{sum}'}}}}"
     ask = "{type: llm_request, params: {prompt: Сколько?, output_var: sum}}"
     (tmp_path / "plan.yaml").write_text(f"name: План\nsteps:\n  - {ask}\n  - {update}\n", encoding="utf-8")
-    code, told = call("validate", "plan.yaml")
-    assert (code, "No mistakes." in told) == (0, True)
+    expect(call("validate", "plan.yaml"), 0, "No mistakes.")
     _, (row,) = call_json("validate", "plan.yaml")
     assert (row["severity"], row["code"], row["line"], row["args"]["source"]) == ("info", "finding-value-critical", 4, "model")
 
@@ -90,9 +88,7 @@ def test_the_files_of_the_page_are_correct(tmp_path: Path) -> None:
 def test_all_mistakes_of_all_files_are_said_at_once_each_with_its_place(tmp_path: Path) -> None:
     """Lines and columns, severities, the scenario beside it that was meant; exit code 1 for errors and 0 without."""
     lead = write_files(tmp_path)
-    code, told = call("validate", lead, "bad.yml")
-    assert code == 1
-    assert f"{lead}: No mistakes." in told
+    told = expect(call("validate", lead, "bad.yml"), 1, f"{lead}: No mistakes.")
     for place, what in (("3:57", "tries"), ("4:6", '"who"'), ("4:15", "message?"), ("4:29", '"nowhere"'), ("5:43", "ask_phone?")):
         assert re.search(rf"^ *{place} .*{re.escape(what)}", told, re.MULTILINE), (place, what, told)
     _, rows = call_json("validate", tmp_path)
@@ -119,8 +115,7 @@ def test_a_scenario_that_is_no_file_beside_it_is_a_warning_alone(tmp_path: Path)
 def test_a_graph_is_printed_for_mermaid_or_drawn_into_a_file(tmp_path: Path) -> None:
     """A draft with mistakes is drawn, too; what is no document at all is refused."""
     lead = write_files(tmp_path)
-    code, told = call("graph", lead)
-    assert code == 0
+    told = expect(call("graph", lead), 0)
     assert told.startswith("flowchart TD\n")
     assert 's2 -->|"if"| s3' in told
     code, told = call("graph", "bad.yml", "--svg", "out.svg")
@@ -134,9 +129,7 @@ def test_a_graph_is_printed_for_mermaid_or_drawn_into_a_file(tmp_path: Path) -> 
 def test_a_folder_without_scenarios_is_no_good_folder(tmp_path: Path) -> None:
     """Whoever named the wrong one must not read silence as "no mistakes"."""
     (tmp_path / "empty").mkdir()
-    code, told = call("validate", tmp_path / "empty")
-    assert code == 2
-    assert "has no definition" in told
+    expect(call("validate", tmp_path / "empty"), 2, "has no definition")
 
 
 def test_numbers_in_the_sentence_of_a_mistake_are_readable(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
-from tests.unit.engines.scenarios.terminal.scenario_files import LEAD, PHONE, call, call_json, play_scenario_file, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import LEAD, PHONE, call, call_json, expect, play_scenario_file, write_files
 from tests.unit.model_client.loopback_kit import FINE, serving
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import message
@@ -66,8 +66,7 @@ def test_whatever_is_typed_stays_text(tmp_path: Path, typed: str) -> None:
     Path("echo.yaml").write_text(
         "name: x\nsteps: [{type: input, params: {prompt: '?', input_variable: x}}, {type: message, params: {text: '<{x}>'}}]"
     )
-    code, told = call("run", "echo.yaml", "--input", typed)
-    assert code == 0, told
+    told = expect(call("run", "echo.yaml", "--input", typed), 0)
     assert "\x1b" not in told
     assert "\u202e" not in told
     assert "<tg:1" not in told
@@ -78,8 +77,7 @@ def test_a_button_of_the_program_is_shown_by_its_words(tmp_path: Path) -> None:
     ask = "{type: input, params: {prompt: '%s?', input_variable: %s}}"
     steps = "".join(f"\n  - {ask % (one, one)}" for one in ("a", "b"))
     Path("back.yaml").write_text(f"name: x\nallow_back: true\nsteps:{steps}\n", encoding="utf-8")
-    code, told = call("run", "back.yaml", *(part for one in ("1", "scenario-back", "2", "3") for part in ("--input", one)))
-    assert code == 0, told
+    told = expect(call("run", "back.yaml", *(part for one in ("1", "scenario-back", "2", "3") for part in ("--input", one))), 0)
     assert "__scenario__" not in told
     assert re.search(r"^> .*(Шаг назад|step back|Step back)", told, re.MULTILINE), told
 
@@ -96,9 +94,7 @@ async def test_the_configured_model_is_asked_only_where_there_is_no_mock(tmp_pat
         assert (code, service.seen) == (0, []), told
         code, told = await asyncio.to_thread(call, *given)
         assert (code, service.seen) == (1, [])
-        code, told = await asyncio.to_thread(call, *given, "--model")
-        assert code == 0, told
-        assert "[usual] the model answers: Привет" in told
+        expect(await asyncio.to_thread(call, *given, "--model"), 0, "[usual] the model answers: Привет")
         (seen,) = service.seen
     assert json.loads(seen.body)["messages"] == [{"role": "user", "content": "Напиши Ромашка"}]
 
@@ -112,36 +108,27 @@ def test_a_file_of_inputs_brings_mocks_and_arguments(tmp_path: Path) -> None:
     Path("list.yaml").write_text("[Ромашка, 5000000, Да, +79990000000]", encoding="utf-8")
     assert call("run", "lead.yaml", "--inputs", "list.yaml")[0] == 0
     Path("in.yaml").write_text("inputs: [a]\nmoks: {}\n", encoding="utf-8")
-    code, told = call("run", "lead.yaml", "--inputs", "in.yaml")
-    assert code == 2
-    assert "2:1 " in told
-    assert 'there is no field "moks" here' in told
+    expect(call("run", "lead.yaml", "--inputs", "in.yaml"), 2, "2:1 ", 'there is no field "moks" here')
 
 
 def test_a_run_that_is_not_finished_fails_or_is_wrong_exits_with_1(tmp_path: Path) -> None:
     """The reason is said: the step that asks, the failure, or the mistakes of the file."""
     write_files(tmp_path)
-    code, told = call("run", "lead.yaml", "--input", "Ромашка")
-    assert code == 1
-    assert 'Not finished: step budget of lead asks "Бюджет?", and no input is left.' in told
+    expect(call("run", "lead.yaml", "--input", "Ромашка"), 1, 'Not finished: step budget of lead asks "Бюджет?", and no input is left.')
     code, told = call("run", "lead.yaml", *(word for one in ("Ромашка", "а", "б", "в") for word in ("--input", one)))
     assert code == 1
     assert "— failed (scenario-input-failed)" in told
-    code, told = call("run", "bad.yml")
-    assert code == 1
-    assert '"nowhere"' in told
+    expect(call("run", "bad.yml"), 1, '"nowhere"')
 
 
 def test_dialogues_are_played_with_their_coverage(tmp_path: Path) -> None:
     """Green with exit code 0; the steps that no dialogue reached are named."""
     write_files(tmp_path)
-    code, told = call("test", "lead.yaml")
-    assert code == 0, told
-    assert "  ok  Крупный клиент\n  covers 7 of 9 steps (77 %); not reached: usual, mail\n" in told
+    told = expect(call("test", "lead.yaml"), 0, "  ok  Крупный клиент\n  covers 7 of 9 steps (77 %); not reached: usual, mail\n")
     assert told.endswith("1 dialogue of 1 scenario, 0 failed.\n")
     assert call("test", tmp_path)[0] == 0
     assert call("test", "lead.test.yaml")[0] == 0
-    code, (report,) = call_json("test", "lead.yaml")
+    _, (report,) = call_json("test", "lead.yaml")
     assert (report["steps"], report["not_reached"]) == (9, ["usual", "mail"])
     assert report["dialogues"] == [{"name": "Крупный клиент", "ok": True, "differences": []}]
 
@@ -154,9 +141,7 @@ def test_what_came_otherwise_is_shown_as_a_diff(tmp_path: Path) -> None:
     assert code == 1
     assert "    messages: - expected, + came\n        Как зовут клиента?\n      - Бюджет?\n      + Какой бюджет?\n" in told
     lead.write_text(LEAD.replace("type: message", "type: mesage"), encoding="utf-8")
-    code, told = call("test", "lead.yaml")
-    assert code == 1
-    assert "FAILED: the scenario has mistakes" in told
+    expect(call("test", "lead.yaml"), 1, "FAILED: the scenario has mistakes")
 
 
 @pytest.mark.parametrize(("dialogues", "what"), [
@@ -170,9 +155,7 @@ def test_mistakes_in_dialogues_are_said(tmp_path: Path, dialogues: str, what: st
     """A file of dialogues is checked as strictly as a scenario; nothing in it is overlooked."""
     write_files(tmp_path)
     Path("lead.test.yaml").write_text(dialogues, encoding="utf-8")
-    code, told = call("test", "lead.yaml")
-    assert code == 1
-    assert what in told
+    expect(call("test", "lead.yaml"), 1, what)
 
 
 def test_where_nothing_is_to_be_tested_it_says_so(tmp_path: Path) -> None:
@@ -190,26 +173,20 @@ async def test_a_real_run_is_saved_as_a_test_that_is_green(tmp_path: Path) -> No
     async with a_scenario_world(tmp_path, *plan, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as world:
         await world.work(start())
         await world.work(message("Ольга"))
-    code, told = await asyncio.to_thread(call, "record", RUN[4:14], "--out", "plan.test.yaml")
-    assert code == 0, told
+    expect(await asyncio.to_thread(call, "record", RUN[4:14], "--out", "plan.test.yaml"), 0)
     out = tmp_path / "plan.test.yaml"
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     assert "Ольга" in out.read_text(encoding="utf-8")
     out.with_name("plan.json").write_text(json.dumps({"name": "Проба", "steps": list(plan)}), encoding="utf-8")
-    code, told = await asyncio.to_thread(call, "test", "plan.json")
-    assert code == 0, told
-    assert "covers 2 of 2 steps (100 %)" in told
-    code, told = await asyncio.to_thread(call, "record", RUN[4:14], "--out", "plan.test.yaml")
-    assert code == 2
-    assert "is not overwritten" in told
+    expect(await asyncio.to_thread(call, "test", "plan.json"), 0, "covers 2 of 2 steps (100 %)")
+    expect(await asyncio.to_thread(call, "record", RUN[4:14], "--out", "plan.test.yaml"), 2, "is not overwritten")
 
 
 @pytest.mark.parametrize("doing", ["say", "deal", "lead"])
 def test_a_first_scenario_is_asked_for_and_runs(tmp_path: Path, doing: str) -> None:
     """Answers with braces are texts; the file is correct and plays to its end; an existing file stays as it is."""
     typed = "Заявка {x}\n\nКак зовут?\nЧто {нужно}?\n\n" + {"say": "1", "deal": "создать сделку", "lead": "lead"}[doing] + "\n"
-    code, told = call("new", "first.yaml", typed=typed)
-    assert code == 0, told
+    expect(call("new", "first.yaml", typed=typed), 0)
     assert call("validate", "first.yaml")[0] == 0
     code, events = call_json("run", "first.yaml", "--input", "Анна", "--input", "Стол")
     assert code == 0
@@ -226,9 +203,7 @@ def test_a_first_scenario_that_is_not_answered_to_the_end_is_not_written(tmp_pat
     assert call("new", "первый.yaml")[0] == 2
     assert list(tmp_path.glob("*.yaml")) == []
     options = ("--name", "Order", "--description", "", "--question", "Who?", "--do", "say", "--language", "en")
-    code, told = call("new", "first.json", *options)
-    assert code == 0
-    assert "The file first.json is ready." in told
+    expect(call("new", "first.json", *options), 0, "The file first.json is ready.")
     assert json.loads(Path("first.json").read_text(encoding="utf-8"))["steps"][0]["params"]["text"] == "Hello! This is “Order”."
 
 
@@ -262,9 +237,7 @@ def test_a_test_names_steps_by_the_ids_that_their_author_gave() -> None:
     """Also ids that cannot be names of nodes, those of sub-scenarios, and the number of a step that has none."""
     effects = "[{step: new-lead, method: crm.lead.add}, {step: see-lead, method: crm.lead.get}]"
     write_hyphens("{new-lead: 7, step-2: Пишу, sub/see-lead: {ID: 7}}", effects)
-    code, told = call("test", "lead.yaml")
-    assert code == 0, told
-    assert "covers 3 of 3 steps" in told
+    expect(call("test", "lead.yaml"), 0, "covers 3 of 3 steps")
     write_hyphens("{new-lead: 7, step-2: Пишу, see-lead: {ID: 7}}", effects.replace("see-lead", "new-lead"))
     assert "+ see-lead: crm.lead.get" in call("test", "lead.yaml")[1]
 
@@ -279,44 +252,31 @@ def test_a_test_names_steps_by_the_ids_that_their_author_gave() -> None:
 def test_a_step_that_there_is_not_is_refused_in_tests_and_inputs(mocks: str, effects: str, where: str, meant: str) -> None:
     """What, where and the nearest one are said: a misspelt mock would otherwise never be taken, and nobody would see it."""
     write_hyphens(mocks, effects)
-    code, told = call("test", "lead.yaml")
-    assert code == 1
-    assert "FAILED: lead.test.yaml has mistakes" in told
-    assert 'there is no step "' in told
-    assert where in told
-    assert f" {meant}?" in told
+    expect(call("test", "lead.yaml"), 1, "FAILED: lead.test.yaml has mistakes", 'there is no step "', where, f" {meant}?")
     Path("in.yaml").write_text(f"inputs: []\nmocks: {mocks}\nexpect: {{effects: {effects}}}\n", encoding="utf-8")
-    code, told = call("run", "lead.yaml", "--inputs", "in.yaml")
-    assert code == 2
-    assert 'there is no step "' in told
+    expect(call("run", "lead.yaml", "--inputs", "in.yaml"), 2, 'there is no step "')
 
 
 def test_steps_of_a_scenario_with_mistakes_are_not_looked_for() -> None:
     """Its own mistakes are said, and not that all its steps are missing."""
     write_hyphens("{new-lead: 7}", "[]")
     Path("lead.yaml").write_text(HYPHENS.replace("llm_request", "llm_reqest"), encoding="utf-8")
-    code, told = call("test", "lead.yaml")
-    assert code == 1
-    assert "FAILED: the scenario has mistakes" in told
+    told = expect(call("test", "lead.yaml"), 1, "FAILED: the scenario has mistakes")
     assert "there is no step" not in told
 
 
 def test_a_language_that_there_is_not_is_refused() -> None:
     """Wherever one is chosen: another one would be spoken in silence."""
     for words in (("validate", "lead.yaml"), ("run", "lead.yaml"), ("new", "first.yaml")):
-        code, told = call(*words, "--language", "eng")
-        assert code == 2
-        assert "'eng' is not one of 'ru', 'en'" in told
-    code, told = call("chat", "--language", "eng", app=app.app)
-    assert (code, "'eng' is not one of 'ru', 'en'" in told) == (2, True)
+        expect(call(*words, "--language", "eng"), 2, "'eng' is not one of 'ru', 'en'")
+    expect(call("chat", "--language", "eng", app=app.app), 2, "'eng' is not one of 'ru', 'en'")
 
 
 def test_log_lines_do_not_stand_among_what_a_try_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The failure of a step is said once, by the command."""
     write_files(tmp_path)
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
-    code, told = call("run", "lead.yaml", *(word for one in ("Ромашка", "а", "б", "в") for word in ("--input", one)))
-    assert code == 1
+    told = expect(call("run", "lead.yaml", *(word for one in ("Ромашка", "а", "б", "в") for word in ("--input", one))), 1)
     assert "rehearsal-1" not in told
     assert told.count("budget/1") == 1
 

@@ -10,6 +10,7 @@ from bot.cli.nouns import groups
 from engines.workflows.terminal import app as workflow_app
 from tests.unit.engines.flows.terminal.flow_files import create_database
 from tests.unit.engines.scenarios.terminal import scenario_files
+from tests.unit.engines.scenarios.terminal.scenario_files import expect
 
 DEALS = """\
 tuumId: deals
@@ -107,9 +108,7 @@ def test_a_workflow_is_checked_together_with_the_tuums_beside_it(folder: Path) -
 def test_tuums_that_are_no_files_are_looked_up_or_it_is_said_that_they_were_not(folder: Path) -> None:
     """Without a database nobody reads silence as "there is such a tuum"; a published one is checked with the workflow."""
     (folder / "tuums/deals.yaml").rename(folder / "other.yaml")
-    code, told = call("validate", "review.yaml")
-    assert code == 0
-    assert "Есть ли часть deals, не проверено: рядом нет такого файла" in told
+    expect(call("validate", "review.yaml"), 0, "Есть ли часть deals, не проверено: рядом нет такого файла")
     _, rows = call_json("validate", "review.yaml")
     assert rows[0]["tuums_not_looked_up"] == ["deals"]
     assert "there are no files of the tuums deals" in call("compile", "review.yaml")[1]
@@ -124,8 +123,7 @@ def test_tuums_that_are_no_files_are_looked_up_or_it_is_said_that_they_were_not(
 @pytest.mark.req("S003-31")
 def test_the_order_is_shown_with_what_goes_between_the_tuums() -> None:
     """For people as a table, for programs an object a line; of a workflow with mistakes the mistakes are."""
-    code, told = call("compile", "review.yaml")
-    assert code == 0
+    told = expect(call("compile", "review.yaml"), 0)
     assert told.startswith("Частей: 2, очередей: 2.")
     assert call("compile", "review.yaml", "--language", "en")[1].startswith("2 tuums on 2 levels;")
     _, rows = call_json("compile", "review.yaml")
@@ -164,9 +162,7 @@ def test_nothing_is_stored_if_anything_is_wrong(folder: Path) -> None:
     """Also if a workflow and the tuum that is published with it do not fit together."""
     create_database(folder)
     (folder / "review.yaml").write_text(REVIEW.replace("aiService: tool", "mainScript: {source: '{}', consumes: [sum]}"), encoding="utf-8")
-    code, told = call("publish", "review.yaml", "--tuum", "tuums/deals.yaml")
-    assert code == 1
-    assert "Ничего не сохранено" in told
+    expect(call("publish", "review.yaml", "--tuum", "tuums/deals.yaml"), 1, "Ничего не сохранено")
     assert (list_versions("tuum"), list_versions("workflow")) == ([], [])
 
 
@@ -174,18 +170,13 @@ def test_what_needs_two_people_waits_as_a_draft_and_the_workflow_with_it(folder:
     """A tuum that may delete is not published by this command."""
     create_database(folder)
     (folder / "review.yaml").write_text(REVIEW.replace("tuum: deals", "tuum: cleaner"), encoding="utf-8")
-    code, told = call("publish", "review.yaml", "--tuum", "cleaner.yaml")
-    assert code == 1
-    assert "Часть cleaner: версия 1 сохранена черновиком." in told
-    assert "crm.deal.delete" in told
+    expect(call("publish", "review.yaml", "--tuum", "cleaner.yaml"), 1, "Часть cleaner: версия 1 сохранена черновиком.", "crm.deal.delete")
     assert list_versions("workflow") == []
 
 
 def test_a_graph_is_printed_for_mermaid_or_drawn_into_a_file(folder: Path) -> None:
     """With the tuums beside it, and of a draft with mistakes, too."""
-    code, told = call("graph", "review.yaml")
-    assert code == 0
-    assert '|"deals"|' in told
+    expect(call("graph", "review.yaml"), 0, '|"deals"|')
     assert call("graph", "bad.yaml", "--svg", "out.svg") == (0, "out.svg: 2 фигуры.\n")
     assert ET.parse("out.svg").getroot().tag.endswith("svg")  # noqa: S314 - our own text
     (folder / "none.yaml").write_bytes(b"\xff\xfe\x00")

@@ -14,6 +14,7 @@ from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
+from tests.unit.engines.scenarios.terminal.scenario_files import expect
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
 from tests.unit.engines.workflows.terminal.workflow_files import call, call_json, stand_alone
 from tests.unit.engines.workflows.test_record_runs import answers, change, meanwhile, on_deal
@@ -66,8 +67,7 @@ async def test_the_blocks_of_a_record_tell_what_a_run_did_there(tmp_path: Path) 
     async with a_workflow_world(tmp_path, document, world_options={"store": open_here()}) as world:
         world.model.will(meanwhile(world, OPPORTUNITY="150000.00", TITLE="Лютик"))
         await world.work(start(deal="481"))
-        code, told = call("blocks", "deal:481")
-        assert code == 0, told
+        told = expect(call("blocks", "deal:481"), 0)
         assert all(part in told for part in ("ждёт выбора", "OPPORTUNITY?, TITLE?", ANNA.key, "dossier"))
         (asked,) = [one for one in answers(world) if one["actions"]]
         await world.work(click(*asked["actions"][1]["words"]))
@@ -78,8 +78,7 @@ async def test_the_blocks_of_a_record_tell_what_a_run_did_there(tmp_path: Path) 
     code, told = call("blocks", "deal:481")
     assert "OPPORTUNITY: 1000000.00 → 120000; TITLE: Ромашка → Лютик" in told
     assert "готов" in told
-    code, told = call("block", RUN_ID)
-    assert code == 0, told
+    told = expect(call("block", RUN_ID), 0)
     lines = [[cell.strip() for cell in line.split("│")] for line in told.splitlines() if "│" in line]
     assert ["OPPORTUNITY", "1000000.00", "120000", "120000"] in lines
     assert ["TITLE", "Ромашка", "Роза", "Лютик"] in lines
@@ -87,7 +86,7 @@ async def test_the_blocks_of_a_record_tell_what_a_run_did_there(tmp_path: Path) 
     assert ["TITLE", "Ромашка", "Лютик", "Роза", "оставить как изменили", ANNA.key] in lines
     assert ["ModifyEntity deal 481", "сделано", ""] in lines
     assert "\nитог\n" in told
-    code, (block,) = call_json("block", f"deal:481:{RUN_ID}")
+    _, (block,) = call_json("block", f"deal:481:{RUN_ID}")
     assert (block["raw_text"], block["person"], block["erased"]) == ("итог", ANNA.key, False)
     assert [(one["key"], one["chosen"], one["by"]) for one in block["conflicts"]] == [
         ("OPPORTUNITY", "process", ANNA.key),
@@ -163,9 +162,7 @@ def test_what_cannot_be_shown_is_said_in_a_sentence(words: tuple[str, ...], why:
     leave_block(store, "run1")
     leave_block(store, "run2", number=482)
     store.close()
-    code, told = call(*words)
-    assert code == 2
-    assert why in told
+    expect(call(*words), 2, why)
 
 
 @pytest.mark.long
@@ -183,6 +180,4 @@ def test_a_block_that_is_not_kept_any_more_is_told_so() -> None:
             NOW,
         )
     store.close()
-    code, told = call("block", "old")
-    assert code == 2
-    assert "the block deal:481:old is not kept any more" in told
+    expect(call("block", "old"), 2, "the block deal:481:old is not kept any more")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 import engines
+from tests.unit.engines.scenarios.terminal.scenario_files import expect
 from tests.unit.engines.workflows.terminal.workflow_files import ADVICE, call, call_json, stand_alone, write_files
 
 TESTS = """\
@@ -52,8 +53,7 @@ def test_the_tests_of_the_example_workflows_are_green_and_reach_every_tuum() -> 
 
 def test_workflows_are_played_with_their_pieces_reads_and_coverage() -> None:
     """A streamed answer reaches the callback piece by piece, one that breaks off leaves its error; tuums that no test reached are named."""
-    code, told = call("test", "advice.yaml")
-    assert code == 0, told
+    told = expect(call("test", "advice.yaml"), 0)
     expected = "advice.yaml\n  ok  Ответ кусками\n  ok  Обрыв\n  covers 3 of 3 tuums (100 %)\n2 tests of 1 workflow, 0 failed.\n"
     assert told == expected
     Path("advice.test.yaml").write_text(
@@ -92,9 +92,7 @@ def test_what_comes_otherwise_is_shown(before: str, after: str, what: str) -> No
     tests = TESTS.replace(before, after)
     assert tests != TESTS
     Path("advice.test.yaml").write_text(tests, encoding="utf-8")
-    code, told = call("test", "advice.yaml")
-    assert code == 1
-    assert what in told
+    expect(call("test", "advice.yaml"), 1, what)
 
 
 def test_the_words_of_a_workflow_that_stops_are_compared() -> None:
@@ -103,11 +101,10 @@ def test_the_words_of_a_workflow_that_stops_are_compared() -> None:
     assert stops != ADVICE
     Path("advice.yaml").write_text(stops, encoding="utf-8")
     test = "name: x, parameters: {company: '7'}, queries: {crm.deal.list: []}, answers: {advise: Да}"
-    expect = "isSuccess: false, errorCode: Stopped, finished: [deals], operations: []"
+    wanted = "isSuccess: false, errorCode: Stopped, finished: [deals], operations: []"
     for words, code in (("Хватит", 0), ("Ещё", 1)):
-        Path("advice.test.yaml").write_text(f"tests: [{{{test}, expect: {{{expect}, errorMessage: {words}}}}}]", encoding="utf-8")
-        found, told = call("test", "advice.yaml")
-        assert found == code, told
+        Path("advice.test.yaml").write_text(f"tests: [{{{test}, expect: {{{wanted}, errorMessage: {words}}}}}]", encoding="utf-8")
+        told = expect(call("test", "advice.yaml"), code)
     assert 'errorMessage: expected "Ещё", came "Хватит"' in told
 
 
@@ -126,17 +123,12 @@ def test_the_words_of_a_workflow_that_stops_are_compared() -> None:
 def test_mistakes_in_tests_are_said(tests: str, what: str) -> None:
     """A misspelt tuum or method would otherwise be a mock that nobody takes."""
     Path("advice.test.yaml").write_text(tests, encoding="utf-8")
-    code, told = call("test", "advice.yaml")
-    assert code == 1
-    assert "FAILED: advice.test.yaml has mistakes" in told
-    assert what in told
+    expect(call("test", "advice.yaml"), 1, "FAILED: advice.test.yaml has mistakes", what)
 
 
 def test_a_workflow_or_a_tuum_with_mistakes_is_not_played() -> None:
     """The mistakes stand above; a tuum that is nowhere is wrong use."""
     Path("tuums/deals.yaml").write_text("tuumId: deals\nrunes: 7\n", encoding="utf-8")
-    code, told = call("test", "advice.yaml")
-    assert (code, "has mistakes" in told) == (1, True), told
+    expect(call("test", "advice.yaml"), 1, "has mistakes")
     Path("tuums/deals.yaml").unlink()
-    code, told = call("test", "advice.yaml")
-    assert (code, "there are no files of the tuums deals beside advice.yaml" in told) == (2, True), told
+    expect(call("test", "advice.yaml"), 2, "there are no files of the tuums deals beside advice.yaml")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import engines
+from tests.unit.engines.scenarios.terminal.scenario_files import expect
 from tests.unit.engines.workflows.terminal.workflow_files import ADVICE, call, call_json, stand_alone, write_files
 from tests.unit.model_client.loopback_kit import FINE, reply, serving
 
@@ -66,10 +67,7 @@ def test_programs_get_an_event_a_line_and_the_result_in_the_seeds_names_last() -
 
 def test_parameters_that_are_not_given_are_asked_for_one_by_one() -> None:
     """An empty line leaves out what may be left out; the end of the input ends the command."""
-    code, told = call(*WORDS, typed="7\nмного\n\n")
-    assert code == 0, told
-    assert "Номер компании?\n> " in told
-    assert "Нужно число" in told
+    told = expect(call(*WORDS, typed="7\nмного\n\n"), 0, "Номер компании?\n> ", "Нужно число")
     assert told.endswith("— готово\n")
     assert call(*WORDS, typed="")[0] == 2
 
@@ -84,9 +82,7 @@ def test_a_field_for_which_no_value_came_is_named(folder: Path) -> None:
         encoding="utf-8",
     )
     (folder / "answers.yaml").write_text("a: '{\"Sum\": 5}'\n", encoding="utf-8")
-    code, told = call("run", "sum.yaml", "--answers", "answers.yaml")
-    assert code == 0
-    assert "Не записано: поле COMMENTS. Значения для этого поля нет." in told
+    told = expect(call("run", "sum.yaml", "--answers", "answers.yaml"), 0, "Не записано: поле COMMENTS. Значения для этого поля нет.")
     assert "Предложено" not in told
 
 
@@ -125,9 +121,7 @@ def test_wrong_use_is_refused_with_what_was_meant(folder: Path, words: tuple[str
     """Before any model is asked."""
     (folder / "other.yaml").write_text("advice: x\n", encoding="utf-8")
     (folder / "lists.yaml").write_text("crm.deal.lst: []\n", encoding="utf-8")
-    code, told = call("run", "advice.yaml", *words)
-    assert code == 2
-    assert why in told
+    expect(call("run", "advice.yaml", *words), 2, why)
 
 
 @pytest.mark.long
@@ -138,12 +132,9 @@ def test_a_workflow_that_stops_is_not_finished_or_has_mistakes_exits_with_1(fold
     code, told = call(*WORDS, *GIVEN)
     assert (code, told.count("Хватит на сегодня")) == (1, 1)
     (folder / "answers.yaml").write_text("{}\n", encoding="utf-8")
-    code, told = call(*WORDS, *GIVEN)
-    assert code == 1
-    assert "Не доиграно: step advise of advice asks a model" in told
+    expect(call(*WORDS, *GIVEN), 1, "Не доиграно: step advise of advice asks a model")
     (folder / "tuums" / "deals.yaml").write_text("tuumId: deals\nrunes: 7\n", encoding="utf-8")
-    code, told = call(*WORDS, *GIVEN)
-    assert (code, "deals.yaml: " in told) == (1, True)
+    expect(call(*WORDS, *GIVEN), 1, "deals.yaml: ")
     code, findings = call_json(*WORDS, *GIVEN)
     assert code == 1
     assert findings
@@ -174,9 +165,7 @@ async def test_the_models_of_the_settings_are_asked_and_their_answer_is_shown_wh
         assert "⏳ Совет менеджеру\n[Совет менеджеру] Привет\n✅ Совет менеджеру\n" in told
     async with serving(lambda seen: reply({"error": {"message": "no"}}, 400)) as service:
         monkeypatch.setenv("OPENAI_API_BASE", f"{service.base}/v1")
-        code, told = await asyncio.to_thread(call, *words)
-        assert code == 0
-        assert "❌ Совет менеджеру: ответа нет (" in told
+        expect(await asyncio.to_thread(call, *words), 0, "❌ Совет менеджеру: ответа нет (")
 
 
 def test_lines_of_tuums_that_speak_at_once_begin_with_their_titles(folder: Path) -> None:
@@ -190,8 +179,7 @@ def test_lines_of_tuums_that_speak_at_once_begin_with_their_titles(folder: Path)
         encoding="utf-8",
     )
     (folder / "answers.yaml").write_text("a: Один\nsay: Два\n", encoding="utf-8")
-    code, told = call("run", "two.yaml", "--answers", "answers.yaml", "--language", "en")
-    assert code == 0, told
+    told = expect(call("run", "two.yaml", "--answers", "answers.yaml", "--language", "en"), 0)
     assert sorted(told.splitlines()[:6]) == sorted(["⏳ a", "⏳ say", "[a] Один", "[say] Два", "✅ a", "✅ say"])
     assert told.endswith("Finished: a, say.\n— done\n")
 
@@ -202,8 +190,7 @@ def test_a_workflow_on_a_record_is_asked_for_its_number_first(folder: Path) -> N
     (folder / "answers.yaml").write_text("extract: {summary: Замер, todo: Приехать, deadline: '2026-12-01'}\n", encoding="utf-8")
     (folder / "queries.yaml").write_text("crm.deal.get: {ID: '481', TITLE: Столы, COMMENTS: ''}\n", encoding="utf-8")
     words = ("run", notes, "--answers", "answers.yaml", "--queries", "queries.yaml")
-    code, told = call(*words, typed="481\nПоговорили\n")
-    assert code == 0, told
+    told = expect(call(*words, typed="481\nПоговорили\n"), 0)
     assert told.startswith("Номер записи, на которой он работает (deal)?\n> ")
     assert "  • Создать дело todo: ownerTypeId = 2; ownerId = 481; title = Приехать; " in told
     code, told = call(*words, "--param", "deal=Столы", "--param", "notes=x")
