@@ -75,7 +75,7 @@ async def test_the_blocks_of_a_record_tell_what_a_run_did_there(tmp_path: Path) 
         await world.work(click(*asked["actions"][0]["words"]))
         (card,) = [row for row in world.outbox() if row.kind == "card"]
         await world.work(press(card.body, key=RUN))
-    code, told = call("blocks", "deal:481")
+    _, told = call("blocks", "deal:481")
     assert "OPPORTUNITY: 1000000.00 → 120000; TITLE: Ромашка → Лютик" in told
     assert "готов" in told
     told = expect(call("block", RUN_ID), 0)
