@@ -119,3 +119,9 @@ def started(world: World, key: str = RUN) -> RunStarted:
     """The event that began the run."""
     (event,) = events(world, "RunStarted", key=key)
     return RunStarted.from_data(event.data)
+
+
+async def work_through(world: World, *rows: InboxRow) -> None:
+    """Hand in one input after the other, each when all before it is done."""
+    for row in rows:
+        await world.work(row)

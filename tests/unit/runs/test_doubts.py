@@ -12,7 +12,7 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, scenario, start
 from tests.unit.runs.chat_kit import Chat
-from tests.unit.runs.runs_kit import a_run_world, events, index, steps
+from tests.unit.runs.runs_kit import a_run_world, events, index, steps, work_through
 from tests.unit.runs.runs_kit import start as start_steps
 from tests.unit.spine_kit import ANNA, BORIS, World, command, message, reply
 
@@ -24,8 +24,7 @@ ANSWER, OTHER = "run-doubt-answer", "run-doubt-request"
 async def begin(world: World, words: str = REQUEST) -> Chat:
     """The chat after the question of the run and these words."""
     chat = Chat(world)
-    await world.work(start())
-    await world.work(message(words))
+    await work_through(world, start(), message(words))
     return chat
 
 
@@ -92,8 +91,7 @@ async def test_a_late_answer_is_told_and_the_words_can_still_be_a_request(tmp_pa
     async with a_scenario_world(tmp_path, *PLAN) as world:
         chat = await begin(world)
         late, request = chat.press(ANSWER), chat.press(OTHER)
-        await world.work(message("Ромашка"))
-        await world.work(late)
+        await work_through(world, message("Ромашка"), late)
         assert chat.toasts[-1] == "choice-outdated"
         assert chat.texts[-1] == "Для Ромашка"
         world.model.will(reply(text="Вот сделки."))
@@ -136,8 +134,7 @@ async def test_what_the_author_expects_is_an_answer(tmp_path: Path) -> None:
             chat = await begin(world)
             assert chat.texts[-1] == f"Для {REQUEST}"
     async with a_scenario_world(tmp_path / "forwarded", *PLAN) as world:
-        await world.work(start())
-        await world.work(message("", quoted=REQUEST))
+        await work_through(world, start(), message("", quoted=REQUEST))
         assert index(world).status == "done"
 
 
@@ -184,8 +181,7 @@ async def test_a_press_that_comes_after_the_answer_changes_nothing(tmp_path: Pat
         chat = Chat(world)
         await world.work(start_steps("plan"))
         late = chat.press("run-leave")
-        await world.work(message("Иван"))
-        await world.work(late)
+        await work_through(world, message("Иван"), late)
         assert index(world).status == "waiting"
 
 
@@ -195,8 +191,7 @@ async def test_words_leave_the_run(tmp_path: Path, words: str) -> None:
     for place, question in enumerate((ask(), ask(buttons=["Да"], only_buttons=True), ask(type="integer"))):
         async with a_scenario_world(tmp_path / str(place), question, say("ответ {answer}")) as world:
             chat = Chat(world)
-            await world.work(start())
-            await world.work(message(words))
+            await work_through(world, start(), message(words))
             assert index(world).status == "cancelled", question
             assert "run-was-cancelled" in chat.codes
 

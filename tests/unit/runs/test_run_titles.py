@@ -29,7 +29,7 @@ from state.journal.store import InboxRow
 from tests.unit.engines.flows.test_flow_chart import FLOW
 from tests.unit.engines.scenarios.scenario_kit import ask, scenario
 from tests.unit.runs.function_kit import a_function_world, ended
-from tests.unit.runs.runs_kit import RUN, events, start
+from tests.unit.runs.runs_kit import RUN, events, start, work_through
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import ANNA, MODEL_KEY, NOW, World, a_world, command, message, until
 
@@ -44,8 +44,7 @@ ENGINES = replace(load_installed_engines(), definitions=StaticDefinitions(DOCUME
 async def test_the_list_and_the_words_of_two_runs_of_one_scenario_name_title_and_id(tmp_path: Path) -> None:
     """/runs has them with the ends of their ids, and so has the sentence that says which one got the words; /cancel takes a title."""
     async with a_world(tmp_path, engines=ENGINES) as world:
-        await world.work(start("lead", engine="scenario", key=FIRST))
-        await world.work(start("lead", engine="scenario", key=SECOND))
+        await work_through(world, start("lead", engine="scenario", key=FIRST), start("lead", engine="scenario", key=SECOND))
         world.outbox()
         await world.work(command("runs"))
         (listed,) = [row for row in world.outbox() if row.kind == "reply"]
@@ -122,8 +121,7 @@ async def test_every_message_about_a_run_calls_it_by_its_title(tmp_path: Path, l
         await world.work()
         await world.work(order("pause", key=key))
         await world.work(build_restored_row(key, "2026-11-01T00:00:00Z", world.clock.now()))
-        await world.work(order("cancel", key=key))
-        await world.work(start("broken", engine="scenario", key=FIRST))
+        await work_through(world, order("cancel", key=key), start("broken", engine="scenario", key=FIRST))
         rows = [one for one in world.outbox() if one.kind == "reply"]
         codes = [notice["code"] for row in rows for notice in row.body["notices"]]
         assert {"run-reminder", "run-is-paused", "run-restored"} <= set(codes)
@@ -139,8 +137,7 @@ async def test_every_message_about_a_run_calls_it_by_its_title(tmp_path: Path, l
 async def test_the_receipt_of_a_run_that_is_read_over_http_names_its_title(tmp_path: Path) -> None:
     """Both by the typed key and by the button of the list; what cannot be found is called as it was typed."""
     async with a_world(tmp_path, engines=ENGINES) as world:
-        await world.work(command("run", args="lead", key="http:site"))
-        await world.work(command("run", args="nothing", key="http:site"))
+        await work_through(world, command("run", args="lead", key="http:site"), command("run", args="nothing", key="http:site"))
         await world.work(command("run", key="http:site"))
         (words,) = [
             one["words"]

@@ -15,7 +15,7 @@ from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
 from tests.unit.runs.function_kit import ended
-from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, started, steps
+from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, started, steps, work_through
 from tests.unit.runs.test_runs_wait import WRITE, click, order, texts
 from tests.unit.spine_kit import ANNA, BORIS, NOW, VERA, World, command, message, opening_of, press, reply
 
@@ -208,8 +208,7 @@ async def test_an_answer_that_the_question_does_not_take_changes_nothing(tmp_pat
 async def test_words_of_any_kind_are_an_answer(tmp_path: Path, text: str) -> None:
     """They go to the run as they are, and come back in its message as plain text."""
     async with a_run_world(tmp_path, {"plan": WORDS}) as world:
-        await world.work(start("plan"))
-        await world.work(message(text))
+        await work_through(world, start("plan"), message(text))
         assert ended(world) == [("done", "")]
         said = next(one for one in texts(world) if one.startswith("Имя: "))
         assert len(said) >= len("Имя: ")
@@ -232,8 +231,7 @@ async def test_an_answer_to_a_paused_run_is_not_lost_in_silence(tmp_path: Path) 
         world.outbox()
         await world.work(click(*words))
         assert told(world) == ["run-paused"]
-        await world.work(order("resume"))
-        await world.work(click(*words))
+        await work_through(world, order("resume"), click(*words))
         assert ended(world) == [("done", "")]
 
 
@@ -351,8 +349,7 @@ async def test_a_retry_lets_the_failed_child_go_on(tmp_path: Path) -> None:
 async def test_a_retry_starts_a_child_that_never_began(tmp_path: Path) -> None:
     """Its definition was missing and is there now."""
     async with a_run_world(tmp_path, {"plan": steps({"child": "inner"})}) as world:
-        await world.work(start("plan"))
-        await world.work(order("retry"))
+        await work_through(world, start("plan"), order("retry"))
         assert ended(world) == [("failed", "run-step-failed")] * 2
         engines = world.tools.features.inbox[RunStart.KIND].__self__._engines  # type: ignore[attr-defined]
         engines.definitions._static._documents["steps", "inner"] = steps({"say": "Я внутри"})

@@ -17,7 +17,7 @@ from orchestrator.runtime.commands import parse_command
 from orchestrator.turns.feature import Feature
 from state.journal.run_index import RunFilter
 from tests.unit.bot.telegram.door_kit import ME, NOW, access, message, parse_update
-from tests.unit.runs.runs_kit import a_run_world, build_engines, index, start, steps
+from tests.unit.runs.runs_kit import a_run_world, build_engines, index, start, steps, work_through
 from tests.unit.spine_kit import ANNA, World, command
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
@@ -83,15 +83,12 @@ async def test_runs_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
     async with a_run_world(tmp_path, {"цена": steps(WRITE), "опрос": steps({"ask": "Кто?", "timeout": 3600})}) as world:
         await world.work(command("runs"))
         assert said(world) == "Сейчас ни один запуск не идёт."
-        await world.work(start("опрос"))
-        await world.work(start("цена", key=OTHER))
-        await world.work(command("runs"))
+        await work_through(world, start("опрос"), start("цена", key=OTHER), command("runs"))
         assert (
             said(world)
             == "Запуски:\n\n• «цена» — ждёт решения по карточке. Начат 21.11 в 15:00\n• «опрос» — ждёт ответа до 21.11 16:00. Начат 21.11 в 15:00"
         )
-        await world.work(start("опрос", key=OTHER.replace("2", "3")))
-        await world.work(command("runs"))
+        await work_through(world, start("опрос", key=OTHER.replace("2", "3")), command("runs"))
         assert "«опрос» · 000001" in said(world)
 
 
@@ -100,9 +97,7 @@ async def test_a_run_is_cancelled_by_the_name_of_its_definition(tmp_path: Path) 
     async with a_run_world(tmp_path, {"цена": steps(WRITE), "опрос": steps({"ask": "Кто?"})}) as world:
         await world.work(command("cancel"))
         assert said(world) == "Отменять нечего: ваших запусков здесь сейчас нет."
-        await world.work(start("опрос"))
-        await world.work(start("цена", key=OTHER))
-        await world.work(command("cancel"))
+        await work_through(world, start("опрос"), start("цена", key=OTHER), command("cancel"))
         assert said(world).startswith("Какой запуск отменить?")
         await world.work(command("cancel", args="Цена"))
         assert (index(world, OTHER).status, index(world).status) == ("cancelled", "waiting")

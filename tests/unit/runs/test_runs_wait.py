@@ -21,7 +21,7 @@ from state.journal.run_index import RunFilter
 from state.journal.store import Commit, InboxRow, StoreUnwritable
 from state.sql import build_sqlite_url, open_store
 from tests.unit.runs.function_kit import a_function_world
-from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps
+from tests.unit.runs.runs_kit import RUN, a_run_world, events, index, start, steps, work_through
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, press, raise_sum, reply, until
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
@@ -110,12 +110,9 @@ async def test_words_for_a_paused_run_are_taken_after_it_goes_on(tmp_path: Path)
     """The pause is told, and the chat listens on: the next words answer the question and begin no turn."""
     plan = steps({"ask": "Как зовут?"}, {"say": "Записал: {s0}"})
     async with a_run_world(tmp_path, {"plan": plan}) as world:
-        await world.work(start("plan"))
-        await world.work(order("pause"))
-        await world.work(message("Иван"))
+        await work_through(world, start("plan"), order("pause"), message("Иван"))
         assert world.codes()[-1] == "run-paused"
-        await world.work(order("resume"))
-        await world.work(message("Пётр"))
+        await work_through(world, order("resume"), message("Пётр"))
         assert texts(world)[-2:] == ["Записал: Пётр", "Готово."]
 
 
@@ -168,8 +165,7 @@ async def test_a_cancelled_run_withdraws_its_card(tmp_path: Path) -> None:
 async def test_a_stranger_cannot_cancel_a_run(tmp_path: Path) -> None:
     """Orders come from the owner, a lead or an administrator."""
     async with a_run_world(tmp_path, {"plan": steps(WRITE)}) as world:
-        await world.work(start("plan"))
-        await world.work(order("cancel", actor=BORIS))
+        await work_through(world, start("plan"), order("cancel", actor=BORIS))
         assert index(world).status == "waiting"
 
 
@@ -178,8 +174,7 @@ async def test_a_paused_run_does_nothing_until_it_is_resumed(tmp_path: Path) -> 
     async with a_run_world(tmp_path, {"plan": steps(WRITE, {"say": "Дальше"})}) as world:
         await world.work(start("plan"))
         (shown,) = [row for row in world.outbox() if row.kind == "card"]
-        await world.work(order("pause"))
-        await world.work(press(shown.body, key=RUN))
+        await work_through(world, order("pause"), press(shown.body, key=RUN))
         assert len(world.portal.written("crm.deal.update")) == 1
         assert (index(world).status, "Дальше" in texts(world)) == ("paused", False)
         await world.work(order("resume"))
@@ -325,16 +320,14 @@ async def test_what_was_answered_is_not_reminded_of(tmp_path: Path) -> None:
 
 async def test_a_cancelled_run_leaves_no_timer(tmp_path: Path) -> None:
     async with a_run_world(tmp_path, {"plan": ASK}) as world:
-        await world.work(start("plan"))
-        await world.work(order("cancel"))
+        await work_through(world, start("plan"), order("cancel"))
         assert world.sql.list_due_timers(world.clock.now() + timedelta(days=9)) == []
 
 
 async def test_a_paused_run_reminds_after_it_goes_on(tmp_path: Path) -> None:
     """Who paused it knows of it."""
     async with a_run_world(tmp_path, {"plan": ASK}) as world:
-        await world.work(start("plan"))
-        await world.work(order("pause"))
+        await work_through(world, start("plan"), order("pause"))
         assert await _pass(world, DAY, DAY) == []
         await world.work(order("resume"))
         assert len(await _pass(world, DAY, DAY)) == 1

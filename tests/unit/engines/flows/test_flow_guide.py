@@ -14,7 +14,8 @@ from state.canonical import dumps
 from tests.unit.engines.flows.flow_kit import a_flow_world, start_in_chat
 from tests.unit.engines.flows.terminal.flow_files import call, create_database
 from tests.unit.engines.scenarios.scenario_kit import replies
-from tests.unit.runs.runs_kit import index
+from tests.unit.engines.scenarios.terminal.scenario_files import stand_alone
+from tests.unit.runs.runs_kit import index, work_through
 from tests.unit.spine_kit import message
 
 GUIDE = Path(__file__).resolve().parents[4] / "engines" / "flows" / "README.ru.md"
@@ -26,10 +27,7 @@ EDIT = re.compile(r"Поменяйте в `([\w.]+)` строку `([^`]+)` на
 @pytest.fixture(autouse=True)
 def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A folder with the files of the page, and an empty database."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
     create_database(tmp_path)
     blocks = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == len(NAMES)
@@ -78,9 +76,7 @@ async def test_the_flow_of_the_guide_gives_its_result_in_the_product(tmp_path: P
     writer, reviewer, flow = map(load, NAMES[:3])
     async with a_flow_world(tmp_path, flow, {"writer": writer, "reviewer": reviewer}) as (world, _):
         world.model.will("Черновик", dumps({"offer": "Предложение за 90 000 ₽", "changes": ["вписана сумма"]}))
-        await world.work(start_in_chat("Ромашка"))
-        await world.work(message("обслуживание станков"))
-        await world.work(message("90 000"))
+        await work_through(world, start_in_chat("Ромашка"), message("обслуживание станков"), message("90 000"))
         assert index(world).status == "done"
         (last,) = replies(world)[-1:]
         assert [part["text"] for part in last.body["parts"]] == [

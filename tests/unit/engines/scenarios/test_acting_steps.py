@@ -14,7 +14,7 @@ from orchestrator.domain.actor import Mode
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, replies, say, scenario, start, texts
-from tests.unit.runs.runs_kit import RUN, events, index
+from tests.unit.runs.runs_kit import RUN, events, index, work_through
 from tests.unit.spine_kit import CHAT, World, message, press
 
 
@@ -37,8 +37,7 @@ async def test_a_value_that_a_person_gave_is_no_mistake_of_the_author(tmp_path: 
         "params": {"method": "crm.deal.update", "params": {"id": 481, "fields": {"STAGE_ID": "{stage}"}}},
     }
     async with a_scenario_world(tmp_path, ask("stage", "Какая стадия?"), step) as world:
-        await world.work(start())
-        await world.work(message("Переговоры"))
+        await work_through(world, start(), message("Переговоры"))
         assert (index(world).status, failure(world)["code"]) == ("failed", "scenario-call-unfit")
         assert world.portal.written() == []
 
@@ -52,8 +51,7 @@ async def test_a_write_asks_and_a_refusal_leads_to_its_step(tmp_path: Path, *, a
         say("не сделано", id="no"), {"id": "bye", "type": "end"},
     )  # fmt: skip
     async with a_scenario_world(tmp_path, *steps) as world:
-        await world.work(start())
-        await world.work(message("1 200 000"))
+        await work_through(world, start(), message("1 200 000"))
         (shown,) = cards(world)
         assert (shown.session, index(world).status) == (CHAT, "waiting")
         await world.work(press(shown.body, approve=approve, key=RUN))
@@ -67,8 +65,7 @@ async def test_what_a_person_typed_never_names_the_step_after_a_refusal(tmp_path
     """A target with a placeholder stays the text that it is, which names no step; the run fails."""
     steps = (ask("way"), raise_sum(1_200_000, on_refused="{way}"), {"type": "end"}, say("дверь", id="door"))
     async with a_scenario_world(tmp_path, *steps) as world:
-        await world.work(start())
-        await world.work(message("door"))
+        await work_through(world, start(), message("door"))
         await world.work(press(cards(world)[0].body, approve=False, key=RUN))
         assert (failure(world)["code"], texts(world)) == ("scenario-target-unknown", [])
 
@@ -135,9 +132,7 @@ async def test_the_model_is_asked_once_with_what_was_filled(tmp_path: Path) -> N
     }
     async with a_scenario_world(tmp_path, ask("name"), step, say("{greeting}"), ask("last"), say("{greeting} {last}")) as world:
         world.model.will("Здравствуйте, {user_id}")
-        await world.work(start())
-        await world.work(message("Иван"))
-        await world.work(message("пока"))
+        await work_through(world, start(), message("Иван"), message("пока"))
         assert texts(world)[-1] == "Здравствуйте, {user_id} пока"
         assert len(events(world, "ModelAsked")) == 1
 
@@ -243,9 +238,7 @@ async def test_a_forwarded_answer_that_did_not_fit_makes_its_way_ask(tmp_path: P
     write = {"id": "do", "type": "bitrix_call", "params": {"method": "crm.timeline.comment.add", "params": note}}
     question = ask(type="integer", tries=2, on_invalid="do", next_step="bye")
     async with a_scenario_world(tmp_path, question, write, {"id": "bye", "type": "end"}) as world:
-        await world.work(start())
-        await world.work(message("", quoted="много") if is_forwarded else message("много"))
-        await world.work(message("мало"))
+        await work_through(world, start(), message("", quoted="много") if is_forwarded else message("много"), message("мало"))
         assert len(cards(world)) == (1 if is_forwarded else 0)
         assert len(world.portal.written("crm.timeline.comment.add")) == (0 if is_forwarded else 1)
 

@@ -9,6 +9,7 @@ from engines.scenarios import log_file as scenario_log
 from engines.scenarios.core.executor_log import LOGGER
 from engines.scenarios.log_file import NAME, keep_scenario_log
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, scenario, start
+from tests.unit.runs.runs_kit import work_through
 from tests.unit.spine_kit import WEBHOOK, message
 
 LOG = {"type": "log_message", "params": {"level": "WARNING", "message": "Пользователь {user_id} выбрал {choice}"}}
@@ -21,9 +22,7 @@ async def play(folder: Path, level: str, typed: str) -> list[str]:
     steps = (say("Привет"), SET, ask("choice"), LOG, ODD, SET, ask("more", step="more"), say("{more}"))
     with keep_scenario_log(folder / "log", level):
         async with a_scenario_world(folder, *steps) as world:
-            await world.work(start())
-            await world.work(message(typed))
-            await world.work(message("ещё"))
+            await work_through(world, start(), message(typed), message("ещё"))
     lines = (folder / "log" / NAME).read_text(encoding="utf-8").splitlines()
     return [line.split(" ", 3)[1] + " " + line.split("] ", 1)[1].split(" ", 1)[1].split(" trace=")[0].split(" in ")[0] for line in lines]
 
@@ -80,9 +79,7 @@ async def test_a_sub_scenario_without_a_mapping_is_warned_of_once(tmp_path: Path
     mapped = {"id": "mapped", "type": "execute_sub_scenario", "params": {"sub_scenario_id": "sub", "output_mapping": []}}
     with keep_scenario_log(tmp_path / "log", "INFO"):
         async with a_scenario_world(tmp_path, bare, mapped, ask(), ask("more", step="more"), others={"sub": scenario(say("x"))}) as world:
-            await world.work(start())
-            await world.work(message("раз"))
-            await world.work(message("два"))
+            await work_through(world, start(), message("раз"), message("два"))
     lines = (tmp_path / "log" / NAME).read_text(encoding="utf-8").splitlines()
     (told,) = [line for line in lines if "WARNING" in line]
     assert "step bare/1 has no output_mapping: sub overwrites" in told
@@ -99,8 +96,7 @@ async def test_a_failure_is_told_without_the_value_that_caused_it(
     """What a person typed stands neither in this log nor in that of the program."""
     caplog.set_level(logging.INFO)
     async with a_scenario_world(tmp_path, ask("choice"), {"id": "last", "type": kind, "params": params}) as world:
-        await world.work(start())
-        await world.work(message("79990001122-петров"))
+        await work_through(world, start(), message("79990001122-петров"))
         told = [record.getMessage() for record in caplog.records]
         assert [line for line in told if "step last/1 failed" in line]
         assert [line for line in told if "79990001122" in line] == []

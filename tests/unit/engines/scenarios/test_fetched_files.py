@@ -40,7 +40,7 @@ from tests.unit.engines.scenarios.scenario_kit import ask, build_engines, click,
 from tests.unit.gate.test_files_and_chats import GROUP, Messenger
 from tests.unit.performers.test_http import a_performer
 from tests.unit.runs import runs_kit
-from tests.unit.runs.runs_kit import RUN, events, index
+from tests.unit.runs.runs_kit import RUN, events, index, work_through
 from tests.unit.runs.sent_kit import document, send
 from tests.unit.runs.test_runs_telegram import Chat
 from tests.unit.runs.test_runs_wait import order
@@ -107,8 +107,7 @@ async def test_a_file_of_a_host_comes_into_the_own_chat_once(tmp_path: Path) -> 
     async with a_server(reply(PDF)) as server:
         steps = (fetch(server.port, path="/offers/%D0%9F%D1%80%D0%B0%D0%B9%D1%81.pdf", caption="Для {user_name}"), ask(), say("всё"))
         async with a_product(tmp_path, server, *steps) as (world, _):
-            await world.work(start())
-            await world.work(message("спасибо"))
+            await work_through(world, start(), message("спасибо"))
             (sent,) = sent_rows(world)
             assert (sent["kind"], sent["name"], sent["caption"]) == ("document", "Прайс.pdf", "Для Анна")
             assert await load_file(world, sent["digest"]) == PDF
@@ -266,8 +265,7 @@ async def test_what_the_person_typed_may_stand_in_an_address_and_what_they_forwa
             folder = tmp_path / str(received)
             folder.mkdir()
             async with a_product(folder, server, *steps) as (world, _):
-                await world.work(start())
-                await world.work(message(given.pop("text"), **given))
+                await work_through(world, start(), message(given.pop("text"), **given))
                 assert len(server.received) == received
 
 
@@ -314,8 +312,7 @@ async def test_customers_fill_no_address(tmp_path: Path) -> None:
             folder.mkdir()
             plan = scenario(ask("number", "Номер?"), fetch(server.port, path=path), customers=True)
             async with a_product(folder, server, plan) as (world, _):
-                await world.work(runs_kit.start("plan", engine="scenario", actor=customer))
-                await world.work(message("17", actor=customer))
+                await work_through(world, runs_kit.start("plan", engine="scenario", actor=customer), message("17", actor=customer))
                 assert len(server.received) == received
 
 

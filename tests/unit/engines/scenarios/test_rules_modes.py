@@ -12,7 +12,7 @@ from orchestrator.reports.erasure.erase import ErasureFiles, erase_person, inspe
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, replies, say, scenario, start
-from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.runs.runs_kit import RUN, index, work_through
 from tests.unit.schedules.schedules_kit import SECOND, a_bench, add
 from tests.unit.spine_kit import ANNA, World, message
 
@@ -36,8 +36,7 @@ def cards(world: World) -> list[Any]:
 async def test_shadow_plans_every_effect_and_calls_nothing_that_writes(tmp_path: Path) -> None:
     """Two writes and a later run: the dialogue goes its whole way, and the end lists the three in the chat."""
     async with a_scenario_world(tmp_path, ask("sum"), SUM, NOTE, LATER, say("Готово, {sum}"), mode="shadow") as world:
-        await world.work(start())
-        await world.work(message("10"))
+        await work_through(world, start(), message("10"))
         *_, said, plan = replies(world)
         assert said.body["parts"][0]["text"] == "Готово, 10"
         assert [one["code"] for one in plan.body["notices"]] == ["shadow-plan"]
@@ -97,8 +96,7 @@ async def test_a_run_of_an_erased_person_ends_and_its_variables_are_gone(tmp_pat
     async with a_scenario_world(
         tmp_path, ask("name"), ask("more", step="more"), store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))
     ) as world:
-        await world.work(start())
-        await world.work(message("Перепёлкин"))
+        await work_through(world, start(), message("Перепёлкин"))
         place = ErasureFiles(logs=world.logs, files=())
         erase_person(world.sql, inspect_person(world.sql, ANNA.key, place), place, now=world.clock.now(), by="cli:ops")
         world.clock.advance(timedelta(minutes=2))

@@ -15,7 +15,7 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, replies, say, start, texts
 from tests.unit.runs import runs_kit
-from tests.unit.runs.runs_kit import RUN, events, index
+from tests.unit.runs.runs_kit import RUN, events, index, work_through
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, World, command, message, reply
 
 GROUP = "tg:-100500"
@@ -48,8 +48,7 @@ def answers(world: World, key: str = RUN) -> list[Mapping[str, Any]]:
 async def test_words_are_the_answer_where_words_are_asked_for(tmp_path: Path) -> None:
     """What reads like a request is asked back first; the model of the conversation is not asked."""
     async with a_scenario_world(tmp_path, ask(), say("Вы: {answer}")) as world:
-        await world.work(start())
-        await world.work(message("подними сумму сделки 481"))
+        await work_through(world, start(), message("подними сумму сделки 481"))
         (answer, _) = [words for words in buttons(world) if words[0] == "doubt"]
         await world.work(press(answer))
         assert texts(world)[-1] == "Вы: подними сумму сделки 481"
@@ -128,9 +127,7 @@ async def test_of_two_runs_the_one_that_asked_last_gets_the_words_and_the_person
 async def test_the_words_after_that_go_to_the_other_run(tmp_path: Path) -> None:
     """When the newer one is over nothing is told any more: it is clear who asks."""
     async with a_scenario_world(tmp_path, ask(), say("план {answer}"), others={"other": {"steps": [ask("who", "Кто?")]}}) as world:
-        await world.work(start())
-        await world.work(start_other())
-        await world.work(message("Иван"))
+        await work_through(world, start(), start_other(), message("Иван"))
         world.outbox()
         await world.work(message("Базовый"))
         codes = world.codes()
@@ -154,8 +151,7 @@ async def test_a_button_of_a_run_that_is_over_is_outdated_politely(tmp_path: Pat
     async with a_scenario_world(tmp_path, BUTTONS, say("{plan}"), others={"other": {"steps": [BUTTONS, write]}}) as world:
         await world.work(start())
         (words, _) = buttons(world)
-        await world.work(press(words))
-        await world.work(start_other())
+        await work_through(world, press(words), start_other())
         (others, _) = buttons(world)
         await world.work(command("cancel", args="other"))
         world.outbox()

@@ -10,8 +10,8 @@ import pytest
 from orchestrator.documents.reading import read_document
 from orchestrator.runtime import worker
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, start, texts
-from tests.unit.engines.scenarios.terminal.scenario_files import call, expect
-from tests.unit.runs.runs_kit import RUN, index
+from tests.unit.engines.scenarios.terminal.scenario_files import call, expect, stand_alone
+from tests.unit.runs.runs_kit import RUN, index, work_through
 from tests.unit.spine_kit import message, press
 
 GUIDE = Path(__file__).resolve().parents[4] / "engines" / "scenarios" / "README.ru.md"
@@ -22,9 +22,7 @@ NAMES = ("lead.yaml", "mistakes.yaml", "lead.test.yaml")
 @pytest.fixture(autouse=True)
 def reader(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A folder with the files of the page, and no settings."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
     blocks = re.findall(r"```yaml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.DOTALL)
     assert len(blocks) == len(NAMES)
     for name, block in zip(NAMES, blocks, strict=True):
@@ -68,9 +66,7 @@ async def test_the_scenario_of_the_guide_creates_a_lead_in_the_product(tmp_path:
     monkeypatch.setattr(worker, "POLL", 0.02)
     document = read_document((tmp_path / "lead.yaml").read_text(encoding="utf-8")).require_document().data
     async with a_scenario_world(tmp_path, document) as world:
-        await world.work(start())
-        await world.work(message("Анна Смирнова"))
-        await world.work(message("150 000"))
+        await work_through(world, start(), message("Анна Смирнова"), message("150 000"))
         (card,) = [row for row in world.outbox() if row.kind == "card"]
         assert world.portal.written() == []
         await world.work(press(card.body, key=RUN))

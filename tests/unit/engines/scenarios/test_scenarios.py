@@ -10,7 +10,7 @@ from engines.scenarios.core import answers
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.wiring import connect
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, click, failure, say, scenario, start, texts
-from tests.unit.runs.runs_kit import events, index
+from tests.unit.runs.runs_kit import events, index, work_through
 from tests.unit.spine_kit import message
 
 MINIMAL = {
@@ -80,8 +80,7 @@ async def test_updates_are_filled_from_the_variables_as_they_were(tmp_path: Path
 async def test_an_answer_that_looks_like_a_placeholder_stays_text(tmp_path: Path) -> None:
     """What a person types is never filled (X4)."""
     async with a_scenario_world(tmp_path, ask("name"), say("Вы: {name}"), say("{secret}")) as world:
-        await world.work(start())
-        await world.work(message("{user_id} {__scenario_instance_id__}"))
+        await work_through(world, start(), message("{user_id} {__scenario_instance_id__}"))
         assert texts(world)[-2:] == ["Вы: {user_id} {__scenario_instance_id__}", "{secret}"]
 
 
@@ -165,7 +164,6 @@ async def test_a_step_may_be_called_as_the_context_calls_its_own_nodes(tmp_path:
     """The check takes such a scenario, so it runs; a message of that name and a step without a name are two."""
     steps = (ask("name", "Имя?", step="say"), say("{name}"))
     async with a_scenario_world(tmp_path, *steps) as world:
-        await world.work(start())
-        await world.work(message("Анна"))
+        await work_through(world, start(), message("Анна"))
         assert texts(world)[-1] == "Анна"
         assert index(world).status == "done"

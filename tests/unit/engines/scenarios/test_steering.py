@@ -17,7 +17,7 @@ from tests.unit.engines.flows.flow_kit import a_flow_world, flow, start_in_chat,
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, replies, say, scenario, start, texts
 from tests.unit.rehearsals.test_rehearsals import play
 from tests.unit.runs.chat_kit import Chat
-from tests.unit.runs.runs_kit import RUN, events, index
+from tests.unit.runs.runs_kit import RUN, events, index, work_through
 from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, message, press
 
@@ -180,8 +180,7 @@ async def test_a_word_asks_the_question_before_anew(tmp_path: Path, words: str) 
             await world.work(row)
         assert chat.texts[-1] == "Имя?"
         assert "run-went-back" in chat.codes
-        await world.work(message("Пётр"))
-        await world.work(message("5"))
+        await work_through(world, message("Пётр"), message("5"))
         assert chat.texts[-1] == "Пётр 5 Пётр!"
 
 
@@ -256,8 +255,7 @@ async def test_a_retry_further_on_does_not_ask_again_what_went_its_way(tmp_path:
     """The answer that did not fit led to its step; the run failed behind it, and its retry takes the same way."""
     broken = {"id": "no", "type": "branch", "condition": "missing > 5", "branches": {"if": "no"}}
     async with a_scenario_world(tmp_path, ask("age", type="integer", tries=1, on_invalid="no"), {"type": "end"}, broken) as world:
-        await world.work(start())
-        await world.work(message("много"))
+        await work_through(world, start(), message("много"))
         assert failure(world)["code"] == "scenario-condition-failed"
         await world.work(order("retry"))
         assert [event.data["code"] for event in events(world, "RunFinished")] == ["scenario-condition-failed"] * 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, failure, say, start, texts
-from tests.unit.runs.runs_kit import index
+from tests.unit.runs.runs_kit import index, work_through
 from tests.unit.spine_kit import message
 
 PROMPT = "Что в письме: {letter}"
@@ -23,9 +23,7 @@ async def test_parts_of_the_answer_are_read_like_those_of_any_object(tmp_path: P
     steps = [ask("letter"), request(), ask("more"), big, say("мало", id="small"), say("{got.name}: {got.items[0].title}", id="big")]
     async with a_scenario_world(tmp_path, *steps) as world:
         world.model.will('Вот:\n```json\n{"name": "Анна", "sum": 500, "items": [{"title": "Щит"}],}\n```')
-        await world.work(start())
-        await world.work(message("Анна хочет щит"))
-        await world.work(message("дальше"))
+        await work_through(world, start(), message("Анна хочет щит"), message("дальше"))
         assert texts(world)[-1] == "Анна: Щит"
         assert "JSON" in world.model.prompts[0][0]["content"]
 

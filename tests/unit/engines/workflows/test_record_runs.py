@@ -20,7 +20,7 @@ from state.sql.dialect import build_sqlite_url
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start
 from tests.unit.engines.workflows.workflow_kit import prompt, put, tuum, workflow
 from tests.unit.runs import runs_kit
-from tests.unit.runs.runs_kit import RUN, events
+from tests.unit.runs.runs_kit import RUN, events, work_through
 from tests.unit.runs.test_runs_wait import click, order
 from tests.unit.spine_kit import ANNA, BORIS, World, message, press, until
 from tests.unit.spine_portal import Portal
@@ -135,8 +135,7 @@ async def test_one_run_works_on_a_record_at_a_time(tmp_path: Path) -> None:
         (busy,) = [one for body in answers(world) for one in body["notices"] if one["code"] == "workflow-block-busy"]
         assert busy["args"]["workflow"] == "Забота", "people know it by its title, as in /runs"
         assert len(blocks(world)) == 1
-        await world.work(order("cancel"))
-        await world.work(order("retry", key=SECOND))
+        await work_through(world, order("cancel"), order("retry", key=SECOND))
         assert [(one.run == SECOND.removeprefix("run:"), one.status) for one in blocks(world)] == [(False, "Error"), (True, "Loading")]
         assert world.portal.written() == []
 
@@ -165,8 +164,7 @@ async def test_a_contact_is_found_by_both_names(tmp_path: Path, typed: str) -> N
         tuum("only", put("said", "{{contact}}"), outputMappings={"said": "said"}), record="contact", terminal={"rawText": "said"}
     )
     async with a_workflow_world(tmp_path, telling) as world:
-        await world.work(runs_kit.start("dossier", engine="workflow"))
-        await world.work(message(typed))
+        await work_through(world, runs_kit.start("dossier", engine="workflow"), message(typed))
         assert result(world)["rawText"] == "43"
 
 

@@ -16,8 +16,9 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.flows.terminal.flow_files import create_database
 from tests.unit.engines.scenarios.scenario_kit import replies
+from tests.unit.engines.scenarios.terminal.scenario_files import stand_alone
 from tests.unit.engines.workflows.played_kit import a_workflow_world
-from tests.unit.engines.workflows.terminal.workflow_files import call, stand_alone
+from tests.unit.engines.workflows.terminal.workflow_files import call
 from tests.unit.engines.workflows.test_record_runs import answers
 from tests.unit.runs import runs_kit
 from tests.unit.runs.runs_kit import RUN, index

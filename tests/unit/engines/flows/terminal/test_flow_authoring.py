@@ -8,16 +8,13 @@ import pytest
 from bot.cli.nouns import groups
 from tests.unit.engines.flows.terminal.flow_files import OFFER, WRITER, call, call_json, create_database, write_files
 from tests.unit.engines.scenarios.terminal import scenario_files
-from tests.unit.engines.scenarios.terminal.scenario_files import expect
+from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
 
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with the files, and settings that name a database which is not there yet."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
     write_files(tmp_path)
     return tmp_path
 

@@ -19,7 +19,7 @@ from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.flows.flow_kit import Agents, agent, flow, start, step
 from tests.unit.engines.flows.terminal.flow_files import OFFER, call, write_files
-from tests.unit.engines.scenarios.terminal.scenario_files import expect
+from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import a_world
 
@@ -51,10 +51,7 @@ tests:
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No settings but defaults, and a folder of its own."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
 
 
 def write_tests(folder: Path, tests: str = TESTS) -> None:

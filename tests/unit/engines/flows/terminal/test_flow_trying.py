@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.unit.engines.flows.terminal.flow_files import OFFER, WRITER, call, call_json, create_database, write_files
-from tests.unit.engines.scenarios.terminal.scenario_files import expect
+from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
 from tests.unit.model_client.loopback_kit import FINE, reply, serving
 
 ANSWERS = "draft: {each: [{failed: тишина}, Здравствуйте]}\nreview: {verdict: хорошо, offer: Добрый день}\n"
@@ -16,10 +16,7 @@ ANSWERS = "draft: {each: [{failed: тишина}, Здравствуйте]}\nre
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with the files, and settings that name a database which is not there yet."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL", "OPENAI_API_KEY", "OPENAI_API_BASE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
     write_files(tmp_path)
     (tmp_path / "answers.yaml").write_text(ANSWERS, encoding="utf-8")
     return tmp_path

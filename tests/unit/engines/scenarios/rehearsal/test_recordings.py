@@ -14,7 +14,7 @@ from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import TYPES, a_scenario_world, ask, click, say, scenario, start, texts
-from tests.unit.runs.runs_kit import RUN
+from tests.unit.runs.runs_kit import RUN, work_through
 from tests.unit.spine_kit import World, message
 
 RUN_ID = RUN.removeprefix("run:")
@@ -38,9 +38,7 @@ async def test_a_run_with_questions_a_model_an_effect_and_a_child_is_played_agai
     )
     async with a_scenario_world(tmp_path, *steps, others={"child": child}) as world:
         world.model.will("Понятно")
-        await world.work(start())
-        await world.work(message("много"))
-        await world.work(message("17"))
+        await work_through(world, start(), message("много"), message("17"))
         await world.work(click(world, 1))
         recorded, dialogue = await record(world)
     assert dialogue.inputs == ["много", "17", Given(press="Нет")]
@@ -90,8 +88,7 @@ READ = {"id": "new-deal", "type": "bitrix_call", "params": {"method": "crm.deal.
 async def test_a_run_that_had_other_variables_or_effects_is_not_recorded(tmp_path: Path) -> None:
     """That it ends alike is not enough: the test would be one of another conversation."""
     async with a_scenario_world(tmp_path, ask("age", type="integer"), READ) as world:
-        await world.work(start())
-        await world.work(message("17"))
+        await work_through(world, start(), message("17"))
         recorded = await read_recording(RUN_ID, world.store, TYPES)
     assert [str(one) for one in recorded.effects] == ["plan/new-deal: crm.deal.get"]
     assert recorded.dialogue.mocks.keys() == {"plan/new-deal"}
@@ -109,8 +106,7 @@ async def test_a_run_that_had_other_variables_or_effects_is_not_recorded(tmp_pat
 async def test_a_variable_with_another_value_is_told_and_not_looked_at(tmp_path: Path) -> None:
     """Such as one that depends on the hour; what else the run had is looked at."""
     async with a_scenario_world(tmp_path, ask("age", type="integer"), READ) as world:
-        await world.work(start())
-        await world.work(message("17"))
+        await work_through(world, start(), message("17"))
         recorded = await read_recording(RUN_ID, world.store, TYPES)
     completed = await complete_recording(replace(recorded, result={**recorded.result, "age": 18}), TYPES)
     assert completed.left_out == ["age: the run had 18, played again it is 17"]
@@ -133,11 +129,9 @@ async def test_a_step_back_is_recorded_as_one(tmp_path: Path) -> None:
     """It must not become an empty answer, which would make a test of another conversation."""
     plan = scenario(ask("name", step="name"), ask("sum", step="sum", buttons=["Да"]), say("{name} {sum}"), allow_back=True)
     async with a_scenario_world(tmp_path, plan) as world:
-        await world.work(start())
-        await world.work(message("Иван"))
+        await work_through(world, start(), message("Иван"))
         await world.work(click(world, 1))
-        await world.work(message("Пётр"))
-        await world.work(message("5"))
+        await work_through(world, message("Пётр"), message("5"))
         said = texts(world)[-1]
         _, dialogue = await record(world)
     assert dialogue.inputs == ["Иван", Given(press="scenario-back"), "Пётр", "5"]

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 from bot.cli import schema
@@ -59,6 +60,14 @@ def write_files(folder: Path) -> Path:
     lead = folder / "lead.yaml"
     lead.write_text(LEAD, encoding="utf-8")
     return lead
+
+
+def stand_alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Use this folder, and settings that name a database in it which is not there."""
+    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL", "OPENAI_API_KEY", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("STATE_DIR", str(folder))
+    monkeypatch.chdir(folder)
 
 
 def call(*words: object, typed: str = "", app: Any = scenario_app.app) -> tuple[int, str]:

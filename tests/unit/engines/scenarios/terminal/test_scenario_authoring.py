@@ -13,7 +13,7 @@ from engines.scenarios.core.registry import load_step_types
 from engines.scenarios.rehearsal.dialogue import check_dialogues
 from orchestrator.documents.reading import read_document
 from orchestrator.rehearsals.known_steps import KnownSteps
-from tests.unit.engines.scenarios.terminal.scenario_files import call, call_json, expect, print_schema, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import call, call_json, expect, print_schema, stand_alone, write_files
 
 PAGE = Path(__file__).resolve().parents[5] / "engines" / "scenarios" / "README.md"
 
@@ -21,9 +21,7 @@ PAGE = Path(__file__).resolve().parents[5] / "engines" / "scenarios" / "README.m
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No settings but defaults, and a folder of its own."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
 
 
 def test_the_schema_is_printed_as_json() -> None:

@@ -13,7 +13,7 @@ from engines.scenarios.terminal.trying import read_typed
 from orchestrator.engines.runs import Ask, Option
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.script import AnswerUnfit
-from tests.unit.engines.scenarios.terminal.scenario_files import call_json, play_scenario_file
+from tests.unit.engines.scenarios.terminal.scenario_files import call_json, play_scenario_file, stand_alone
 
 BUTTONS = Ask(text="?", options=[Option(label="Да", value=1), Option(label="7", value=2)])
 FILES = Ask(text="?", takes=frozenset({"text", "photo", "document"}), timeout=timedelta(hours=1))
@@ -29,10 +29,7 @@ class Keyboard(io.StringIO):
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No settings but defaults, a folder of its own, and a photo in it."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
     for name in ("a.jpg", "a.pdf"):
         Path(name).write_bytes(b"x")
 

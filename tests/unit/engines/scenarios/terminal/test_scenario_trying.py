@@ -11,11 +11,19 @@ from pathlib import Path
 import pytest
 
 from bot.cli import app
-from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, ask, say, start
-from tests.unit.engines.scenarios.terminal.scenario_files import LEAD, PHONE, call, call_json, expect, play_scenario_file, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import (
+    LEAD,
+    PHONE,
+    call,
+    call_json,
+    expect,
+    play_scenario_file,
+    stand_alone,
+    write_files,
+)
 from tests.unit.model_client.loopback_kit import FINE, serving
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.spine_kit import message
@@ -24,11 +32,7 @@ from tests.unit.spine_kit import message
 @pytest.fixture(autouse=True)
 def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No settings but defaults, and a folder of its own."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.setattr(worker, "POLL", 0.02)
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
 
 
 def test_inputs_of_the_command_answer_and_effects_are_only_shown(tmp_path: Path) -> None:

@@ -29,13 +29,14 @@ from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
+from tests.unit.engines.scenarios.terminal.scenario_files import stand_alone
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, start
-from tests.unit.engines.workflows.terminal.workflow_files import call, stand_alone
+from tests.unit.engines.workflows.terminal.workflow_files import call
 from tests.unit.engines.workflows.test_callbacks import Stream, streamed
 from tests.unit.engines.workflows.test_record_runs import answers, change, meanwhile, on_deal
 from tests.unit.engines.workflows.workflow_kit import TYPES, parameter, prompt, tuum, workflow
 from tests.unit.runs import runs_kit
-from tests.unit.runs.runs_kit import RUN
+from tests.unit.runs.runs_kit import RUN, work_through
 from tests.unit.runs.test_runs_wait import click, order
 from tests.unit.spine_kit import World, message, press
 
@@ -155,8 +156,7 @@ async def test_a_run_with_a_conflict_is_the_test_of_what_it_proposed(tmp_path: P
     document = on_deal(change("OPPORTUNITY", 120000), change("TITLE", "Роза"))
     async with a_workflow_world(tmp_path, document) as world:
         world.model.will(meanwhile(world, OPPORTUNITY="150000.00", TITLE="Лютик"))
-        await world.work(runs_kit.start("dossier", engine="workflow"))
-        await world.work(message("481"))
+        await work_through(world, runs_kit.start("dossier", engine="workflow"), message("481"))
         for side in (1, 0):
             asked = [one for one in answers(world) if one["actions"]][-1]
             await world.work(click(*asked["actions"][side]["words"]))
@@ -209,8 +209,7 @@ async def test_buttons_are_pressed_by_the_words_that_they_have_in_a_test(tmp_pat
     )
     async with a_workflow_world(tmp_path, document) as world:
         actor = runs_kit.ANNA.model_copy(update={"locale": "en"})
-        await world.work(runs_kit.start("dossier", engine="workflow", actor=actor))
-        await world.work(message("Ромашка", actor=actor))
+        await work_through(world, runs_kit.start("dossier", engine="workflow", actor=actor), message("Ромашка", actor=actor))
         (asked,) = [one for one in answers(world) if one["actions"]][-1:]
         assert asked["actions"][0]["label"]["args"]["label"] == "Skip"
         await world.work(click(*asked["actions"][0]["words"]))

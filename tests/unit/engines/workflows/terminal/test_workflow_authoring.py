@@ -10,7 +10,7 @@ from bot.cli.nouns import groups
 from engines.workflows.terminal import app as workflow_app
 from tests.unit.engines.flows.terminal.flow_files import create_database
 from tests.unit.engines.scenarios.terminal import scenario_files
-from tests.unit.engines.scenarios.terminal.scenario_files import expect
+from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
 
 DEALS = """\
 tuumId: deals
@@ -58,10 +58,7 @@ def call_json(*words: object) -> tuple[int, list[Any]]:
 @pytest.fixture(autouse=True)
 def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """A folder with the files, and settings that name a database which is not there yet."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(tmp_path))
-    monkeypatch.chdir(tmp_path)
+    stand_alone(monkeypatch, tmp_path)
     (tmp_path / "tuums").mkdir()
     for name, text in {"tuums/deals": DEALS, "cleaner": CLEANER, "review": REVIEW, "bad": BAD}.items():
         (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")

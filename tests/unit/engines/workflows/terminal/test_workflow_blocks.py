@@ -14,9 +14,9 @@ from state.journal import record_blocks
 from state.journal.record_blocks import RecordPlace
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import SqlStore, open_store
-from tests.unit.engines.scenarios.terminal.scenario_files import expect
+from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
-from tests.unit.engines.workflows.terminal.workflow_files import call, call_json, stand_alone
+from tests.unit.engines.workflows.terminal.workflow_files import call, call_json
 from tests.unit.engines.workflows.test_record_runs import answers, change, meanwhile, on_deal
 from tests.unit.runs.runs_kit import RUN
 from tests.unit.runs.test_runs_wait import click

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import engines
-from tests.unit.engines.scenarios.terminal.scenario_files import expect
-from tests.unit.engines.workflows.terminal.workflow_files import ADVICE, call, call_json, stand_alone, write_files
+from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
+from tests.unit.engines.workflows.terminal.workflow_files import ADVICE, call, call_json, write_files
 from tests.unit.model_client.loopback_kit import FINE, reply, serving
 
 WORDS = ("run", "advice.yaml", "--answers", "answers.yaml", "--queries", "queries.yaml")

@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from engines.workflows.terminal import app as workflow_app
 from tests.unit.engines.scenarios.terminal import scenario_files
 
@@ -56,14 +54,6 @@ def write_files(folder: Path) -> None:
     (folder / "tuums").mkdir()
     (folder / "tuums" / "deals.yaml").write_text(DEALS, encoding="utf-8")
     (folder / "advice.yaml").write_text(ADVICE, encoding="utf-8")
-
-
-def stand_alone(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    """Use this folder, and settings that name a database in it which is not there."""
-    for name in ("DATABASE_URL", "POLICY_FILE", "BITRIX_WEBHOOK_URL", "OPENAI_API_KEY", "OPENAI_API_BASE"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("STATE_DIR", str(folder))
-    monkeypatch.chdir(folder)
 
 
 def call(*words: object, typed: str = "") -> tuple[int, str]:
