@@ -60,10 +60,9 @@ def test_types_of_packages_that_import_the_old_names_are_taken(tmp_path: Path, m
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "statement",
-    ["from orchestrator.engines.scenarios.step_types import StepType", "from orchestrator.engines.workflows.rune_types import RuneType"],
-)
+@pytest.mark.parametrize("statement", [
+    "from orchestrator.engines.scenarios.step_types import StepType", "from orchestrator.engines.workflows.rune_types import RuneType",
+])  # fmt: skip
 @pytest.mark.long
 def test_the_old_name_is_enough_in_a_process_of_its_own(statement: str) -> None:
     """As in the tests of such a package, which start nothing of the program."""

@@ -58,10 +58,9 @@ def test_a_workflow_fills_double_braces(text: str, value: object) -> None:
     assert fill(text, WORKFLOW) == value
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("$steps.solve-it.output.draft", "d"), ("$steps.x.output", None), ("costs $n", "costs $n"), ("$n ", "$n "), ("$5", "$5")],
-)
+@pytest.mark.parametrize(("text", "value"), [
+    ("$steps.solve-it.output.draft", "d"), ("$steps.x.output", None), ("costs $n", "costs $n"), ("$n ", "$n "), ("$5", "$5"),
+])  # fmt: skip
 def test_a_flow_fills_references_that_are_the_whole_text(text: str, value: object) -> None:
     """A missing path is null; a dollar sign in a sentence is a dollar sign."""
     assert fill(text, FLOW) == value

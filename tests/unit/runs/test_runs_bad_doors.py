@@ -70,10 +70,9 @@ async def test_a_double_press_is_one_answer(tmp_path: Path) -> None:
         assert (index(chat.world).status, len(events(chat.world, "RunWoken"))) == ("done", 1)
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["/cancel", "/cancel " + "я" * 3000, "/cancel <b>x</b>", "/cancel ٣", "/runs лишнее", "/steps", "/steps " + "я" * 4000, "/steps a\nb"],
-)
+@pytest.mark.parametrize("text", [
+    "/cancel", "/cancel " + "я" * 3000, "/cancel <b>x</b>", "/cancel ٣", "/runs лишнее", "/steps", "/steps " + "я" * 4000, "/steps a\nb",
+])  # fmt: skip
 async def test_a_command_with_anything_behind_it_is_answered(tmp_path: Path, text: str) -> None:
     """Each gets an answer in words; only what names the run touches it."""
     async with a_chat(tmp_path, ASK) as chat:

@@ -37,10 +37,9 @@ FEATURES = with_commands(
 )
 
 
-@pytest.mark.parametrize(
-    ("name", "lane"),
-    [("new", "turn"), ("status", "express"), ("runs", "express"), ("meet", "express"), ("ask", "turn"), ("nothing", "express")],
-)
+@pytest.mark.parametrize(("name", "lane"), [
+    ("new", "turn"), ("status", "express"), ("runs", "express"), ("meet", "express"), ("ask", "turn"), ("nothing", "express"),
+])  # fmt: skip
 def test_a_command_goes_to_the_lane_that_it_wants(name: str, lane: str) -> None:
     """One function says so to all front ends."""
     assert parse_command(name, "", FEATURES)[1] == lane

@@ -62,10 +62,9 @@ async def test_an_engine_reads_the_content_with_its_origins(tmp_path: Path) -> N
         assert "больше нет" in said(chat)[-1]
 
 
-@pytest.mark.parametrize(
-    ("sent", "own"),
-    [(contact(ANNA), True), (contact(VERA), False), (contact(None), False), (contact(ANNA) | {"forward_origin": forwarded()}, False)],
-)
+@pytest.mark.parametrize(("sent", "own"), [
+    (contact(ANNA), True), (contact(VERA), False), (contact(None), False), (contact(ANNA) | {"forward_origin": forwarded()}, False),
+])  # fmt: skip
 async def test_only_a_persons_own_contact_counts_as_their_words(tmp_path: Path, sent: dict[str, Any], *, own: bool) -> None:
     """What is written of it at once in one case asks a person in all others."""
     async with a_sent_world(tmp_path, ["contact"], note=True) as chat:

@@ -38,10 +38,9 @@ def test_schema_and_check_of_flows_agree(document: Any, *, is_right: bool) -> No
     assert (Draft202012Validator(FLOWS).is_valid(document), is_accepted) == (is_right, is_right)
 
 
-@pytest.mark.parametrize(
-    ("document", "is_right"),
-    [(agent(title="x", model="gpt", effects=["crm.deal.update"]), True), ({}, False), (agent(""), False), (agent(effects="x"), False)],
-)
+@pytest.mark.parametrize(("document", "is_right"), [
+    (agent(title="x", model="gpt", effects=["crm.deal.update"]), True), ({}, False), (agent(""), False), (agent(effects="x"), False),
+])  # fmt: skip
 def test_schema_and_check_of_agents_agree(document: Any, *, is_right: bool) -> None:
     """As for flows."""
     is_accepted = not has_errors(check_agent(read_document(json.dumps(document)).require_document()))

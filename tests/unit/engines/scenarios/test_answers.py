@@ -44,10 +44,9 @@ def test_a_number_with_three_decimals_can_be_typed() -> None:
     assert Expected(type="number").read("text", "12.3450") == 12.345
 
 
-@pytest.mark.parametrize(
-    ("question", "typed", "lost"),
-    [("Бюджет?", "100 $", "$"), ("Бюджет в долларах?", "700 000 ₽", "₽"), ("Бюджет, €?", "$1,200.50", "$")],
-)
+@pytest.mark.parametrize(("question", "typed", "lost"), [
+    ("Бюджет?", "100 $", "$"), ("Бюджет в долларах?", "700 000 ₽", "₽"), ("Бюджет, €?", "$1,200.50", "$"),
+])  # fmt: skip
 def test_a_currency_of_which_the_question_does_not_speak_is_not_dropped(question: str, typed: str, lost: str) -> None:
     """The answer becomes a plain number, so a sentence asks for one; a currency that the question names may be typed."""
     mistake = Expected(type="number", question=question).read("text", typed)

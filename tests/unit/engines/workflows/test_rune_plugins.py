@@ -49,10 +49,9 @@ async def test_a_type_of_a_package_plays_and_is_checked_like_the_program_s_own(t
     assert played.value.data["globals"]["numbers"] == ["7707083893", "500100732259"]
 
 
-@pytest.mark.parametrize(
-    ("digits", "is_right"),
-    [("7707083893", True), ("7707083894", False), ("500100732259", True), ("500100732258", False), ("500100732269", False)],
-)
+@pytest.mark.parametrize(("digits", "is_right"), [
+    ("7707083893", True), ("7707083894", False), ("500100732259", True), ("500100732258", False), ("500100732269", False),
+])  # fmt: skip
 def test_the_check_digits_of_the_example(monkeypatch: pytest.MonkeyPatch, digits: str, *, is_right: bool) -> None:
     """Of a company the tenth digit, of a person the last two."""
     monkeypatch.syspath_prepend(str(EXAMPLE))

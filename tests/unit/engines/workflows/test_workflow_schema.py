@@ -48,10 +48,9 @@ def test_schema_and_check_of_workflows_agree(document: Any, *, is_right: bool) -
 
 
 @pytest.mark.req("S003-4")
-@pytest.mark.parametrize(
-    ("document", "is_right"),
-    [(tuum("a", script("x")), True), ({}, False), (tuum("a", isStreaming="yes"), False), (tuum("a", {"runeType": "dance"}), False)],
-)
+@pytest.mark.parametrize(("document", "is_right"), [
+    (tuum("a", script("x")), True), ({}, False), (tuum("a", isStreaming="yes"), False), (tuum("a", {"runeType": "dance"}), False),
+])  # fmt: skip
 def test_schema_and_check_of_tuums_agree(document: Any, *, is_right: bool) -> None:
     """As for workflows."""
     is_accepted = not has_errors(check_tuum(read_document(json.dumps(document)).require_document(), TYPES))

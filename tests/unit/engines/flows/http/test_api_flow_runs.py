@@ -3,7 +3,6 @@
 import asyncio
 import json
 import time
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,9 @@ from tests.unit.engines.flows.flow_kit import flow, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, FlowApi, a_running_flow_api
 from tests.unit.engines.flows.test_checks import mend
 from tests.unit.runs.runs_kit import steps
-from tests.unit.spine_kit import until
 
 pytestmark = pytest.mark.req("S002-X3")
 
-CLIENT = [{"name": "client"}, {"name": "sum", "type": "number", "required": False}]
 PRICES = {"budget": {"currency": "RUB", "prices": {"gpt-5-thinking": {"input": 1000, "output": 3000}}}}
 
 
@@ -119,34 +116,6 @@ async def test_a_poll_wakes_with_the_news_and_does_nothing_meanwhile(tmp_path: P
         assert "STEP_COMPLETED" in [event["type"] for event in answer.json()["events"]]
 
 
-@pytest.mark.req("S002-X6")
-async def test_a_paused_or_cancelled_run_asks_no_model(tmp_path: Path) -> None:
-    """An order that does not fit is refused; what was paused goes on where it was, what was cancelled never does."""
-    async with a_running_flow_api(tmp_path) as (api, world):
-        await publish(api)
-        world.model.gate = asyncio.Event()
-        world.model.will("раз")
-        session = await begin(api)
-        await until(lambda: len(world.model.prompts) == 1)
-        assert (await control(api, session, "pause"))["status"] == "PAUSED"
-        world.model.gate.set()
-        await world.idle()
-        assert len(world.model.prompts) == 1
-        assert error_of(await order(api, session, "pause")) == (409, "order_late")
-        assert error_of(await order(api, session, "retryStep")) == (409, "order_late")
-        world.model.gate = asyncio.Event()
-        world.model.will("два")
-        assert (await control(api, session, "resume"))["status"] == "RUNNING"
-        await until(lambda: len(world.model.prompts) == 2)
-        stopped = await control(api, session, "cancel")
-        assert {one["id"]: one["status"] for one in stopped["steps"]} == {"one": "COMPLETED", "two": "CANCELLED"}
-        world.model.gate.set()
-        world.clock.advance(timedelta(seconds=5))
-        await world.idle()
-        assert (stopped["status"], len(world.model.prompts)) == ("CANCELLED", 2)
-        assert error_of(await order(api, session, "resume")) == (409, "order_late")
-
-
 async def test_who_sees_what_was_said(tmp_path: Path) -> None:
     """The owner and an administrator see words; a lead where it stands; another manager not even that it exists."""
     async with a_running_flow_api(tmp_path) as (api, world):
@@ -166,30 +135,6 @@ async def test_who_sees_what_was_said(tmp_path: Path) -> None:
             assert error_of(answer) == (400, "invalid_cursor")
             assert answer.json()["error"]["message"].startswith(f"{name}: "), "what the caller called it"
         assert error_of(await api.get(f"/api/flows/{session}", "site", timeout=31)) == (400, "invalid_request")
-
-
-@pytest.mark.req("S002-X3")
-async def test_a_preview_estimates_the_cost_and_stores_nothing(tmp_path: Path) -> None:
-    """At most what all steps use with all attempts; a model without a price is named, and the cost is then not known."""
-    async with a_running_flow_api(tmp_path, PRICES) as (api, world):
-        await publish(api, step("one", maxAttempts=2, overrides={"maxTokens": 100}), launchParameters=CLIENT)
-        draft = await api.create(flow(step("one", success="one"), launchParameters=CLIENT))
-        [made, later] = [row["id"] for row in reversed((await api.get(FLOWS)).json()["definitions"])]
-        assert later == draft["id"]
-        preview = (await api.post(f"{FLOWS}/{made}/launch-preview", {"parameters": {"sum": "x"}}, "chief")).json()
-        assert (preview["canStart"], preview["objections"]) == (False, [])
-        assert [(one["name"], one["problem"]) for one in preview["problems"]] == [("client", "missing"), ("sum", "type")]
-        [planned] = preview["steps"]
-        assert (planned["model"], planned["maxAttempts"], planned["completionTokens"]) == ("gpt-5-thinking", 2, 100)
-        estimate = preview["estimate"]
-        assert (estimate["completionTokens"], estimate["promptTokens"]) == (200, planned["promptTokens"] * 2)
-        assert estimate["cost"] == pytest.approx((estimate["promptTokens"] * 1000 + 200 * 3000) / 1_000_000)
-        assert (estimate["unpriced"], estimate["openEnded"], estimate["hasLoops"]) == ([], [], False)
-        other = (await api.post(f"{FLOWS}/{later}/launch-preview", {"parameters": {"client": "Ромашка"}}, "chief")).json()
-        assert [one["code"] for one in other["objections"]] == ["definition_inactive"]
-        assert (other["estimate"]["openEnded"], other["estimate"]["hasLoops"]) == (["one"], True)
-        assert (await api.get("/runs")).json()["runs"] == []
-        assert world.model.prompts == []
 
 
 async def test_a_preview_counts_memory_as_long_as_its_writer_may_make_it(tmp_path: Path) -> None:

@@ -49,7 +49,10 @@ ACTIONS = (("/publish", None), ("/rollback", None), ("/switch", {"active": False
 
 
 @pytest.mark.slow
-@pytest.mark.req("S002-2", "S002-9", "S002-44", "S002-45", "S002-46", "S002-57", "S002-X2", "S002-X3", "S002-X4")
+@pytest.mark.req(
+    "S002-2", "S002-5", "S002-7", "S002-8", "S002-9", "S002-12", "S002-15", "S002-44", "S002-45", "S002-46", "S002-54", "S002-57"
+)
+@pytest.mark.req("S002-A14", "S002-X2", "S002-X3", "S002-X4")
 @pytest.mark.parametrize("name", ["flow_definitions", "agents"])
 async def test_definitions_are_answered_as_they_were_recorded(tmp_path: Path, name: str) -> None:
     """Status, headers and every byte of the body, of each request that succeeds and of each that is refused."""

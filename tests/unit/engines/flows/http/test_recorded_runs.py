@@ -45,7 +45,7 @@ FULL = flow(
 
 
 @pytest.mark.slow
-@pytest.mark.req("S002-X3", "S002-X4", "S002-X5")
+@pytest.mark.req("S002-X3", "S002-X4", "S002-X5", "S002-X6")
 @pytest.mark.parametrize("name", ["starts", "runs"])
 async def test_runs_are_answered_as_they_were_recorded(tmp_path: Path, name: str) -> None:
     """Status, headers and every byte of the body or of the stream, of each request that succeeds and of each that is refused."""
