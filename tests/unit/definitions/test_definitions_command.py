@@ -12,12 +12,12 @@ from typer.testing import CliRunner
 
 from bot.cli.nouns.groups import build_definitions, definitions
 from examples.engines.definitions import load_engines
-from orchestrator.domain.errors import SettingsError
 from orchestrator.runtime import worker
 from state.canonical import dumps
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.definitions.service_kit import BYE, DELETES, HELLO, OLEG, VERA, build_desk, data
+from tests.unit.engines.scenarios.terminal import scenario_files
 from tests.unit.runs.runs_kit import a_run_world, index, start
 from tests.unit.runs.test_runs_wait import texts
 from tests.unit.spine_kit import World
@@ -50,12 +50,7 @@ async def a_bot(folder: Path) -> AsyncIterator[World]:
 
 def call(*arguments: str, app: object = APP) -> tuple[int, str]:
     """Exit code and all that was shown."""
-    result = CliRunner().invoke(app, list(arguments))  # type: ignore[arg-type]
-    if isinstance(result.exception, SettingsError):  # as bot.cli.app tells it
-        return 2, f"{result.output}{result.exception.reason}"
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
+    return scenario_files.call(*arguments, app=app)
 
 
 async def type_in(*arguments: str) -> tuple[int, str]:

@@ -7,13 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
 from bot.cli.nouns.groups import build_runs
-from orchestrator.domain.errors import SettingsError
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
+from tests.unit.engines.scenarios.terminal import scenario_files
 from tests.unit.runs.runs_kit import RUN, a_run_world, build_engines, index, start, steps
 from tests.unit.spine_kit import World, until
 
@@ -47,12 +46,7 @@ async def a_bot(folder: Path) -> AsyncIterator[World]:
 
 def call(*arguments: str) -> tuple[int, str]:
     """Exit code and all that was shown."""
-    result = CliRunner().invoke(APP, list(arguments))
-    if isinstance(result.exception, SettingsError):  # as bot.cli.app tells it
-        return 2, f"{result.output}{result.exception.reason}"
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
+    return scenario_files.call(*arguments, app=APP)
 
 
 async def type_in(*arguments: str) -> tuple[int, str]:

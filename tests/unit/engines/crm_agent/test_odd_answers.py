@@ -12,20 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.engines.crm_agent.blocks import AssistantStream, Blocks, Step, parse
+from orchestrator.engines.crm_agent.blocks import AssistantStream, Step, parse
+from tests.unit.engines.crm_agent.test_blocks import read
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parents[3] / "corpus" / "odd_outputs.jsonl").read_text("utf-8").splitlines()]
 LONG = settings.get_current_profile_name() == "long"
 """pytest --hypothesis-profile long: 10,000 answers, others each time."""
 SETTINGS = settings(max_examples=10_000 if LONG else 200, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG)
-
-
-def read(text: str) -> Blocks | None:
-    """Return the blocks, or None for a refused answer."""
-    try:
-        return parse(text)
-    except ModelClientError:
-        return None
 
 
 def shown(text: str, size: int) -> str:

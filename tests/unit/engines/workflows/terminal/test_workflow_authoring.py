@@ -11,13 +11,8 @@ from engines.workflows.terminal import app as workflow_app
 from tests.unit.engines.flows.terminal.flow_files import create_database
 from tests.unit.engines.scenarios.terminal import scenario_files
 from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
+from tests.unit.engines.workflows.terminal.workflow_files import DEALS
 
-DEALS = """\
-tuumId: deals
-runes:
-  - {runeType: query, method: crm.deal.list, params: {filter: {COMPANY_ID: "{{company}}"}}, output: rows}
-outputMappings: {deals: rows}
-"""
 CLEANER = """\
 tuumId: cleaner
 runes:
