@@ -94,3 +94,10 @@ async def a_stage() -> AsyncIterator[Stage]:
     """A stage with a sandbox of its own."""
     async with ScriptRunner() as scripts:
         yield Stage(WorkflowEngine(TYPES, scripts))
+
+
+async def play_quietly(document: Mapping[str, Any], **parameters: Any) -> tuple[RunResult, QuietOutside]:
+    """What a run of the workflow gives on a stage of its own, and what it did outside."""
+    outside = QuietOutside()
+    async with a_stage() as stage:
+        return await stage.play(document, outside, **parameters), outside

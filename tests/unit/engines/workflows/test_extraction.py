@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.engines.workflows.stage_kit import QuietOutside, a_stage
+from tests.unit.engines.workflows.stage_kit import play_quietly
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 
 ACCOUNT = "40702810900000012345"
@@ -15,9 +15,7 @@ MISSING = "нет"
 async def take(text: str, **rune: Any) -> Any:
     """What a rune takes out of a text."""
     only = tuum("only", put("text", text), {"input": "text", "output": "found", **rune}, outputMappings={"found": "found"})
-    async with a_stage() as stage:
-        outside = QuietOutside()
-        ended = await stage.play(workflow(only), outside)
+    ended, outside = await play_quietly(workflow(only))
     assert outside.failures == []
     return ended.value.data["globals"]["found"]
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.engines.workflows.hostile_scripts import FAILING, FAILING_TUUMS, HARMLESS, ODD_TEXTS, act
 from tests.unit.engines.workflows.played_kit import code
-from tests.unit.engines.workflows.stage_kit import QuietOutside, a_stage
+from tests.unit.engines.workflows.stage_kit import QuietOutside, a_stage, play_quietly
 from tests.unit.engines.workflows.workflow_kit import put, tuum, workflow
 
 WITHIN = 30.0
@@ -46,9 +46,7 @@ async def _check_failing(fields: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", HARMLESS)
 async def test_an_odd_script_ends_well(name: str) -> None:
     """It gives its variable and proposes nothing."""
-    async with a_stage() as stage:
-        outside = QuietOutside()
-        ended = await stage.play(workflow(tuum("odd", **act(HARMLESS[name]))), outside)
+    ended, outside = await play_quietly(workflow(tuum("odd", **act(HARMLESS[name]))))
     assert (ended.status, outside.failures) == ("done", [])
     assert "out" in ended.value.data["globals"]
     assert ended.value.data["operations"] == []
@@ -89,8 +87,7 @@ async def test_json_is_taken_out_of_any_text(name: str) -> None:
 async def test_an_emit_that_is_not_awaited_counts() -> None:
     """Operations stand as they were emitted, however the script calls the function."""
     source = "for n in range(1, 6):\n    emit({'operationType': 'DeleteEntity', 'entityType': 'deal', 'entityId': n})\n{'out': given}"
-    async with a_stage() as stage:
-        ended = await stage.play(workflow(tuum("odd", **act(source))), QuietOutside())
+    ended, _ = await play_quietly(workflow(tuum("odd", **act(source))))
     assert [one["entityId"] for one in ended.value.data["operations"]] == ["1", "2", "3", "4", "5"]
 
 
@@ -99,8 +96,6 @@ async def test_an_emit_that_is_not_awaited_counts() -> None:
 async def test_a_tuum_may_have_any_name(name: str) -> None:
     """The names of the run's own nodes are none of tuums."""
     asking = tuum(name, put("x", 1), promptRunes=[{"runeType": "prompt", "template": "?"}], aiService="tool", mainScript=code("{'out': x}", consumes="x", produces="out"), outputMappings={"out": "out"})  # fmt: skip
-    async with a_stage() as stage:
-        outside = QuietOutside()
-        ended = await stage.play(workflow(asking), outside)
+    ended, outside = await play_quietly(workflow(asking))
     assert outside.failures == []
     assert ended.value.data["globals"] == {"out": 1}

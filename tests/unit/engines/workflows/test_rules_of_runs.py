@@ -13,7 +13,7 @@ from engines.workflows.core.rune_types import Changes, RuneCall, RuneParams, Run
 from orchestrator.domain.taint import NOWHERE, Value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from tests.unit.engines.workflows.played_kit import code
-from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage, a_stage
+from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage, a_stage, play_quietly
 from tests.unit.engines.workflows.workflow_kit import parameter, prompt, put, tuum, workflow
 
 CHANGES = """changed = {"operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE"}
@@ -25,8 +25,7 @@ async def test_an_output_that_was_not_made_is_left_out() -> None:
     """A script that gives only one of its two variables publishes only that one, and a template of the other is empty."""
     give = tuum("give", mainScript=code('{"one": 1}', produces="one two"), outputMappings={"first": "one", "second": "two"})
     read = tuum("read", put("all", "{{first}}|{{second}}"), outputMappings={"read": "all"})
-    async with a_stage() as stage:
-        ended = await stage.play(workflow(read, give), QuietOutside())
+    ended, _ = await play_quietly(workflow(read, give))
     assert ended.value.data["globals"] == {"first": 1, "read": "1|"}
 
 
@@ -35,9 +34,7 @@ async def test_a_tuum_fails_without_a_global_that_it_needs() -> None:
     """What was not published fails the tuum whose mapping names it, and with it the workflow."""
     give = tuum("give", mainScript=code("{}", produces="one"), outputMappings={"first": "one"})
     read = tuum("read", put("all", "{{mine}}"), inputMappings={"mine": "first"}, outputMappings={"read": "all"})
-    async with a_stage() as stage:
-        outside = QuietOutside()
-        ended = await stage.play(workflow(read, give), outside)
+    ended, outside = await play_quietly(workflow(read, give))
     assert ended.code == "workflow-tuum-failed"
     assert [one.text for one in outside.failures] == ["read: there is no global variable first"]
 
@@ -49,9 +46,7 @@ async def test_after_a_failure_no_operation_is_given_and_no_later_tuum_starts() 
     emits = tuum("emits", mainScript=code(source, produces="out"), outputMappings={"one": "out"})
     fails = tuum("fails", mainScript=code("1 / 0"))
     after = tuum("after", put("x", "{{one}}"), mainScript=code("{}", consumes="one"), outputMappings={"last": "x"})
-    async with a_stage() as stage:
-        outside = QuietOutside()
-        ended = await stage.play(workflow(after, fails, emits, scheduling="batch"), outside)
+    ended, outside = await play_quietly(workflow(after, fails, emits, scheduling="batch"))
     assert (ended.code, outside.effects) == ("workflow-tuum-failed", [])
     assert (outside.made["emits"], outside.made["after"]) == (1, 0)
 
@@ -75,9 +70,7 @@ async def test_what_a_terminal_takes_from_a_variable_is_held_to_what_the_tuum_ma
 async def test_what_the_workflow_takes_from_a_tuum_is_held_to_what_that_tuum_may_propose(may: list[str], code_of_end: str) -> None:
     """Otherwise a tuum could publish, as a variable, what it has said that it never proposes."""
     only = tuum("only", mainScript=code(CHANGES, produces="list"), outputMappings={"changes": "list"}, mayPropose=may)
-    async with a_stage() as stage:
-        outside = QuietOutside()
-        ended = await stage.play(workflow(only, terminal={"operations": "changes"}), outside)
+    ended, outside = await play_quietly(workflow(only, terminal={"operations": "changes"}))
     assert (ended.code, len(outside.effects)) == (code_of_end, 0 if code_of_end else 1)
 
 
@@ -154,8 +147,7 @@ async def test_a_parameter_that_is_published_anew_is_read_anew() -> None:
     """The tuum that publishes it reads what the start gave; every other one reads what that tuum made of it."""
     makes = tuum("makes", put("more", "{{client}}!"), outputMappings={"client": "more"})
     reads = tuum("reads", put("said", "{{client}}"), outputMappings={"said": "said"})
-    async with a_stage() as stage:
-        ended = await stage.play(workflow(reads, makes, triggerParameters=[parameter("client")]), QuietOutside(), client="Ромашка")
+    ended, _ = await play_quietly(workflow(reads, makes, triggerParameters=[parameter("client")]), client="Ромашка")
     assert ended.value.data["globals"] == {"client": "Ромашка!", "said": "Ромашка!"}
 
 
@@ -239,8 +231,6 @@ async def test_what_no_run_can_keep_is_refused_before_anything_is_handed_on(
     makes: list[dict[str, Any]], code_of_end: str, why: str
 ) -> None:
     """Otherwise some changes would be made, and the run would then say that it has failed."""
-    async with a_stage() as stage:
-        outside = QuietOutside()
-        ended = await stage.play(workflow(*makes), outside)
+    ended, outside = await play_quietly(workflow(*makes))
     assert (ended.code, len(outside.effects)) == (code_of_end, 0 if code_of_end else 2)
     assert all(one.text.startswith(why) for one in outside.failures)
