@@ -72,10 +72,7 @@ async def test_a_broken_answer_is_mended_once() -> None:
     """One repair request; what it brings counts; twice broken goes up."""
     ctx = Fake("nonsense", reply(text="Вот."))
     assert (await run(ctx)).reply.text == "Вот."
-    assert ctx.prompt()[-2:] == [
-        {"role": "assistant", "content": "nonsense"},
-        {"role": "user", "content": ctx.prompt()[-1]["content"]},
-    ]
+    assert ctx.prompt()[-2:] == [{"role": "assistant", "content": "nonsense"}, {"role": "user", "content": ctx.prompt()[-1]["content"]}]
     asked = ctx.prompt()[-1]["content"]
     assert "could not be read" in asked
     assert all(header in asked for header in ("\nTHOUGHT:\n", "\nACTION:\n[{", "\nASSISTANT:\n"))
@@ -123,13 +120,6 @@ async def test_refusals_are_told_once_and_left_planned() -> None:
     assert codes(end) == ["gate-mode"]
     assert len(end.next_planned_actions) == 2
     assert ctx.prompt()[-1]["content"].count("not in this mode") == 2
-
-
-async def test_nobody_goes_on_from_an_unknown_outcome() -> None:
-    """The turn ends with the sentence and the cards of its other steps."""
-    unknown = done(status="unknown", reason=Notice(code="outcome-unknown"), detail="lost")
-    end = await run(Fake(reply(step(), step(), text="Делаю."), results=[unknown, pending()]))
-    assert (end.reason, end.reply.text, codes(end), end.reply.confirmations) == ("answered", "", ["outcome-unknown"], ("c1",))
 
 
 @pytest.mark.req("S004-38", "S004-39", "S004-X12")

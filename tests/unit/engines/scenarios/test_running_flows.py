@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 
-from bot.i18n.translate import Translator
-from bot.rendering.kinds import render_message
-from bot.rendering.spans import to_plain_text
 from engines.flows.core.engine import FlowEngine
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.core.kind import build_kind
@@ -24,7 +21,7 @@ from tests.unit.definitions.test_references import a_service, publish
 from tests.unit.engines.flows.flow_kit import Agents, agent, flow
 from tests.unit.engines.flows.flow_kit import step as flow_step
 from tests.unit.engines.flows.test_flows import find_draft
-from tests.unit.engines.scenarios.scenario_kit import TYPES, build_engines, failure, replies, say, scenario, start, texts
+from tests.unit.engines.scenarios.scenario_kit import TYPES, build_engines, failure, say, scenario, start, texts
 from tests.unit.engines.scenarios.test_checks import errors
 from tests.unit.runs.runs_kit import events, index
 from tests.unit.spine_kit import World, a_world, message
@@ -87,16 +84,6 @@ async def test_the_flow_leaves_the_words_to_the_scenario(tmp_path: Path) -> None
         await world.work(start())
         assert texts(world) == ["вот: Письмо"]
         assert "Проба\n⏳ WRITE" in [find_draft(one) for one in world.partials]
-
-
-async def test_a_flow_that_fails_ends_the_scenario(tmp_path: Path) -> None:
-    """Nothing behind it is done, and the person reads that it was a flow."""
-    async with a_world_with_flows(tmp_path, run_flow(parameters={}), say("никогда")) as world:
-        await world.work(start())
-        assert failure(world)["code"] == "scenario-child-failed"
-        told = render_message("reply", replies(world)[-1].body, Translator("ru"))
-        assert "Не выполнен поток агентов «draft», поэтому" in to_plain_text(told)
-        assert "никогда" not in texts(world)
 
 
 async def test_text_of_strangers_names_no_flow(tmp_path: Path) -> None:

@@ -135,16 +135,6 @@ async def test_a_step_back_holds_over_a_restart(tmp_path: Path) -> None:
         assert talk.text == "Пётр 7"
 
 
-async def test_a_cancelled_scenario_ends_and_does_nothing_further(tmp_path: Path) -> None:
-    """The person reads that what was done stays."""
-    async with a_scenario_world(tmp_path, scenario(NAME, NOTE, allow_cancel=True)) as world:
-        talk = Talk(world)
-        await talk.work(start())
-        await talk.press(CANCEL)
-        assert (failure(world)["status"], failure(world)["code"], result(world)["success"]) == ("cancelled", "scenario-cancelled", False)
-        assert world.portal.written() == []
-
-
 async def test_cancelling_inside_cancels_the_whole(tmp_path: Path) -> None:
     """The scenario around it does not go on with its next step."""
     call = {"type": "execute_sub_scenario", "params": {"sub_scenario_id": "inner", "output_mapping": {}}}

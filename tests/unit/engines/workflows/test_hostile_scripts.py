@@ -92,7 +92,7 @@ async def test_an_emit_that_is_not_awaited_counts() -> None:
 
 
 @pytest.mark.req("S003-74")
-@pytest.mark.parametrize("name", ["clock", "tuums", "say", "apply", "launch", "closed", "turn", "run", "result", "parameters"])
+@pytest.mark.parametrize("name", ["clock", "tuums", "say", "apply", "block", "launch", "closed", "turn", "run", "result", "parameters"])
 async def test_a_tuum_may_have_any_name(name: str) -> None:
     """The names of the run's own nodes are none of tuums."""
     asking = tuum(name, put("x", 1), promptRunes=[{"runeType": "prompt", "template": "?"}], aiService="tool", mainScript=code("{'out': x}", consumes="x", produces="out"), outputMappings={"out": "out"})  # fmt: skip

@@ -10,7 +10,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.runs.registry import RegisteredEngine
 from state.journal.run_index import RunFilter
-from tests.unit.engines.scenarios.scenario_kit import build_engines, failure, replies, say, scenario, start, texts
+from tests.unit.engines.scenarios.scenario_kit import build_engines, replies, say, scenario, start, texts
 from tests.unit.engines.workflows.played_kit import code
 from tests.unit.engines.workflows.workflow_kit import TYPES, parameter, put, tuum, workflow
 from tests.unit.runs.runs_kit import events
@@ -130,15 +130,3 @@ async def test_a_denied_change_of_a_workflow_inside_is_told_before_the_words_of_
             assert [code for row in replies(world) for code in codes_of(row)] == ["run-changes-left", "reply"]
             (*_, end) = events(world, "RunFinished", key=f"run:{child}")
             assert end.data["changes_left"] == 1
-
-
-async def test_a_workflow_that_fails_ends_the_scenario(tmp_path: Path) -> None:
-    """Nothing behind it is done."""
-    run = {"id": "run", "type": "run_workflow", "params": {"workflow_id": "letter", "parameters": {}}}
-    engines = build_engines({"plan": scenario(run, say("никогда"))})
-    engines.definitions._documents["workflow", "letter"] = LETTER  # type: ignore[attr-defined]
-    async with ScriptRunner() as scripts:
-        workflows = RegisteredEngine(engine=WorkflowEngine(TYPES, scripts))
-        async with a_world(tmp_path, engines=replace(engines, runs={**engines.runs, "workflow": workflows})) as world:
-            await world.work(start())
-            assert failure(world)["code"] == "scenario-child-failed"

@@ -60,17 +60,6 @@ def test_the_check_digits_of_the_example(monkeypatch: pytest.MonkeyPatch, digits
     assert tax_numbers.is_tax_number(digits) is is_right
 
 
-def test_a_package_that_cannot_be_loaded_stops_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    """It is named in the log; the other types are there, and its own count as unknown."""
-    install(monkeypatch, tmp_path, "broken = nowhere_at_all:RUNE\nodd = tax_numbers:_WEIGHTS\ntax_numbers = tax_numbers:TAX_NUMBERS")
-    with caplog.at_level(logging.ERROR):
-        found = load_plugins()
-    assert [one.name for one in found] == ["tax_numbers"]
-    assert {"broken", "odd"} == {name for name in ("broken", "odd") if name in caplog.text}
-
-
 @pytest.mark.parametrize("points", ["mine = tax_numbers:PROMPT", "one = tax_numbers:TAX_NUMBERS\ntwo = tax_numbers:SAME_NAME"])
 def test_a_name_that_is_taken_stops_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, points: str

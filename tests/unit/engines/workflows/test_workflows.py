@@ -209,19 +209,6 @@ await emit({"operationType": "ModifyEntity", "entityType": "deal", "entityId": "
         assert "ModifyEntity deal is not in mayPropose: CreateEntity activity" in failed["args"]["why"]
 
 
-@pytest.mark.parametrize("name", ["clock", "tuums", "apply", "say", "block", "launch"])
-async def test_a_tuum_may_have_any_name(tmp_path: Path, name: str) -> None:
-    """Also one by which the run calls nodes of its own."""
-    one = tuum(name, mainScript=code('{"x": 5}', produces="x"), outputMappings={"x": "x"})
-    other = {**ASK, "promptRunes": [prompt("{{x}}")]}
-    async with a_workflow_world(
-        tmp_path, workflow(one, {"tuum": "stored"}, terminal={"rawText": "summary"}), tuums={"stored": other}
-    ) as world:
-        world.model.will("да")
-        await world.work(start())
-        assert (result(world)["rawText"], result(world)["globals"]["x"]) == ("да", 5)
-
-
 @pytest.mark.req("S003-4")
 async def test_a_stored_tuum_that_cannot_be_read_any_more_ends_the_run_with_words(tmp_path: Path) -> None:
     """Such as one that an earlier program has published; it is no error inside."""
