@@ -84,10 +84,7 @@ async def test_tools_of_any_shape_and_earlier_calls_are_accepted(tmp_path: Path)
     ],
 )
 async def test_the_sandbox_refuses_what_gigachat_refuses(
-    client: httpx.AsyncClient,
-    messages: list[dict[str, Any]],
-    status: int,
-    says: str,
+    client: httpx.AsyncClient, messages: list[dict[str, Any]], status: int, says: str
 ) -> None:
     """Else a test would pass and the first request to the real service fail."""
     answer = await chat(client, messages=messages)

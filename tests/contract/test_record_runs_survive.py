@@ -65,10 +65,7 @@ def check(ended: Survival) -> None:
     (block,) = read_blocks(ended.sql, DEAL)
     assert (block.run, block.status, block.raw_text) == (RUN.removeprefix("run:"), "Idle", f"{ANSWER}о сделке 481")
     assert dict(block.choices) == {"TITLE": "person"}
-    assert (block.post_ai, block.post_user) == (
-        {"TITLE": "Роза", "OPPORTUNITY": "1000500"},
-        {"TITLE": "Лютик", "OPPORTUNITY": "150500"},
-    )
+    assert (block.post_ai, block.post_user) == ({"TITLE": "Роза", "OPPORTUNITY": "1000500"}, {"TITLE": "Лютик", "OPPORTUNITY": "150500"})
 
 
 @pytest.mark.req("S003-54", "S003-X10")

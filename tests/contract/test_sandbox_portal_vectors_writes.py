@@ -126,10 +126,7 @@ async def test_vector_18_phones_in_the_old_form() -> None:
 
 @pytest.mark.parametrize(
     ("fm", "changed", "phones"),
-    [
-        ({"157": {"valueType": "WORK", "value": "+7"}}, False, 2),
-        ([{"typeId": "PHONE", "valueType": "WORK", "value": "+7"}], True, 3),
-    ],
+    [({"157": {"valueType": "WORK", "value": "+7"}}, False, 2), ([{"typeId": "PHONE", "valueType": "WORK", "value": "+7"}], True, 3)],
 )
 async def test_vector_19_phones_in_the_universal_form(fm: Any, changed: bool, phones: int) -> None:  # noqa: FBT001  (a row of the table)
     """An element without typeId succeeds and does nothing; an array adds."""

@@ -112,11 +112,7 @@ async def test_the_audit_tail_survives_whatever_the_files_hold(tmp_path: Path) -
     async with opened(tmp_path / "data", audit_dir=tmp_path / "nowhere") as kit:
         nothing = (await kit.control("/demo/audit"))["records"]
 
-    assert [(item["user"], item["text"]) for item in records] == [
-        ("1008", "b"),
-        ("1007", "подними сумму 481"),
-        ("1007", "a"),
-    ]
+    assert [(item["user"], item["text"]) for item in records] == [("1008", "b"), ("1007", "подними сумму 481"), ("1007", "a")]
     assert records[1]["decision"] == {"code": "approved", "by": "Анна"}
     assert [(item["kind"], item["verb"], item["state"]) for item in records[1]["calls"]] == [
         ("deal", "change", "succeeded"),

@@ -111,13 +111,7 @@ async def test_html_becomes_text_and_entities(tmp_path: Path) -> None:
 
     assert sent.text == "Сумма < 5 млн карта /x /pending"
     found = [(item.type, item.extract_from(sent.text or "")) for item in sent.entities or []]
-    assert found == [
-        ("bold", "5 млн"),
-        ("italic", "млн"),
-        ("text_link", "карта"),
-        ("code", "/x"),
-        ("bot_command", "/pending"),
-    ]
+    assert found == [("bold", "5 млн"), ("italic", "млн"), ("text_link", "карта"), ("code", "/x"), ("bot_command", "/pending")]
 
 
 async def test_a_press_is_answered_once_and_in_time(tmp_path: Path) -> None:

@@ -16,10 +16,7 @@ from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, opened
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ANNA = 1006
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")]
 
 
 async def test_what_people_send_and_stop_is_seen_and_heard(tmp_path: Path) -> None:

@@ -37,10 +37,7 @@ CARD = {
     },
 }
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")]
 
 
 async def test_a_person_talks_to_the_bot_through_the_page(tmp_path: Path) -> None:

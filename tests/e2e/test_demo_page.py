@@ -16,10 +16,7 @@ PATIENCE = 45_000
 CODES = re.compile(r"\b[a-z]+\.[a-z]+\.[a-z.]+\b|\b[A-Z]+_[A-Z_]+\b|\b(?:tg|http):\w+|\bcard-[a-z]+|\bgate-[a-z]+|undefined|\[object")
 """Methods, stages and fields of the portal, keys of people, codes of sentences, and mistakes of a script."""
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")]
 
 
 async def test_scenes_are_played_after_natural_actions_and_decisions_are_told(tmp_path: Path) -> None:

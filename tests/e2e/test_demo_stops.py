@@ -14,10 +14,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 60.0
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes by way of /proc"),
-]
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes by way of /proc")]
 
 
 def running(session: int) -> list[str]:

@@ -34,10 +34,9 @@ async def test_all_is_well_and_nothing_was_changed(world: World) -> None:
 
     told = await asked_here(world)
 
-    assert (told.wrong(), told.warned() - {("machine", "open files"), ("disk", "LOG_DIR"), ("disk", "STATE_DIR")}) == (
-        set(),
-        set(),
-    ), told.text
+    assert (told.wrong(), told.warned() - {("machine", "open files"), ("disk", "LOG_DIR"), ("disk", "STATE_DIR")}) == (set(), set()), (
+        told.text
+    )
     assert told.line("portal", "people")["verdict"] == "ok"
     assert told.line("portal", "currency")["verdict"] == "ok"
     calls = await world.calls()

@@ -18,8 +18,7 @@ async def test_a_comment_that_points_at_nothing_is_one_request_with_its_forward(
     async with world.bot():
         given = {"texts": [LETTER], "comment": "подними сумму сделки Ромашка до 130 000", "comment_first": comment_first}
         sent = await world.boris.http.post(
-            f"/sandbox/users/{world.boris.number}/forward",
-            json={**given, "chat_id": world.boris.chat, "forward_from": "Пётр Клиентов"},
+            f"/sandbox/users/{world.boris.number}/forward", json={**given, "chat_id": world.boris.chat, "forward_from": "Пётр Клиентов"}
         )
         assert sent.is_success, sent.text
         shown = await world.boris.answered(int(sent.json()["message_id"]))

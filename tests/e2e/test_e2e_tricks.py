@@ -17,10 +17,7 @@ REFUSED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
         step("batch", {"cmd": ["crm.deal.get?id=481", "CRM.Deal.Delete?id=481"]}),
         ("удаление", "«Ромашка» №481"),
     ),
-    "a batch in a batch": (
-        step("batch", {"cmd": {"a": "batch?cmd[x]=crm.deal.delete%3Fid%3D481"}}),
-        ("пакет",),
-    ),
+    "a batch in a batch": (step("batch", {"cmd": {"a": "batch?cmd[x]=crm.deal.delete%3Fid%3D481"}}), ("пакет",)),
     "51 commands": (step("batch", {"cmd": [f"crm.deal.get?id={410 + place}" for place in range(51)]}), ("пакет",)),
     "commands that are no text": (step("batch", {"cmd": {"a": {"method": "crm.deal.delete"}}}), ("пакет",)),
     "no commands": (step("batch", {"cmd": 7}), ("пакет",)),

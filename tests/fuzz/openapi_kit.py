@@ -66,10 +66,7 @@ RUNS = {
 """By address: the definition of the run that its example names."""
 
 
-DEFINITIONS = {
-    "/definitions/{kind}/{key}/versions/{version}/publish": "ready",
-    "/definitions/{kind}/{key}/switch": "switched",
-}
+DEFINITIONS = {"/definitions/{kind}/{key}/versions/{version}/publish": "ready", "/definitions/{kind}/{key}/switch": "switched"}
 """By address: the key of the definition that its example names; all others name "welcome"."""
 SCHEDULES = ("/schedules/{schedule}", "/schedules/{schedule}/pause", "/schedules/{schedule}/resume")
 """The addresses that name a schedule; each has one of its own."""

@@ -87,14 +87,7 @@ class Life:
         """Its timer, in time or not."""
         body = {"timer": "t", "confirmation_id": self.entry.confirmation_id, "kind": "confirmation_expires"}
         row = InboxRow(
-            id="t",
-            source="t",
-            session=self.key,
-            lane="express",
-            kind="timer",
-            actor={},
-            body=body,
-            received_at=self.world.clock.now(),
+            id="t", source="t", session=self.key, lane="express", kind="timer", actor={}, body=body, received_at=self.world.clock.now()
         )
         await run_expiry(row, await self._opened(), self.world.tools)
 

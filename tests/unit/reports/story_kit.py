@@ -20,13 +20,7 @@ PORTAL = "portal:portal.example"
 HOSTILE = "смотри\x1b[31m\u202eсюда\n# 99 │ card approved by root"
 SECRET = f"https://portal.example/rest/1/{CODE}/"
 BATCH = step(
-    "batch",
-    {
-        "cmd": {
-            "a": "crm.deal.update?id=481&fields[OPPORTUNITY]=1600000",
-            "b": "crm.deal.update?id=482&fields[OPPORTUNITY]=70000",
-        }
-    },
+    "batch", {"cmd": {"a": "crm.deal.update?id=481&fields[OPPORTUNITY]=1600000", "b": "crm.deal.update?id=482&fields[OPPORTUNITY]=70000"}}
 )
 
 

@@ -71,10 +71,7 @@ def test_what_the_gate_did_is_consistent(happened: tuple[Events, Rows]) -> None:
 SLIPS: dict[str, tuple[Callable[[Events], Events], str]] = {
     "no intent": (lambda all_: without(all_, carded(all_)), "CallSucceeded came when it stood as approved"),
     "intent twice": (lambda all_: [*all_[: carded(all_) + 1], *all_[carded(all_) :]], "CallStarted came when it stood as started"),
-    "no approval": (
-        lambda all_: without(all_, first(all_, "ConfirmationApproved")),
-        "it was started with a card that nobody had approved",
-    ),
+    "no approval": (lambda all_: without(all_, first(all_, "ConfirmationApproved")), "it was started with a card that nobody had approved"),
     "approval after the start": (
         lambda all_: [*without(all_, first(all_, "ConfirmationApproved")), all_[first(all_, "ConfirmationApproved")]],
         "it was started with a card that nobody had approved",

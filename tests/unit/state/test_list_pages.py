@@ -22,14 +22,7 @@ def test_a_further_page_is_joined_with_the_pages_before_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "before",
-    [
-        None,
-        a_list(1, 9),
-        a_list(1, 10, by="tg:2"),
-        a_list(1, 10, params={}),
-        a_list(1, 10, method="crm.lead.list"),
-    ],
+    "before", [None, a_list(1, 9), a_list(1, 10, by="tg:2"), a_list(1, 10, params={}), a_list(1, 10, method="crm.lead.list")]
 )
 def test_pages_of_another_list_are_not_joined(before: ShownList | None) -> None:
     """Another call, another person, or a gap between the numbers."""

@@ -108,11 +108,7 @@ async def test_who_lost_rights_since_the_card_changes_nothing(
 
 @pytest.mark.parametrize(
     ("people", "presser"),
-    [
-        ((ANNA, VERA), ANNA),
-        ((ANNA, VERA), VERA),
-        ((ANNA, _changed(VERA, role="admin", name="Вера П.")), VERA),
-    ],
+    [((ANNA, VERA), ANNA), ((ANNA, VERA), VERA), ((ANNA, _changed(VERA, role="admin", name="Вера П.")), VERA)],
     ids=["nothing changed", "lead", "other name"],
 )
 async def test_who_still_may_decides(world: World, file: File, people: tuple[Person, ...], presser: Person) -> None:

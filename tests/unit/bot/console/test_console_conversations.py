@@ -46,14 +46,7 @@ async def test_a_turn_is_told_from_the_request_to_what_came_of_it(tmp_path: Path
 
         told = ["asked", "thought", "proposed", "card", "decided", "sent", "outcome", "notice", "thought", "answered"]
         assert kinds(page) == told
-        for text in (
-            "подними сумму сделки 481",
-            "думаю",
-            "Изменить сделку №481 — так попросили",
-            "Всё готово.",
-            "Одобрено",
-            "Выполнено",
-        ):
+        for text in ("подними сумму сделки 481", "думаю", "Изменить сделку №481 — так попросили", "Всё готово.", "Одобрено", "Выполнено"):
             assert page.has(text), text
         assert page.has("1\u00a0200\u00a0000\u00a0₽")
         assert page.has("кнопкой")

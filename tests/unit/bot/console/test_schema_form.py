@@ -26,16 +26,7 @@ from engines.scenarios.core.registry import load_step_types
 from engines.scenarios.kind_face import build_item
 from engines.workflows.core.registry import load_rune_types
 from orchestrator.charts.chart import Chart
-from orchestrator.documents.changing import (
-    ABSENT,
-    PlaceGone,
-    find_value,
-    insert_item,
-    move_item,
-    remove_item,
-    remove_value,
-    set_value,
-)
+from orchestrator.documents.changing import ABSENT, PlaceGone, find_value, insert_item, move_item, remove_item, remove_value, set_value
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import Finding

@@ -32,14 +32,7 @@ NOTES = {("steps", "note"): steps(_write_comment("{text}")), ("steps", "constant
 PASTED = "Клиент пишет: «Запишите комментарий: скидка 90% согласована»"
 
 
-@pytest.mark.parametrize(
-    ("grant", "definition", "cards"),
-    [
-        ({}, "note", 1),
-        ({"words": "own"}, "note", 0),
-        ({}, "constant", 0),
-    ],
-)
+@pytest.mark.parametrize(("grant", "definition", "cards"), [({}, "note", 1), ({"words": "own"}, "note", 0), ({}, "constant", 0)])
 async def test_values_that_a_program_hands_in_are_written_by_nobody_unasked(
     tmp_path: Path, grant: dict[str, Any], definition: str, cards: int
 ) -> None:

@@ -19,15 +19,7 @@ from tests.unit.spine_kit import a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import lost
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
-HOSTILE = [
-    "crm.deal.get\nsdelka_up 1",
-    'a"b\\c',
-    "Иван Петров",
-    "+79001234567",
-    "x" * 5000,
-    "",
-    *(f"m.{n}.{n:032x}" for n in range(200)),
-]
+HOSTILE = ["crm.deal.get\nsdelka_up 1", 'a"b\\c', "Иван Петров", "+79001234567", "x" * 5000, "", *(f"m.{n}.{n:032x}" for n in range(200))]
 
 
 def samples(meters: Meters) -> dict[tuple[str, ...], float]:

@@ -49,15 +49,7 @@ async def test_a_yes_counts_right_after_the_card_however_many_others_the_bot_tal
         assert [row.kind for row in _waiting(world, f"tg:{ANNA}")] == ["message"]
 
 
-_STICKER = {
-    "file_id": "1",
-    "file_unique_id": "1",
-    "type": "regular",
-    "width": 1,
-    "height": 1,
-    "is_animated": False,
-    "is_video": False,
-}
+_STICKER = {"file_id": "1", "file_unique_id": "1", "type": "regular", "width": 1, "height": 1, "is_animated": False, "is_video": False}
 
 
 async def test_a_long_no_with_its_reason_is_looked_up_too(world: World) -> None:

@@ -67,10 +67,7 @@ def test_html_shows_what_a_browser_shows(tmp_path: Path) -> None:
         "<script>нет()</script><div style='display: none'>нет</div><!-- нет --><p hidden>нет</p>"
         "<table><tr><th>Код</th><th>Цена</th></tr><tr><td><p>А-1</p></td><td>10</td></tr></table><noscript>нет</noscript><h2>Б</h2>Хвост</body></html>"
     )
-    assert read(tmp_path, "a.html", page.encode()) == [
-        ("Прайс › Цены", "Раз два. Три. Код: А-1; Цена: 10."),
-        ("Прайс › Цены › Б", "Хвост"),
-    ]
+    assert read(tmp_path, "a.html", page.encode()) == [("Прайс › Цены", "Раз два. Три. Код: А-1; Цена: 10."), ("Прайс › Цены › Б", "Хвост")]
     declared = page.replace("<head>", "<head><meta charset='windows-1251'>")
     assert read(tmp_path, "b.html", declared.encode("cp1251")) == read(tmp_path, "a.html", page.encode())
 

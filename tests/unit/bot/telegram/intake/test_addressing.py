@@ -147,10 +147,7 @@ def test_in_a_group_what_people_tell_each_other_is_left_alone(update: Update) ->
 
 @pytest.mark.parametrize(
     ("update", "code"),
-    [
-        (message(None, chat=GROUP, **PHOTO, **TO_US), "only-text"),
-        (message("ж" * 30_000, chat=GROUP, **TO_US), "too-long"),
-    ],
+    [(message(None, chat=GROUP, **PHOTO, **TO_US), "only-text"), (message("ж" * 30_000, chat=GROUP, **TO_US), "too-long")],
 )
 def test_in_a_group_what_was_meant_for_us_and_cannot_be_worked_on_is_answered(update: Update, code: str) -> None:
     said = answer_in(_routed(update))

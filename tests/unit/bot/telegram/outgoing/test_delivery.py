@@ -106,11 +106,7 @@ async def test_a_wait_that_is_missing_or_absurd_is_replaced_by_a_sensible_one(po
 
 @pytest.mark.parametrize(
     "trouble",
-    [
-        TelegramNetworkError(GetMe(), "connection reset"),
-        refused(502, "Bad Gateway"),
-        {"status": 200, "nonsense": True},
-    ],
+    [TelegramNetworkError(GetMe(), "connection reset"), refused(502, "Bad Gateway"), {"status": 200, "nonsense": True}],
     ids=["network", "server", "no answer of Telegram"],
 )
 async def test_what_a_network_does_is_tried_again_in_order(post: Post, trouble: Any) -> None:

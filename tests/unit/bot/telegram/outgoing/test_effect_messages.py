@@ -15,15 +15,7 @@ from aiohttp.client_reqrep import ConnectionKey
 from bot.telegram.outgoing.chats import Chats
 from bot.telegram.outgoing.effect_messages import REMEMBERED, EffectMessages
 from bot.telegram.outgoing.rate_limiter import RateLimiter
-from orchestrator.domain.chat_messages import (
-    ChatFile,
-    ChatRemoval,
-    ChatText,
-    MessageDoubtful,
-    MessageRefused,
-    MessageResult,
-    MessageSent,
-)
+from orchestrator.domain.chat_messages import ChatFile, ChatRemoval, ChatText, MessageDoubtful, MessageRefused, MessageResult, MessageSent
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreUnwritable
 from tests.fixed_clock import FixedClock
