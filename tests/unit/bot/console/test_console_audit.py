@@ -62,57 +62,55 @@ async def make_calls(made: ConsoleWorld) -> None:
         ("?from=gestern&outcome=nothing", ["ждёт решения", "отклонено", "выполнено"]),
     ],
 )
-async def test_calls_are_found_by_person_record_method_time_and_outcome(tmp_path: Path, query: str, found: list[str]) -> None:
+async def test_calls_are_found_by_person_record_method_time_and_outcome(made: ConsoleWorld, query: str, found: list[str]) -> None:
     """Each alone and together, the newest first; what is no time and no outcome is left out."""
-    async with a_console(tmp_path) as made:
-        await make_calls(made)
+    await make_calls(made)
 
-        assert outcomes(await made.open(f"/audit{query}")) == found
+    assert outcomes(await made.open(f"/audit{query}")) == found
 
 
 @pytest.mark.req("C-18")
-async def test_words_that_mean_nothing_are_told(tmp_path: Path) -> None:
+async def test_words_that_mean_nothing_are_told(made: ConsoleWorld) -> None:
     """Nothing is searched for then, and the page says what to write."""
-    async with a_console(tmp_path) as made:
-        await make_calls(made)
+    await make_calls(made)
 
-        record, method = await made.open("/audit?record=«»"), await made.open("/audit?method=испечь пирог")
+    record, method = await made.open("/audit?record=«»"), await made.open("/audit?method=испечь пирог")
 
-        assert record.has("Не понял, какая это запись")
-        assert method.has("Нет действия с такими словами")
-        assert outcomes(record) == outcomes(method) == []
+    assert record.has("Не понял, какая это запись")
+    assert method.has("Нет действия с такими словами")
+    assert outcomes(record) == outcomes(method) == []
 
 
 @pytest.mark.req("C-18")
-async def test_a_manager_finds_their_own_calls_a_lead_those_of_all(tmp_path: Path) -> None:
+async def test_a_manager_finds_their_own_calls_a_lead_those_of_all(made: ConsoleWorld) -> None:
     """Whoever is named in the address; a manager cannot choose a person."""
-    async with a_console(tmp_path) as made:
-        await make_calls(made)
+    await make_calls(made)
 
-        assert outcomes(await made.open("/audit", ANNA)) == ["ждёт решения", "выполнено"]
-        assert outcomes(await made.open("/audit?person=tg:1008", ANNA)) == []
-        assert outcomes(await made.open("/audit?record=481", BORIS)) == []
-        assert outcomes(await made.open("/audit?record=500", BORIS)) == ["отклонено"]
-        assert not (await made.open("/audit", BORIS)).has("Человек")
-        assert len(outcomes(await made.open("/audit", VERA))) == 3
+    assert outcomes(await made.open("/audit", ANNA)) == ["ждёт решения", "выполнено"]
+    assert outcomes(await made.open("/audit?person=tg:1008", ANNA)) == []
+    assert outcomes(await made.open("/audit?record=481", BORIS)) == []
+    assert outcomes(await made.open("/audit?record=500", BORIS)) == ["отклонено"]
+    assert not (await made.open("/audit", BORIS)).has("Человек")
+    assert len(outcomes(await made.open("/audit", VERA))) == 3
 
 
 @pytest.mark.req("C-18")
-async def test_a_screenful_comes_with_the_page_and_the_rest_when_it_has_connected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_screenful_comes_with_the_page_and_the_rest_when_it_has_connected(
+    made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """In the same order, each call once, and without a press; nothing more is offered when all are there."""
-    async with a_console(tmp_path) as made:
-        await make_calls(made)
-        every = outcomes(await made.open("/audit"))
-        monkeypatch.setattr(audit_page, "AT_ONCE", 1)
-        page = await made.open("/audit")
-        assert outcomes(page) == every[:1]
-        assert not page.find("Показать ещё").visible
+    await make_calls(made)
+    every = outcomes(await made.open("/audit"))
+    monkeypatch.setattr(audit_page, "AT_ONCE", 1)
+    page = await made.open("/audit")
+    assert outcomes(page) == every[:1]
+    assert not page.find("Показать ещё").visible
 
-        await page.connect()
+    await page.connect()
 
-        assert outcomes(page) == every
-        assert len(every) > 1
-        assert not page.find("Показать ещё").visible
+    assert outcomes(page) == every
+    assert len(every) > 1
+    assert not page.find("Показать ещё").visible
 
 
 @pytest.mark.req("C-18")
@@ -148,80 +146,69 @@ def test_a_search_is_an_address_and_back() -> None:
 
 
 @pytest.mark.req("C-19")
-async def test_why_tells_a_call_from_the_words_to_what_came_back(tmp_path: Path) -> None:
+async def test_why_tells_a_call_from_the_words_to_what_came_back(made: ConsoleWorld) -> None:
     """Who asked with which words, what the model thought, why the gate asked, who approved how, what was sent, what changed."""
-    async with a_console(tmp_path) as made:
-        card = await ask(made.world)
-        made.world.clock.advance(timedelta(minutes=3))
-        await decide(made.world, card)
+    card = await ask(made.world)
+    made.world.clock.advance(timedelta(minutes=3))
+    await decide(made.world, card)
 
-        page = await made.open(f"/audit/{card.effect_id}", ANNA)
+    page = await made.open(f"/audit/{card.effect_id}", ANNA)
 
-        for text in ("подними сумму сделки 481", "думаю", "так попросили", "Спросить человека", "Одобрено: Анна, кнопкой", "Ждали 3 мин"):
-            assert page.has(text), text
-        for text in (
-            "crm.deal.update",
-            '"OPPORTUNITY": 1200000',
-            "выполнено",
-            "Сумма",
-            "1 200 000 ₽",
-            "Этих полей с тех пор никто не менял.",
-        ):
-            assert page.has(text), text
+    for text in ("подними сумму сделки 481", "думаю", "так попросили", "Спросить человека", "Одобрено: Анна, кнопкой", "Ждали 3 мин"):
+        assert page.has(text), text
+    for text in ("crm.deal.update", '"OPPORTUNITY": 1200000', "выполнено", "Сумма", "1 200 000 ₽", "Этих полей с тех пор никто не менял."):
+        assert page.has(text), text
 
 
 @pytest.mark.req("C-19")
-async def test_why_tells_what_happened_to_the_fields_later(tmp_path: Path) -> None:
+async def test_why_tells_what_happened_to_the_fields_later(made: ConsoleWorld) -> None:
     """A later call that writes the same field, and a change that the bot saw in the portal."""
-    async with a_console(tmp_path) as made:
-        card = await ask(made.world)
-        await decide(made.world, card)
+    card = await ask(made.world)
+    await decide(made.world, card)
+    made.world.clock.advance(timedelta(hours=1))
+    later = await ask(made.world, amount=900_000, text="поставь сделке 481 сумму 900 000")
+    await decide(made.world, later)
+    for sum_ in ("900000.00", "5000.00"):
         made.world.clock.advance(timedelta(hours=1))
-        later = await ask(made.world, amount=900_000, text="поставь сделке 481 сумму 900 000")
-        await decide(made.world, later)
-        for sum_ in ("900000.00", "5000.00"):
-            made.world.clock.advance(timedelta(hours=1))
-            put(made.world, "portal:x", RecordsSeen(records={"deal:481": {"OPPORTUNITY": sum_, "TITLE": "Ромашка"}}))
+        put(made.world, "portal:x", RecordsSeen(records={"deal:481": {"OPPORTUNITY": sum_, "TITLE": "Ромашка"}}))
 
-        page = await made.open(f"/audit/{card.effect_id}", OLGA)
+    page = await made.open(f"/audit/{card.effect_id}", OLGA)
 
-        assert not page.has("Этих полей с тех пор никто не менял.")
-        assert page.has("в Битрикс24, не через меня")
-        assert f"/audit/{later.effect_id}" in [one.props.get("href") for one in page.elements]
+    assert not page.has("Этих полей с тех пор никто не менял.")
+    assert page.has("в Битрикс24, не через меня")
+    assert f"/audit/{later.effect_id}" in [one.props.get("href") for one in page.elements]
 
 
 @pytest.mark.req("C-19")
-async def test_why_is_told_to_those_who_may_see_the_call(tmp_path: Path) -> None:
+async def test_why_is_told_to_those_who_may_see_the_call(made: ConsoleWorld) -> None:
     """A lead sees the call without the words of the conversation; a colleague and a wrong number get the same answer."""
-    async with a_console(tmp_path) as made:
-        card = await ask(made.world)
+    card = await ask(made.world)
 
-        [[_, _, began, _]] = made.world.sql.list_index_entries(card.effect_id, "began")
+    [[_, _, began, _]] = made.world.sql.list_index_entries(card.effect_id, "began")
 
-        lead = await made.open(f"/audit/{card.effect_id}", VERA)
-        assert lead.has("Слова разговора видят только сам человек и администратор.")
-        for hidden in ("подними сумму сделки 481", "думаю", "так попросили"):
-            assert not lead.has(hidden), hidden
-        assert (await made.open(f"/audit/{card.effect_id}", OLGA)).has("подними сумму сделки 481")
-        for path, person in ((card.effect_id, BORIS), ("f" * 32, OLGA), ("x", OLGA), (f"{'f' * 32}?at={began}", OLGA)):
-            assert (await made.open(f"/audit/{path}", person)).has("Такой записи нет, или вам её не видно."), path
+    lead = await made.open(f"/audit/{card.effect_id}", VERA)
+    assert lead.has("Слова разговора видят только сам человек и администратор.")
+    for hidden in ("подними сумму сделки 481", "думаю", "так попросили"):
+        assert not lead.has(hidden), hidden
+    assert (await made.open(f"/audit/{card.effect_id}", OLGA)).has("подними сумму сделки 481")
+    for path, person in ((card.effect_id, BORIS), ("f" * 32, OLGA), ("x", OLGA), (f"{'f' * 32}?at={began}", OLGA)):
+        assert (await made.open(f"/audit/{path}", person)).has("Такой записи нет, или вам её не видно."), path
 
 
 @pytest.mark.req("C-19")
-async def test_why_tells_a_call_that_was_refused_at_once(tmp_path: Path) -> None:
+async def test_why_tells_a_call_that_was_refused_at_once(made: ConsoleWorld) -> None:
     """No table names it: the search leads to it with the event that says so; without that event it is not found."""
-    async with a_console(tmp_path) as made:
-        refused = StepRefused(turn_id="t1", slot="t1/1/1", method="crm.deal.delete", params={"id": 481}, code="gate-delete")
-        put(made.world, CHAT, MessageReceived(turn_id="t1", text="удали"), refused, actor=CHAT)
-        found = await made.open("/audit", ANNA)
-        [address] = [str(one.props["href"]) for one in found.elements if "audit-what" in one._classes]
+    refused = StepRefused(turn_id="t1", slot="t1/1/1", method="crm.deal.delete", params={"id": 481}, code="gate-delete")
+    put(made.world, CHAT, MessageReceived(turn_id="t1", text="удали"), refused, actor=CHAT)
+    found = await made.open("/audit", ANNA)
+    [address] = [str(one.props["href"]) for one in found.elements if "audit-what" in one._classes]
 
-        page = await made.open(address.removeprefix("/console"), ANNA)
-        without = await made.open(address.removeprefix("/console").partition("?")[0], ANNA)
+    page = await made.open(address.removeprefix("/console"), ANNA)
+    without = await made.open(address.removeprefix("/console").partition("?")[0], ANNA)
 
-        assert page.has("Не пропущено, ничего не отправлено")
-        assert page.has("удали")
-        assert without.has("Такой записи нет, или вам её не видно.")
+    assert page.has("Не пропущено, ничего не отправлено")
+    assert page.has("удали")
+    assert without.has("Такой записи нет, или вам её не видно.")
 
 
 @pytest.mark.req("C-19")

@@ -14,7 +14,7 @@ from state.events.conversation import MessageReceived, ModelAnswered, ModelFaile
 from state.events.daily import ReminderFired
 from state.sql.store import SqlStore
 from tests.fixed_clock import FixedClock
-from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage, a_console
+from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, ConsoleWorld, OpenPage
 from tests.unit.bot.console.talk_kit import HOSTILE, ask, decide, put, put_turn
 from tests.unit.spine_kit import CHAT, NOW, World, memory_store, reply, until
 
@@ -34,23 +34,22 @@ def kinds(page: OpenPage) -> list[str]:
 
 
 @pytest.mark.req("C-14")
-async def test_a_turn_is_told_from_the_request_to_what_came_of_it(tmp_path: Path) -> None:
+async def test_a_turn_is_told_from_the_request_to_what_came_of_it(made: ConsoleWorld) -> None:
     """Asked, thought, proposed, the card, the answer, decided, sent, done, and that the turn went on: one timeline."""
-    async with a_console(tmp_path) as made:
-        card = await ask(made.world)
-        made.world.clock.advance(timedelta(minutes=5))
-        made.world.model.will_go_on(reply(text="Всё готово."))
-        await decide(made.world, card)
+    card = await ask(made.world)
+    made.world.clock.advance(timedelta(minutes=5))
+    made.world.model.will_go_on(reply(text="Всё готово."))
+    await decide(made.world, card)
 
-        page = await made.open(TALK, ANNA)
+    page = await made.open(TALK, ANNA)
 
-        told = ["asked", "thought", "proposed", "card", "decided", "sent", "outcome", "notice", "thought", "answered"]
-        assert kinds(page) == told
-        for text in ("подними сумму сделки 481", "думаю", "Изменить сделку №481 — так попросили", "Всё готово.", "Одобрено", "Выполнено"):
-            assert page.has(text), text
-        assert page.has("1\u00a0200\u00a0000\u00a0₽")
-        assert page.has("кнопкой")
-        assert f"/audit/{card.effect_id}" in str([one.props.get("href") for one in page.elements])
+    told = ["asked", "thought", "proposed", "card", "decided", "sent", "outcome", "notice", "thought", "answered"]
+    assert kinds(page) == told
+    for text in ("подними сумму сделки 481", "думаю", "Изменить сделку №481 — так попросили", "Всё готово.", "Одобрено", "Выполнено"):
+        assert page.has(text), text
+    assert page.has("1\u00a0200\u00a0000\u00a0₽")
+    assert page.has("кнопкой")
+    assert f"/audit/{card.effect_id}" in str([one.props.get("href") for one in page.elements])
 
 
 @pytest.mark.req("C-14")
@@ -84,150 +83,143 @@ def test_what_happens_to_a_card_later_belongs_to_its_turn() -> None:
 
 
 @pytest.mark.req("C-14")
-async def test_failures_and_refusals_are_told_in_words(tmp_path: Path) -> None:
+async def test_failures_and_refusals_are_told_in_words(made: ConsoleWorld) -> None:
     """The model's failure, the gate's refusal with its reason, an outcome that is not known, and words that came by voice."""
-    async with a_console(tmp_path) as made:
-        call = {"effect_id": "e" * 32, "turn_id": "t1", "slot": "t1/1/1", "method": "crm.deal.update", "call_class": "W"}
-        put(
-            made.world,
-            CHAT,
-            MessageReceived(turn_id="t1", text="удали всё", origin="voice"),
-            ModelFailed(turn_id="t1", iteration=1, reason="timeout"),
-            StepRefused(
-                turn_id="t1",
-                slot="t1/2/1",
-                method="crm.deal.delete",
-                params={"id": 481},
-                code="gate-must-read",
-                args={"method": "crm.deal.delete"},
-            ),
-            CallOutcomeUnknown(**call),
-            TurnFinished(turn_id="t1", reason="limit"),
-        )
+    call = {"effect_id": "e" * 32, "turn_id": "t1", "slot": "t1/1/1", "method": "crm.deal.update", "call_class": "W"}
+    put(
+        made.world,
+        CHAT,
+        MessageReceived(turn_id="t1", text="удали всё", origin="voice"),
+        ModelFailed(turn_id="t1", iteration=1, reason="timeout"),
+        StepRefused(
+            turn_id="t1",
+            slot="t1/2/1",
+            method="crm.deal.delete",
+            params={"id": 481},
+            code="gate-must-read",
+            args={"method": "crm.deal.delete"},
+        ),
+        CallOutcomeUnknown(**call),
+        TurnFinished(turn_id="t1", reason="limit"),
+    )
 
-        page = await made.open(TALK, ANNA)
+    page = await made.open(TALK, ANNA)
 
-        assert kinds(page) == ["asked", "failed", "refused", "outcome", "notice"]
-        for text in (
-            "голосом",
-            "Модель не ответила",
-            "Удалить сделку №481",
-            "Здесь можно только читать",
-            "Исход неизвестен",
-            "слишком много шагов",
-        ):
-            assert page.has(text), text
+    assert kinds(page) == ["asked", "failed", "refused", "outcome", "notice"]
+    for text in (
+        "голосом",
+        "Модель не ответила",
+        "Удалить сделку №481",
+        "Здесь можно только читать",
+        "Исход неизвестен",
+        "слишком много шагов",
+    ):
+        assert page.has(text), text
 
 
 @pytest.mark.req("C-14")
-async def test_conversations_are_read_by_their_people_and_administrators(tmp_path: Path) -> None:
+async def test_conversations_are_read_by_their_people_and_administrators(made: ConsoleWorld) -> None:
     """A manager and a head of sales see their own alone; an administrator sees all, the last one first, and finds one by name."""
-    async with a_console(tmp_path) as made:
-        for person in (ANNA, BORIS, VERA):
-            put_turn(made.world, f"tg:{person.telegram_id}", f"слова: {person.name}")
-        names = ("слова: Анна", "слова: Борис", "слова: Вера")
+    for person in (ANNA, BORIS, VERA):
+        put_turn(made.world, f"tg:{person.telegram_id}", f"слова: {person.name}")
+    names = ("слова: Анна", "слова: Борис", "слова: Вера")
 
-        own, lead, chief = [await made.open("/conversations", person) for person in (ANNA, VERA, OLGA)]
-        assert [own.has(name) for name in names] == [True, False, False]
-        assert [lead.has(name) for name in names] == [False, False, True]
-        assert [text for text in chief.read_texts() if text in names] == list(reversed(names))
+    own, lead, chief = [await made.open("/conversations", person) for person in (ANNA, VERA, OLGA)]
+    assert [own.has(name) for name in names] == [True, False, False]
+    assert [lead.has(name) for name in names] == [False, False, True]
+    assert [text for text in chief.read_texts() if text in names] == list(reversed(names))
 
-        await chief.enter("Имя", "бор")
-        await until(lambda: not chief.has("слова: Анна"))
-        assert [text for text in chief.read_texts() if text in names] == ["слова: Борис"]
-        for person, key in ((VERA, "tg:1007"), (ANNA, "tg:1008"), (OLGA, "tg:4242"), (OLGA, "people"), (ANNA, "tg:100")):
-            assert (await made.open(f"/conversations/{key}", person)).has("Такой записи нет, или вам её не видно."), key
+    await chief.enter("Имя", "бор")
+    await until(lambda: not chief.has("слова: Анна"))
+    assert [text for text in chief.read_texts() if text in names] == ["слова: Борис"]
+    for person, key in ((VERA, "tg:1007"), (ANNA, "tg:1008"), (OLGA, "tg:4242"), (OLGA, "people"), (ANNA, "tg:100")):
+        assert (await made.open(f"/conversations/{key}", person)).has("Такой записи нет, или вам её не видно."), key
 
 
 @pytest.mark.req("C-14")
-async def test_the_list_counts_open_cards_and_unknown_calls(tmp_path: Path) -> None:
+async def test_the_list_counts_open_cards_and_unknown_calls(made: ConsoleWorld) -> None:
     """So somebody sees where a person is waited for; a page shows thirty, and more when asked."""
-    async with a_console(tmp_path) as made:
-        await ask(made.world)
-        for number in range(31):
-            put_turn(made.world, f"http:site:{number}", f"вопрос {number:02d}")
+    await ask(made.world)
+    for number in range(31):
+        put_turn(made.world, f"http:site:{number}", f"вопрос {number:02d}")
 
-        page = await made.open("/conversations", OLGA)
-        assert not page.has("карточка ждёт")
-        assert not page.has("вопрос 00")
-        await page.press("Показать ещё")
-        await until(lambda: page.has("вопрос 00"))
-        assert page.has("1 карточка ждёт")
-        assert page.has("вопрос 00")
+    page = await made.open("/conversations", OLGA)
+    assert not page.has("карточка ждёт")
+    assert not page.has("вопрос 00")
+    await page.press("Показать ещё")
+    await until(lambda: page.has("вопрос 00"))
+    assert page.has("1 карточка ждёт")
+    assert page.has("вопрос 00")
 
 
 @pytest.mark.req("C-15")
-async def test_new_events_are_added_without_touching_what_stands_there(tmp_path: Path) -> None:
+async def test_new_events_are_added_without_touching_what_stands_there(made: ConsoleWorld) -> None:
     """What was drawn stays the same elements; a card's decision joins its turn, a new request stands at the end."""
-    async with a_console(tmp_path) as made:
-        card = await ask(made.world)
-        page = await made.open(TALK, ANNA)
-        before = [one.id for one in page.elements if "deed" in one._classes]
-        await decide(made.world, card)
-        put_turn(made.world, CHAT, "а теперь другое")
+    card = await ask(made.world)
+    page = await made.open(TALK, ANNA)
+    before = [one.id for one in page.elements if "deed" in one._classes]
+    await decide(made.world, card)
+    put_turn(made.world, CHAT, "а теперь другое")
 
-        await made.tell_change()
+    await made.tell_change()
 
-        after = [one.id for one in page.elements if "deed" in one._classes]
-        assert after[: len(before)] == before
-        assert page.has("Одобрено")
-        assert page.has("а теперь другое")
+    after = [one.id for one in page.elements if "deed" in one._classes]
+    assert after[: len(before)] == before
+    assert page.has("Одобрено")
+    assert page.has("а теперь другое")
 
 
 @pytest.mark.req("C-15")
-async def test_a_list_that_is_open_shows_a_new_conversation(tmp_path: Path) -> None:
+async def test_a_list_that_is_open_shows_a_new_conversation(made: ConsoleWorld) -> None:
     """The newest stands first."""
-    async with a_console(tmp_path) as made:
-        put_turn(made.world, "tg:1008", "слова Бориса")
-        page = await made.open("/conversations", OLGA)
-        put_turn(made.world, "tg:1007", "слова Анны")
+    put_turn(made.world, "tg:1008", "слова Бориса")
+    page = await made.open("/conversations", OLGA)
+    put_turn(made.world, "tg:1007", "слова Анны")
 
-        await made.tell_change()
+    await made.tell_change()
 
-        assert [text for text in page.read_texts() if text.startswith("слова")] == ["слова Анны", "слова Бориса"]
+    assert [text for text in page.read_texts() if text.startswith("слова")] == ["слова Анны", "слова Бориса"]
 
 
 @pytest.mark.req("C-14")
-async def test_the_last_turns_come_first_and_earlier_ones_when_asked(tmp_path: Path) -> None:
+async def test_the_last_turns_come_first_and_earlier_ones_when_asked(made: ConsoleWorld) -> None:
     """The last turns with the page, thirty when it has connected; a press adds those before, above them, until all are there."""
-    async with a_console(tmp_path) as made:
-        for number in range(TURNS + 5):
-            put_turn(made.world, CHAT, f"вопрос {number:02d}")
-        page = await made.open(TALK, ANNA)
-        assert not page.has(f"вопрос {TURNS + 4 - AT_ONCE:02d}")
-        assert page.has(f"вопрос {TURNS + 5 - AT_ONCE:02d}")
-        await page.connect()
-        assert not page.has("вопрос 04")
-        assert page.has("вопрос 05")
+    for number in range(TURNS + 5):
+        put_turn(made.world, CHAT, f"вопрос {number:02d}")
+    page = await made.open(TALK, ANNA)
+    assert not page.has(f"вопрос {TURNS + 4 - AT_ONCE:02d}")
+    assert page.has(f"вопрос {TURNS + 5 - AT_ONCE:02d}")
+    await page.connect()
+    assert not page.has("вопрос 04")
+    assert page.has("вопрос 05")
 
-        await page.press("Показать раньше")
-        await until(lambda: page.has("вопрос 00"))
+    await page.press("Показать раньше")
+    await until(lambda: page.has("вопрос 00"))
 
-        feed = next(one for one in page.elements if "talk" in one._classes)
-        boxes = list(feed.default_slot.children)
-        assert len(boxes) == TURNS + 5
-        texts = [[one.text for one in box.descendants() if getattr(one, "text", "").startswith("вопрос")] for box in boxes]  # type: ignore[attr-defined]
-        assert texts == [[f"вопрос {number:02d}"] for number in range(TURNS + 5)]
-        assert not page.find("Показать раньше").visible
+    feed = next(one for one in page.elements if "talk" in one._classes)
+    boxes = list(feed.default_slot.children)
+    assert len(boxes) == TURNS + 5
+    texts = [[one.text for one in box.descendants() if getattr(one, "text", "").startswith("вопрос")] for box in boxes]  # type: ignore[attr-defined]
+    assert texts == [[f"вопрос {number:02d}"] for number in range(TURNS + 5)]
+    assert not page.find("Показать раньше").visible
 
 
 @pytest.mark.req("C-14")
-async def test_a_late_decision_joins_its_turn_when_that_is_shown(tmp_path: Path) -> None:
+async def test_a_late_decision_joins_its_turn_when_that_is_shown(made: ConsoleWorld) -> None:
     """Before, it stands by itself; nothing is shown twice."""
-    async with a_console(tmp_path) as made:
-        card = await ask(made.world)
-        for number in range(TURNS):
-            put_turn(made.world, CHAT, f"вопрос {number:02d}")
-        await decide(made.world, card)
-        page = await made.open(TALK, ANNA)
-        await page.connect()
-        assert page.read_texts().count("Одобрено") == 1
-        assert not page.has("подними сумму сделки 481")
+    card = await ask(made.world)
+    for number in range(TURNS):
+        put_turn(made.world, CHAT, f"вопрос {number:02d}")
+    await decide(made.world, card)
+    page = await made.open(TALK, ANNA)
+    await page.connect()
+    assert page.read_texts().count("Одобрено") == 1
+    assert not page.has("подними сумму сделки 481")
 
-        await page.press("Показать раньше")
-        await until(lambda: page.has("подними сумму сделки 481"))
+    await page.press("Показать раньше")
+    await until(lambda: page.has("подними сумму сделки 481"))
 
-        assert page.read_texts().count("Одобрено") == 1
+    assert page.read_texts().count("Одобрено") == 1
 
 
 @pytest.mark.req("C-14")
@@ -242,42 +234,40 @@ def test_the_beginning_of_the_shown_turns_is_looked_for_within_bounds() -> None:
 
 
 @pytest.mark.req("C-39")
-async def test_hostile_text_is_text_in_conversations(tmp_path: Path) -> None:
+async def test_hostile_text_is_text_in_conversations(made: ConsoleWorld) -> None:
     """As a request, a thought, an answer, and in the list; a long one is cut, which shows."""
-    async with a_console(tmp_path) as made:
-        long = HOSTILE + "я" * 1_000_000
-        put(
-            made.world,
-            CHAT,
-            MessageReceived(turn_id="t1", text=long, quoted=long),
-            ModelAnswered(turn_id="t1", iteration=1, text=f"THOUGHT: {long}\nASSISTANT: {HOSTILE}", model=HOSTILE),
-            TurnFinished(turn_id="t1", reason="answered", text=long, lists=[{"rows": [[HOSTILE, HOSTILE], ["deal:0", HOSTILE]]}]),
-        )
+    long = HOSTILE + "я" * 1_000_000
+    put(
+        made.world,
+        CHAT,
+        MessageReceived(turn_id="t1", text=long, quoted=long),
+        ModelAnswered(turn_id="t1", iteration=1, text=f"THOUGHT: {long}\nASSISTANT: {HOSTILE}", model=HOSTILE),
+        TurnFinished(turn_id="t1", reason="answered", text=long, lists=[{"rows": [[HOSTILE, HOSTILE], ["deal:0", HOSTILE]]}]),
+    )
 
-        page, listed = await made.open(TALK, ANNA), await made.open("/conversations", ANNA)
+    page, listed = await made.open(TALK, ANNA), await made.open("/conversations", ANNA)
 
-        assert page.has(HOSTILE.strip())
-        assert listed.has("<img src=x onerror=alert(1)>")
-        assert max(len(text) for text in (*page.read_texts(), *listed.read_texts())) <= LONGEST + 1
-        assert any(text.endswith("…") for text in page.read_texts())
-        for one in (page, listed):
-            assert not [
-                element
-                for element in one.elements
-                if type(element).__name__ in {"Html", "Markdown", "Mermaid"} or element.props.get("innerHTML")
-            ]
-            assert not [link for link in one.elements if str(link.props.get("href", "")).startswith("javascript")]
+    assert page.has(HOSTILE.strip())
+    assert listed.has("<img src=x onerror=alert(1)>")
+    assert max(len(text) for text in (*page.read_texts(), *listed.read_texts())) <= LONGEST + 1
+    assert any(text.endswith("…") for text in page.read_texts())
+    for one in (page, listed):
+        assert not [
+            element
+            for element in one.elements
+            if type(element).__name__ in {"Html", "Markdown", "Mermaid"} or element.props.get("innerHTML")
+        ]
+        assert not [link for link in one.elements if str(link.props.get("href", "")).startswith("javascript")]
 
 
 @pytest.mark.req("C-15")
-async def test_no_name_of_a_method_stands_in_an_answer(tmp_path: Path) -> None:
+async def test_no_name_of_a_method_stands_in_an_answer(made: ConsoleWorld) -> None:
     """What an answer proposed is kept for later prompts by the names of methods; people read of it on the cards."""
-    async with a_console(tmp_path) as made:
-        proposed = {"place": "proposed", "total": 1, "rows": [["deal:481", "crm.deal.delete · Ромашка"]]}
-        read = {"place": "1.1", "total": 1, "rows": [["deal:481", "Ромашка · 120 000 ₽"]]}
-        put(made.world, CHAT, MessageReceived(turn_id="t1", text="удали"))
-        put(made.world, CHAT, TurnFinished(turn_id="t1", reason="answered", text="Предлагаю.", lists=[read, proposed]))
-        page = await made.open(f"/conversations/{CHAT}", ANNA)
+    proposed = {"place": "proposed", "total": 1, "rows": [["deal:481", "crm.deal.delete · Ромашка"]]}
+    read = {"place": "1.1", "total": 1, "rows": [["deal:481", "Ромашка · 120 000 ₽"]]}
+    put(made.world, CHAT, MessageReceived(turn_id="t1", text="удали"))
+    put(made.world, CHAT, TurnFinished(turn_id="t1", reason="answered", text="Предлагаю.", lists=[read, proposed]))
+    page = await made.open(f"/conversations/{CHAT}", ANNA)
 
-        assert page.has("Ромашка · 120 000 ₽")
-        assert not page.has("crm.deal.delete")
+    assert page.has("Ромашка · 120 000 ₽")
+    assert not page.has("crm.deal.delete")

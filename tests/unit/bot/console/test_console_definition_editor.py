@@ -19,12 +19,6 @@ MINE = HELLO.replace("Здравствуйте", "Моё")
 THEIRS = HELLO.replace("Здравствуйте", "Чужое")
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pause before a check is a matter of people who type."""
-    monkeypatch.setattr(document, "CHECK_AFTER", 0.0)
-
-
 async def open_editor(made: ConsoleWorld, path: str = EDIT) -> OpenPage:
     """Open an editor as Olga, and wait for its first check."""
     page = await made.open(path, OLGA)
@@ -43,289 +37,273 @@ def find_box(page: OpenPage) -> object:
 
 
 @pytest.mark.req("C-28")
-async def test_findings_follow_the_text_with_their_lines(tmp_path: Path) -> None:
+async def test_findings_follow_the_text_with_their_lines(made: ConsoleWorld) -> None:
     """A broken transition is found while it is typed, with its line and column, and its line is marked; mended, it is gone."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
-        assert page.has("Ошибок нет.")
+    await store(made)
+    page = await open_editor(made)
+    assert page.has("Ошибок нет.")
 
-        await type_text(page, BROKEN)
-        assert page.has("Шага «nowhere» нет.")
-        assert page.has("6:3")
+    await type_text(page, BROKEN)
+    assert page.has("Шага «nowhere» нет.")
+    assert page.has("6:3")
 
-        await type_text(page, HELLO)
-        assert not page.has("Шага «nowhere» нет.")
+    await type_text(page, HELLO)
+    assert not page.has("Шага «nowhere» нет.")
 
 
 @pytest.mark.req("C-28")
-async def test_the_marks_stand_at_the_lines_of_findings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_marks_stand_at_the_lines_of_findings(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """The browser is told which line is wrong and why, and goes there when the finding is pressed."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
-        told: list[tuple[object, ...]] = []
-        monkeypatch.setattr(find_code(page), "run_method", lambda *args: told.append(args))
+    await store(made)
+    page = await open_editor(made)
+    told: list[tuple[object, ...]] = []
+    monkeypatch.setattr(find_code(page), "run_method", lambda *args: told.append(args))
 
-        await type_text(page, BROKEN)
-        marks, tips = (next(args[1] for args in told if args[0] == name) for name in ("setDecorations", "setLineTooltips"))
-        assert marks[0] == {"kind": "line", "line": 6, "class": "cm-finding-error"}  # type: ignore[index]
-        assert tips[6] == "Шага «nowhere» нет."  # type: ignore[index]
+    await type_text(page, BROKEN)
+    marks, tips = (next(args[1] for args in told if args[0] == name) for name in ("setDecorations", "setLineTooltips"))
+    assert marks[0] == {"kind": "line", "line": 6, "class": "cm-finding-error"}  # type: ignore[index]
+    assert tips[6] == "Шага «nowhere» нет."  # type: ignore[index]
 
-        await page.press("Строка 6, столбец 3: показать в тексте")
-        assert ("revealLine", 6) in told
+    await page.press("Строка 6, столбец 3: показать в тексте")
+    assert ("revealLine", 6) in told
 
 
 @pytest.mark.req("C-28", "S002-3")
-async def test_saving_makes_a_draft_and_publishes_nothing(tmp_path: Path) -> None:
+async def test_saving_makes_a_draft_and_publishes_nothing(made: ConsoleWorld) -> None:
     """After a published version the text becomes a new draft; saved again, it replaces that draft."""
-    async with a_console(tmp_path) as made:
-        await store(made, publish=True)
-        page = await open_editor(made)
-        assert page.has("Опубликована: версия 1")
+    await store(made, publish=True)
+    page = await open_editor(made)
+    assert page.has("Опубликована: версия 1")
 
-        await type_text(page, MINE)
-        assert page.has("Не сохранено")
-        await page.press("Сохранить черновик")
-        await type_text(page, MINE.replace("Моё", "Моё второе"))
-        await page.press("Сохранить черновик")
+    await type_text(page, MINE)
+    assert page.has("Не сохранено")
+    await page.press("Сохранить черновик")
+    await type_text(page, MINE.replace("Моё", "Моё второе"))
+    await page.press("Сохранить черновик")
 
-        head = await get_service(made).find_key(be(), "scenario", "hello")
-        assert (head.active_version, head.last_version) == (1, 2)
-        assert "Моё второе" in await read_draft(made)
-        assert page.has("Сохранено: версия 2, черновик")
+    head = await get_service(made).find_key(be(), "scenario", "hello")
+    assert (head.active_version, head.last_version) == (1, 2)
+    assert "Моё второе" in await read_draft(made)
+    assert page.has("Сохранено: версия 2, черновик")
 
 
 @pytest.mark.req("C-28", "C-40")
-async def test_a_text_with_mistakes_is_not_saved_and_stays(tmp_path: Path) -> None:
+async def test_a_text_with_mistakes_is_not_saved_and_stays(made: ConsoleWorld) -> None:
     """The service refuses it; the text stands where it stood, with what is wrong."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
+    await store(made)
+    page = await open_editor(made)
 
-        await type_text(page, BROKEN)
-        await page.press("Сохранить черновик")
+    await type_text(page, BROKEN)
+    await page.press("Сохранить черновик")
 
-        assert "nowhere" not in await read_draft(made)
-        assert find_code(page).value == BROKEN
-        assert page.has("Не сохранено")
-        assert page.has("Шага «nowhere» нет.")
+    assert "nowhere" not in await read_draft(made)
+    assert find_code(page).value == BROKEN
+    assert page.has("Не сохранено")
+    assert page.has("Шага «nowhere» нет.")
 
 
 @pytest.mark.req("C-40")
-async def test_who_was_second_sees_the_difference_and_takes_theirs(tmp_path: Path) -> None:
+async def test_who_was_second_sees_the_difference_and_takes_theirs(made: ConsoleWorld) -> None:
     """Their text comes into the editor, and the browser is told to keep the person's own."""
-    async with a_console(tmp_path) as made:
-        draft = await store(made)
-        page = await open_editor(made)
-        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
-        kept: list[str] = []
-        page.visit.page.run_javascript = lambda code, **_: kept.append(code)  # type: ignore[method-assign,assignment]
+    draft = await store(made)
+    page = await open_editor(made)
+    await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+    kept: list[str] = []
+    page.visit.page.run_javascript = lambda code, **_: kept.append(code)  # type: ignore[method-assign,assignment]
 
-        await type_text(page, MINE)
-        await page.press("Сохранить черновик")
-        assert page.has("Вера сохранил(а) версию 1")
-        assert "Чужое" in await read_draft(made)
+    await type_text(page, MINE)
+    await page.press("Сохранить черновик")
+    assert page.has("Вера сохранил(а) версию 1")
+    assert "Чужое" in await read_draft(made)
 
-        await page.press("Взять их")
-        assert "Чужое" in find_code(page).value
-        assert f"sdelkaTexts.setAside({dumps(MINE)})" in kept
-        assert page.has("Сохранено: версия 1, черновик")
+    await page.press("Взять их")
+    assert "Чужое" in find_code(page).value
+    assert f"sdelkaTexts.setAside({dumps(MINE)})" in kept
+    assert page.has("Сохранено: версия 1, черновик")
 
 
 @pytest.mark.req("C-40")
-async def test_who_was_second_saves_over_theirs(tmp_path: Path) -> None:
+async def test_who_was_second_saves_over_theirs(made: ConsoleWorld) -> None:
     """«Моё поверх» stores the person's text in place of the other one, which they have seen."""
-    async with a_console(tmp_path) as made:
-        draft = await store(made)
-        page = await open_editor(made)
-        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+    draft = await store(made)
+    page = await open_editor(made)
+    await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
 
-        await type_text(page, MINE)
-        await page.press("Сохранить черновик")
-        await page.press("Моё поверх")
+    await type_text(page, MINE)
+    await page.press("Сохранить черновик")
+    await page.press("Моё поверх")
 
-        assert "Моё" in await read_draft(made)
+    assert "Моё" in await read_draft(made)
 
 
 @pytest.mark.req("C-40")
-async def test_a_draft_that_was_published_meanwhile_stays_as_it_is(tmp_path: Path) -> None:
+async def test_a_draft_that_was_published_meanwhile_stays_as_it_is(made: ConsoleWorld) -> None:
     """What is typed on after the publication becomes a new version when the person says so."""
-    async with a_console(tmp_path) as made:
-        draft = await store(made)
-        page = await open_editor(made)
-        await get_service(made).publish(be(), "scenario", "hello", 1, expected=draft.revision)
+    draft = await store(made)
+    page = await open_editor(made)
+    await get_service(made).publish(be(), "scenario", "hello", 1, expected=draft.revision)
 
-        await type_text(page, MINE)
-        await page.press("Сохранить черновик")
-        await page.press("Моё поверх")
+    await type_text(page, MINE)
+    await page.press("Сохранить черновик")
+    await page.press("Моё поверх")
 
-        assert "Здравствуйте" in await read_draft(made, 1)
-        assert "Моё" in await read_draft(made, 2)
+    assert "Здравствуйте" in await read_draft(made, 1)
+    assert "Моё" in await read_draft(made, 2)
 
 
 @pytest.mark.req("C-40")
-async def test_a_new_draft_of_somebody_else_is_not_passed_over(tmp_path: Path) -> None:
+async def test_a_new_draft_of_somebody_else_is_not_passed_over(made: ConsoleWorld) -> None:
     """Whoever edits the published version while another one makes a draft sees it before anything is stored."""
-    async with a_console(tmp_path) as made:
-        await store(made, publish=True)
-        page = await open_editor(made)
-        await store(made, THEIRS)
+    await store(made, publish=True)
+    page = await open_editor(made)
+    await store(made, THEIRS)
 
-        await type_text(page, MINE)
-        await page.press("Сохранить черновик")
+    await type_text(page, MINE)
+    await page.press("Сохранить черновик")
 
-        assert page.has("Вера сохранил(а) версию 2")
-        assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 2
+    assert page.has("Вера сохранил(а) версию 2")
+    assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 2
 
 
 @pytest.mark.req("C-40")
-async def test_what_the_browser_has_kept_is_offered_with_its_time(tmp_path: Path) -> None:
+async def test_what_the_browser_has_kept_is_offered_with_its_time(made: ConsoleWorld) -> None:
     """The texts are offered; what the browser says is believed in its form alone."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
-        asked: list[str] = []
-        page.visit.page.run_javascript = lambda code, **_: asked.append(code)  # type: ignore[method-assign,assignment]
-        hostile = [
-            {"slot": '");alert(1);("', "at": 1779537600000},
-            {"slot": 5, "at": 1},
-            {"slot": "x" * 400, "at": 1},
-            {"slot": "y", "at": 1e30},
-            "z",
-        ]
+    await store(made)
+    page = await open_editor(made)
+    asked: list[str] = []
+    page.visit.page.run_javascript = lambda code, **_: asked.append(code)  # type: ignore[method-assign,assignment]
+    hostile = [
+        {"slot": '");alert(1);("', "at": 1779537600000},
+        {"slot": 5, "at": 1},
+        {"slot": "x" * 400, "at": 1},
+        {"slot": "y", "at": 1e30},
+        "z",
+    ]
 
-        await page.act(find_box(page), "kept", {"detail": hostile})  # type: ignore[arg-type]
+    await page.act(find_box(page), "kept", {"detail": hostile})  # type: ignore[arg-type]
 
-        assert page.has("В этом браузере есть несохранённый текст, 23.05 ")
-        assert len([one for one in page.read_texts() if one == "Восстановить"]) == 1
-        await page.press("Восстановить")
-        assert asked == ['sdelkaTexts.restore("\\");alert(1);(\\"")']
+    assert page.has("В этом браузере есть несохранённый текст, 23.05 ")
+    assert len([one for one in page.read_texts() if one == "Восстановить"]) == 1
+    await page.press("Восстановить")
+    assert asked == ['sdelkaTexts.restore("\\");alert(1);(\\"")']
 
 
 @pytest.mark.req("S002-3")
-async def test_something_new_gets_its_key_and_title(tmp_path: Path) -> None:
+async def test_something_new_gets_its_key_and_title(made: ConsoleWorld) -> None:
     """The editor begins with a correct scenario; what is saved under the key is a draft, and a key that is taken is not overwritten."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made, "/definitions/scenario/new")
-        assert page.has("Ошибок нет.")
+    await store(made)
+    page = await open_editor(made, "/definitions/scenario/new")
+    assert page.has("Ошибок нет.")
 
-        await page.enter("Ключ, латиницей", "hello")
-        await page.press("Сохранить черновик")
-        assert page.has("Определение с таким ключом уже есть")
-        assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
+    await page.enter("Ключ, латиницей", "hello")
+    await page.press("Сохранить черновик")
+    assert page.has("Определение с таким ключом уже есть")
+    assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
 
-        await page.enter("Ключ, латиницей", "fresh")
-        await page.press("Сохранить черновик")
-        head = await get_service(made).find_key(be(), "scenario", "fresh")
-        assert (head.title, head.active_version, head.last_version) == ("Новое", 0, 1)
+    await page.enter("Ключ, латиницей", "fresh")
+    await page.press("Сохранить черновик")
+    head = await get_service(made).find_key(be(), "scenario", "fresh")
+    assert (head.title, head.active_version, head.last_version) == ("Новое", 0, 1)
 
 
 @pytest.mark.req("S002-3")
 @pytest.mark.parametrize("kind", ["agent", "flow", "workflow", "tuum"])
-async def test_each_kind_begins_with_something_that_can_be_read(tmp_path: Path, kind: str) -> None:
+async def test_each_kind_begins_with_something_that_can_be_read(made: ConsoleWorld, kind: str) -> None:
     """Nothing is wrong with it but what only its author can say: the agent of a flow."""
-    async with a_console(tmp_path) as made:
-        page = await open_editor(made, f"/definitions/{kind}/new")
+    page = await open_editor(made, f"/definitions/{kind}/new")
 
-        wrong = [one for one in page.read_texts() if one == "ошибка"]
-        assert len(wrong) == (1 if kind == "flow" else 0), page.read_texts()
+    wrong = [one for one in page.read_texts() if one == "ошибка"]
+    assert len(wrong) == (1 if kind == "flow" else 0), page.read_texts()
 
 
 @pytest.mark.req("C-28")
-async def test_the_text_is_written_in_another_form(tmp_path: Path) -> None:
+async def test_the_text_is_written_in_another_form(made: ConsoleWorld) -> None:
     """YAML becomes JSON and is checked as such; a text that cannot be read stays as it is."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
-        form = next(one for one in page.elements if type(one).__name__ == "Toggle")
+    await store(made)
+    page = await open_editor(made)
+    form = next(one for one in page.elements if type(one).__name__ == "Toggle")
 
-        await change(page, form, "json")
-        assert find_code(page).value.startswith("{\n")
-        assert not page.has("Не сохранено")
+    await change(page, form, "json")
+    assert find_code(page).value.startswith("{\n")
+    assert not page.has("Не сохранено")
 
-        await type_text(page, "{")
-        await change(page, form, "yaml")
-        assert (find_code(page).value, form.value) == ("{", "json")  # type: ignore[attr-defined]
+    await type_text(page, "{")
+    await change(page, form, "yaml")
+    assert (find_code(page).value, form.value) == ("{", "json")  # type: ignore[attr-defined]
 
 
 @pytest.mark.req("C-29")
-async def test_a_step_of_the_graph_shows_its_lines_and_what_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_step_of_the_graph_shows_its_lines_and_what_is_wrong(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """The node with a mistake is marked; pressed, it shows where it leads, and the text goes to its lines."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
-        gone: list[tuple[object, ...]] = []
-        monkeypatch.setattr(find_code(page), "run_method", lambda *args: gone.append(args))
-        await type_text(page, BROKEN)
+    await store(made)
+    page = await open_editor(made)
+    gone: list[tuple[object, ...]] = []
+    monkeypatch.setattr(find_code(page), "run_method", lambda *args: gone.append(args))
+    await type_text(page, BROKEN)
 
-        picture = next(one for one in page.elements if type(one).__name__ == "Mermaid")
-        assert "замечаний: 1" in picture.content  # type: ignore[attr-defined]
-        await page.act(picture, "node_click", "c9_mermaid-flowchart-s0-0")
+    picture = next(one for one in page.elements if type(one).__name__ == "Mermaid")
+    assert "замечаний: 1" in picture.content  # type: ignore[attr-defined]
+    await page.act(picture, "node_click", "c9_mermaid-flowchart-s0-0")
 
-        assert ("revealLine", 3) in gone
-        assert [one for one in page.read_texts() if "hello · message" in one]
+    assert ("revealLine", 3) in gone
+    assert [one for one in page.read_texts() if "hello · message" in one]
 
 
 @pytest.mark.req("C-39")
-async def test_hostile_texts_stay_texts_in_the_editor(tmp_path: Path) -> None:
+async def test_hostile_texts_stay_texts_in_the_editor(made: ConsoleWorld) -> None:
     """A megabyte is refused with the sentence of the service, and HTML in names stays text in findings and in the graph."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
+    await store(made)
+    page = await open_editor(made)
 
-        await type_text(page, HELLO.replace("id: hello", "id: '<img src=x onerror=alert(1)>'"))
-        picture = next(one for one in page.elements if type(one).__name__ == "Mermaid")
-        assert "<img" not in picture.content  # type: ignore[attr-defined]
+    await type_text(page, HELLO.replace("id: hello", "id: '<img src=x onerror=alert(1)>'"))
+    picture = next(one for one in page.elements if type(one).__name__ == "Mermaid")
+    assert "<img" not in picture.content  # type: ignore[attr-defined]
 
-        await type_text(page, "# " + "я" * (MAX_BYTES // 2) + "\n" + HELLO)
-        assert page.has("а читается не больше 1")
-        await page.press("Сохранить черновик")
-        assert "Здравствуйте" in await read_draft(made)
-        assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
+    await type_text(page, "# " + "я" * (MAX_BYTES // 2) + "\n" + HELLO)
+    assert page.has("а читается не больше 1")
+    await page.press("Сохранить черновик")
+    assert "Здравствуйте" in await read_draft(made)
+    assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
 
 
 @pytest.mark.req("C-31")
-async def test_only_what_is_saved_can_be_published(tmp_path: Path) -> None:
+async def test_only_what_is_saved_can_be_published(made: ConsoleWorld) -> None:
     """The editor publishes the stored draft, and asks to save before."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
+    await store(made)
+    page = await open_editor(made)
 
-        await type_text(page, MINE)
-        await page.press("Опубликовать…")
-        assert not page.has("Публикация версии 1")
+    await type_text(page, MINE)
+    await page.press("Опубликовать…")
+    assert not page.has("Публикация версии 1")
 
-        await page.press("Сохранить черновик")
-        await page.press("Опубликовать…")
-        await page.press("Опубликовать")
-        head = await get_service(made).find_key(be(), "scenario", "hello")
-        assert head.active_version == 1
-        assert "Моё" in await read_draft(made, 1)
-        assert page.has("Опубликована: версия 1")
+    await page.press("Сохранить черновик")
+    await page.press("Опубликовать…")
+    await page.press("Опубликовать")
+    head = await get_service(made).find_key(be(), "scenario", "hello")
+    assert head.active_version == 1
+    assert "Моё" in await read_draft(made, 1)
+    assert page.has("Опубликована: версия 1")
 
 
 @pytest.mark.req("C-26")
-async def test_another_format_loses_comments_only_after_a_question(tmp_path: Path) -> None:
+async def test_another_format_loses_comments_only_after_a_question(made: ConsoleWorld) -> None:
     """Without consent the text stays as it is, in its format; a text without comments is written at once."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await open_editor(made)
-        commented = "# Зачем это\n" + HELLO
-        await type_text(page, commented)
+    await store(made)
+    page = await open_editor(made)
+    commented = "# Зачем это\n" + HELLO
+    await type_text(page, commented)
 
-        await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "json")
-        assert page.has("В тексте есть комментарии")
-        assert find_code(page).value == commented
-        assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "yaml"
+    await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "json")
+    assert page.has("В тексте есть комментарии")
+    assert find_code(page).value == commented
+    assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "yaml"
 
-        await page.press("Продолжить без комментариев")
-        assert find_code(page).value.startswith("{")
-        assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "json"
+    await page.press("Продолжить без комментариев")
+    assert find_code(page).value.startswith("{")
+    assert next(one for one in page.elements if isinstance(one, ui.toggle)).value == "json"
 
-        await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "yaml")
-        assert find_code(page).value.startswith("name: Привет")
+    await change(page, next(one for one in page.elements if isinstance(one, ui.toggle)), "yaml")
+    assert find_code(page).value.startswith("name: Привет")
 
 
 @pytest.mark.req("C-31", "C-40")
@@ -351,24 +329,23 @@ async def test_another_title_alone_is_not_saved_either(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("C-40")
-async def test_two_who_save_at_once_do_not_pass_each_other_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_two_who_save_at_once_do_not_pass_each_other_over(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two who edit the published version, the one whose text is stored a moment later sees the other's draft first."""
-    async with a_console(tmp_path) as made:
-        await store(made, publish=True)
-        page, service = await open_editor(made), get_service(made)
-        create = service.create
+    await store(made, publish=True)
+    page, service = await open_editor(made), get_service(made)
+    create = service.create
 
-        async def create_after_vera(*args: Any, **more: Any) -> Any:
-            monkeypatch.undo()
-            await store(made, THEIRS)
-            return await create(*args, **more)
+    async def create_after_vera(*args: Any, **more: Any) -> Any:
+        monkeypatch.undo()
+        await store(made, THEIRS)
+        return await create(*args, **more)
 
-        await type_text(page, MINE)
-        monkeypatch.setattr(service, "create", create_after_vera)
-        await page.press("Сохранить черновик")
+    await type_text(page, MINE)
+    monkeypatch.setattr(service, "create", create_after_vera)
+    await page.press("Сохранить черновик")
 
-        assert page.has("Вера сохранил(а) версию 2")
-        assert (await service.find_key(be(), "scenario", "hello")).last_version == 2
+    assert page.has("Вера сохранил(а) версию 2")
+    assert (await service.find_key(be(), "scenario", "hello")).last_version == 2
 
 
 @pytest.mark.req("C-28", "C-40")
@@ -396,79 +373,75 @@ async def test_a_text_that_could_not_be_checked_is_not_said_to_be_right(tmp_path
 
 
 @pytest.mark.req("C-31", "C-40")
-async def test_nobody_publishes_a_text_that_the_page_does_not_show(tmp_path: Path) -> None:
+async def test_nobody_publishes_a_text_that_the_page_does_not_show(made: ConsoleWorld) -> None:
     """Whose draft was replaced by somebody else sees the difference in place of the publication, and chooses."""
-    async with a_console(tmp_path) as made:
-        draft = await store(made)
-        page = await open_editor(made)
-        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+    draft = await store(made)
+    page = await open_editor(made)
+    await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
 
-        await page.press("Опубликовать…")
-        assert page.has("Кто-то успел раньше")
-        assert not page.has("Публикация версии 1")
-        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 0
+    await page.press("Опубликовать…")
+    assert page.has("Кто-то успел раньше")
+    assert not page.has("Публикация версии 1")
+    assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 0
 
-        await page.press("Взять их")
-        await page.press("Опубликовать…")
-        await page.press("Опубликовать")
-        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 1
-        assert "Чужое" in find_code(page).value
+    await page.press("Взять их")
+    await page.press("Опубликовать…")
+    await page.press("Опубликовать")
+    assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 1
+    assert "Чужое" in find_code(page).value
 
 
 @pytest.mark.req("C-40")
-async def test_a_page_says_that_its_draft_was_replaced(tmp_path: Path) -> None:
+async def test_a_page_says_that_its_draft_was_replaced(made: ConsoleWorld) -> None:
     """The next change that pages hear of is told with who and when; a text that is the same is no news."""
-    async with a_console(tmp_path) as made:
-        draft = await store(made)
-        page = await open_editor(made)
-        await page.visit.feed.refresh_all()
-        assert page.has("Сохранено: версия 1, черновик")
+    draft = await store(made)
+    page = await open_editor(made)
+    await page.visit.feed.refresh_all()
+    assert page.has("Сохранено: версия 1, черновик")
 
-        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
-        await page.visit.feed.refresh_all()
-        assert page.has("Вера сохранил(а) версию 1")
-        assert page.has("В этом редакторе — прежний текст")
-        assert page.has("Уже не последняя")
-        assert not page.has("Сохранено: версия 1, черновик")
+    await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+    await page.visit.feed.refresh_all()
+    assert page.has("Вера сохранил(а) версию 1")
+    assert page.has("В этом редакторе — прежний текст")
+    assert page.has("Уже не последняя")
+    assert not page.has("Сохранено: версия 1, черновик")
 
-        await page.press("Сравнить и выбрать…")
-        await page.press("Моё поверх")
-        await page.visit.feed.refresh_all()
-        assert "Здравствуйте" in await read_draft(made)
-        assert page.has("Сохранено: версия 1, черновик")
-        assert not page.has("В этом редакторе — прежний текст")
+    await page.press("Сравнить и выбрать…")
+    await page.press("Моё поверх")
+    await page.visit.feed.refresh_all()
+    assert "Здравствуйте" in await read_draft(made)
+    assert page.has("Сохранено: версия 1, черновик")
+    assert not page.has("В этом редакторе — прежний текст")
 
 
 @pytest.mark.req("C-31", "C-40")
-async def test_a_publication_of_what_the_page_shows_is_seen_there(tmp_path: Path) -> None:
+async def test_a_publication_of_what_the_page_shows_is_seen_there(made: ConsoleWorld) -> None:
     """What is typed on becomes the next version, and no conflict with oneself."""
-    async with a_console(tmp_path) as made:
-        draft = await store(made)
-        page = await open_editor(made)
-        await get_service(made).publish(be(), "scenario", "hello", 1, expected=draft.revision)
-        await page.visit.feed.refresh_all()
-        assert page.has("Опубликована: версия 1")
+    draft = await store(made)
+    page = await open_editor(made)
+    await get_service(made).publish(be(), "scenario", "hello", 1, expected=draft.revision)
+    await page.visit.feed.refresh_all()
+    assert page.has("Опубликована: версия 1")
 
-        await type_text(page, MINE)
-        await page.press("Сохранить черновик")
-        assert "Моё" in await read_draft(made, 2)
+    await type_text(page, MINE)
+    await page.press("Сохранить черновик")
+    assert "Моё" in await read_draft(made, 2)
 
 
 @pytest.mark.req("C-31", "C-40")
-async def test_a_published_text_that_the_page_never_had_is_not_reverted(tmp_path: Path) -> None:
+async def test_a_published_text_that_the_page_never_had_is_not_reverted(made: ConsoleWorld) -> None:
     """Somebody saves while the dialog of the publication is open, and theirs is published from it: the page goes on with its own text as one that conflicts."""
-    async with a_console(tmp_path) as made:
-        draft = await store(made)
-        page = await open_editor(made)
-        await page.press("Опубликовать…")
-        await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
-        await page.press("Опубликовать")
-        assert page.has("Ничего не опубликовано")
-        await page.press("Опубликовать")
-        assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 1
-        assert page.has("Уже не последняя")
+    draft = await store(made)
+    page = await open_editor(made)
+    await page.press("Опубликовать…")
+    await get_service(made).save(be(), "scenario", "hello", 1, hand_in(THEIRS), expected=draft.revision)
+    await page.press("Опубликовать")
+    assert page.has("Ничего не опубликовано")
+    await page.press("Опубликовать")
+    assert (await get_service(made).find_key(be(), "scenario", "hello")).active_version == 1
+    assert page.has("Уже не последняя")
 
-        await type_text(page, MINE)
-        await page.press("Сохранить черновик")
-        assert page.has("Кто-то успел раньше")
-        assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
+    await type_text(page, MINE)
+    await page.press("Сохранить черновик")
+    assert page.has("Кто-то успел раньше")
+    assert (await get_service(made).find_key(be(), "scenario", "hello")).last_version == 1
