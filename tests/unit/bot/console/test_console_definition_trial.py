@@ -1,11 +1,8 @@
 """«Try it» beside the text: the draft is played without any effect, and the author answers for everybody else."""
 
-from pathlib import Path
-
 import pytest
 
-from bot.console.definitions import document
-from tests.unit.bot.console.console_kit import OLGA, OpenPage, a_console
+from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, OpenPage
 from tests.unit.bot.console.definitions_kit import BROKEN, store, type_text
 
 EDIT = "/definitions/scenario/hello/edit"
@@ -23,12 +20,6 @@ steps:
 """
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pause before a check is a matter of people who type."""
-    monkeypatch.setattr(document, "CHECK_AFTER", 0.0)
-
-
 async def answer(page: OpenPage, label: str, text: str) -> None:
     """Type into the field that the trial shows, and go on."""
     await page.enter(label, text)
@@ -36,75 +27,70 @@ async def answer(page: OpenPage, label: str, text: str) -> None:
 
 
 @pytest.mark.req("C-32")
-async def test_the_text_is_played_as_it_stands_in_the_editor(tmp_path: Path) -> None:
+async def test_the_text_is_played_as_it_stands_in_the_editor(made: ConsoleWorld) -> None:
     """It needs no saving; the question is answered, and what would be written is shown as a plan, with no call of the portal."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await made.open(EDIT, OLGA)
-        await type_text(page, ASKS)
+    await store(made)
+    page = await made.open(EDIT, OLGA)
+    await type_text(page, ASKS)
 
-        await page.press("Попробовать")
-        assert page.has("Как вас зовут?")
-        await answer(page, "Ответ", "Ольга")
+    await page.press("Попробовать")
+    assert page.has("Как вас зовут?")
+    await answer(page, "Ответ", "Ольга")
 
-        assert page.has("До свидания, Ольга")
-        assert page.has("Было бы предложено")
-        assert page.has("Дошло до конца")
-        assert not made.world.portal.ledger  # the portal is asked for its lists only
+    assert page.has("До свидания, Ольга")
+    assert page.has("Было бы предложено")
+    assert page.has("Дошло до конца")
+    assert not made.world.portal.ledger  # the portal is asked for its lists only
 
 
 @pytest.mark.req("C-32")
-async def test_a_text_with_mistakes_is_not_played(tmp_path: Path) -> None:
+async def test_a_text_with_mistakes_is_not_played(made: ConsoleWorld) -> None:
     """What is wrong is shown in the place of the conversation."""
-    async with a_console(tmp_path) as made:
-        await store(made)
-        page = await made.open(EDIT, OLGA)
-        await type_text(page, BROKEN)
+    await store(made)
+    page = await made.open(EDIT, OLGA)
+    await type_text(page, BROKEN)
 
-        await page.press("Попробовать")
+    await page.press("Попробовать")
 
-        assert page.has("Сначала исправьте ошибки:")
-        assert not page.has("Здравствуйте\n")
+    assert page.has("Сначала исправьте ошибки:")
+    assert not page.has("Здравствуйте\n")
 
 
 @pytest.mark.req("C-32")
-async def test_given_answers_are_played_and_their_mistakes_told(tmp_path: Path) -> None:
+async def test_given_answers_are_played_and_their_mistakes_told(made: ConsoleWorld) -> None:
     """A file of tests answers before the author does; what is no such file is refused with what is wrong."""
-    async with a_console(tmp_path) as made:
-        await store(made, ASKS)
-        page = await made.open(EDIT, OLGA)
+    await store(made, ASKS)
+    page = await made.open(EDIT, OLGA)
 
-        await page.enter("Один тест: inputs, mocks, answers, parameters…", "dialogues:\n- {name: first, inputs: [Вера]}")
-        await page.press("Попробовать")
-        assert page.has("До свидания, Вера")
+    await page.enter("Один тест: inputs, mocks, answers, parameters…", "dialogues:\n- {name: first, inputs: [Вера]}")
+    await page.press("Попробовать")
+    assert page.has("До свидания, Вера")
 
-        await page.enter("Один тест: inputs, mocks, answers, parameters…", "input: [Вера]")
-        await page.press("Сначала")
-        assert page.has("Готовые ответы не подходят:")
-        assert not page.has("До свидания, Вера")
+    await page.enter("Один тест: inputs, mocks, answers, parameters…", "input: [Вера]")
+    await page.press("Сначала")
+    assert page.has("Готовые ответы не подходят:")
+    assert not page.has("До свидания, Вера")
 
 
 @pytest.mark.req("C-32", "C-39")
-async def test_hostile_answers_are_texts_in_the_trial(tmp_path: Path) -> None:
+async def test_hostile_answers_are_texts_in_the_trial(made: ConsoleWorld) -> None:
     """What is typed comes back as text."""
-    async with a_console(tmp_path) as made:
-        await store(made, ASKS)
-        page = await made.open(EDIT, OLGA)
+    await store(made, ASKS)
+    page = await made.open(EDIT, OLGA)
 
-        await page.press("Попробовать")
-        await answer(page, "Ответ", "<img src=x onerror=alert(1)>")
+    await page.press("Попробовать")
+    await answer(page, "Ответ", "<img src=x onerror=alert(1)>")
 
-        assert page.has("До свидания, <img src=x onerror=alert(1)>")
-        assert not [one for one in page.elements if "innerHTML" in one.props]
+    assert page.has("До свидания, <img src=x onerror=alert(1)>")
+    assert not [one for one in page.elements if "innerHTML" in one.props]
 
 
 @pytest.mark.req("C-32")
-async def test_a_kind_that_goes_nowhere_has_no_trial(tmp_path: Path) -> None:
+async def test_a_kind_that_goes_nowhere_has_no_trial(made: ConsoleWorld) -> None:
     """An agent alone is not played."""
-    async with a_console(tmp_path) as made:
-        page = await made.open("/definitions/agent/new", OLGA)
+    page = await made.open("/definitions/agent/new", OLGA)
 
-        assert not page.has("Попробовать")
+    assert not page.has("Попробовать")
 
 
 TWO = """name: Вопросы
@@ -116,43 +102,41 @@ steps:
 
 
 @pytest.mark.req("C-32")
-async def test_an_answer_that_is_pressed_twice_is_given_once(tmp_path: Path) -> None:
+async def test_an_answer_that_is_pressed_twice_is_given_once(made: ConsoleWorld) -> None:
     """The second press of the same button does not answer the question that follows."""
-    async with a_console(tmp_path) as made:
-        await store(made, TWO)
-        page = await made.open(EDIT, OLGA)
-        await page.press("Попробовать")
-        await page.enter("Ответ", "да")
-        button = page.find("Дальше")
+    await store(made, TWO)
+    page = await made.open(EDIT, OLGA)
+    await page.press("Попробовать")
+    await page.enter("Ответ", "да")
+    button = page.find("Дальше")
 
-        with page.visit.page:
-            for one in [one for one in button._event_listeners.values() if one.type == "click"] * 2:
-                button._handle_event({"listener_id": one.id, "args": {}})
-        await page.settle()
-        await answer(page, "Ответ", "нет")
+    with page.visit.page:
+        for one in [one for one in button._event_listeners.values() if one.type == "click"] * 2:
+            button._handle_event({"listener_id": one.id, "args": {}})
+    await page.settle()
+    await answer(page, "Ответ", "нет")
 
-        assert page.has("Ответы: да и нет")
+    assert page.has("Ответы: да и нет")
 
 
 @pytest.mark.req("C-32")
-async def test_a_trial_goes_on_with_the_text_that_it_began_with_and_says_so(tmp_path: Path) -> None:
+async def test_a_trial_goes_on_with_the_text_that_it_began_with_and_says_so(made: ConsoleWorld) -> None:
     """The text is changed and started anew while an answer is played: the answer belongs to the text whose question was shown."""
-    async with a_console(tmp_path) as made:
-        await store(made, TWO)
-        page = await made.open(EDIT, OLGA)
-        await page.press("Попробовать")
-        changed = "Текст с тех пор изменён"
-        assert not [one for one in page.elements if changed in getattr(one, "text", "") and one.visible]
+    await store(made, TWO)
+    page = await made.open(EDIT, OLGA)
+    await page.press("Попробовать")
+    changed = "Текст с тех пор изменён"
+    assert not [one for one in page.elements if changed in getattr(one, "text", "") and one.visible]
 
-        await type_text(page, TWO.replace("Ответы:", "Иначе:"))
-        assert [one for one in page.elements if changed in getattr(one, "text", "") and one.visible]
-        await page.enter("Ответ", "да")
-        buttons = [page.find("Дальше"), page.find("Сначала")]
-        with page.visit.page:
-            for button in buttons:
-                for one in [one for one in button._event_listeners.values() if one.type == "click"]:
-                    button._handle_event({"listener_id": one.id, "args": {}})
-        await page.settle()
-        await answer(page, "Ответ", "нет")
+    await type_text(page, TWO.replace("Ответы:", "Иначе:"))
+    assert [one for one in page.elements if changed in getattr(one, "text", "") and one.visible]
+    await page.enter("Ответ", "да")
+    buttons = [page.find("Дальше"), page.find("Сначала")]
+    with page.visit.page:
+        for button in buttons:
+            for one in [one for one in button._event_listeners.values() if one.type == "click"]:
+                button._handle_event({"listener_id": one.id, "args": {}})
+    await page.settle()
+    await answer(page, "Ответ", "нет")
 
-        assert page.has("Ответы: да и нет")
+    assert page.has("Ответы: да и нет")

@@ -8,7 +8,7 @@ import pytest
 from bot.console import app as console_app
 from bot.console.app import ROOT
 from bot.console.visit import VisitOver
-from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, a_console
+from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, ConsoleWorld, a_console
 
 LOAD = "bot.console.today.page.load_today"
 
@@ -21,71 +21,66 @@ def _raise(error: Exception) -> Callable[..., Awaitable[None]]:
 
 
 @pytest.mark.req("C-41")
-async def test_a_page_that_fails_shows_nothing_of_the_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_that_fails_shows_nothing_of_the_error(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """The text of an error may be of a record that the person may not see: it stands in the log alone."""
-    async with a_console(tmp_path) as made:
-        await made.get("/", OLGA)
-        monkeypatch.setattr(LOAD, _raise(ValueError("deal of somebody else, 481516")))
+    await made.get("/", OLGA)
+    monkeypatch.setattr(LOAD, _raise(ValueError("deal of somebody else, 481516")))
 
-        page = await made.open("/", OLGA)
+    page = await made.open("/", OLGA)
 
-        assert page.has(page.visit.say("console-failed"))
-        assert "481516" not in page.html
-        assert "ValueError" not in page.html
+    assert page.has(page.visit.say("console-failed"))
+    assert "481516" not in page.html
+    assert "ValueError" not in page.html
 
 
 @pytest.mark.req("C-8")
-async def test_a_page_whose_person_loses_rights_while_it_is_drawn_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_page_whose_person_loses_rights_while_it_is_drawn_is_empty(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """It leads to the first page, which is drawn with the rights that the person has now."""
-    async with a_console(tmp_path) as made:
-        await made.get("/", OLGA)
-        monkeypatch.setattr(LOAD, _raise(VisitOver()))
+    await made.get("/", OLGA)
+    monkeypatch.setattr(LOAD, _raise(VisitOver()))
 
-        answer = await made.get("/", OLGA)
+    answer = await made.get("/", OLGA)
 
-        assert answer.status_code == 200
-        assert "VisitOver" not in answer.text
+    assert answer.status_code == 200
+    assert "VisitOver" not in answer.text
 
 
-async def test_nobody_fills_the_memory_with_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_fills_the_memory_with_pages(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of too many pages of one person the oldest that has no browser goes; if all have one, no further page is opened."""
-    async with a_console(tmp_path) as made:
-        first = await made.open("/", OLGA)
-        monkeypatch.setattr("bot.console.pages.MOST_PAGES", 2)
-        second, other = await made.open("/", OLGA), await made.open("/", ANNA)
-        third = await made.open("/approvals", OLGA)
-        assert [page.visit.page.is_deleted for page in (first, second, other, third)] == [True, False, False, False]
+    first = await made.open("/", OLGA)
+    monkeypatch.setattr("bot.console.pages.MOST_PAGES", 2)
+    second, other = await made.open("/", OLGA), await made.open("/", ANNA)
+    third = await made.open("/approvals", OLGA)
+    assert [page.visit.page.is_deleted for page in (first, second, other, third)] == [True, False, False, False]
 
-        for page in (second, third):
-            page.visit.page.tab_id = "a browser"
-        assert (await made.get("/", OLGA)).status_code == 429
-        assert (await made.get("/", ANNA)).status_code == 200
+    for page in (second, third):
+        page.visit.page.tab_id = "a browser"
+    assert (await made.get("/", OLGA)).status_code == 429
+    assert (await made.get("/", ANNA)).status_code == 200
 
 
 @pytest.mark.req("C-3")
 @pytest.mark.parametrize("path", ["/login", "/login?link=x", "/", "/nowhere", "/static/console.css"])
-async def test_answers_to_strangers_carry_the_policy_too(tmp_path: Path, path: str) -> None:
+async def test_answers_to_strangers_carry_the_policy_too(made: ConsoleWorld, path: str) -> None:
     """No site may frame the page on which people press the button that lets them in."""
-    async with a_console(tmp_path) as made:
-        answer = await made.get(path, None)
+    answer = await made.get(path, None)
 
-        assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
-        assert answer.headers["x-frame-options"] == "DENY"
+    assert "frame-ancestors 'none'" in answer.headers["content-security-policy"]
+    assert answer.headers["x-frame-options"] == "DENY"
 
 
 @pytest.mark.req("C-41")
-async def test_a_form_that_is_no_login_lets_nobody_in(tmp_path: Path) -> None:
+async def test_a_form_that_is_no_login_lets_nobody_in(made: ConsoleWorld) -> None:
     """A body of another kind, with files, or damaged is answered, and is no login."""
-    async with a_console(tmp_path) as made:
-        damaged = {"Origin": PUBLIC, "Content-Type": "multipart/form-data; boundary=x"}
-        answers = [
-            await made.http.post(f"{ROOT}/login", files={"link": b"x"}, headers={"Origin": PUBLIC}),
-            await made.http.post(f"{ROOT}/login", content=b"link=x", headers=damaged),
-            await made.http.post(f"{ROOT}/login", content=b"\xff\xfe", headers={"Origin": PUBLIC}),
-        ]
+    damaged = {"Origin": PUBLIC, "Content-Type": "multipart/form-data; boundary=x"}
+    answers = [
+        await made.http.post(f"{ROOT}/login", files={"link": b"x"}, headers={"Origin": PUBLIC}),
+        await made.http.post(f"{ROOT}/login", content=b"link=x", headers=damaged),
+        await made.http.post(f"{ROOT}/login", content=b"\xff\xfe", headers={"Origin": PUBLIC}),
+    ]
 
-        assert [answer.status_code in {400, 403} for answer in answers] == [True] * 3
-        assert not any(answer.cookies for answer in answers)
+    assert [answer.status_code in {400, 403} for answer in answers] == [True] * 3
+    assert not any(answer.cookies for answer in answers)
 
 
 async def test_a_browser_that_loads_pages_over_and_over_is_told_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
