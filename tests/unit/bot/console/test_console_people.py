@@ -81,18 +81,17 @@ async def test_the_table_says_who_may_what(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("C-22")
-async def test_tokens_are_shown_with_their_rights_and_never_themselves(tmp_path: Path) -> None:
+async def test_tokens_are_shown_with_their_rights_and_never_themselves(made: ConsoleWorld) -> None:
     """Neither the token nor its hash stands anywhere on the page."""
-    async with a_console(tmp_path) as made:
-        made.access._tokens = {"site": TokenGrant(name="site", bitrix_user_id=8, customers=True)}
-        change_settings(made, http_api_tokens=SecretStr(f"site={TOKEN}:manager:canary"))
-        page = await made.open("/people")
+    made.access._tokens = {"site": TokenGrant(name="site", bitrix_user_id=8, customers=True)}
+    change_settings(made, http_api_tokens=SecretStr(f"site={TOKEN}:manager:canary"))
+    page = await made.open("/people")
 
-        assert page.has("site")
-        assert page.has("режим: осторожный")
-        assert page.has("пишут клиенты")
-        assert TOKEN not in page.html
-        assert not page.has(TOKEN)
+    assert page.has("site")
+    assert page.has("режим: осторожный")
+    assert page.has("пишут клиенты")
+    assert TOKEN not in page.html
+    assert not page.has(TOKEN)
 
 
 @pytest.mark.req("C-22")
@@ -113,102 +112,96 @@ async def test_what_a_person_may_do_comes_from_the_policy(tmp_path: Path) -> Non
 
 
 @pytest.mark.req("C-23")
-async def test_the_link_of_an_invitation_is_shown_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_link_of_an_invitation_is_shown_once(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """The input holds a fingerprint of the token that stands in the link, and who invites; closed, the page has the link no more."""
-    async with a_console(tmp_path) as made:
-        offer_employees(made, monkeypatch)
-        page = await made.open("/people")
-        await page.press("Пригласить сотрудника")
-        await choose(page, "Сотрудник в Битрикс24", 31)
-        await choose(page, "Роль", "lead")
-        await page.press("Сделать ссылку")
+    offer_employees(made, monkeypatch)
+    page = await made.open("/people")
+    await page.press("Пригласить сотрудника")
+    await choose(page, "Сотрудник в Битрикс24", 31)
+    await choose(page, "Роль", "lead")
+    await page.press("Сделать ссылку")
 
-        [link] = [text for text in page.read_texts() if text.startswith("https://t.me/sdelka_bot?start=")]
-        [row] = orders(made)
-        token = link.rpartition("=")[2]
-        assert (row.kind, row.actor_key, row.body["role"], row.body["bitrix_user_id"]) == ("invite", "tg:1001", "lead", 31)
-        assert row.body["fingerprint"] == build_proof(token).fingerprint
-        assert token not in str(row)
+    [link] = [text for text in page.read_texts() if text.startswith("https://t.me/sdelka_bot?start=")]
+    [row] = orders(made)
+    token = link.rpartition("=")[2]
+    assert (row.kind, row.actor_key, row.body["role"], row.body["bitrix_user_id"]) == ("invite", "tg:1001", "lead", 31)
+    assert row.body["fingerprint"] == build_proof(token).fingerprint
+    assert token not in str(row)
 
-        [dialog] = [one for one in page.elements if type(one).__name__ == "Dialog"]
-        await page.act(dialog, "hide")
-        assert not any(token in text for text in page.read_texts())
+    [dialog] = [one for one in page.elements if type(one).__name__ == "Dialog"]
+    await page.act(dialog, "hide")
+    assert not any(token in text for text in page.read_texts())
 
 
 @pytest.mark.req("C-23")
-async def test_nobody_dismissed_is_invited_and_a_second_account_is_asked_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_nobody_dismissed_is_invited_and_a_second_account_is_asked_about(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """An employee who has access needs a tick; one whom the portal dismissed gets no link."""
-    async with a_console(tmp_path) as made:
-        offer_employees(made, monkeypatch)
-        page = await made.open("/people")
-        await page.press("Пригласить сотрудника")
-        await choose(page, "Сотрудник в Битрикс24", 8)
-        await page.press("Сделать ссылку")
-        assert page.has("уже есть доступ: Борис")
-        assert not orders(made)
+    offer_employees(made, monkeypatch)
+    page = await made.open("/people")
+    await page.press("Пригласить сотрудника")
+    await choose(page, "Сотрудник в Битрикс24", 8)
+    await page.press("Сделать ссылку")
+    assert page.has("уже есть доступ: Борис")
+    assert not orders(made)
 
-        offer_employees(made, monkeypatch, works=False)
-        await choose(page, "Сотрудник в Битрикс24", 31)
-        await page.press("Сделать ссылку")
-        assert not orders(made)
+    offer_employees(made, monkeypatch, works=False)
+    await choose(page, "Сотрудник в Битрикс24", 31)
+    await page.press("Сделать ссылку")
+    assert not orders(made)
 
 
 @pytest.mark.req("C-23")
-async def test_a_tick_for_one_employee_is_none_for_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tick_for_one_employee_is_none_for_another(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever confirmed a second account of one employee has said nothing of the next one that they choose."""
-    async with a_console(tmp_path) as made:
-        offer_employees(made, monkeypatch)
-        page = await made.open("/people")
-        await page.press("Пригласить сотрудника")
-        await choose(page, "Сотрудник в Битрикс24", 8)
-        await page.enter(page.visit.say("console-people-second"), True)
-        await choose(page, "Сотрудник в Битрикс24", 31)
-        await choose(page, "Сотрудник в Битрикс24", 8)
-        await page.press("Сделать ссылку")
+    offer_employees(made, monkeypatch)
+    page = await made.open("/people")
+    await page.press("Пригласить сотрудника")
+    await choose(page, "Сотрудник в Битрикс24", 8)
+    await page.enter(page.visit.say("console-people-second"), True)
+    await choose(page, "Сотрудник в Битрикс24", 31)
+    await choose(page, "Сотрудник в Битрикс24", 8)
+    await page.press("Сделать ссылку")
 
-        assert not orders(made)
+    assert not orders(made)
 
 
 @pytest.mark.req("C-23", "C-40")
-async def test_a_double_press_makes_one_invitation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_double_press_makes_one_invitation(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """A second one would be open, and nobody would have seen its link."""
-    async with a_console(tmp_path) as made:
-        offer_employees(made, monkeypatch)
-        page = await made.open("/people")
-        await page.press("Пригласить сотрудника")
-        await choose(page, "Сотрудник в Битрикс24", 31)
-        button = page.find("Сделать ссылку")
-        await asyncio.gather(page.act(button, "click"), page.act(button, "click"))
+    offer_employees(made, monkeypatch)
+    page = await made.open("/people")
+    await page.press("Пригласить сотрудника")
+    await choose(page, "Сотрудник в Битрикс24", 31)
+    button = page.find("Сделать ссылку")
+    await asyncio.gather(page.act(button, "click"), page.act(button, "click"))
 
-        assert len(orders(made)) == 1
+    assert len(orders(made)) == 1
 
 
 @pytest.mark.req("C-23", "C-10")
-async def test_access_ends_after_a_question_and_only_by_an_administrator(tmp_path: Path) -> None:
+async def test_access_ends_after_a_question_and_only_by_an_administrator(made: ConsoleWorld) -> None:
     """The first press asks; a person who was demoted meanwhile orders nothing; people of the file have no button."""
-    async with a_console(tmp_path) as made:
-        let_join(made)
-        page = await made.open("/people")
-        assert [one for one in page.elements if one.props.get("aria-label") == "Забрать доступ: Глеб"]
-        assert not [one for one in page.elements if one.props.get("aria-label") == "Забрать доступ: Анна"]
-        await page.press("Забрать доступ: Глеб")
-        assert not orders(made)
-        await page.press("Да, забрать доступ")
+    let_join(made)
+    page = await made.open("/people")
+    assert [one for one in page.elements if one.props.get("aria-label") == "Забрать доступ: Глеб"]
+    assert not [one for one in page.elements if one.props.get("aria-label") == "Забрать доступ: Анна"]
+    await page.press("Забрать доступ: Глеб")
+    assert not orders(made)
+    await page.press("Да, забрать доступ")
 
-        [row] = orders(made)
-        assert (row.kind, row.body["person"], row.actor_key) == ("person_removed", "tg:666", "tg:1001")
+    [row] = orders(made)
+    assert (row.kind, row.body["person"], row.actor_key) == ("person_removed", "tg:666", "tg:1001")
 
-        await page.press("Забрать доступ: Глеб")
-        made.access._by_telegram[1001] = OLGA.model_copy(update={"role": "lead"})
-        await page.press("Да, забрать доступ")
-        assert len(orders(made)) == 1
+    await page.press("Забрать доступ: Глеб")
+    made.access._by_telegram[1001] = OLGA.model_copy(update={"role": "lead"})
+    await page.press("Да, забрать доступ")
+    assert len(orders(made)) == 1
 
 
 @pytest.mark.req("C-22", "C-10")
-async def test_managers_do_not_see_the_page(tmp_path: Path) -> None:
+async def test_managers_do_not_see_the_page(made: ConsoleWorld) -> None:
     """A manager is led to the first page."""
-    async with a_console(tmp_path) as made:
-        assert "Кому бот отвечает" not in (await made.get("/people", ANNA)).text
+    assert "Кому бот отвечает" not in (await made.get("/people", ANNA)).text
 
 
 @pytest.mark.req("C-39")

@@ -56,101 +56,95 @@ async def test_the_page_says_in_words_what_is_in_force(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("C-24")
-async def test_mistakes_stand_at_their_lines_while_typing_and_cannot_be_saved(tmp_path: Path) -> None:
+async def test_mistakes_stand_at_their_lines_while_typing_and_cannot_be_saved(made: ConsoleWorld, tmp_path: Path) -> None:
     """A misspelt method is told with its line; with it the button does nothing, and the file stays."""
-    async with a_console(tmp_path) as made:
-        path = give_file(made, tmp_path)
-        page = await made.open("/policy")
-        await type_text(page, "rules: []\nrefuse_methods: [crm.deal.ad]\n")
+    path = give_file(made, tmp_path)
+    page = await made.open("/policy")
+    await type_text(page, "rules: []\nrefuse_methods: [crm.deal.ad]\n")
 
-        texts = page.read_texts()
-        assert any("crm.deal.add" in text for text in texts)
-        assert "строка 2" in texts
-        assert not page.find("Сохранить").enabled  # type: ignore[attr-defined]
+    texts = page.read_texts()
+    assert any("crm.deal.add" in text for text in texts)
+    assert "строка 2" in texts
+    assert not page.find("Сохранить").enabled  # type: ignore[attr-defined]
 
-        await page.press("Сохранить")
-        assert path.read_text(encoding="utf-8") == POLICY
+    await page.press("Сохранить")
+    assert path.read_text(encoding="utf-8") == POLICY
 
 
 @pytest.mark.req("C-24")
-async def test_mistakes_are_told_in_the_words_of_who_reads_them(tmp_path: Path) -> None:
+async def test_mistakes_are_told_in_the_words_of_who_reads_them(made: ConsoleWorld, tmp_path: Path) -> None:
     """Each has its sentence, its key and a cure, none of it the English of logs; so has a text that is no YAML."""
-    async with a_console(tmp_path) as made:
-        give_file(made, tmp_path)
-        page = await made.open("/policy")
-        await type_text(page, "undo_for: soon\nrules:\n  - {role: manager, then: aks, why: x}\n")
-        texts = page.read_texts()
+    give_file(made, tmp_path)
+    page = await made.open("/policy")
+    await type_text(page, "undo_for: soon\nrules:\n  - {role: manager, then: aks, why: x}\n")
+    texts = page.read_texts()
 
-        assert "«undo_for» — нужна длительность, например 1h, 90m или 2d." in texts
-        assert "«aks» не подходит, возможно: ask, ask_twice, lead, two_people, refuse." in texts
-        assert "Может быть: ask" in texts
-        assert {"строка 1", "строка 3", "rules[0].then"} <= set(texts)
-        assert not any("needed" in text or "should be" in text for text in texts)
+    assert "«undo_for» — нужна длительность, например 1h, 90m или 2d." in texts
+    assert "«aks» не подходит, возможно: ask, ask_twice, lead, two_people, refuse." in texts
+    assert "Может быть: ask" in texts
+    assert {"строка 1", "строка 3", "rules[0].then"} <= set(texts)
+    assert not any("needed" in text or "should be" in text for text in texts)
 
-        await type_text(page, "rules: [1\nundo_for: 1h\n")
-        assert "Не хватает запятой или закрывающей скобки." in page.read_texts()
+    await type_text(page, "rules: [1\nundo_for: 1h\n")
+    assert "Не хватает запятой или закрывающей скобки." in page.read_texts()
 
 
 @pytest.mark.req("C-24")
-async def test_a_right_text_is_saved_and_one_against_a_changed_file_is_not(tmp_path: Path) -> None:
+async def test_a_right_text_is_saved_and_one_against_a_changed_file_is_not(made: ConsoleWorld, tmp_path: Path) -> None:
     """The second of two tabs is shown what the first has made of the file, and keeps its own text."""
-    async with a_console(tmp_path) as made:
-        path = give_file(made, tmp_path)
-        first, second = await made.open("/policy"), await made.open("/policy")
-        await type_text(first, "ask_above: 100000\n")
-        await type_text(second, "ask_above: 7\n")
+    path = give_file(made, tmp_path)
+    first, second = await made.open("/policy"), await made.open("/policy")
+    await type_text(first, "ask_above: 100000\n")
+    await type_text(second, "ask_above: 7\n")
 
-        await first.press("Сохранить")
-        await second.press("Сохранить")
+    await first.press("Сохранить")
+    await second.press("Сохранить")
 
-        assert path.read_text(encoding="utf-8") == "ask_above: 100000\n"
-        assert second.has("Пока вы правили")
-        [added] = [one for one in second.elements if "diff-added" in one.classes]
-        texts = [getattr(one, "text", "") for one in added.descendants()]
-        assert "ask_above: 100000" in texts
-        assert texts[0].endswith("+")
-        await second.press("Продолжить со своим текстом")
-        await second.press("Сохранить")
-        assert path.read_text(encoding="utf-8") == "ask_above: 7\n"
+    assert path.read_text(encoding="utf-8") == "ask_above: 100000\n"
+    assert second.has("Пока вы правили")
+    [added] = [one for one in second.elements if "diff-added" in one.classes]
+    texts = [getattr(one, "text", "") for one in added.descendants()]
+    assert "ask_above: 100000" in texts
+    assert texts[0].endswith("+")
+    await second.press("Продолжить со своим текстом")
+    await second.press("Сохранить")
+    assert path.read_text(encoding="utf-8") == "ask_above: 7\n"
 
 
 @pytest.mark.req("C-24", "C-10")
-async def test_only_administrators_edit(tmp_path: Path) -> None:
+async def test_only_administrators_edit(made: ConsoleWorld, tmp_path: Path) -> None:
     """A lead reads the rules and has no editor; a manager has no page."""
-    async with a_console(tmp_path) as made:
-        give_file(made, tmp_path)
-        assert not [one for one in (await made.open("/policy", VERA)).elements if type(one).__name__ == "CodeMirror"]
-        assert "Действует сейчас" not in (await made.get("/policy", ANNA)).text
+    give_file(made, tmp_path)
+    assert not [one for one in (await made.open("/policy", VERA)).elements if type(one).__name__ == "CodeMirror"]
+    assert "Действует сейчас" not in (await made.get("/policy", ANNA)).text
 
 
-async def test_without_a_file_the_page_says_how_to_set_one(tmp_path: Path) -> None:
+async def test_without_a_file_the_page_says_how_to_set_one(made: ConsoleWorld) -> None:
     """The rules are shown, and a sentence names the setting."""
-    async with a_console(tmp_path) as made:
-        page = await made.open("/policy")
+    page = await made.open("/policy")
 
-        assert page.has("POLICY_FILE")
-        assert page.has("Пределы")
+    assert page.has("POLICY_FILE")
+    assert page.has("Пределы")
 
 
 @pytest.mark.req("C-24")
-async def test_a_rehearsal_names_the_calls_that_would_be_decided_otherwise(tmp_path: Path) -> None:
+async def test_a_rehearsal_names_the_calls_that_would_be_decided_otherwise(made: ConsoleWorld, tmp_path: Path) -> None:
     """A recorded change that asked is refused by the text in the editor; nothing of it is stored."""
-    async with a_console(tmp_path) as made:
-        give_file(made, tmp_path)
-        made.world.model.will(reply(raise_sum()))
-        await made.world.work(message("подними сумму сделки 481 до 1200000"))
-        before = len(made.world.events())
-        page = await made.open("/policy")
-        await type_text(page, "refuse_methods: [crm.deal.update]\n")
+    give_file(made, tmp_path)
+    made.world.model.will(reply(raise_sum()))
+    await made.world.work(message("подними сумму сделки 481 до 1200000"))
+    before = len(made.world.events())
+    page = await made.open("/policy")
+    await type_text(page, "refuse_methods: [crm.deal.update]\n")
 
-        await page.press("Примерить")
+    await page.press("Примерить")
 
-        assert page.has("спрашивал → откажет: 1")
-        assert len(made.world.events()) == before
+    assert page.has("спрашивал → откажет: 1")
+    assert len(made.world.events()) == before
 
-        await type_text(page, "ask_above: 100000000\n")
-        await page.press("Примерить")
-        assert page.has("всё решалось бы так же")
+    await type_text(page, "ask_above: 100000000\n")
+    await page.press("Примерить")
+    assert page.has("всё решалось бы так же")
 
 
 @pytest.mark.req("C-39")
@@ -191,58 +185,55 @@ def test_a_file_is_replaced_as_a_whole_with_its_permissions(tmp_path: Path) -> N
 
 
 @pytest.mark.req("C-24", "C-40")
-async def test_a_file_with_the_line_ends_of_windows_is_edited_whole(tmp_path: Path) -> None:
+async def test_a_file_with_the_line_ends_of_windows_is_edited_whole(made: ConsoleWorld, tmp_path: Path) -> None:
     """What a browser types at the end of such a file stands there on the server, too; saved, nothing is cut and its line ends stay."""
-    async with a_console(tmp_path) as made:
-        path = give_file(made, tmp_path)
-        text = "ask_above: 100000\nrefuse_methods: [crm.deal.delete]\n"
-        path.write_bytes(text.replace("\n", "\r\n").encode())
-        page = await made.open("/policy")
-        [code] = [one for one in page.elements if type(one).__name__ == "CodeMirror"]
+    path = give_file(made, tmp_path)
+    text = "ask_above: 100000\nrefuse_methods: [crm.deal.delete]\n"
+    path.write_bytes(text.replace("\n", "\r\n").encode())
+    page = await made.open("/policy")
+    [code] = [one for one in page.elements if type(one).__name__ == "CodeMirror"]
 
-        more = "ask_methods: [crm.deal.update]"
-        typed = {"sections": [len(text), -1, 0, len(more)], "inserted": [[], [more]]}  # as CodeMirror counts, which has no "\r"
-        await page.act(code, "update:value", typed)
-        await page.press("Сохранить")
+    more = "ask_methods: [crm.deal.update]"
+    typed = {"sections": [len(text), -1, 0, len(more)], "inserted": [[], [more]]}  # as CodeMirror counts, which has no "\r"
+    await page.act(code, "update:value", typed)
+    await page.press("Сохранить")
 
-        assert path.read_bytes() == (text + more).replace("\n", "\r\n").encode()
+    assert path.read_bytes() == (text + more).replace("\n", "\r\n").encode()
 
 
 @pytest.mark.req("C-24", "C-40")
 @pytest.mark.parametrize("button", ["Вернуть текст файла", "Взять текст файла"])
-async def test_what_was_typed_is_kept_when_the_text_of_the_file_is_taken(tmp_path: Path, button: str) -> None:
+async def test_what_was_typed_is_kept_when_the_text_of_the_file_is_taken(made: ConsoleWorld, tmp_path: Path, button: str) -> None:
     """Whoever goes back to the file, or takes what somebody else has saved, finds their own text in the browser."""
-    async with a_console(tmp_path) as made:
-        path = give_file(made, tmp_path)
-        page = await made.open("/policy")
-        told: list[str] = []
-        page.visit.page.run_javascript = lambda code, **_: told.append(code)  # type: ignore[method-assign,assignment]
-        await type_text(page, "ask_above: 7\n")
-        path.write_text("ask_above: 9\n", encoding="utf-8")
-        await page.press("Сохранить")
+    path = give_file(made, tmp_path)
+    page = await made.open("/policy")
+    told: list[str] = []
+    page.visit.page.run_javascript = lambda code, **_: told.append(code)  # type: ignore[method-assign,assignment]
+    await type_text(page, "ask_above: 7\n")
+    path.write_text("ask_above: 9\n", encoding="utf-8")
+    await page.press("Сохранить")
 
-        await page.press(button)
+    await page.press(button)
 
-        assert page.has("ask_above: 9\n")
-        assert "sdelkaTexts.setAside(" + json.dumps("ask_above: 7\n") + ")" in told
+    assert page.has("ask_above: 9\n")
+    assert "sdelkaTexts.setAside(" + json.dumps("ask_above: 7\n") + ")" in told
 
 
 @pytest.mark.req("C-24", "C-40")
-async def test_a_policy_that_is_saved_twice_at_once_is_saved_once(tmp_path: Path) -> None:
+async def test_a_policy_that_is_saved_twice_at_once_is_saved_once(made: ConsoleWorld, tmp_path: Path) -> None:
     """The second press says nothing of a change by somebody else, for there was none."""
-    async with a_console(tmp_path) as made:
-        path = give_file(made, tmp_path)
-        page = await made.open("/policy")
-        await type_text(page, "ask_above: 7\n")
-        button = page.find("Сохранить")
+    path = give_file(made, tmp_path)
+    page = await made.open("/policy")
+    await type_text(page, "ask_above: 7\n")
+    button = page.find("Сохранить")
 
-        with page.visit.page:
-            for listener in [one for one in button._event_listeners.values() if one.type == "click"] * 2:
-                button._handle_event({"listener_id": listener.id, "args": {}})
-        await page.settle()
+    with page.visit.page:
+        for listener in [one for one in button._event_listeners.values() if one.type == "click"] * 2:
+            button._handle_event({"listener_id": listener.id, "args": {}})
+    await page.settle()
 
-        assert path.read_text(encoding="utf-8") == "ask_above: 7\n"
-        assert not page.has("Пока вы правили")
+    assert path.read_text(encoding="utf-8") == "ask_above: 7\n"
+    assert not page.has("Пока вы правили")
 
 
 @pytest.mark.req("C-24")

@@ -4,7 +4,6 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +11,7 @@ from nicegui import ui
 
 from bot.console.app import ROOT
 from bot.console.login import COOKIE
-from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, ConsoleWorld, OpenPage, a_console
+from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, ConsoleWorld, OpenPage
 
 
 def _build_scope(query: str, cookie: str, origin: str) -> dict[str, Any]:
@@ -61,27 +60,25 @@ async def _connect(made: ConsoleWorld, page_id: str, *, cookie: str, origin: str
 
 
 @pytest.mark.req("C-9")
-async def test_a_page_of_this_host_gets_its_socket(tmp_path: Path) -> None:
+async def test_a_page_of_this_host_gets_its_socket(made: ConsoleWorld) -> None:
     """The browser that opened the page may connect."""
-    async with a_console(tmp_path) as made:
-        page = await made.open("/", OLGA)
+    page = await made.open("/", OLGA)
 
-        answer = await _connect(made, page.visit.page.id, cookie=made.cookies[1001], origin=PUBLIC)
+    answer = await _connect(made, page.visit.page.id, cookie=made.cookies[1001], origin=PUBLIC)
 
-        assert answer["type"] == "websocket.accept"
+    assert answer["type"] == "websocket.accept"
 
 
 @pytest.mark.req("C-9", "C-41")
 @pytest.mark.parametrize(("whose", "origin"), [("own", "http://evil.test"), ("own", ""), ("other", PUBLIC), ("none", PUBLIC)])
-async def test_other_sockets_are_refused(tmp_path: Path, whose: str, origin: str) -> None:
+async def test_other_sockets_are_refused(made: ConsoleWorld, whose: str, origin: str) -> None:
     """A socket from another site, of another login, or without one is closed before it is accepted."""
-    async with a_console(tmp_path) as made:
-        page = await made.open("/", OLGA)
-        cookie = {"own": made.cookies[1001], "other": await made.log_in(ANNA), "none": "x"}[whose]
+    page = await made.open("/", OLGA)
+    cookie = {"own": made.cookies[1001], "other": await made.log_in(ANNA), "none": "x"}[whose]
 
-        answer = await _connect(made, page.visit.page.id, cookie=cookie, origin=origin)
+    answer = await _connect(made, page.visit.page.id, cookie=cookie, origin=origin)
 
-        assert answer == {"type": "websocket.close", "code": 4403}
+    assert answer == {"type": "websocket.close", "code": 4403}
 
 
 class _Browser:
@@ -136,52 +133,49 @@ async def _settle(pressed: list[str], count: int) -> list[str]:
 
 
 @pytest.mark.req("C-6", "C-9")
-async def test_a_socket_acts_on_pages_of_its_own_login_alone(tmp_path: Path) -> None:
+async def test_a_socket_acts_on_pages_of_its_own_login_alone(made: ConsoleWorld) -> None:
     """Who knows the id of somebody else's page cannot press a button there through the socket of a page of their own."""
-    async with a_console(tmp_path) as made:
-        page, own = await made.open("/", OLGA), await made.open("/", ANNA)
-        pressed: list[str] = []
-        with page.visit.page:
-            button = ui.button("x", on_click=lambda: pressed.append("by olga"))
-        with own.visit.page:
-            other = ui.button("y", on_click=lambda: pressed.append("by anna"))
+    page, own = await made.open("/", OLGA), await made.open("/", ANNA)
+    pressed: list[str] = []
+    with page.visit.page:
+        button = ui.button("x", on_click=lambda: pressed.append("by olga"))
+    with own.visit.page:
+        other = ui.button("y", on_click=lambda: pressed.append("by anna"))
 
-        async with (
-            _a_socket(made, page.visit.page.id, made.cookies[1001]) as hers,
-            _a_socket(made, own.visit.page.id, made.cookies[1007]) as foreign,
-        ):
-            foreign.say(_press(page, button))
-            foreign.say(_press(own, other))
-            assert await _settle(pressed, 1) == ["by anna"]
-            hers.say(_press(page, button))
-            assert await _settle(pressed, 2) == ["by anna", "by olga"]
+    async with (
+        _a_socket(made, page.visit.page.id, made.cookies[1001]) as hers,
+        _a_socket(made, own.visit.page.id, made.cookies[1007]) as foreign,
+    ):
+        foreign.say(_press(page, button))
+        foreign.say(_press(own, other))
+        assert await _settle(pressed, 1) == ["by anna"]
+        hers.say(_press(page, button))
+        assert await _settle(pressed, 2) == ["by anna", "by olga"]
 
 
 @pytest.mark.req("C-8")
-async def test_a_page_takes_nothing_of_somebody_whose_rights_have_changed(tmp_path: Path) -> None:
+async def test_a_page_takes_nothing_of_somebody_whose_rights_have_changed(made: ConsoleWorld) -> None:
     """What is pressed between the loss of rights and the end of the page is dropped; then nothing is left of the page."""
-    async with a_console(tmp_path) as made:
-        page = await made.open("/", OLGA)
-        pressed: list[str] = []
-        with page.visit.page:
-            button = ui.button("x", on_click=lambda: pressed.append("late"))
+    page = await made.open("/", OLGA)
+    pressed: list[str] = []
+    with page.visit.page:
+        button = ui.button("x", on_click=lambda: pressed.append("late"))
 
-        async with _a_socket(made, page.visit.page.id, made.cookies[1001]) as hers:
-            page.visit.opened_as = page.visit.opened_as.model_copy(update={"role": "lead"})
-            hers.say(_press(page, button))
-            made.console.pages.close_ended()
-            assert "location.reload()" in await hers.wait_for('42["run_javascript"')
-            made.console.pages.close_ended()
+    async with _a_socket(made, page.visit.page.id, made.cookies[1001]) as hers:
+        page.visit.opened_as = page.visit.opened_as.model_copy(update={"role": "lead"})
+        hers.say(_press(page, button))
+        made.console.pages.close_ended()
+        assert "location.reload()" in await hers.wait_for('42["run_javascript"')
+        made.console.pages.close_ended()
 
-        assert not pressed
-        assert page.visit.page.is_deleted
-        assert not made.console.pages.visits
+    assert not pressed
+    assert page.visit.page.is_deleted
+    assert not made.console.pages.visits
 
 
 @pytest.mark.req("C-9")
-async def test_a_socket_that_names_no_page_is_refused(tmp_path: Path) -> None:
+async def test_a_socket_that_names_no_page_is_refused(made: ConsoleWorld) -> None:
     """NiceGUI would let it connect to any page afterwards."""
-    async with a_console(tmp_path) as made:
-        await made.open("/", OLGA)
+    await made.open("/", OLGA)
 
-        assert (await _connect(made, "", cookie=made.cookies[1001], origin=PUBLIC))["type"] == "websocket.close"
+    assert (await _connect(made, "", cookie=made.cookies[1001], origin=PUBLIC))["type"] == "websocket.close"
