@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.console import app as console_app
-from tests.unit.bot.console.console_kit import OLGA, a_console
+from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, a_console
 from tests.unit.bot.console.talk_kit import put_turn
 from tests.unit.spine_kit import until
 
@@ -26,51 +26,47 @@ async def test_the_use_of_limits_is_read_when_the_console_is_loaded(tmp_path: Pa
             await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_a_page_that_was_left_reads_nothing_until_its_browser_is_back(tmp_path: Path) -> None:
+async def test_a_page_that_was_left_reads_nothing_until_its_browser_is_back(made: ConsoleWorld) -> None:
     """Then it shows what has changed meanwhile; a page that is there shows it at once."""
-    async with a_console(tmp_path) as made:
-        here, left = await made.open("/conversations"), await made.open("/conversations")
-        await here.connect()
-        await left.connect()
-        await left.leave()
-        put_turn(made.world, "tg:1008", "слова Бориса")
-        await made.tell_change()
-        assert here.has("слова Бориса")
-        assert not left.has("слова Бориса")
+    here, left = await made.open("/conversations"), await made.open("/conversations")
+    await here.connect()
+    await left.connect()
+    await left.leave()
+    put_turn(made.world, "tg:1008", "слова Бориса")
+    await made.tell_change()
+    assert here.has("слова Бориса")
+    assert not left.has("слова Бориса")
 
-        await left.connect()
+    await left.connect()
 
-        assert left.has("слова Бориса")
+    assert left.has("слова Бориса")
 
 
-async def test_browsers_keep_the_styles_of_this_version_alone(tmp_path: Path) -> None:
+async def test_browsers_keep_the_styles_of_this_version_alone(made: ConsoleWorld) -> None:
     """A page names the version; another version, or none, is asked for again each time."""
-    async with a_console(tmp_path) as made:
-        html = (await made.get("/")).text
-        [address] = set(re.findall(r"/console(/static/console\.css\?v=\w+)", html))
-        answers = [await made.get(path) for path in (address, f"{address}0", "/static/console.css")]
+    html = (await made.get("/")).text
+    [address] = set(re.findall(r"/console(/static/console\.css\?v=\w+)", html))
+    answers = [await made.get(path) for path in (address, f"{address}0", "/static/console.css")]
 
-        assert [answer.status_code for answer in answers] == [200] * 3
-        assert ["immutable" in answer.headers["Cache-Control"] for answer in answers] == [True, False, False]
+    assert [answer.status_code for answer in answers] == [200] * 3
+    assert ["immutable" in answer.headers["Cache-Control"] for answer in answers] == [True, False, False]
 
 
 @pytest.mark.parametrize("path", ["/", "/policy", "/definitions/scenario/new", "/login"])
-async def test_every_file_of_a_page_is_asked_for_with_its_version(tmp_path: Path, path: str) -> None:
+async def test_every_file_of_a_page_is_asked_for_with_its_version(made: ConsoleWorld, path: str) -> None:
     """After an update no browser goes on with a script or a style of before."""
-    async with a_console(tmp_path) as made:
-        found = re.findall(r"[\"'](/console/static/[^\"']+)", (await made.get(path, None if path == "/login" else OLGA)).text)
+    found = re.findall(r"[\"'](/console/static/[^\"']+)", (await made.get(path, None if path == "/login" else OLGA)).text)
 
-        assert found
-        assert [address for address in found if not re.fullmatch(r"/console/static/\w+\.(css|js)\?v=[0-9a-f]{16}", address)] == []
+    assert found
+    assert [address for address in found if not re.fullmatch(r"/console/static/\w+\.(css|js)\?v=[0-9a-f]{16}", address)] == []
 
 
-async def test_browsers_keep_the_components_of_nicegui(tmp_path: Path) -> None:
+async def test_browsers_keep_the_components_of_nicegui(made: ConsoleWorld) -> None:
     """What a page is made of is not asked for anew at each page; what does not exist is not remembered."""
-    async with a_console(tmp_path) as made:
-        html = (await made.get("/")).text
-        address = re.findall(r"/console(/_nicegui/[^\"']+/components/[^\"']+)", html)[0]
-        found, missing = await made.get(address), await made.get(f"{address}.missing")
+    html = (await made.get("/")).text
+    address = re.findall(r"/console(/_nicegui/[^\"']+/components/[^\"']+)", html)[0]
+    found, missing = await made.get(address), await made.get(f"{address}.missing")
 
-        assert (found.status_code, found.headers["Cache-Control"]) == (200, "private, max-age=86400")
-        assert missing.status_code == 404
-        assert "Cache-Control" not in missing.headers
+    assert (found.status_code, found.headers["Cache-Control"]) == (200, "private, max-age=86400")
+    assert missing.status_code == 404
+    assert "Cache-Control" not in missing.headers

@@ -19,7 +19,7 @@ from orchestrator.reports import unknown_calls
 from state.clock import format_iso
 from state.journal.freeze_switch import SwitchOperator, find_freeze
 from state.sql.backlog import Backlog, Waiting
-from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, OpenPage, a_console
+from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, VERA, ConsoleWorld, OpenPage, a_console
 from tests.unit.bot.console.test_console_approvals import HOSTILE, a_desk, ask
 from tests.unit.runs.runs_kit import RUN, build_engines, start, steps
 from tests.unit.spine_kit import press, raise_sum, until
@@ -43,14 +43,13 @@ def find_targets(page: OpenPage) -> list[str]:
 
 
 @pytest.mark.req("C-13")
-async def test_a_quiet_day_is_calm(tmp_path: Path) -> None:
+async def test_a_quiet_day_is_calm(made: ConsoleWorld) -> None:
     """With nothing to do the page says so, and shows no empty lists."""
-    async with a_console(tmp_path) as made:
-        page = await made.open("/", OLGA)
+    page = await made.open("/", OLGA)
 
-        assert page.has(page.visit.say("console-today-calm"))
-        assert find_tile(page, "console-today-waiting") == ("0", "")
-        assert not page.has(page.visit.say("console-today-others"))
+    assert page.has(page.visit.say("console-today-calm"))
+    assert find_tile(page, "console-today-waiting") == ("0", "")
+    assert not page.has(page.visit.say("console-today-others"))
 
 
 @pytest.mark.req("C-13")
