@@ -1,26 +1,18 @@
 """The audit over the API: who asked, who approved, what was sent, what came of it; for whom, and at which cost."""
 
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bot.access.access_file import TokenGrant
 from orchestrator.features.history import call_audit
-from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
+from tests.unit.bot.http_api.api_kit import OWN, Api
 from tests.unit.spine_kit import CHAT, message, reply, step
 from tests.unit.spine_portal import cut
 
 pytestmark = pytest.mark.req("S004-58")
 EPOCH = "2020-01-01T00:00:00Z"
-
-
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with an_api(tmp_path) as made:
-        yield made
 
 
 async def records(api: Api, caller: str = "chief", **query: Any) -> list[dict[str, Any]]:

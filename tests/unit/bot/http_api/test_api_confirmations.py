@@ -1,6 +1,5 @@
 """Confirmations over the API: what is seen, what counts, what never does."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,12 +14,6 @@ from tests.unit.spine_kit import CHAT, VERA, message, press, reply, step
 from tests.unit.spine_portal import Held, lost
 
 pytestmark = pytest.mark.req("S004-58")
-
-
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with an_api(tmp_path) as made:
-        yield made
 
 
 async def test_a_card_is_told_as_people_read_it(api: Api) -> None:

@@ -10,7 +10,6 @@ import pytest
 from bot.access.access_file import TokenGrant
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.runs.offers import OFFER
-from orchestrator.runtime import worker
 from state.canonical import hash_text
 from state.clock import generate_id
 from state.journal.store import InboxRow
@@ -37,12 +36,6 @@ DOCUMENTS = {
     ("scenario", "reader"): scenario({"type": "rag_search", "params": {"query": "закупка"}}, customers=True),
     ("steps", "plan"): {"steps": [{"name": "s0", "say": "Внутреннее"}]},
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @asynccontextmanager

@@ -7,18 +7,11 @@ import pytest
 
 from orchestrator.engines.runs import Definition
 from orchestrator.runs.registry import StaticDefinitions
-from orchestrator.runtime import worker
 from tests.unit.bot.http_api.api_kit import an_api
 from tests.unit.bot.http_api.chat_kit import error_of
 from tests.unit.engines.scenarios.scenario_kit import say, scenario
 
 DOCUMENTS = {("scenario", "order"): scenario(say("Заказ для {user_name} от {__user_name}."))}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.mark.req("S000-X5")

@@ -1,27 +1,19 @@
 """Names of conversations that callers choose: no two are ever one, none steps out of its token's, each can be read again."""
 
 import unicodedata
-from collections.abc import AsyncIterator
-from pathlib import Path
 from urllib.parse import quote
 
 import pytest
 
 from bot.access.access_file import TokenGrant
 from bot.http_api.chat.request_body import ChatRequest
-from tests.unit.bot.http_api.api_kit import Api, an_api
+from tests.unit.bot.http_api.api_kit import Api
 
 pytestmark = pytest.mark.req("S004-59")
 ODD = [
     "a/b", "a%2Fb", "a%252Fb", "a:b", "a%3Ab", "a", "A", "a ", " a", "..", ".", "a.b", "a..b", "tg:1007", "access", "freeze", "ops", "http:other:42",
     "é", unicodedata.normalize("NFD", "é"), "ﬁ", "fi", "Ａ", "й", unicodedata.normalize("NFD", "й"), "я" * 128, "😀" * 128, "42", "٤٢", "*", "\\", "~",
 ]  # fmt: skip
-
-
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with an_api(tmp_path) as made:
-        yield made
 
 
 def test_no_two_names_are_one() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,6 @@ import pytest
 
 from bot.http_api.audit.session_events import format_place
 from bot.http_api.server.middleware import BodyLimit
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from tests.unit.bot.http_api.api_kit import SECRETS, Api, an_api
 from tests.unit.bot.http_api.chat_kit import error_of
@@ -26,12 +26,6 @@ DOCUMENTS = {
 GOOD = {"engine": "steps", "definition": "plan"}
 HEADERS = {"X-API-Key": SECRETS["site"], "Content-Type": "application/json"}
 LONGEST_TOLD = 600
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def check_refused(answer: httpx.Response, *names: str) -> None:
@@ -64,14 +58,20 @@ BAD_BODIES = [
 ]
 
 
-@pytest.mark.parametrize("content", BAD_BODIES, ids=range(len(BAD_BODIES)))
-async def test_a_body_that_cannot_be_read_starts_nothing(tmp_path: Path, content: bytes) -> None:
-    """No JSON, no object, too deep, too large, too many values, or JSON for Python alone: NaN, and a key twice, of which one would be lost."""
+@pytest.fixture
+async def api(tmp_path: Path) -> AsyncIterator[Api]:
+    """The product with these definitions."""
     async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        limited = BodyLimit(api.http._transport.app, exempt=())  # type: ignore[attr-defined]  # as bot.http_api.server.app sets it up
-        async with httpx.AsyncClient(transport=httpx.ASGITransport(limited), base_url="http://api") as http:
-            check_refused(await http.post("/runs", content=content, headers=HEADERS))
-        assert api.world.sql.list_runs(RunFilter()) == []
+        yield api
+
+
+@pytest.mark.parametrize("content", BAD_BODIES, ids=range(len(BAD_BODIES)))
+async def test_a_body_that_cannot_be_read_starts_nothing(api: Api, content: bytes) -> None:
+    """No JSON, no object, too deep, too large, too many values, or JSON for Python alone: NaN, and a key twice, of which one would be lost."""
+    limited = BodyLimit(api.http._transport.app, exempt=())  # type: ignore[attr-defined]  # as bot.http_api.server.app sets it up
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(limited), base_url="http://api") as http:
+        check_refused(await http.post("/runs", content=content, headers=HEADERS))
+    assert api.world.sql.list_runs(RunFilter()) == []
 
 
 @pytest.mark.parametrize(
@@ -102,22 +102,20 @@ async def test_a_body_that_cannot_be_read_starts_nothing(tmp_path: Path, content
         ("odd", 1),
     ],
 )
-async def test_a_wrong_field_of_a_start_is_named(tmp_path: Path, field: str, value: Any) -> None:
+async def test_a_wrong_field_of_a_start_is_named(api: Api, field: str, value: Any) -> None:
     """The sentence begins with the name of the field."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        check_refused(await api.post("/runs", {**GOOD, field: value}), field)
-        assert api.world.sql.list_runs(RunFilter()) == []
+    check_refused(await api.post("/runs", {**GOOD, field: value}), field)
+    assert api.world.sql.list_runs(RunFilter()) == []
 
 
 @pytest.mark.parametrize("value", ["\x00", "\ud800", float("nan"), 2**70, 1e308, -0.0, "\u202e", [[[[]]]], {"a": None}])
-async def test_any_json_value_can_be_given(tmp_path: Path, value: Any) -> None:
+async def test_any_json_value_can_be_given(api: Api, value: Any) -> None:
     """What cannot be stored as it is becomes text; the run begins."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        body = json.dumps({**GOOD, "args": {"x": value}})
-        answer = await api.http.post("/runs", content=body, headers=HEADERS)
-        assert answer.status_code in {202, 400}, answer.text
-        await api.world.idle()
-        assert len(api.world.sql.list_runs(RunFilter())) == (answer.status_code == 202)
+    body = json.dumps({**GOOD, "args": {"x": value}})
+    answer = await api.http.post("/runs", content=body, headers=HEADERS)
+    assert answer.status_code in {202, 400}, answer.text
+    await api.world.idle()
+    assert len(api.world.sql.list_runs(RunFilter())) == (answer.status_code == 202)
 
 
 @pytest.mark.parametrize(
@@ -138,63 +136,57 @@ async def test_any_json_value_can_be_given(tmp_path: Path, value: Any) -> None:
         ({"text": 7}, "text"),
     ],
 )
-async def test_an_answer_that_does_not_fit_is_refused(tmp_path: Path, body: dict[str, Any], field: str) -> None:
+async def test_an_answer_that_does_not_fit_is_refused(api: Api, body: dict[str, Any], field: str) -> None:
     """The sentence names the field; the question stays open."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        run_id = await begun(api)
-        question = (await shown(api, run_id))["waits"][0]["question"]
-        check_refused(await api.post(f"/runs/{run_id}/answers/{question}", body), field)
-        assert (await shown(api, run_id))["status"] == "waiting"
+    run_id = await begun(api)
+    question = (await shown(api, run_id))["waits"][0]["question"]
+    check_refused(await api.post(f"/runs/{run_id}/answers/{question}", body), field)
+    assert (await shown(api, run_id))["status"] == "waiting"
 
 
 @pytest.mark.parametrize("question", ["ffffffff", "x" * 64, "x" * 10_000, "%00", "..%2F..", "%20"])
-async def test_an_answer_to_no_question_is_refused(tmp_path: Path, question: str) -> None:
+async def test_an_answer_to_no_question_is_refused(api: Api, question: str) -> None:
     """An earlier question, somebody else's, or none."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        run_id = await begun(api)
-        check_refused(await api.post(f"/runs/{run_id}/answers/{question}", {"option": 0}))
-        assert (await shown(api, run_id))["status"] == "waiting"
+    run_id = await begun(api)
+    check_refused(await api.post(f"/runs/{run_id}/answers/{question}", {"option": 0}))
+    assert (await shown(api, run_id))["status"] == "waiting"
 
 
-async def test_a_run_that_is_over_takes_no_answer(tmp_path: Path) -> None:
+async def test_a_run_that_is_over_takes_no_answer(api: Api) -> None:
     """Nor does a paused one; each says what to do."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        run_id = await begun(api)
-        question = (await shown(api, run_id))["waits"][0]["question"]
-        await api.post(f"/runs/{run_id}/pause")
-        paused = await api.post(f"/runs/{run_id}/answers/{question}", {"option": 0})
-        check_refused(paused, f"/runs/{run_id}/resume")
-        await api.post(f"/runs/{run_id}/cancel")
-        assert error_of(await api.post(f"/runs/{run_id}/answers/{question}", {"option": 0})) == (409, "question_closed")
+    run_id = await begun(api)
+    question = (await shown(api, run_id))["waits"][0]["question"]
+    await api.post(f"/runs/{run_id}/pause")
+    paused = await api.post(f"/runs/{run_id}/answers/{question}", {"option": 0})
+    check_refused(paused, f"/runs/{run_id}/resume")
+    await api.post(f"/runs/{run_id}/cancel")
+    assert error_of(await api.post(f"/runs/{run_id}/answers/{question}", {"option": 0})) == (409, "question_closed")
 
 
-async def test_of_two_answers_at_once_one_is_refused(tmp_path: Path) -> None:
+async def test_of_two_answers_at_once_one_is_refused(api: Api) -> None:
     """Both callers learn the truth."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        run_id = await begun(api)
-        path = f"/runs/{run_id}/answers/{(await shown(api, run_id))['waits'][0]['question']}"
-        answers = await asyncio.gather(*(api.post(path, {"option": number}) for number in (0, 1)))
-        assert sorted(one.status_code for one in answers) == [200, 409]
+    run_id = await begun(api)
+    path = f"/runs/{run_id}/answers/{(await shown(api, run_id))['waits'][0]['question']}"
+    answers = await asyncio.gather(*(api.post(path, {"option": number}) for number in (0, 1)))
+    assert sorted(one.status_code for one in answers) == [200, 409]
 
 
 @pytest.mark.parametrize(
     "run_id", ["none", "x" * 64, "x" * 10_000, "%00", "..%2F..", "0190aaaa-0000-7000-8000-00000000ffff", "RUN", "%D1%8F"]
 )
 @pytest.mark.parametrize("rest", ["", "/events", "/cancel"])
-async def test_a_run_that_does_not_exist_is_not_found(tmp_path: Path, run_id: str, rest: str) -> None:
+async def test_a_run_that_does_not_exist_is_not_found(api: Api, run_id: str, rest: str) -> None:
     """Whatever stands in its place."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        answer = await (api.post(f"/runs/{run_id}{rest}") if rest == "/cancel" else api.get(f"/runs/{run_id}{rest}"))
-        check_refused(answer)
+    answer = await (api.post(f"/runs/{run_id}{rest}") if rest == "/cancel" else api.get(f"/runs/{run_id}{rest}"))
+    check_refused(answer)
 
 
 @pytest.mark.parametrize("order", ["explode", "PAUSE", "retry", "resume", "delete", "%00"])
-async def test_an_order_that_no_run_knows_or_that_does_not_fit_is_refused(tmp_path: Path, order: str) -> None:
+async def test_an_order_that_no_run_knows_or_that_does_not_fit_is_refused(api: Api, order: str) -> None:
     """The run waits as before."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        run_id = await begun(api)
-        check_refused(await api.post(f"/runs/{run_id}/{order}"))
-        assert (await shown(api, run_id))["status"] == "waiting"
+    run_id = await begun(api)
+    check_refused(await api.post(f"/runs/{run_id}/{order}"))
+    assert (await shown(api, run_id))["status"] == "waiting"
 
 
 @pytest.mark.parametrize(
@@ -203,35 +195,32 @@ async def test_an_order_that_no_run_knows_or_that_does_not_fit_is_refused(tmp_pa
      {"wait": -1}, {"wait": 10**9}, {"wait": "nan"}, {"odd": 1}],
 )  # fmt: skip
 @pytest.mark.parametrize("accept", ["application/json", "text/event-stream"])
-async def test_a_wrong_place_in_the_events_is_refused(tmp_path: Path, query: dict[str, Any], accept: str) -> None:
+async def test_a_wrong_place_in_the_events_is_refused(api: Api, query: dict[str, Any], accept: str) -> None:
     """As one page and as a stream, which then never begins or ends at once with an error."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        run_id = await begun(api)
-        answer = await api.http.get(f"/runs/{run_id}/events", params=query, headers={**HEADERS, "Accept": accept})
-        if answer.status_code == 200:
-            assert "event: error" in answer.text
-        else:
-            check_refused(answer)
+    run_id = await begun(api)
+    answer = await api.http.get(f"/runs/{run_id}/events", params=query, headers={**HEADERS, "Accept": accept})
+    if answer.status_code == 200:
+        assert "event: error" in answer.text
+    else:
+        check_refused(answer)
 
 
 @pytest.mark.parametrize(
     "query", [{"status": "odd"}, {"cursor": "x"}, {"cursor": "я" * 5000}, {"limit": 0}, {"limit": 101}, {"engine": "a b"}, {"odd": 1}]
 )
-async def test_a_wrong_filter_of_the_list_is_refused(tmp_path: Path, query: dict[str, Any]) -> None:
+async def test_a_wrong_filter_of_the_list_is_refused(api: Api, query: dict[str, Any]) -> None:
     """The sentence names it."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        check_refused(await api.get("/runs", **query), next(iter(query)))
+    check_refused(await api.get("/runs", **query), next(iter(query)))
 
 
-async def test_a_reader_that_leaves_stops_nothing(tmp_path: Path) -> None:
+async def test_a_reader_that_leaves_stops_nothing(api: Api) -> None:
     """The stream of its request ends with it, and the run goes on."""
-    async with an_api(tmp_path, documents=DOCUMENTS) as api:
-        run_id = await begun(api)
-        reading = asyncio.ensure_future(api.http.get(f"/runs/{run_id}/events", headers={**HEADERS, "Accept": "text/event-stream"}))
-        await asyncio.sleep(0)
-        reading.cancel()
-        await asyncio.gather(reading, return_exceptions=True)
-        await finish(api, run_id)
+    run_id = await begun(api)
+    reading = asyncio.ensure_future(api.http.get(f"/runs/{run_id}/events", headers={**HEADERS, "Accept": "text/event-stream"}))
+    await asyncio.sleep(0)
+    reading.cancel()
+    await asyncio.gather(reading, return_exceptions=True)
+    await finish(api, run_id)
 
 
 async def finish(api: Api, run_id: str) -> None:

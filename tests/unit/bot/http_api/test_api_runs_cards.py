@@ -7,7 +7,6 @@ import pytest
 
 from bot.access.access_file import TokenGrant
 from orchestrator.domain.actor import Actor
-from orchestrator.runtime import worker
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
 from tests.unit.runs.runs_kit import RUN, start, steps
 from tests.unit.spine_kit import ANNA, CHAT, command
@@ -16,12 +15,6 @@ pytestmark = pytest.mark.req("S004-58", "G1")
 
 RAISE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 PLAN = {("steps", "plan"): steps(RAISE, {"say": "Сумма: {s0}"})}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def _write_comment(text: str) -> dict[str, Any]:
