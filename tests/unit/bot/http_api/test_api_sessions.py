@@ -2,23 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from bot.access.access_file import TokenGrant
-from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
+from tests.unit.bot.http_api.api_kit import OWN, Api
 from tests.unit.spine_kit import CHAT, until
 from tests.unit.spine_portal import cut
 
 pytestmark = pytest.mark.req("S004-58")
-
-
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with an_api(tmp_path) as made:
-        yield made
 
 
 async def test_a_conversation_is_told_from_the_request_to_the_outcome(api: Api) -> None:

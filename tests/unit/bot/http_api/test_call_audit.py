@@ -1,7 +1,5 @@
 """The search for calls as pages ask it: the newest first, by method and outcome, with fields in the reader's language."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,17 +9,11 @@ from orchestrator.features.history.call_audit import AuditedCall, CallAudit, Cal
 from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
-from tests.unit.bot.http_api.api_kit import Api, an_api
+from tests.unit.bot.http_api.api_kit import Api
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, step
 from tests.unit.spine_portal import cut
 
 pytestmark = pytest.mark.req("C-18")
-
-
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with an_api(tmp_path) as made:
-        yield made
 
 
 async def found(api: Api, *, limit: int = 50, **wanted: Any) -> list[AuditedCall]:

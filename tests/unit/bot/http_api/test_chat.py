@@ -14,12 +14,6 @@ from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, SITE, Door, a_door, er
 from tests.unit.spine_kit import raise_sum, reply, step, until
 
 
-@pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    async with a_door(tmp_path) as made:
-        yield made
-
-
 @pytest.mark.req("S004-58", "S004-59", "S004-64")
 async def test_a_message_is_answered_with_text(door: Door) -> None:
     """200, `assistant` is the model's words, and the header names the turn."""

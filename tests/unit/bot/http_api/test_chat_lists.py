@@ -1,19 +1,8 @@
 """Lists over HTTP: columns in the text, the rows that were seen remembered for the next message of the same conversation."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-
-from tests.unit.bot.http_api.chat_kit import Door, a_door
+from tests.unit.bot.http_api.chat_kit import Door
 from tests.unit.spine_kit import reply, step
 from tests.unit.spine_portal import deal
-
-
-@pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    async with a_door(tmp_path) as made:
-        yield made
 
 
 async def test_a_list_and_then_its_third_row(door: Door) -> None:

@@ -8,7 +8,6 @@ import pytest
 
 from bot.http_api.chat.mailbox import Mailbox
 from orchestrator.domain.outputs import Notice
-from orchestrator.runtime import worker
 from tests.unit.bot.http_api.chat_kit import SITE, Door, a_door
 from tests.unit.runs.runs_kit import steps
 from tests.unit.spine_kit import message
@@ -17,12 +16,6 @@ pytestmark = pytest.mark.req("S004-58", "G1")
 
 ASK = {"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}
 DOCUMENTS = {("steps", "plan"): steps({"ask": "Как зовут?"}, ASK, {"say": "{s0}: {s1}"})}
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 async def ask(door: Door, text: str, **more: Any) -> dict[str, Any]:

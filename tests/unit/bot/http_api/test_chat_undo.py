@@ -1,22 +1,14 @@
 """Over HTTP, too, a long text is not lost unseen, and a change can be taken back: by the token that its answer names, or in words."""
 
 import re
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, SITE, Door, a_door
+from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, SITE, Door
 from tests.unit.spine_kit import raise_sum, reply, step
 
 LONG = "История переговоров с марта: клиент просит рассрочку. " * 14 + "Созвониться через 3 дня."
-
-
-@pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    async with a_door(tmp_path) as made:
-        yield made
 
 
 async def decide(door: Door, card: dict[str, Any]) -> dict[str, Any]:

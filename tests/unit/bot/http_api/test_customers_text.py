@@ -1,21 +1,14 @@
 """Text written by a customer never causes a write: what a token marks as such is no instruction, and every write after it asks."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 
 from bot.access.access_file import TokenGrant, read_access_file
-from tests.unit.bot.http_api.chat_kit import CHIEF, SITE, Door, a_door, error_of
+from tests.unit.bot.http_api.chat_kit import CHIEF, SITE, Door, error_of
 from tests.unit.spine_kit import reply, step
 
 ADD = step("crm.lead.add", {"fields": {"TITLE": "Ива"}})
-
-
-@pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    async with a_door(tmp_path) as made:
-        yield made
 
 
 def customers(door: Door, name: str = "site") -> None:

@@ -1,25 +1,17 @@
 """What is asked over HTTP is told by the rights of the moment in which it is told: a token that is gone by then reads nothing."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
 from bot.access.access_file import TokenGrant
 from bot.http_api.audit import session_events
 from state.journal.store import Store, StoredEvent
-from tests.unit.bot.http_api.api_kit import Api, an_api
-from tests.unit.bot.http_api.chat_kit import Door, a_door, error_of
+from tests.unit.bot.http_api.api_kit import Api
+from tests.unit.bot.http_api.chat_kit import Door, error_of
 from tests.unit.spine_kit import ANNA, CHAT, message, reply, until
 
 SECRET = "Сделка «Ромашка» на 120 000"
-
-
-@pytest.fixture
-async def door(tmp_path: Path) -> AsyncIterator[Door]:
-    async with a_door(tmp_path) as made:
-        yield made
 
 
 def gone(door: Door) -> None:
@@ -58,12 +50,6 @@ async def test_a_stream_ends_with_its_token(door: Door, *, stays: bool) -> None:
     assert (events[-1][0], SECRET in str(events)) == (("final", True) if stays else ("error", False))
     if not stays:
         assert events[-1][2]["code"] == "unauthorized"
-
-
-@pytest.fixture
-async def api(tmp_path: Path) -> AsyncIterator[Api]:
-    async with an_api(tmp_path) as made:
-        yield made
 
 
 @pytest.mark.parametrize("stays", [True, False])
