@@ -1,6 +1,5 @@
 """Cards and their questions on the wire: shown anew, with a file, with an invitation to answer; one table draws every kind."""
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
@@ -16,17 +15,11 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.features.cards import open_cards
 from state.model.card import Card
 from tests.unit.bot.telegram.door_kit import NOW, refused
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row
 from tests.unit.spine_kit import until
 
 FIELD = EditableField(code="OPPORTUNITY", name="Сумма", value="1 200 000 ₽", kind="money")
 RU = Translator("ru")
-
-
-@pytest.fixture
-async def post() -> AsyncIterator[Post]:
-    async with posting() as made:
-        yield made
 
 
 def anew() -> Any:

@@ -1,7 +1,6 @@
 """Outbox rows to Telegram: in order, at least once, edited in place; no chat and no row holds up another."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,14 +12,8 @@ from orchestrator.domain.outputs import Choice, Notice, Reply, build_reply
 from orchestrator.sessions import outbox
 from state.journal.store import OutboxRow, StoreUnwritable
 from tests.unit.bot.telegram.door_kit import NOW, refused
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, posting, text_row, words
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, OTHER, Post, card_row, text_row, words
 from tests.unit.spine_kit import until
-
-
-@pytest.fixture
-async def post() -> AsyncIterator[Post]:
-    async with posting() as made:
-        yield made
 
 
 @pytest.mark.req("S004-15")

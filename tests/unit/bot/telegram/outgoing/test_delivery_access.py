@@ -19,7 +19,7 @@ from state.events.people import InvitationRefused
 from state.journal.store import OutboxRow
 from state.sql.database import Statement
 from tests.unit.bot.telegram.door_kit import ANNA, NOW, VERA
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, CROWD, OTHER, Post, card_row, posting, text_row, words
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, CROWD, OTHER, Post, card_row, text_row, words
 from tests.unit.spine_kit import until
 
 
@@ -33,42 +33,39 @@ def notes(post: Post) -> list[tuple[str, str]]:
     return [(status, note) for status, _, note in post.rows()]
 
 
-async def test_a_long_answer_ends_where_access_ended() -> None:
+async def test_a_long_answer_ends_where_access_ended(post: Post) -> None:
     """The piece that is on the wire is shown; none follows it."""
-    async with posting() as post:
-        gate = asyncio.Event()
-        post.wire.gates.append((words("2222"), gate))
-        await post.put(text_row("\n\n".join(str(number) * 3000 for number in range(1, 4)), key="turn:t1"))
-        await until(lambda: len(post.texts()) == 2)
-        listed(post, VERA)
-        gate.set()
-        await post.until_states("failed")
-        assert notes(post) == [("failed", NO_ACCESS)]
-        assert [text[0] for text in post.texts()] == ["1", "2"]
+    gate = asyncio.Event()
+    post.wire.gates.append((words("2222"), gate))
+    await post.put(text_row("\n\n".join(str(number) * 3000 for number in range(1, 4)), key="turn:t1"))
+    await until(lambda: len(post.texts()) == 2)
+    listed(post, VERA)
+    gate.set()
+    await post.until_states("failed")
+    assert notes(post) == [("failed", NO_ACCESS)]
+    assert [text[0] for text in post.texts()] == ["1", "2"]
 
 
 @pytest.mark.parametrize("removed", [False, True])
-async def test_access_is_asked_after_the_wait_for_a_turn(*, removed: bool) -> None:
+async def test_access_is_asked_after_the_wait_for_a_turn(post: Post, *, removed: bool) -> None:
     """A row may wait in the pacer for as long as Telegram named: what held when it came there does not count."""
-    async with posting() as post:
-        post.pacer.hold(ANNA, 30)
-        await post.put(text_row("сумма 120 000"))
-        await until(lambda: bool(post.delivery._tasks))
-        if removed:
-            listed(post, VERA)
-        post.later(30)
-        await post.until_states("failed" if removed else "sent")
-        assert post.texts() == ([] if removed else ["сумма 120 000"])
-
-
-async def test_a_press_is_answered_without_what_came_of_it() -> None:
-    async with posting() as post:
-        done = Notice(code="card-approved-toast", args={})
+    post.pacer.hold(ANNA, 30)
+    await post.put(text_row("сумма 120 000"))
+    await until(lambda: bool(post.delivery._tasks))
+    if removed:
         listed(post, VERA)
-        await post.put(outbox.build_toast_row(CHAT, "cb1", done, NOW))
-        await post.until_states("sent")
-        (answer,) = post.wire.calls("answerCallbackQuery")
-        assert answer["text"] == "У вас больше нет доступа. Обратитесь к администратору."
+    post.later(30)
+    await post.until_states("failed" if removed else "sent")
+    assert post.texts() == ([] if removed else ["сумма 120 000"])
+
+
+async def test_a_press_is_answered_without_what_came_of_it(post: Post) -> None:
+    done = Notice(code="card-approved-toast", args={})
+    listed(post, VERA)
+    await post.put(outbox.build_toast_row(CHAT, "cb1", done, NOW))
+    await post.until_states("sent")
+    (answer,) = post.wire.calls("answerCallbackQuery")
+    assert answer["text"] == "У вас больше нет доступа. Обратитесь к администратору."
 
 
 @pytest.mark.parametrize(
@@ -82,60 +79,55 @@ async def test_a_press_is_answered_without_what_came_of_it() -> None:
     ],
     ids=["a lead no more", "a lead", "an administrator", "one's own", "the end of one that was never seen"],
 )
-async def test_cards_of_others_are_for_those_who_decide_now(role: Any, row: OutboxRow, shown: bool) -> None:  # noqa: FBT001 - a column of the table
-    async with posting() as post:
-        listed(post, ANNA, role=role)
-        await post.put(row)
-        await post.until_states("sent" if shown else "failed")
-        assert bool(post.texts()) == shown
-        assert shown or notes(post) == [("failed", NO_LEAD)]
+async def test_cards_of_others_are_for_those_who_decide_now(post: Post, role: Any, row: OutboxRow, shown: bool) -> None:  # noqa: FBT001 - a column of the table
+    listed(post, ANNA, role=role)
+    await post.put(row)
+    await post.until_states("sent" if shown else "failed")
+    assert bool(post.texts()) == shown
+    assert shown or notes(post) == [("failed", NO_LEAD)]
 
 
-async def test_a_card_that_a_lead_has_seen_is_ended_there() -> None:
+async def test_a_card_that_a_lead_has_seen_is_ended_there(post: Post) -> None:
     """Its buttons go although the person is no lead any more."""
-    async with posting() as post:
-        listed(post, ANNA, role="lead")
-        await post.put(card_row(home="tg:1", lead=True))
-        await post.until_states("sent")
-        listed(post, ANNA)
-        await post.put(card_row("denied", home="tg:1", lead=True))
-        await post.until_states("sent", "sent")
-        assert len(post.wire.calls("editMessageText")) == 1
+    listed(post, ANNA, role="lead")
+    await post.put(card_row(home="tg:1", lead=True))
+    await post.until_states("sent")
+    listed(post, ANNA)
+    await post.put(card_row("denied", home="tg:1", lead=True))
+    await post.until_states("sent", "sent")
+    assert len(post.wire.calls("editMessageText")) == 1
 
 
-async def test_a_deputy_of_today_reads_the_cards_of_their_lead() -> None:
-    async with posting() as post:
-        lead = Person(telegram_id=VERA, name="Вера", role="lead", away=NOW.date(), deputy=ANNA)
-        post.access.apply_file_news(FileNews(content="another", people=(lead, Person(telegram_id=ANNA, name="Анна"))))
-        await post.put(card_row(home="tg:1", lead=True))
-        await post.until_states("sent")
+async def test_a_deputy_of_today_reads_the_cards_of_their_lead(post: Post) -> None:
+    lead = Person(telegram_id=VERA, name="Вера", role="lead", away=NOW.date(), deputy=ANNA)
+    post.access.apply_file_news(FileNews(content="another", people=(lead, Person(telegram_id=ANNA, name="Анна"))))
+    await post.put(card_row(home="tg:1", lead=True))
+    await post.until_states("sent")
 
 
-async def test_a_card_that_never_stood_in_the_chat_is_not_closed_there() -> None:
+async def test_a_card_that_never_stood_in_the_chat_is_not_closed_there(post: Post) -> None:
     """Its end would show what the person has not seen yet."""
-    async with posting() as post:
-        listed(post, VERA)
-        await post.put(card_row("superseded", why="no-access"))
-        await post.until_states("failed")
+    listed(post, VERA)
+    await post.put(card_row("superseded", why="no-access"))
+    await post.until_states("failed")
 
 
-async def test_a_registry_that_cannot_be_read_closes_nothing_for_a_day() -> None:
+async def test_a_registry_that_cannot_be_read_closes_nothing_for_a_day(post: Post) -> None:
     """The row waits for a look that succeeds; one that never comes leaves the person a stranger."""
-    async with posting() as post:
-        session = await open_session(post.store, post.clock, "access", "one")
-        await session.commit(InvitationRefused(person=OTHER, why="wrong"), actor="system")
-        await session.close()
-        _damage(post, "{")
-        listed(post, VERA)
-        await post.put(text_row("итоги дня"))
-        await post.until_tried(0, 1)
-        assert notes(post) == [("new", "nobody can tell who has access")]
-        post.later(ACCESS_RETRY.total_seconds())
-        await post.until_tried(0, 2)
-        assert notes(post)[0][0] == "new"
-        post.later((GIVE_UP_AFTER + timedelta(minutes=1)).total_seconds())
-        await post.until_states("failed")
-        assert notes(post) == [("failed", NO_ACCESS)]
+    session = await open_session(post.store, post.clock, "access", "one")
+    await session.commit(InvitationRefused(person=OTHER, why="wrong"), actor="system")
+    await session.close()
+    _damage(post, "{")
+    listed(post, VERA)
+    await post.put(text_row("итоги дня"))
+    await post.until_tried(0, 1)
+    assert notes(post) == [("new", "nobody can tell who has access")]
+    post.later(ACCESS_RETRY.total_seconds())
+    await post.until_tried(0, 2)
+    assert notes(post)[0][0] == "new"
+    post.later((GIVE_UP_AFTER + timedelta(minutes=1)).total_seconds())
+    await post.until_states("failed")
+    assert notes(post) == [("failed", NO_ACCESS)]
 
 
 def _damage(post: Post, data: str) -> None:
@@ -143,41 +135,38 @@ def _damage(post: Post, data: str) -> None:
         change.run(Statement(sql="UPDATE events SET data = :data WHERE stream = :stream", fixed={}), {"data": data, "stream": STREAM})
 
 
-async def test_nothing_of_a_running_turn_shows_to_somebody_removed() -> None:
-    async with posting() as post:
-        await asyncio.sleep(0)
-        await post.delivery.report_partial(CHAT, Notice(code="turn-begun", args={"turn": "t1"}))
-        await post.delivery.report_partial(CHAT, "Сделка «Ромашка»")
-        await until(lambda: bool(post.wire.calls("sendMessageDraft")))
-        listed(post, *CROWD)
-        count = len(post.wire.sent)
-        await post.delivery.report_partial(CHAT, "Сделка «Ромашка» на 120 000")
-        post.later(5)
-        await post.put(text_row("иной", f"tg:{CROWD[0]}"))
-        await post.until_states("sent")
-        assert [name for name, _ in post.wire.sent[count:]] == ["sendMessage"]
+async def test_nothing_of_a_running_turn_shows_to_somebody_removed(post: Post) -> None:
+    await asyncio.sleep(0)
+    await post.delivery.report_partial(CHAT, Notice(code="turn-begun", args={"turn": "t1"}))
+    await post.delivery.report_partial(CHAT, "Сделка «Ромашка»")
+    await until(lambda: bool(post.wire.calls("sendMessageDraft")))
+    listed(post, *CROWD)
+    count = len(post.wire.sent)
+    await post.delivery.report_partial(CHAT, "Сделка «Ромашка» на 120 000")
+    post.later(5)
+    await post.put(text_row("иной", f"tg:{CROWD[0]}"))
+    await post.until_states("sent")
+    assert [name for name, _ in post.wire.sent[count:]] == ["sendMessage"]
 
 
-async def test_whoever_wrote_just_before_they_were_removed_reads_that_they_have_no_access() -> None:
+async def test_whoever_wrote_just_before_they_were_removed_reads_that_they_have_no_access(post: Post) -> None:
     """The sentence as turns and presses leave it, and not one word more than it."""
-    async with posting() as post:
-        listed(post, VERA)
-        gone = Notice(code="no-access-any-more")
-        more = Reply(parts=(Text(text="Сделка «Ромашка»"),), notices=(gone,))
-        await post.put(*(outbox.build_reply_row(CHAT, reply, NOW) for reply in (build_reply(gone), more)))
-        await post.until_states("sent", "failed")
-        assert post.texts() == ["У вас больше нет доступа. Обратитесь к администратору."]
+    listed(post, VERA)
+    gone = Notice(code="no-access-any-more")
+    more = Reply(parts=(Text(text="Сделка «Ромашка»"),), notices=(gone,))
+    await post.put(*(outbox.build_reply_row(CHAT, reply, NOW) for reply in (build_reply(gone), more)))
+    await post.until_states("sent", "failed")
+    assert post.texts() == ["У вас больше нет доступа. Обратитесь к администратору."]
 
 
-async def test_the_sentences_for_strangers_are_all_that_the_registry_says_to_them() -> None:
+async def test_the_sentences_for_strangers_are_all_that_the_registry_says_to_them(post: Post) -> None:
     """Whoever adds one finds it here: its name begins as theirs do."""
-    async with posting() as post:
-        listed(post, VERA)
-        codes = ("people-link-wrong", "people-lost-portal", "people-joined", "people-asks", "people-welcome", "people-settings")
-        await post.put(
-            *(
-                screens.build_row(CHAT, screens.build_message(code, cards=0, role="manager", mode="full", employee="7", id="1"), NOW)
-                for code in codes
-            )
+    listed(post, VERA)
+    codes = ("people-link-wrong", "people-lost-portal", "people-joined", "people-asks", "people-welcome", "people-settings")
+    await post.put(
+        *(
+            screens.build_row(CHAT, screens.build_message(code, cards=0, role="manager", mode="full", employee="7", id="1"), NOW)
+            for code in codes
         )
-        await post.until_states("sent", "sent", *["failed"] * 4)
+    )
+    await post.until_states("sent", "sent", *["failed"] * 4)

@@ -12,43 +12,41 @@ from orchestrator.domain.outputs import Notice, Reply, Row, Table, Text
 from orchestrator.sessions import outbox
 from state.model.card import Card
 from tests.unit.bot.telegram.door_kit import NOW, raw_message, refused
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, GROUP, OTHER, STRICT, card_row, posting, text_row, words
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, GROUP, OTHER, STRICT, Post, card_row, posting, text_row, words
 from tests.unit.spine_kit import until
 
 PARAGRAPH = "слово " * 300
 BLOCKED = refused(403, "Forbidden: bot was blocked by the user")
 
 
-async def test_a_slow_chat_keeps_no_other_waiting() -> None:
+async def test_a_slow_chat_keeps_no_other_waiting(post: Post) -> None:
     """One global lock (father-bot#130): the call of one chat hangs, all others go on, message after message."""
-    async with posting() as post:
-        gate = asyncio.Event()
-        post.wire.gates.append((words("медленный"), gate))
-        await post.put(text_row("медленный"))
-        await until(lambda: post.texts() == ["медленный"])
-        for number in range(5):
-            await post.put(text_row(f"{number}", OTHER))
-        await until(lambda: post.texts(1006) == ["0", "1", "2", "3", "4"])
-        assert post.rows()[0][0] == "new"
-        gate.set()
-        await post.until_states(*["sent"] * 6)
-        assert post.texts() == ["медленный"]
+    gate = asyncio.Event()
+    post.wire.gates.append((words("медленный"), gate))
+    await post.put(text_row("медленный"))
+    await until(lambda: post.texts() == ["медленный"])
+    for number in range(5):
+        await post.put(text_row(f"{number}", OTHER))
+    await until(lambda: post.texts(1006) == ["0", "1", "2", "3", "4"])
+    assert post.rows()[0][0] == "new"
+    gate.set()
+    await post.until_states(*["sent"] * 6)
+    assert post.texts() == ["медленный"]
 
 
-async def test_a_press_is_answered_while_the_chat_waits_out_a_flood() -> None:
+async def test_a_press_is_answered_while_the_chat_waits_out_a_flood(post: Post) -> None:
     """The wait is the chat's, also for a card; the toast overtakes them."""
-    async with posting() as post:
-        post.wire.will(refused(429, "Too Many Requests: retry after 126", retry_after=126), when=words("один"))
-        await post.put(text_row("один"))
-        await post.until_tried(0, 1)
-        await post.put(card_row(), outbox.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW))
-        await post.until_states("new", "new", "sent")
-        post.later(125)
-        await post.put(outbox.build_toast_row(CHAT, "cb2", Notice(code="toast-running"), NOW))
-        await post.until_states("new", "new", "sent", "sent")
-        assert post.texts() == ["один"], "the wait that Telegram named was not obeyed"
-        post.later(2)
-        await post.until_states("sent", "sent", "sent", "sent")
+    post.wire.will(refused(429, "Too Many Requests: retry after 126", retry_after=126), when=words("один"))
+    await post.put(text_row("один"))
+    await post.until_tried(0, 1)
+    await post.put(card_row(), outbox.build_toast_row(CHAT, "cb1", Notice(code="toast-running"), NOW))
+    await post.until_states("new", "new", "sent")
+    post.later(125)
+    await post.put(outbox.build_toast_row(CHAT, "cb2", Notice(code="toast-running"), NOW))
+    await post.until_states("new", "new", "sent", "sent")
+    assert post.texts() == ["один"], "the wait that Telegram named was not obeyed"
+    post.later(2)
+    await post.until_states("sent", "sent", "sent", "sent")
 
 
 async def test_a_group_gets_its_messages_at_its_rate_and_others_do_not_wait_for_it() -> None:
@@ -64,59 +62,54 @@ async def test_a_group_gets_its_messages_at_its_rate_and_others_do_not_wait_for_
         await until(lambda: len(post.texts(-100123)) == 8)
 
 
-async def test_who_blocked_the_bot_is_not_written_to_until_they_write() -> None:
+async def test_who_blocked_the_bot_is_not_written_to_until_they_write(post: Post) -> None:
     """One 403, then nothing more is asked of Telegram; also after a restart. Their next message opens the chat."""
-    async with posting() as post:
-        post.wire.will(BLOCKED)
-        await post.put(text_row("один"), text_row("два"), text_row("иной", OTHER))
-        await post.until_states("failed", "failed", "sent")
-        assert post.texts() == ["один"]
-        assert "blocked" in post.rows()[1][2]
-        await post.halt()
-        async with posting(after=post) as later:
-            await later.put(text_row("три"))
-            await later.until_states("failed")
-            assert later.texts() == []
-            await later.delivery.chats.observe_update(Update.model_validate({"update_id": 1, "message": raw_message("я вернулся")}))
-            await later.put(text_row("четыре"))
-            await until(lambda: later.texts() == ["четыре"])
+    post.wire.will(BLOCKED)
+    await post.put(text_row("один"), text_row("два"), text_row("иной", OTHER))
+    await post.until_states("failed", "failed", "sent")
+    assert post.texts() == ["один"]
+    assert "blocked" in post.rows()[1][2]
+    await post.halt()
+    async with posting(after=post) as later:
+        await later.put(text_row("три"))
+        await later.until_states("failed")
+        assert later.texts() == []
+        await later.delivery.chats.observe_update(Update.model_validate({"update_id": 1, "message": raw_message("я вернулся")}))
+        await later.put(text_row("четыре"))
+        await until(lambda: later.texts() == ["четыре"])
 
 
 @pytest.mark.parametrize(("status", "then"), [("kicked", "failed"), ("left", "failed"), ("member", "sent")])
-async def test_a_change_of_membership_closes_or_opens_a_chat(status: str, then: str) -> None:
-    async with posting() as post:
-        chats = post.delivery.chats
-        if then == "sent":
-            await chats.close(-100123, "kicked")
-        person: dict[str, Any] = {"id": 42, "is_bot": True, "first_name": "Сделка"}
-        member = {"user": person, "status": status} | ({"until_date": 0} if status == "kicked" else {})
-        change = {
-            "chat": {"id": -100123, "type": "supergroup", "title": "Продажи"},
-            "from": {"id": 1007, "is_bot": False, "first_name": "Анна"},
-            "date": 1_795_000_000,
-            "old_chat_member": {"user": person, "status": "member"},
-            "new_chat_member": member,
-        }
-        await chats.observe_update(Update.model_validate({"update_id": 3, "my_chat_member": change}))
-        await post.put(text_row("привет", GROUP))
-        await post.until_states(then)
+async def test_a_change_of_membership_closes_or_opens_a_chat(post: Post, status: str, then: str) -> None:
+    chats = post.delivery.chats
+    if then == "sent":
+        await chats.close(-100123, "kicked")
+    person: dict[str, Any] = {"id": 42, "is_bot": True, "first_name": "Сделка"}
+    member = {"user": person, "status": status} | ({"until_date": 0} if status == "kicked" else {})
+    change = {
+        "chat": {"id": -100123, "type": "supergroup", "title": "Продажи"},
+        "from": {"id": 1007, "is_bot": False, "first_name": "Анна"},
+        "date": 1_795_000_000,
+        "old_chat_member": {"user": person, "status": "member"},
+        "new_chat_member": member,
+    }
+    await chats.observe_update(Update.model_validate({"update_id": 3, "my_chat_member": change}))
+    await post.put(text_row("привет", GROUP))
+    await post.until_states(then)
 
 
-async def test_a_group_that_moved_is_written_to_where_it_is_now() -> None:
+async def test_a_group_that_moved_is_written_to_where_it_is_now(post: Post) -> None:
     """Telegram says so in a refusal; later rows go there at once, also after a restart, and what is said there belongs to the same session."""
-    async with posting() as post:
-        post.wire.will(refused(400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=-1009))
-        await post.put(text_row("один", "tg:-5"), text_row("два", "tg:-5"))
-        await post.until_states("sent", "sent")
-        assert [body["chat_id"] for body in post.wire.calls("sendMessage")] == [-5, -1009, -1009]
-        await post.halt()
-        async with posting(after=post) as later:
-            await until(lambda: later.delivery.chats.find_current_id(-5) == -1009)
-            said = later.delivery.chats.restore_origin_chat(
-                Update.model_validate({"update_id": 1, "message": raw_message("да", chat=-1009)})
-            )
-            assert said.message is not None
-            assert said.message.chat.id == -5
+    post.wire.will(refused(400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=-1009))
+    await post.put(text_row("один", "tg:-5"), text_row("два", "tg:-5"))
+    await post.until_states("sent", "sent")
+    assert [body["chat_id"] for body in post.wire.calls("sendMessage")] == [-5, -1009, -1009]
+    await post.halt()
+    async with posting(after=post) as later:
+        await until(lambda: later.delivery.chats.find_current_id(-5) == -1009)
+        said = later.delivery.chats.restore_origin_chat(Update.model_validate({"update_id": 1, "message": raw_message("да", chat=-1009)}))
+        assert said.message is not None
+        assert said.message.chat.id == -5
 
 
 @pytest.mark.parametrize(
@@ -132,16 +125,15 @@ async def test_a_group_that_moved_is_written_to_where_it_is_now() -> None:
         ("Bad Request: reply markup is too long", "reply_markup"),
     ],
 )
-async def test_what_telegram_does_not_take_of_a_message_is_left_out_and_the_words_arrive(complaint: str, left: str) -> None:
+async def test_what_telegram_does_not_take_of_a_message_is_left_out_and_the_words_arrive(post: Post, complaint: str, left: str) -> None:
     """Bad markup and nothing delivered (danneu#16, father-bot#86): words that arrive plain are better than none."""
-    async with posting() as post:
-        post.wire.will(refused(400, complaint))
-        await post.put(outbox.build_card_row(f"{CHAT}:5", Card.from_stored({**_entry(), "status": "requested"}), NOW))
-        await post.until_states("sent")
-        first, second = post.wire.calls("sendMessage")
-        assert first.get(left)
-        assert not second.get(left)
-        assert first["text"] == second["text"]
+    post.wire.will(refused(400, complaint))
+    await post.put(outbox.build_card_row(f"{CHAT}:5", Card.from_stored({**_entry(), "status": "requested"}), NOW))
+    await post.until_states("sent")
+    first, second = post.wire.calls("sendMessage")
+    assert first.get(left)
+    assert not second.get(left)
+    assert first["text"] == second["text"]
 
 
 def _entry() -> dict[str, Any]:
@@ -151,22 +143,21 @@ def _entry() -> dict[str, Any]:
 @pytest.mark.parametrize(
     "trouble", [TelegramNetworkError(GetMe(), "reset"), {"status": 502, "html": True}], ids=["network", "502 with HTML"]
 )
-async def test_an_answer_of_unknown_fate_is_sent_again_and_an_edit_stays_one_message(trouble: Any) -> None:
+async def test_an_answer_of_unknown_fate_is_sent_again_and_an_edit_stays_one_message(post: Post, trouble: Any) -> None:
     """A 502 with HTML after Telegram stored it: at least once, said so in docs/telegram.md; in place there is no double."""
-    async with posting() as post:
-        post.wire.will(trouble)
-        await post.put(text_row("один", key="turn:1"))
-        await post.until_tried(0, 1)
-        post.later(2)
-        await post.until_states("sent")
-        assert post.texts() == ["один", "один"]
-        post.wire.will(trouble)
-        await post.put(text_row("один, с поправкой", key="turn:1"))
-        await post.until_tried(1, 1)
-        post.wire.will(refused(400, "Bad Request: message is not modified"))
-        post.later(2)
-        await post.until_states("sent", "sent")
-        assert len(post.wire.calls("sendMessage")) == 2
+    post.wire.will(trouble)
+    await post.put(text_row("один", key="turn:1"))
+    await post.until_tried(0, 1)
+    post.later(2)
+    await post.until_states("sent")
+    assert post.texts() == ["один", "один"]
+    post.wire.will(trouble)
+    await post.put(text_row("один, с поправкой", key="turn:1"))
+    await post.until_tried(1, 1)
+    post.wire.will(refused(400, "Bad Request: message is not modified"))
+    post.later(2)
+    await post.until_states("sent", "sent")
+    assert len(post.wire.calls("sendMessage")) == 2
 
 
 @pytest.mark.parametrize("how", ["flood", "crash"])
@@ -262,9 +253,8 @@ async def test_a_stop_hears_calls_on_their_way_to_their_end_and_lets_the_others_
     assert len(post.texts(-100123)) == 4
 
 
-async def test_hundreds_of_chats_are_served_side_by_side() -> None:
+async def test_hundreds_of_chats_are_served_side_by_side(post: Post) -> None:
     """More than one look of the store shows at a time, and more than are served at once; nobody is forgotten."""
-    async with posting() as post:
-        await post.put(*(text_row("привет", f"tg:{5000 + number}") for number in range(300)))
-        await until(lambda: len(post.wire.calls("sendMessage")) == 300)
-        await post.until_states(*["sent"] * 300)
+    await post.put(*(text_row("привет", f"tg:{5000 + number}") for number in range(300)))
+    await until(lambda: len(post.wire.calls("sendMessage")) == 300)
+    await post.until_states(*["sent"] * 300)

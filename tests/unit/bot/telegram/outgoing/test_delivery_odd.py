@@ -14,21 +14,20 @@ from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.sessions import outbox
 from state.model.card import Card
 from tests.unit.bot.telegram.door_kit import ME, NOW, access, parse_update, pressed, refused
-from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, card_row, posting, text_row
+from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting, text_row
 from tests.unit.spine_kit import until
 
 MOVED = refused(400, "Bad Request: group chat was upgraded to a supergroup chat", migrate_to_chat_id=-1009)
 
 
 @pytest.mark.parametrize("nothing", [" ", "\n\n", "\u200b", "\u2060\u200e\u200f", "\u3164", "\u202e"])
-async def test_an_answer_that_nobody_could_see_is_replaced_by_a_sentence(nothing: str) -> None:
+async def test_an_answer_that_nobody_could_see_is_replaced_by_a_sentence(post: Post, nothing: str) -> None:
     """Every turn ends with exactly one last message; Telegram takes marks without width for an empty text and refuses it."""
-    async with posting() as post:
-        await post.put(outbox.build_reply_row(CHAT, Reply(parts=(Text(text=nothing),)), NOW, key="turn:t1"), text_row("следующее"))
-        await post.until_states("sent", "sent")
-        said, after = post.texts()
-        assert said.startswith("Ответ не удалось показать")
-        assert after == "следующее"
+    await post.put(outbox.build_reply_row(CHAT, Reply(parts=(Text(text=nothing),)), NOW, key="turn:t1"), text_row("следующее"))
+    await post.until_states("sent", "sent")
+    said, after = post.texts()
+    assert said.startswith("Ответ не удалось показать")
+    assert after == "следующее"
 
 
 async def test_an_edit_that_changes_nothing_keeps_the_buttons() -> None:
@@ -44,97 +43,93 @@ async def test_an_edit_that_changes_nothing_keeps_the_buttons() -> None:
         assert len(post.wire.calls("sendMessage")) == 1
 
 
-async def test_two_complaints_about_one_message_cost_two_ornaments_and_no_words() -> None:
-    async with posting() as post:
-        for complaint in ("Bad Request: TOPIC_CLOSED", "Bad Request: can't parse entities", "Bad Request: BUTTON_URL_INVALID"):
-            post.wire.will(refused(400, complaint))
-        await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored({**ENTRY, "status": "requested"}), NOW))
-        await post.until_states("sent")
-        last = post.wire.calls("sendMessage")[-1]
-        assert not {"message_thread_id", "entities", "reply_markup"} & set(last)
-        assert "Ромашка" in last["text"]
+async def test_two_complaints_about_one_message_cost_two_ornaments_and_no_words(post: Post) -> None:
+    for complaint in ("Bad Request: TOPIC_CLOSED", "Bad Request: can't parse entities", "Bad Request: BUTTON_URL_INVALID"):
+        post.wire.will(refused(400, complaint))
+    await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored({**ENTRY, "status": "requested"}), NOW))
+    await post.until_states("sent")
+    last = post.wire.calls("sendMessage")[-1]
+    assert not {"message_thread_id", "entities", "reply_markup"} & set(last)
+    assert "Ромашка" in last["text"]
 
 
 @pytest.mark.parametrize(
     ("status", "words", "then"),
     [(401, "Unauthorized", "queued"), (404, "Not Found", "queued"), (413, "Request Entity Too Large", "failed")],
 )
-async def test_a_token_that_is_refused_costs_no_message_and_a_file_too_large_holds_up_nobody(status: int, words: str, then: str) -> None:
+async def test_a_token_that_is_refused_costs_no_message_and_a_file_too_large_holds_up_nobody(
+    post: Post, status: int, words: str, then: str
+) -> None:
     """Who changed the token finds the answers when the bot has the new one; what is too large is given up at once, not asked for a day."""
-    async with posting() as post:
-        post.wire.will(refused(status, words))
-        await post.put(text_row("один"), text_row("два"))
-        await post.until_tried(0, 1) if then == "queued" else await post.until_states("failed", "sent")
-        post.later(120)
-        if then == "queued":
-            await post.until_states("sent", "sent")
-            assert post.texts() == ["один", "один", "два"]
+    post.wire.will(refused(status, words))
+    await post.put(text_row("один"), text_row("два"))
+    await post.until_tried(0, 1) if then == "queued" else await post.until_states("failed", "sent")
+    post.later(120)
+    if then == "queued":
+        await post.until_states("sent", "sent")
+        assert post.texts() == ["один", "один", "два"]
 
 
-async def test_a_card_whose_topic_is_closed_can_still_be_decided() -> None:
+async def test_a_card_whose_topic_is_closed_can_still_be_decided(post: Post) -> None:
     """It stands outside of its topic then: its buttons name the conversation they belong to, whatever chat and topic they are pressed in."""
-    async with posting() as post:
-        post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
-        await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored({**ENTRY, "status": "requested"}), NOW))
-        await post.until_states("sent")
-        yes, no = post.wire.calls("sendMessage")[-1]["reply_markup"]["inline_keyboard"][0]
-        for button, approve in ((yes, True), (no, False)):
-            routed = parse_update(pressed(button["callback_data"], chat=-100123), access(), ME, (), NOW)
-            (row,) = routed.rows
-            assert (row.session, row.body["approve"], routed.session) == (f"{GROUP}:5", approve, GROUP)
+    post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
+    await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored({**ENTRY, "status": "requested"}), NOW))
+    await post.until_states("sent")
+    yes, no = post.wire.calls("sendMessage")[-1]["reply_markup"]["inline_keyboard"][0]
+    for button, approve in ((yes, True), (no, False)):
+        routed = parse_update(pressed(button["callback_data"], chat=-100123), access(), ME, (), NOW)
+        (row,) = routed.rows
+        assert (row.session, row.body["approve"], routed.session) == (f"{GROUP}:5", approve, GROUP)
 
 
-async def test_the_other_buttons_of_a_card_outside_its_closed_topic_say_why_they_do_nothing_there() -> None:
+async def test_the_other_buttons_of_a_card_outside_its_closed_topic_say_why_they_do_nothing_there(post: Post) -> None:
     """What they read is looked up where the card lives; what would ask something is not begun, and says where to go on."""
-    async with posting() as post:
-        post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
-        body = {**ENTRY, "status": "requested", "preview": {"lines": [{"field": "TITLE", "name": "Имя", "before": "а", "after": "б"}]}}
-        await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored(body), NOW))
-        await post.until_states("sent")
-        markup = post.wire.calls("sendMessage")[-1]["reply_markup"]
-        edit, details = markup["inline_keyboard"][1]
-        said = parse_update(pressed(edit["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW)
-        assert (said.rows, said.callback_id, said.toast) == ((), "cb1", Notice(code="card-in-topic"))
-        (row,) = parse_update(pressed(details["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW).rows
-        assert (row.session, row.body["name"]) == (f"{GROUP}:5", "details")
-        at_home = {"reply_markup": markup, "message_thread_id": 5, "is_topic_message": True}
-        (row,) = parse_update(pressed(edit["callback_data"], chat=-100123, **at_home), access(), ME, (), NOW).rows
-        assert (row.session, row.body["words"][0]) == (f"{GROUP}:5", "edit")
+    post.wire.will(refused(400, "Bad Request: TOPIC_CLOSED"))
+    body = {**ENTRY, "status": "requested", "preview": {"lines": [{"field": "TITLE", "name": "Имя", "before": "а", "after": "б"}]}}
+    await post.put(outbox.build_card_row(f"{GROUP}:5", Card.from_stored(body), NOW))
+    await post.until_states("sent")
+    markup = post.wire.calls("sendMessage")[-1]["reply_markup"]
+    edit, details = markup["inline_keyboard"][1]
+    said = parse_update(pressed(edit["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW)
+    assert (said.rows, said.callback_id, said.toast) == ((), "cb1", Notice(code="card-in-topic"))
+    (row,) = parse_update(pressed(details["callback_data"], chat=-100123, reply_markup=markup), access(), ME, (), NOW).rows
+    assert (row.session, row.body["name"]) == (f"{GROUP}:5", "details")
+    at_home = {"reply_markup": markup, "message_thread_id": 5, "is_topic_message": True}
+    (row,) = parse_update(pressed(edit["callback_data"], chat=-100123, **at_home), access(), ME, (), NOW).rows
+    assert (row.session, row.body["words"][0]) == (f"{GROUP}:5", "edit")
 
 
-async def test_in_a_group_that_moved_a_card_is_sent_anew_and_edited_there() -> None:
+async def test_in_a_group_that_moved_a_card_is_sent_anew_and_edited_there(post: Post) -> None:
     """The supergroup numbers its messages anew: the old number may be another message of the bot's there, so it is never edited."""
-    async with posting() as post:
-        session = "tg:-5"
-        card = outbox.build_card_row(session, Card.from_stored({**ENTRY, "status": "requested"}), NOW)
-        await post.put(card)
-        await post.until_states("sent")
-        post.wire.will(MOVED)
-        for count, status in enumerate(("approved", "executed"), start=2):
-            await post.put(
-                outbox.build_card_row(
-                    session,
-                    Card.from_stored({**ENTRY, "status": status, f"{status}_by_name": "Анна", f"{status}_at": "2026-11-21T12:00:00Z"}),
-                    NOW,
-                )
+    session = "tg:-5"
+    card = outbox.build_card_row(session, Card.from_stored({**ENTRY, "status": "requested"}), NOW)
+    await post.put(card)
+    await post.until_states("sent")
+    post.wire.will(MOVED)
+    for count, status in enumerate(("approved", "executed"), start=2):
+        await post.put(
+            outbox.build_card_row(
+                session,
+                Card.from_stored({**ENTRY, "status": status, f"{status}_by_name": "Анна", f"{status}_at": "2026-11-21T12:00:00Z"}),
+                NOW,
             )
-            await post.until_states(*["sent"] * count)
-        assert [(body["chat_id"], body["message_id"]) for body in post.wire.calls("editMessageText")] == [(-5, 501), (-1009, 502)]
-        assert [body["chat_id"] for body in post.wire.calls("sendMessage")] == [-5, -1009]
+        )
+        await post.until_states(*["sent"] * count)
+    assert [(body["chat_id"], body["message_id"]) for body in post.wire.calls("editMessageText")] == [(-5, 501), (-1009, 502)]
+    assert [body["chat_id"] for body in post.wire.calls("sendMessage")] == [-5, -1009]
 
 
-async def test_what_another_process_heard_of_a_chat_is_not_overwritten() -> None:
+async def test_what_another_process_heard_of_a_chat_is_not_overwritten(post: Post) -> None:
     """By webhook one process takes updates and another delivers: each change begins with what is stored."""
-    async with posting() as post:
-        takes, delivers = (Chats(post.store, 42) for _ in range(2))
-        await takes.load()
-        await delivers.close(1007, "bot was blocked by the user")
-        await delivers.move(-5, -1009)
-        text = {"message_id": 1, "date": 1_795_000_000, "text": "я вернулся", "from": {"id": 1007, "is_bot": False, "first_name": "А"}}
-        await takes.observe_update(Update.model_validate({"update_id": 1, "message": {**text, "chat": {"id": 1007, "type": "private"}}}))
-        await delivers.load()
-        assert delivers.find_closed_reason(1007) == ""
-        assert (takes.find_origin_id(-1009), delivers.find_current_id(-5)) == (-5, -1009)
+    takes, delivers = (Chats(post.store, 42) for _ in range(2))
+    await takes.load()
+    await delivers.close(1007, "bot was blocked by the user")
+    await delivers.move(-5, -1009)
+    text = {"message_id": 1, "date": 1_795_000_000, "text": "я вернулся", "from": {"id": 1007, "is_bot": False, "first_name": "А"}}
+    await takes.observe_update(Update.model_validate({"update_id": 1, "message": {**text, "chat": {"id": 1007, "type": "private"}}}))
+    await delivers.load()
+    assert delivers.find_closed_reason(1007) == ""
+    assert (takes.find_origin_id(-1009), delivers.find_current_id(-5)) == (-5, -1009)
 
 
 @pytest.mark.parametrize(("inside", "then"), [(True, "sent"), (False, "failed")])
