@@ -1,11 +1,14 @@
-"""A database and a store for each contract test that asks for one."""
+"""A database and a store for each contract test that asks for one, and the sandbox portal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 from state.sql import SqlStore, build_sqlite_url
+from tests.contract.sandbox_model_kit import model
+from tests.contract.sandbox_portal_kit import Caller, in_process
 from tests.contract.store_kit import World
 from tests.postgres_kit import Server
 
@@ -43,3 +46,17 @@ def world(request: pytest.FixtureRequest, fresh_url: Callable[[str], str]) -> It
 def store(world: World) -> SqlStore:
     """A store on that database."""
     return world.open()
+
+
+@pytest.fixture
+async def portal() -> AsyncIterator[Caller]:
+    """The sandbox portal in this process, without a limit of requests."""
+    async with in_process() as portal:
+        yield portal
+
+
+@pytest.fixture
+async def client() -> AsyncIterator[httpx.AsyncClient]:
+    """A fresh demo model for each test."""
+    async with model() as client:
+        yield client

@@ -1,52 +1,15 @@
 """The sandbox's model in an ordinary conversation: what it takes for a question about the company's documents, and what it does with it."""
 
-from collections.abc import AsyncIterator
-
 import httpx
 import pytest
 
-from tests.contract.sandbox_model_kit import blocks, model, observed, said, then, turn
+from tests.contract.sandbox_model_kit import blocks, observed, said, then, turn
 
 FOUND = {
     "method": "ask_documents",
     "status": "ok",
     "text": "Звоним на второй день.\nИсточники: Регламент › Звонки.\n\n1. Регламент › Звонки\nПосле КП звоним на второй день.",
 }
-
-
-@pytest.fixture
-async def client() -> AsyncIterator[httpx.AsyncClient]:
-    """A fresh model for each test."""
-    async with model() as ready:
-        yield ready
-
-
-@pytest.mark.parametrize(
-    ("text", "question"),
-    [
-        ("по регламенту, когда звонить после КП?", "когда звонить после КП"),
-        ("что у нас в документах про возврат?", "возврат"),
-        ("какая скидка по политике?", "какая скидка"),
-        ("по правилам компании кто согласует скидку 10 %?", "кто согласует скидку 10 %"),
-        ("а что говорит регламент про возврат?", "возврат"),
-        ("согласно инструкции, через сколько дней второй звонок?", "через сколько дней второй звонок"),
-        ("что написано в регламенте о передаче клиента?", "передаче клиента"),
-        ("какие у нас правила возврата?", "какие у нас правила возврата"),
-        ("сколько стоит монтаж по прайсу?", "сколько стоит монтаж"),
-        ("по регламенту, когда сделка переходит в Отложено?", "когда сделка переходит в Отложено"),
-        ("можно ли изменить цену по политике компании?", "можно ли изменить цену"),
-        ("According to the handbook, when do we call after a quote?", "when do we call after a quote"),
-        ("what do our documents say about returns?", "returns"),
-        ("What is our return policy?", "What is our return policy"),
-        ("what discount can I give under the policy?", "what discount can I give"),
-        ("check the regulations: who approves a 10% discount?", "who approves a 10% discount"),
-        ("is there anything in the docs about delivery?", "delivery"),
-    ],
-)
-async def test_a_question_about_documents_is_looked_up_in_them(client: httpx.AsyncClient, text: str, question: str) -> None:
-    """The words that only say where to look are left out."""
-    answer = await blocks(client, turn(text))
-    assert [(step.method, step.params) for step in answer.steps] == [("ask_documents", {"question": question})]
 
 
 @pytest.mark.parametrize(

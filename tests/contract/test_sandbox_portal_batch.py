@@ -7,43 +7,40 @@ from typing import Any
 import pytest
 
 from sandbox.portal.php import parse_query
-from tests.contract.sandbox_portal_kit import in_process
+from tests.contract.sandbox_portal_kit import Caller
 
 
-async def test_a_reference_may_stand_in_a_text_and_to_nothing_is_empty() -> None:
+async def test_a_reference_may_stand_in_a_text_and_to_nothing_is_empty(portal: Caller) -> None:
     """Inside a text the result is put in as text, rows of a list are found by number, an unknown key gives an empty string."""
-    async with in_process() as portal:
-        commands = {
-            "l": "crm.deal.list?filter[>ID]=409&order[ID]=ASC&start=-1",
-            "g": "crm.deal.get?id=$result[l][1][ID]",
-            "c": "crm.deal.add?fields[TITLE]=after $result[l][0][ID]$result[l][99][ID]",
-            "x": "crm.deal.get?id=$result[none][0]",
-        }
-        report = await portal.result("batch", {"cmd": commands})
-        assert (report["result"]["l"][0]["ID"], report["result"]["g"]["ID"]) == ("410", "411")
-        assert (await portal.result("crm.deal.get", {"id": report["result"]["c"]}))["TITLE"] == "after 410"
-        assert report["result_error"]["x"]["error_description"] == "ID is not defined or invalid."
+    commands = {
+        "l": "crm.deal.list?filter[>ID]=409&order[ID]=ASC&start=-1",
+        "g": "crm.deal.get?id=$result[l][1][ID]",
+        "c": "crm.deal.add?fields[TITLE]=after $result[l][0][ID]$result[l][99][ID]",
+        "x": "crm.deal.get?id=$result[none][0]",
+    }
+    report = await portal.result("batch", {"cmd": commands})
+    assert (report["result"]["l"][0]["ID"], report["result"]["g"]["ID"]) == ("410", "411")
+    assert (await portal.result("crm.deal.get", {"id": report["result"]["c"]}))["TITLE"] == "after 410"
+    assert report["result_error"]["x"]["error_description"] == "ID is not defined or invalid."
 
 
-async def test_a_form_batch_is_encoded_twice() -> None:
+async def test_a_form_batch_is_encoded_twice(portal: Caller) -> None:
     """In a form body the whole command is encoded again."""
-    async with in_process() as portal:
-        form = {"cmd[n]": "crm.contact.add?fields[NAME]=A%26B"}
-        body = (await portal.http.post("/rest/1/sandbox/batch", data=form)).json()
-        contact = await portal.result("crm.contact.get", {"id": body["result"]["result"]["n"]})
-        assert contact["NAME"] == "A&B"
+    form = {"cmd[n]": "crm.contact.add?fields[NAME]=A%26B"}
+    body = (await portal.http.post("/rest/1/sandbox/batch", data=form)).json()
+    contact = await portal.result("crm.contact.get", {"id": body["result"]["result"]["n"]})
+    assert contact["NAME"] == "A&B"
 
 
-async def test_a_cut_inside_a_batch_keeps_the_prefix() -> None:
+async def test_a_cut_inside_a_batch_keeps_the_prefix(portal: Caller) -> None:
     """The commands before the cut stay committed, the rest never runs; nothing is rolled back."""
-    async with in_process() as portal:
-        await portal.arm(kind="commit_then_drop", method="crm.deal.add", after_calls=1)
-        commands = [f"crm.deal.add?fields[TITLE]=Cut {i}" for i in range(4)]
-        with pytest.raises(Exception, match="Server disconnected"):
-            await portal.send("batch", {"cmd": commands})
-        deals = await portal.call("crm.deal.list", {"filter": {"%TITLE": "Cut"}})
-        assert deals["total"] == 2
-        assert (await portal.ledger("batch"))[0]["outcome"] == "dropped"
+    await portal.arm(kind="commit_then_drop", method="crm.deal.add", after_calls=1)
+    commands = [f"crm.deal.add?fields[TITLE]=Cut {i}" for i in range(4)]
+    with pytest.raises(Exception, match="Server disconnected"):
+        await portal.send("batch", {"cmd": commands})
+    deals = await portal.call("crm.deal.list", {"filter": {"%TITLE": "Cut"}})
+    assert deals["total"] == 2
+    assert (await portal.ledger("batch"))[0]["outcome"] == "dropped"
 
 
 @pytest.mark.parametrize(

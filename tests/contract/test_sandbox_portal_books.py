@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.contract.sandbox_portal_kit import in_process
+from tests.contract.sandbox_portal_kit import Caller, in_process
 
 Check = Callable[[Any], bool]
 
@@ -99,13 +99,12 @@ READS: list[tuple[str, str, Any, int, Check]] = [
 ]  # fmt: skip
 
 
-async def test_each_read_gives_the_documented_answer() -> None:
+async def test_each_read_gives_the_documented_answer(portal: Caller) -> None:
     """Status and body of every row of the table."""
-    async with in_process() as portal:
-        for name, method, params, status, check in READS:
-            answer = await portal.send(method, params)
-            assert answer.status_code == status, (name, answer.text)
-            assert check(answer.json()), (name, answer.text)
+    for name, method, params, status, check in READS:
+        answer = await portal.send(method, params)
+        assert answer.status_code == status, (name, answer.text)
+        assert check(answer.json()), (name, answer.text)
 
 
 async def test_an_event_is_read_by_number_and_makes_its_people_busy() -> None:
@@ -126,43 +125,40 @@ async def test_an_event_is_read_by_number_and_makes_its_people_busy() -> None:
         assert not any((await portal.result("calendar.accessibility.get", days | {"from": "2026-11-24", "to": "2026-11-25"})).values())
 
 
-async def test_a_colleagues_calendar_cannot_be_edited() -> None:
+async def test_a_colleagues_calendar_cannot_be_edited(portal: Caller) -> None:
     """Times and names are open, the rest is the owner's and the administrator's."""
-    async with in_process() as portal:
-        answer = (await portal.send("calendar.section.get", {"type": "user", "ownerId": 7}, "/rest/8/sandbox/")).json()
-        assert answer["result"][0]["PERM"].items() >= {"view_title": True, "view_full": False, "edit": False}.items()
+    answer = (await portal.send("calendar.section.get", {"type": "user", "ownerId": 7}, "/rest/8/sandbox/")).json()
+    assert answer["result"][0]["PERM"].items() >= {"view_title": True, "view_full": False, "edit": False}.items()
 
 
-async def test_a_comment_on_a_task_is_listed_and_goes_with_it() -> None:
+async def test_a_comment_on_a_task_is_listed_and_goes_with_it(portal: Caller) -> None:
     """As the tasks module did it before 25.700.0."""
-    async with in_process() as portal:
-        number = await portal.result("task.commentitem.add", {"TASKID": 8017, "FIELDS": {"POST_MESSAGE": "Созвонились"}})
-        (comment,) = await portal.result("task.commentitem.getlist", {"TASKID": 8017})
-        assert (comment["ID"], comment["POST_MESSAGE"]) == (str(number), "Созвонились")
-        assert (await portal.result("tasks.task.get", {"taskId": 8017}))["task"]["commentsCount"] == "1"
-        await portal.result("tasks.task.delete", {"taskId": 8017})
-        assert await portal.result("task.commentitem.getlist", {"TASKID": 8017}) == []
+    number = await portal.result("task.commentitem.add", {"TASKID": 8017, "FIELDS": {"POST_MESSAGE": "Созвонились"}})
+    (comment,) = await portal.result("task.commentitem.getlist", {"TASKID": 8017})
+    assert (comment["ID"], comment["POST_MESSAGE"]) == (str(number), "Созвонились")
+    assert (await portal.result("tasks.task.get", {"taskId": 8017}))["task"]["commentsCount"] == "1"
+    await portal.result("tasks.task.delete", {"taskId": 8017})
+    assert await portal.result("task.commentitem.getlist", {"TASKID": 8017}) == []
 
 
 @pytest.mark.parametrize(
     "arguments", [{"TASKID": 8017, "ARFIELDS": {"SECONDS": 600, "COMMENT_TEXT": "Звонок"}}, {"0": 8017, "1": {"SECONDS": "600"}}]
 )
-async def test_time_spent_and_changes_are_in_the_history_of_a_task(arguments: Any) -> None:
+async def test_time_spent_and_changes_are_in_the_history_of_a_task(portal: Caller, arguments: Any) -> None:
     """Newest first unless asked otherwise; what was before and after, and who did it."""
-    async with in_process() as portal:
-        number = await portal.result("task.elapseditem.add", arguments)
-        (spent,) = await portal.result("task.elapseditem.getlist", {"TASKID": 8017})
-        assert (spent["ID"], spent["SECONDS"], spent["MINUTES"]) == (str(number), "600", "10")
-        await portal.result("tasks.task.update", {"taskId": 8017, "fields": {"RESPONSIBLE_ID": 8, "PRIORITY": 2}})
-        await portal.result("task.checklistitem.add", {"TASKID": 8017, "FIELDS": {"TITLE": "Пункт"}})
-        lines = (await portal.result("tasks.task.history.list", {"taskId": 8017}))["list"]
-        assert [(line["field"], line["value"]["from"], line["value"]["to"]) for line in lines] == [
-            ("CHECKLIST_ITEM_CREATE", "", "Пункт"),
-            ("RESPONSIBLE_ID", "7", "8"),
-            ("PRIORITY", "1", "2"),
-            ("TIME_SPENT_IN_LOGS", "0", "600"),
-            ("NEW", None, None),
-        ]
-        assert lines[0]["user"].items() >= {"id": 1, "lastName": "Романова"}.items()
-        some = await portal.result("tasks.task.history.list", {"taskId": 8017, "filter": {"FIELD": "PRIORITY"}, "order": {"id": "asc"}})
-        assert [line["field"] for line in some["list"]] == ["PRIORITY"]
+    number = await portal.result("task.elapseditem.add", arguments)
+    (spent,) = await portal.result("task.elapseditem.getlist", {"TASKID": 8017})
+    assert (spent["ID"], spent["SECONDS"], spent["MINUTES"]) == (str(number), "600", "10")
+    await portal.result("tasks.task.update", {"taskId": 8017, "fields": {"RESPONSIBLE_ID": 8, "PRIORITY": 2}})
+    await portal.result("task.checklistitem.add", {"TASKID": 8017, "FIELDS": {"TITLE": "Пункт"}})
+    lines = (await portal.result("tasks.task.history.list", {"taskId": 8017}))["list"]
+    assert [(line["field"], line["value"]["from"], line["value"]["to"]) for line in lines] == [
+        ("CHECKLIST_ITEM_CREATE", "", "Пункт"),
+        ("RESPONSIBLE_ID", "7", "8"),
+        ("PRIORITY", "1", "2"),
+        ("TIME_SPENT_IN_LOGS", "0", "600"),
+        ("NEW", None, None),
+    ]
+    assert lines[0]["user"].items() >= {"id": 1, "lastName": "Романова"}.items()
+    some = await portal.result("tasks.task.history.list", {"taskId": 8017, "filter": {"FIELD": "PRIORITY"}, "order": {"id": "asc"}})
+    assert [line["field"] for line in some["list"]] == ["PRIORITY"]

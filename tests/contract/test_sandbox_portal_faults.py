@@ -107,13 +107,12 @@ async def test_a_busy_port_is_one_sentence() -> None:
     assert "занят" in err.decode()
 
 
-async def test_a_fault_counts_calls_and_times() -> None:
+async def test_a_fault_counts_calls_and_times(portal: Caller) -> None:
     """`after_calls` spares the first calls, `times` hits that many, other methods pass."""
-    async with in_process() as portal:
-        await portal.arm(kind="500_before", method="server.time", after_calls=1, times=2)
-        codes = [(await portal.send(m)).status_code for m in ["server.time", "scope", *["server.time"] * 3]]
-        assert codes == [200, 200, 500, 500, 200]
-        assert (await portal.http.post("/sandbox/faults", json={"kind": "nonsense"})).status_code == 422
+    await portal.arm(kind="500_before", method="server.time", after_calls=1, times=2)
+    codes = [(await portal.send(m)).status_code for m in ["server.time", "scope", *["server.time"] * 3]]
+    assert codes == [200, 200, 500, 500, 200]
+    assert (await portal.http.post("/sandbox/faults", json={"kind": "nonsense"})).status_code == 422
 
 
 async def test_an_outgoing_webhook_hears_without_tokens_of_a_user() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.sandbox_portal_kit import in_process
+from tests.contract.sandbox_portal_kit import Caller, in_process
 
 Check = Callable[[Any], bool]
 
@@ -121,21 +121,19 @@ READS: list[tuple[str, str, Any, int, Check]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "status", "check"), [v[1:] for v in READS], ids=[v[0] for v in READS])
-async def test_a_read_is_answered_as_documented(method: str, params: Any, status: int, check: Check) -> None:
+async def test_a_read_is_answered_as_documented(portal: Caller, method: str, params: Any, status: int, check: Check) -> None:
     """Every read of the table gives the documented status, shape and types, and changes nothing."""
-    async with in_process() as portal:
-        answer = await portal.send(method, params)
-        assert answer.status_code == status
-        assert check(answer.json()), answer.text
-        assert [row["applied"] for row in await portal.ledger()] == [False]
+    answer = await portal.send(method, params)
+    assert answer.status_code == status
+    assert check(answer.json()), answer.text
+    assert [row["applied"] for row in await portal.ledger()] == [False]
 
 
-async def test_an_xml_suffix_answers_in_xml() -> None:
+async def test_an_xml_suffix_answers_in_xml(portal: Caller) -> None:
     """The same answer leaves as XML when the method ends in .xml."""
-    async with in_process() as portal:
-        answer = await portal.send("user.admin.xml")
-        assert answer.text.endswith("</time></response>")
-        assert "<result>1</result>" in answer.text
+    answer = await portal.send("user.admin.xml")
+    assert answer.text.endswith("</time></response>")
+    assert "<result>1</result>" in answer.text
 
 
 @pytest.mark.parametrize(
@@ -166,36 +164,33 @@ FORMS: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize("request_form", [form for _, form in FORMS], ids=[name for name, _ in FORMS])
-async def test_parameters_may_come_in_any_form(request_form: dict[str, Any]) -> None:
+async def test_parameters_may_come_in_any_form(portal: Caller, request_form: dict[str, Any]) -> None:
     """Query, urlencoded, multipart and JSON mean the same; the body wins over the query."""
-    async with in_process() as portal:
-        answer = await portal.http.post("/rest/1/sandbox/crm.deal.list", **request_form)
-        assert [(d["ID"], d["TITLE"]) for d in answer.json()["result"]] == [("481", "Ромашка")]
+    answer = await portal.http.post("/rest/1/sandbox/crm.deal.list", **request_form)
+    assert [(d["ID"], d["TITLE"]) for d in answer.json()["result"]] == [("481", "Ромашка")]
 
 
-async def test_the_sample_firm_has_what_the_tour_needs() -> None:
+async def test_the_sample_firm_has_what_the_tour_needs(portal: Caller) -> None:
     """One Romashka, three Vectors, a name with more than six deals, poisoned comments, overdue and closing deals."""
-    async with in_process() as portal:
-        records: list[dict[str, Any]] = (await portal.http.get("/sandbox/records/deal")).json()
-        counts = {
-            name: sum(name.casefold() in d["TITLE"].casefold() for d in records)
-            for name in ("Ромашка", "Вектор", "Стройинвест", "Северный ветер")
-        }
-        assert counts == {"Ромашка": 1, "Вектор": 3, "Стройинвест": 8, "Северный ветер": 1}
-        romashka = next(d for d in records if d["ID"] == "481")
-        assert (romashka["OPPORTUNITY"], romashka["ASSIGNED_BY_ID"]) == ("120000.00", "7")
-        company = await portal.result("crm.company.get", {"id": romashka["COMPANY_ID"]})
-        assert company["TITLE"] == "ООО Ромашка"
-        assert [d["TITLE"] for d in records if "ACTION:" in (d["COMMENTS"] or "")] == ["Северный ветер"]
-        open_deals = [d for d in records if d["CLOSED"] == "N"]
-        assert sum(d["CLOSEDATE"] < "2026-11-21" for d in open_deals) >= 3
-        assert sum("2026-11-21" <= d["CLOSEDATE"][:10] <= "2026-11-28" for d in open_deals) >= 5
-        assert {d["CATEGORY_ID"] for d in records} == {"0", "1"}
+    records: list[dict[str, Any]] = (await portal.http.get("/sandbox/records/deal")).json()
+    counts = {
+        name: sum(name.casefold() in d["TITLE"].casefold() for d in records)
+        for name in ("Ромашка", "Вектор", "Стройинвест", "Северный ветер")
+    }
+    assert counts == {"Ромашка": 1, "Вектор": 3, "Стройинвест": 8, "Северный ветер": 1}
+    romashka = next(d for d in records if d["ID"] == "481")
+    assert (romashka["OPPORTUNITY"], romashka["ASSIGNED_BY_ID"]) == ("120000.00", "7")
+    company = await portal.result("crm.company.get", {"id": romashka["COMPANY_ID"]})
+    assert company["TITLE"] == "ООО Ромашка"
+    assert [d["TITLE"] for d in records if "ACTION:" in (d["COMMENTS"] or "")] == ["Северный ветер"]
+    open_deals = [d for d in records if d["CLOSED"] == "N"]
+    assert sum(d["CLOSEDATE"] < "2026-11-21" for d in open_deals) >= 3
+    assert sum("2026-11-21" <= d["CLOSEDATE"][:10] <= "2026-11-28" for d in open_deals) >= 5
+    assert {d["CATEGORY_ID"] for d in records} == {"0", "1"}
 
 
-async def test_wrong_addresses_are_said_clearly() -> None:
+async def test_wrong_addresses_are_said_clearly(portal: Caller) -> None:
     """A method-less address is no method; a body that is no JSON counts as empty."""
-    async with in_process() as portal:
-        assert (await portal.send("")).status_code == 404
-        answer: httpx.Response = await portal.http.post("/rest/1/sandbox/crm.deal.get?id=410", content=b"{broken")
-        assert answer.json()["result"]["ID"] == "410"
+    assert (await portal.send("")).status_code == 404
+    answer: httpx.Response = await portal.http.post("/rest/1/sandbox/crm.deal.get?id=410", content=b"{broken")
+    assert answer.json()["result"]["ID"] == "410"

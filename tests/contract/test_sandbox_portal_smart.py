@@ -106,84 +106,69 @@ READS: list[tuple[str, str, Any, int, Check]] = [
 ]  # fmt: skip
 
 
-async def test_each_read_of_contracts_and_quotes_gives_the_documented_answer() -> None:
+async def test_each_read_of_contracts_and_quotes_gives_the_documented_answer(portal: Caller) -> None:
     """Status and body of every row of the table."""
-    async with in_process() as portal:
-        for name, method, params, status, check in READS:
-            answer = await portal.send(method, params)
-            assert answer.status_code == status, (name, answer.text)
-            assert check(answer.json()), (name, answer.text)
+    for name, method, params, status, check in READS:
+        answer = await portal.send(method, params)
+        assert answer.status_code == status, (name, answer.text)
+        assert check(answer.json()), (name, answer.text)
 
 
-async def test_settings_of_processes_are_for_administrators() -> None:
+async def test_settings_of_processes_are_for_administrators(portal: Caller) -> None:
     """Anybody else reads one process, but not the list of all."""
-    async with in_process() as portal:
-        answers = [
-            (await portal.send(m, {"id": 5}, "/rest/7/sandbox/")).json() for m in ("crm.type.list", "crm.type.fields", "crm.type.get")
-        ]
-        assert [answer.get("error") for answer in answers] == ["ACCESS_DENIED", "ACCESS_DENIED", None]
+    answers = [(await portal.send(m, {"id": 5}, "/rest/7/sandbox/")).json() for m in ("crm.type.list", "crm.type.fields", "crm.type.get")]
+    assert [answer.get("error") for answer in answers] == ["ACCESS_DENIED", "ACCESS_DENIED", None]
 
 
 async def _item(portal: Caller, method: str, **params: Any) -> dict[str, Any]:
     return dict((await portal.result(method, ITEM | params))["item"])
 
 
-async def test_an_item_is_added_moved_and_deleted() -> None:
+async def test_an_item_is_added_moved_and_deleted(portal: Caller) -> None:
     """It begins in the default funnel, keeps its former stage, knows its history, and goes with everything of its own."""
-    async with in_process() as portal:
-        made = await _item(portal, "crm.item.add", fields={"companyId": 21, "ufCrm5_1747310202": "75", "nope": 1})
-        assert (
-            made.items()
-            >= {"id": 17, "title": "Договоры #17", "categoryId": 10, "stageId": "DT177_10:NEW", "ufCrm5_1747310202": 75}.items()
-        )
-        moved = await _item(portal, "crm.item.update", id=17, fields={"categoryId": 11})
-        assert (moved["stageId"], moved["previousStageId"]) == ("DT177_11:NEW", "DT177_10:NEW")
-        await _item(portal, "crm.item.update", id=17, fields={"stageId": "DT177_11:SUCCESS"})
-        history = await portal.result("crm.stagehistory.list", ITEM | {"filter": {"OWNER_ID": 17}})
-        assert [(h["TYPE_ID"], h["STAGE_ID"]) for h in history["items"]] == [
-            (1, "DT177_10:NEW"),
-            (5, "DT177_11:NEW"),
-            (3, "DT177_11:SUCCESS"),
-        ]
-        await portal.result("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 17, "ENTITY_TYPE": "dynamic_177", "COMMENT": "да"}})
-        assert await portal.result("crm.item.delete", ITEM | {"id": 17}) == []
-        assert (await portal.call("crm.item.get", ITEM | {"id": 17}))["error"] == "NOT_FOUND"
-        filters = {"filter": {"ENTITY_ID": 17, "ENTITY_TYPE": "dynamic_177"}}
-        assert await portal.result("crm.timeline.comment.list", filters) == []
+    made = await _item(portal, "crm.item.add", fields={"companyId": 21, "ufCrm5_1747310202": "75", "nope": 1})
+    assert made.items() >= {"id": 17, "title": "Договоры #17", "categoryId": 10, "stageId": "DT177_10:NEW", "ufCrm5_1747310202": 75}.items()
+    moved = await _item(portal, "crm.item.update", id=17, fields={"categoryId": 11})
+    assert (moved["stageId"], moved["previousStageId"]) == ("DT177_11:NEW", "DT177_10:NEW")
+    await _item(portal, "crm.item.update", id=17, fields={"stageId": "DT177_11:SUCCESS"})
+    history = await portal.result("crm.stagehistory.list", ITEM | {"filter": {"OWNER_ID": 17}})
+    assert [(h["TYPE_ID"], h["STAGE_ID"]) for h in history["items"]] == [(1, "DT177_10:NEW"), (5, "DT177_11:NEW"), (3, "DT177_11:SUCCESS")]
+    await portal.result("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 17, "ENTITY_TYPE": "dynamic_177", "COMMENT": "да"}})
+    assert await portal.result("crm.item.delete", ITEM | {"id": 17}) == []
+    assert (await portal.call("crm.item.get", ITEM | {"id": 17}))["error"] == "NOT_FOUND"
+    filters = {"filter": {"ENTITY_ID": 17, "ENTITY_TYPE": "dynamic_177"}}
+    assert await portal.result("crm.timeline.comment.list", filters) == []
 
 
 @pytest.mark.parametrize(
     "fields", [{"stageId": "DT177_11:NEW"}, {"stageId": "NEW"}, {"categoryId": 1}, {"ufCrm5_1747310202": 57}, {"begindate": "никогда"}]
 )
-async def test_a_value_that_does_not_fit_is_refused(fields: dict[str, Any]) -> None:
+async def test_a_value_that_does_not_fit_is_refused(portal: Caller, fields: dict[str, Any]) -> None:
     """A stage of another funnel, a funnel of deals, an item of another list: the item stays as it was."""
-    async with in_process() as portal:
-        before = await _item(portal, "crm.item.get", id=12)
-        assert (await portal.call("crm.item.update", ITEM | {"id": 12, "fields": fields}))["error"] == "CRM_FIELD_ERROR_VALUE_NOT_VALID"
-        assert await _item(portal, "crm.item.get", id=12) == before
+    before = await _item(portal, "crm.item.get", id=12)
+    assert (await portal.call("crm.item.update", ITEM | {"id": 12, "fields": fields}))["error"] == "CRM_FIELD_ERROR_VALUE_NOT_VALID"
+    assert await _item(portal, "crm.item.get", id=12) == before
 
 
-async def test_product_rows_make_the_sum_of_an_item_and_of_a_quote() -> None:
+async def test_product_rows_make_the_sum_of_an_item_and_of_a_quote(portal: Caller) -> None:
     """Rows count where the sum is not kept by hand."""
-    async with in_process() as portal:
-        number = (await _item(portal, "crm.item.add", fields={"title": "С товарами"}))["id"]
-        rows = [{"productName": "Кабель", "price": 100, "quantity": 3}]
-        for code, kind, owner in (("Tb1", 177, number), ("Q", 7, 31)):
-            await portal.result("crm.item.productrow.set", {"ownerType": code, "ownerId": owner, "productRows": rows})
-            assert (await portal.result("crm.item.get", {"entityTypeId": kind, "id": owner}))["item"]["opportunity"] == 300
+    number = (await _item(portal, "crm.item.add", fields={"title": "С товарами"}))["id"]
+    rows = [{"productName": "Кабель", "price": 100, "quantity": 3}]
+    for code, kind, owner in (("Tb1", 177, number), ("Q", 7, 31)):
+        await portal.result("crm.item.productrow.set", {"ownerType": code, "ownerId": owner, "productRows": rows})
+        assert (await portal.result("crm.item.get", {"entityTypeId": kind, "id": owner}))["item"]["opportunity"] == 300
 
 
-async def test_a_quote_is_added_changed_and_closed_by_both_families() -> None:
+async def test_a_quote_is_added_changed_and_closed_by_both_families(portal: Caller) -> None:
     """A status that ends it closes it; a foreign one changes nothing."""
-    async with in_process() as portal:
-        number = await portal.result("crm.quote.add", {"fields": {"TITLE": "Новое", "CONTACT_ID": 43, "OPPORTUNITY": "10.5"}})
-        assert await portal.result("crm.quote.update", {"id": number, "fields": {"STATUS_ID": "WON"}})
-        item = (await portal.result("crm.item.get", {"entityTypeId": 7, "id": number}))["item"]
-        assert item.items() >= {"stageId": "DRAFT", "contactIds": [43], "opportunity": 10.5, "closed": "N", "quoteNumber": "33"}.items()
-        await portal.result("crm.item.update", {"entityTypeId": 7, "id": number, "fields": {"stageId": "APPROVED"}})
-        quote = await portal.result("crm.quote.get", {"id": number})
-        assert (quote["STATUS_ID"], quote["CLOSED"]) == ("APPROVED", "Y")
-        assert await portal.result("crm.quote.delete", {"id": number}) is True
+    number = await portal.result("crm.quote.add", {"fields": {"TITLE": "Новое", "CONTACT_ID": 43, "OPPORTUNITY": "10.5"}})
+    assert await portal.result("crm.quote.update", {"id": number, "fields": {"STATUS_ID": "WON"}})
+    item = (await portal.result("crm.item.get", {"entityTypeId": 7, "id": number}))["item"]
+    assert item.items() >= {"stageId": "DRAFT", "contactIds": [43], "opportunity": 10.5, "closed": "N", "quoteNumber": "33"}.items()
+    await portal.result("crm.item.update", {"entityTypeId": 7, "id": number, "fields": {"stageId": "APPROVED"}})
+    quote = await portal.result("crm.quote.get", {"id": number})
+    assert (quote["STATUS_ID"], quote["CLOSED"]) == ("APPROVED", "Y")
+    assert await portal.result("crm.quote.delete", {"id": number}) is True
 
 
 async def test_events_of_items_name_the_process() -> None:
@@ -200,9 +185,8 @@ async def test_events_of_items_name_the_process() -> None:
         assert seen == {*((name, "17", "177") for name in names[:3]), (names[3], "31", "")}
 
 
-async def test_a_person_edits_an_item_in_the_pages() -> None:
+async def test_a_person_edits_an_item_in_the_pages(portal: Caller) -> None:
     """The control address changes it, and everybody reads the change."""
-    async with in_process() as portal:
-        answer = await portal.http.patch("/sandbox/records/dynamic_177/12", json={"TITLE": "Переименован"})
-        assert answer.status_code == 200, answer.text
-        assert (await _item(portal, "crm.item.get", id=12))["title"] == "Переименован"
+    answer = await portal.http.patch("/sandbox/records/dynamic_177/12", json={"TITLE": "Переименован"})
+    assert answer.status_code == 200, answer.text
+    assert (await _item(portal, "crm.item.get", id=12))["title"] == "Переименован"

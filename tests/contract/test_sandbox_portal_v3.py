@@ -41,12 +41,11 @@ LISTS: list[tuple[str, Any, list[int]]] = [
 
 
 @pytest.mark.parametrize(("body", "ids"), [row[1:] for row in LISTS], ids=[row[0] for row in LISTS])
-async def test_a_list_is_filtered_ordered_and_cut(body: Any, ids: list[int]) -> None:
+async def test_a_list_is_filtered_ordered_and_cut(portal: Caller, body: Any, ids: list[int]) -> None:
     """Triples, groups, order and pages pick the tasks; there is neither total nor next."""
-    async with in_process() as portal:
-        answer = await _ask(portal, "tasks.task.list", body)
-        assert set(answer.json()) == {"result", "time"}
-        assert _ids(answer) == ids
+    answer = await _ask(portal, "tasks.task.list", body)
+    assert set(answer.json()) == {"result", "time"}
+    assert _ids(answer) == ids
 
 
 REFUSED: list[tuple[str, str, Any, int, str]] = [
@@ -74,33 +73,31 @@ REFUSED: list[tuple[str, str, Any, int, str]] = [
 
 
 @pytest.mark.parametrize(("verb", "body", "status", "name"), [row[1:] for row in REFUSED], ids=[row[0] for row in REFUSED])
-async def test_a_refusal_has_the_shape_of_v3_and_changes_nothing(verb: str, body: Any, status: int, name: str) -> None:
+async def test_a_refusal_has_the_shape_of_v3_and_changes_nothing(portal: Caller, verb: str, body: Any, status: int, name: str) -> None:
     """Code and message stand inside `error`, wrong fields beside them; nothing is written."""
-    async with in_process() as portal:
-        answer = await _ask(portal, f"tasks.task.{verb}", body)
-        error = answer.json()["error"]
-        assert (answer.status_code, error["code"], bool(error["message"])) == (status, V3 + name, True)
-        assert ("validation" in error) is (name == INVALID)
-        (line,) = await portal.ledger()
-        assert (line["outcome"], line["applied"]) == (V3 + name, False)
+    answer = await _ask(portal, f"tasks.task.{verb}", body)
+    error = answer.json()["error"]
+    assert (answer.status_code, error["code"], bool(error["message"])) == (status, V3 + name, True)
+    assert ("validation" in error) is (name == INVALID)
+    (line,) = await portal.ledger()
+    assert (line["outcome"], line["applied"]) == (V3 + name, False)
 
 
-async def test_a_task_lives_in_v3_and_shows_in_v2() -> None:
+async def test_a_task_lives_in_v3_and_shows_in_v2(portal: Caller) -> None:
     """Add, read with related fields, change, delete; both versions see one task; unknown own fields fall away."""
-    async with in_process() as portal:
-        fields = NEW | {"deadline": "2026-12-01T10:00:00+00:00", "priority": "high", "crmItemIds": ["D_410"], "nope": 1}
-        item = (await _ask(portal, "tasks.task.add", {"fields": fields})).json()["result"]["item"]
-        assert (item["status"], item["priority"], item["crmItemIds"]) == ("pending", "high", ["D_410"])
-        assert item["deadline"] == "2026-12-01T13:00:00+03:00"
-        select = ["id", "stageId", "responsible.name", "responsible.email"]
-        shown = (await _ask(portal, "tasks.task.get", {"id": item["id"], "select": select})).json()["result"]["item"]
-        assert shown == {"id": item["id"], "responsible": {"name": "Борис", "email": shown["responsible"]["email"]}}
-        changed = await _ask(portal, "tasks.task.update", {"id": item["id"], "fields": {"title": "u", "deadline": None}})
-        assert changed.json()["result"] == {"result": True}
-        old = (await portal.result("tasks.task.get", {"taskId": item["id"]}))["task"]
-        assert (old["title"], old["deadline"], old["priority"]) == ("u", None, "2")
-        assert (await _ask(portal, "tasks.task.delete", {"id": item["id"]})).json()["result"] == {"result": True}
-        assert await portal.result("tasks.task.get", {"taskId": item["id"]}) == []
+    fields = NEW | {"deadline": "2026-12-01T10:00:00+00:00", "priority": "high", "crmItemIds": ["D_410"], "nope": 1}
+    item = (await _ask(portal, "tasks.task.add", {"fields": fields})).json()["result"]["item"]
+    assert (item["status"], item["priority"], item["crmItemIds"]) == ("pending", "high", ["D_410"])
+    assert item["deadline"] == "2026-12-01T13:00:00+03:00"
+    select = ["id", "stageId", "responsible.name", "responsible.email"]
+    shown = (await _ask(portal, "tasks.task.get", {"id": item["id"], "select": select})).json()["result"]["item"]
+    assert shown == {"id": item["id"], "responsible": {"name": "Борис", "email": shown["responsible"]["email"]}}
+    changed = await _ask(portal, "tasks.task.update", {"id": item["id"], "fields": {"title": "u", "deadline": None}})
+    assert changed.json()["result"] == {"result": True}
+    old = (await portal.result("tasks.task.get", {"taskId": item["id"]}))["task"]
+    assert (old["title"], old["deadline"], old["priority"]) == ("u", None, "2")
+    assert (await _ask(portal, "tasks.task.delete", {"id": item["id"]})).json()["result"] == {"result": True}
+    assert await portal.result("tasks.task.get", {"taskId": item["id"]}) == []
 
 
 async def test_a_batch_is_all_or_nothing() -> None:
@@ -136,33 +133,30 @@ BATCHES: list[tuple[str, Callable[[str], Any], str, int, str]] = [
 
 
 @pytest.mark.parametrize(("body", "who", "status", "name"), [row[1:] for row in BATCHES], ids=[row[0] for row in BATCHES])
-async def test_what_is_no_batch(body: Callable[[str], Any], who: str, status: int, name: str) -> None:
+async def test_what_is_no_batch(portal: Caller, body: Callable[[str], Any], who: str, status: int, name: str) -> None:
     """The body must be an array of commands, which leaves no place for an application's token."""
-    async with in_process() as portal:
-        answer = await portal.http.post(f"/rest/api/{who}batch", json=body(""))
-        assert (answer.status_code, answer.json()["error"]["code"]) == (status, V3 + name)
+    answer = await portal.http.post(f"/rest/api/{who}batch", json=body(""))
+    assert (answer.status_code, answer.json()["error"]["code"]) == (status, V3 + name)
 
 
-async def test_a_lost_answer_is_asked_for_again() -> None:
+async def test_a_lost_answer_is_asked_for_again(portal: Caller) -> None:
     """The answer is cut after the commit; the repeat under the same key finds the task that was made."""
-    async with in_process() as portal:
-        await portal.arm(kind="commit_then_drop", method="tasks.task.add")
-        headers = {"Idempotency-Key": "after-the-cut"}
-        with pytest.raises(httpx.TransportError):
-            await portal.http.post("/rest/api/1/sandbox/tasks.task.add", json={"fields": NEW}, headers=headers)
-        again = await portal.http.post("/rest/api/1/sandbox/tasks.task.add", json={"fields": NEW}, headers=headers)
-        assert (again.headers["idempotent-replayed"], again.json()["result"]["item"]["id"]) == ("true", FIRST + COUNT)
-        assert (await portal.call("tasks.task.list"))["total"] == COUNT + 1
+    await portal.arm(kind="commit_then_drop", method="tasks.task.add")
+    headers = {"Idempotency-Key": "after-the-cut"}
+    with pytest.raises(httpx.TransportError):
+        await portal.http.post("/rest/api/1/sandbox/tasks.task.add", json={"fields": NEW}, headers=headers)
+    again = await portal.http.post("/rest/api/1/sandbox/tasks.task.add", json={"fields": NEW}, headers=headers)
+    assert (again.headers["idempotent-replayed"], again.json()["result"]["item"]["id"]) == ("true", FIRST + COUNT)
+    assert (await portal.call("tasks.task.list"))["total"] == COUNT + 1
 
 
-async def test_what_stands_around_the_methods() -> None:
+async def test_what_stands_around_the_methods(portal: Caller) -> None:
     """Scopes and the OpenAPI name every method, by GET too; a missing scope is 403 in the shape of v3; a method of v3 is unknown to v2."""
-    async with in_process() as portal:
-        scopes = (await portal.http.get("/rest/api/1/sandbox/rest.scope.list")).json()["result"]["items"]
-        assert {"method": "tasks.task.add", "scope": "tasks"} in scopes
-        openapi = (await portal.http.get("/rest/api/1/sandbox/documentation")).json()["result"]
-        assert {path.strip("/") for path in openapi["paths"]} == {entry["method"] for entry in scopes}
-        assert (await portal.call("rest.scope.list"))["error"] == "ERROR_METHOD_NOT_FOUND"
-        await portal.arm(kind="403_scope")
-        denied = await _ask(portal, "tasks.task.list", {})
-        assert (denied.status_code, denied.json()["error"]["code"]) == (403, V3 + "INSUFFICIENTSCOPEEXCEPTION")
+    scopes = (await portal.http.get("/rest/api/1/sandbox/rest.scope.list")).json()["result"]["items"]
+    assert {"method": "tasks.task.add", "scope": "tasks"} in scopes
+    openapi = (await portal.http.get("/rest/api/1/sandbox/documentation")).json()["result"]
+    assert {path.strip("/") for path in openapi["paths"]} == {entry["method"] for entry in scopes}
+    assert (await portal.call("rest.scope.list"))["error"] == "ERROR_METHOD_NOT_FOUND"
+    await portal.arm(kind="403_scope")
+    denied = await _ask(portal, "tasks.task.list", {})
+    assert (denied.status_code, denied.json()["error"]["code"]) == (403, V3 + "INSUFFICIENTSCOPEEXCEPTION")

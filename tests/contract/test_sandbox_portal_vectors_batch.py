@@ -7,67 +7,62 @@ from typing import Any
 import pytest
 
 from sandbox.portal.limits import Bucket
-from tests.contract.sandbox_portal_kit import in_process
+from tests.contract.sandbox_portal_kit import Caller, in_process
 
 THREE = {"a": "user.current", "b": "crm.deal.get?id=999999", "c": "crm.lead.list?filter[ID]=0"}
 NOT_FOUND = {"error": "", "error_description": "Not found"}
 
 
 @pytest.mark.parametrize("halt", [0, False, "0"])
-async def test_vector_28_without_halt_all_commands_run(halt: Any) -> None:
+async def test_vector_28_without_halt_all_commands_run(portal: Caller, halt: Any) -> None:
     """Errors and results lie side by side under their keys with 200; empty maps are lists."""
-    async with in_process() as portal:
-        answer = await portal.send("batch", {"halt": halt, "cmd": THREE})
-        report = answer.json()["result"]
-        assert (answer.status_code, set(report["result"]), report["result"]["c"]) == (200, {"a", "c"}, [])
-        assert report["result_error"] == {"b": NOT_FOUND}
-        assert (report["result_total"], report["result_next"]) == ({"c": 0}, [])
-        assert set(report["result_time"]) == {"a", "c"}
-        outer, *inner = await portal.ledger()
-        assert [(row["key"], row["outcome"], row["batch"]) for row in inner] == [
-            ("a", "ok", outer["seq"]),
-            ("b", "", outer["seq"]),
-            ("c", "ok", outer["seq"]),
-        ]
+    answer = await portal.send("batch", {"halt": halt, "cmd": THREE})
+    report = answer.json()["result"]
+    assert (answer.status_code, set(report["result"]), report["result"]["c"]) == (200, {"a", "c"}, [])
+    assert report["result_error"] == {"b": NOT_FOUND}
+    assert (report["result_total"], report["result_next"]) == ({"c": 0}, [])
+    assert set(report["result_time"]) == {"a", "c"}
+    outer, *inner = await portal.ledger()
+    assert [(row["key"], row["outcome"], row["batch"]) for row in inner] == [
+        ("a", "ok", outer["seq"]),
+        ("b", "", outer["seq"]),
+        ("c", "ok", outer["seq"]),
+    ]
 
 
 @pytest.mark.parametrize("halt", [1, True, "1"])
-async def test_vector_29_halt_stops_at_the_first_error(halt: Any) -> None:
+async def test_vector_29_halt_stops_at_the_first_error(portal: Caller, halt: Any) -> None:
     """Only `a` has a result, only `b` an error, `c` is nowhere and never ran."""
-    async with in_process() as portal:
-        report = await portal.result("batch", {"halt": halt, "cmd": THREE})
-        assert (list(report["result"]), report["result_error"]) == (["a"], {"b": NOT_FOUND})
-        assert (report["result_total"], report["result_next"], list(report["result_time"])) == ([], [], ["a"])
-        assert [row["key"] for row in (await portal.ledger())[1:]] == ["a", "b"]
+    report = await portal.result("batch", {"halt": halt, "cmd": THREE})
+    assert (list(report["result"]), report["result_error"]) == (["a"], {"b": NOT_FOUND})
+    assert (report["result_total"], report["result_next"], list(report["result_time"])) == ([], [], ["a"])
+    assert [row["key"] for row in (await portal.ledger())[1:]] == ["a", "b"]
 
 
-async def test_vector_30_a_list_of_commands_is_answered_with_lists() -> None:
+async def test_vector_30_a_list_of_commands_is_answered_with_lists(portal: Caller) -> None:
     """Numeric keys come back as a JSON list, no errors as an empty one."""
-    async with in_process() as portal:
-        report = await portal.result("batch", {"cmd": ["server.time", "server.time"]})
-        assert report["result"] == ["2026-11-21T21:00:00+03:00"] * 2
-        assert report["result_error"] == []
+    report = await portal.result("batch", {"cmd": ["server.time", "server.time"]})
+    assert report["result"] == ["2026-11-21T21:00:00+03:00"] * 2
+    assert report["result_error"] == []
 
 
-async def test_vector_31_a_result_feeds_a_later_command() -> None:
+async def test_vector_31_a_result_feeds_a_later_command(portal: Caller) -> None:
     """`$result[n]` links the deal to the new contact; a value is decoded once."""
-    async with in_process() as portal:
-        add_deal = "crm.deal.add?fields[TITLE]=T&fields[CONTACT_ID]=$result[n]"
-        report = await portal.result("batch", {"cmd": {"n": "crm.contact.add?fields[NAME]=A%26B", "d": add_deal}})
-        contact, deal = report["result"]["n"], report["result"]["d"]
-        assert (await portal.result("crm.deal.get", {"id": deal}))["CONTACT_ID"] == str(contact)
-        assert (await portal.result("crm.contact.get", {"id": contact}))["NAME"] == "A&B"
+    add_deal = "crm.deal.add?fields[TITLE]=T&fields[CONTACT_ID]=$result[n]"
+    report = await portal.result("batch", {"cmd": {"n": "crm.contact.add?fields[NAME]=A%26B", "d": add_deal}})
+    contact, deal = report["result"]["n"], report["result"]["d"]
+    assert (await portal.result("crm.deal.get", {"id": deal}))["CONTACT_ID"] == str(contact)
+    assert (await portal.result("crm.contact.get", {"id": contact}))["NAME"] == "A&B"
 
 
-async def test_vector_32_too_many_and_nested_commands_fail_alone() -> None:
+async def test_vector_32_too_many_and_nested_commands_fail_alone(portal: Caller) -> None:
     """The 51st command and a batch inside fail under their keys, the others run."""
-    async with in_process() as portal:
-        report = await portal.result("batch", {"cmd": {f"k{i}": "server.time" for i in range(51)}})
-        assert list(report["result"]) == [f"k{i}" for i in range(50)]
-        assert {key: error["error"] for key, error in report["result_error"].items()} == {"k50": "ERROR_BATCH_LENGTH_EXCEEDED"}
-        nested = await portal.result("batch", {"cmd": {"in": "batch?cmd[a]=server.time", "ok": "server.time"}})
-        assert nested["result_error"]["in"]["error"] == "ERROR_BATCH_METHOD_NOT_ALLOWED"
-        assert list(nested["result"]) == ["ok"]
+    report = await portal.result("batch", {"cmd": {f"k{i}": "server.time" for i in range(51)}})
+    assert list(report["result"]) == [f"k{i}" for i in range(50)]
+    assert {key: error["error"] for key, error in report["result_error"].items()} == {"k50": "ERROR_BATCH_LENGTH_EXCEEDED"}
+    nested = await portal.result("batch", {"cmd": {"in": "batch?cmd[a]=server.time", "ok": "server.time"}})
+    assert nested["result_error"]["in"]["error"] == "ERROR_BATCH_METHOD_NOT_ALLOWED"
+    assert list(nested["result"]) == ["ok"]
 
 
 async def test_vector_33_the_bucket_refuses_after_fifty_and_drains() -> None:
@@ -82,18 +77,17 @@ async def test_vector_33_the_bucket_refuses_after_fifty_and_drains() -> None:
         assert [a.status_code for a in batches] == [200, 200, 503]
 
 
-async def test_vector_34_a_spent_method_waits_and_the_others_answer() -> None:
+async def test_vector_34_a_spent_method_waits_and_the_others_answer(portal: Caller) -> None:
     """The crossing call is answered, the next is 429 though others answer, and it is free again after operating_reset_at."""
-    async with in_process() as portal:
-        await portal.http.post("/sandbox/limits", json={"cost": {"crm.item.list": 481}})
-        crossing = await portal.send("crm.item.list", {"entityTypeId": 2})
-        spent = crossing.json()["time"]
-        assert (crossing.status_code, spent["operating"] > 480) == (200, True)
-        refused = await portal.send("crm.item.list", {"entityTypeId": 2})
-        assert (refused.status_code, refused.json()["error"]) == (429, "OPERATION_TIME_LIMIT")
-        assert (await portal.send("crm.deal.get", {"id": 410})).status_code == 200
-        assert portal.clock is not None
-        portal.clock.move(seconds=spent["operating_reset_at"] - portal.clock().timestamp() - 1)
-        assert (await portal.send("crm.item.list", {"entityTypeId": 2})).status_code == 429
-        portal.clock.move(seconds=1)
-        assert (await portal.send("crm.item.list", {"entityTypeId": 2})).status_code == 200
+    await portal.http.post("/sandbox/limits", json={"cost": {"crm.item.list": 481}})
+    crossing = await portal.send("crm.item.list", {"entityTypeId": 2})
+    spent = crossing.json()["time"]
+    assert (crossing.status_code, spent["operating"] > 480) == (200, True)
+    refused = await portal.send("crm.item.list", {"entityTypeId": 2})
+    assert (refused.status_code, refused.json()["error"]) == (429, "OPERATION_TIME_LIMIT")
+    assert (await portal.send("crm.deal.get", {"id": 410})).status_code == 200
+    assert portal.clock is not None
+    portal.clock.move(seconds=spent["operating_reset_at"] - portal.clock().timestamp() - 1)
+    assert (await portal.send("crm.item.list", {"entityTypeId": 2})).status_code == 429
+    portal.clock.move(seconds=1)
+    assert (await portal.send("crm.item.list", {"entityTypeId": 2})).status_code == 200
