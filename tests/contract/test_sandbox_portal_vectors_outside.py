@@ -21,27 +21,26 @@ async def _application(portal: Caller, **wanted: Any) -> dict[str, Any]:
     return dict((await portal.http.post("/sandbox/oauth", json=wanted)).json())
 
 
-async def test_vector_35_only_an_application_binds_events() -> None:
+async def test_vector_35_only_an_application_binds_events(portal: Caller) -> None:
     """A webhook is 403; an application binds once, sees it, unbinds it; a name that is no event is refused."""
-    async with in_process() as portal:
-        token = (await _application(portal))["access_token"]
-        bound = {"event": "onCrmDealUpdate", "handler": "http://127.0.0.1:9/events"}
+    token = (await _application(portal))["access_token"]
+    bound = {"event": "onCrmDealUpdate", "handler": "http://127.0.0.1:9/events"}
 
-        async def ask(method: str, **params: Any) -> httpx.Response:
-            return await portal.send(method, {**params, "auth": token}, "/rest/")
+    async def ask(method: str, **params: Any) -> httpx.Response:
+        return await portal.send(method, {**params, "auth": token}, "/rest/")
 
-        for method in ("event.bind", "event.get", "event.unbind", "events"):
-            refused = await portal.send(method, bound)
-            assert (method, refused.status_code, refused.json()["error"]) == (method, 403, "WRONG_AUTH_TYPE")
-        assert (await ask("event.bind", **bound)).json()["result"] is True
-        again = await ask("event.bind", **bound)
-        assert (again.status_code, "error" in again.json()) == (400, True)
-        listed = (await ask("event.get")).json()["result"]
-        assert listed == [{"event": "ONCRMDEALUPDATE", "handler": bound["handler"], "auth_type": "0", "offline": 0}]
-        assert (await ask("event.unbind", **bound)).json()["result"] == {"count": 1}
-        assert (await ask("event.get")).json()["result"] == []
-        unknown = await ask("event.bind", event="X", handler=bound["handler"])
-        assert (unknown.status_code, unknown.json()["error"]) == (400, "ERROR_EVENT_NOT_FOUND")
+    for method in ("event.bind", "event.get", "event.unbind", "events"):
+        refused = await portal.send(method, bound)
+        assert (method, refused.status_code, refused.json()["error"]) == (method, 403, "WRONG_AUTH_TYPE")
+    assert (await ask("event.bind", **bound)).json()["result"] is True
+    again = await ask("event.bind", **bound)
+    assert (again.status_code, "error" in again.json()) == (400, True)
+    listed = (await ask("event.get")).json()["result"]
+    assert listed == [{"event": "ONCRMDEALUPDATE", "handler": bound["handler"], "auth_type": "0", "offline": 0}]
+    assert (await ask("event.unbind", **bound)).json()["result"] == {"count": 1}
+    assert (await ask("event.get")).json()["result"] == []
+    unknown = await ask("event.bind", event="X", handler=bound["handler"])
+    assert (unknown.status_code, unknown.json()["error"]) == (400, "ERROR_EVENT_NOT_FOUND")
 
 
 async def test_vector_36_an_event_is_a_bracketed_form() -> None:
@@ -65,89 +64,86 @@ async def test_vector_36_an_event_is_a_bracketed_form() -> None:
 
 
 @pytest.mark.parametrize("verb", ["GET", "POST"])
-async def test_vector_37_an_expired_token_is_refreshed_once(verb: str) -> None:
+async def test_vector_37_an_expired_token_is_refreshed_once(portal: Caller, verb: str) -> None:
     """An old token is 401 expired_token; the refresh gives a new pair and spends the old refresh token."""
-    async with in_process() as portal:
-        pair = await _application(portal, user_id=7, expires_in=60)
-        assert portal.clock is not None
-        portal.clock.move(seconds=61)
-        late = await portal.http.get("/rest/profile", params={"auth": pair["access_token"]})
-        assert (late.status_code, late.json()["error"]) == (401, "expired_token")
-        client = {"client_id": pair["client_id"], "client_secret": pair["client_secret"]}
-        wanted = {"grant_type": "refresh_token", "refresh_token": pair["refresh_token"], **client}
+    pair = await _application(portal, user_id=7, expires_in=60)
+    assert portal.clock is not None
+    portal.clock.move(seconds=61)
+    late = await portal.http.get("/rest/profile", params={"auth": pair["access_token"]})
+    assert (late.status_code, late.json()["error"]) == (401, "expired_token")
+    client = {"client_id": pair["client_id"], "client_secret": pair["client_secret"]}
+    wanted = {"grant_type": "refresh_token", "refresh_token": pair["refresh_token"], **client}
 
-        async def renew(**other: str) -> httpx.Response:
-            given = wanted | other
-            if verb == "GET":
-                return await portal.http.get("/oauth/token/", params=given)
-            return await portal.http.post("/oauth/token/", data=given)
+    async def renew(**other: str) -> httpx.Response:
+        given = wanted | other
+        if verb == "GET":
+            return await portal.http.get("/oauth/token/", params=given)
+        return await portal.http.post("/oauth/token/", data=given)
 
-        assert (await renew(client_secret="x")).json()["error"] == "invalid_client"
-        fresh = (await renew()).json()
-        assert fresh["access_token"] != pair["access_token"]
-        assert fresh["refresh_token"] != pair["refresh_token"]
-        profile = await portal.http.post("/rest/profile", data={"auth": fresh["access_token"]})
-        assert profile.json()["result"]["ID"] == "7"
-        spent = await renew()
-        assert (spent.status_code, spent.json()["error"]) == (400, "invalid_grant")
-        assert "access_token" in (await renew(refresh_token=fresh["refresh_token"])).json()
+    assert (await renew(client_secret="x")).json()["error"] == "invalid_client"
+    fresh = (await renew()).json()
+    assert fresh["access_token"] != pair["access_token"]
+    assert fresh["refresh_token"] != pair["refresh_token"]
+    profile = await portal.http.post("/rest/profile", data={"auth": fresh["access_token"]})
+    assert profile.json()["result"]["ID"] == "7"
+    spent = await renew()
+    assert (spent.status_code, spent.json()["error"]) == (400, "invalid_grant")
+    assert "access_token" in (await renew(refresh_token=fresh["refresh_token"])).json()
 
 
-async def test_vector_38_a_v3_task_is_added_once_under_a_key() -> None:
+async def test_vector_38_a_v3_task_is_added_once_under_a_key(portal: Caller) -> None:
     """A repeat gives the same id and says so; another body is 422; a bad key is 400; a failure is not stored; a day later it is new."""
-    async with in_process() as portal:
 
-        async def add(key: str, body: Any = None, prefix: str = "/rest/api/1/sandbox/") -> httpx.Response:
-            return await portal.http.post(f"{prefix}tasks.task.add", json=body or TASK, headers={"Idempotency-Key": key})
+    async def add(key: str, body: Any = None, prefix: str = "/rest/api/1/sandbox/") -> httpx.Response:
+        return await portal.http.post(f"{prefix}tasks.task.add", json=body or TASK, headers={"Idempotency-Key": key})
 
-        first, again = await add("K"), await add("K")
-        assert (first.status_code, first.headers["idempotency-key"], "idempotent-replayed" in first.headers) == (200, "K", False)
-        assert (again.status_code, again.headers["idempotent-replayed"], again.json()) == (200, "true", first.json())
-        number = first.json()["result"]["item"]["id"]
-        assert type(number) is int
-        other = await add("K", {"fields": TASK["fields"] | {"title": "Another"}})
-        assert (other.status_code, other.json()["error"]["code"]) == (422, V3 + "IDEMPOTENCYKEYREUSEDEXCEPTION")
-        for key in ("", "k" * 256, "tab\there"):
-            bad = await add(key)
-            assert (bad.status_code, bad.json()["error"]["code"]) == (400, V3 + "INVALIDIDEMPOTENCYKEYEXCEPTION")
-        assert (await add("failed", {"fields": {}})).status_code == 400
-        retried = await add("failed")
-        assert (retried.status_code, "idempotent-replayed" in retried.headers) == (200, False)
-        colleague = await add("K", prefix="/rest/api/7/sandbox/")
-        assert "idempotent-replayed" not in colleague.headers
-        token = (await _application(portal))["access_token"]
-        application = await add("K", {**TASK, "auth": token}, "/rest/api/")
-        assert "idempotent-replayed" not in application.headers
-        ids = [answer.json()["result"]["item"]["id"] for answer in (first, retried, colleague, application)]
-        assert ids == list(range(number, number + 4))
-        assert portal.clock is not None
-        portal.clock.move(hours=23, minutes=59)
-        assert (await add("K")).json() == first.json()
-        portal.clock.move(minutes=1)
-        assert (await add("K")).json()["result"]["item"]["id"] == number + 4
+    first, again = await add("K"), await add("K")
+    assert (first.status_code, first.headers["idempotency-key"], "idempotent-replayed" in first.headers) == (200, "K", False)
+    assert (again.status_code, again.headers["idempotent-replayed"], again.json()) == (200, "true", first.json())
+    number = first.json()["result"]["item"]["id"]
+    assert type(number) is int
+    other = await add("K", {"fields": TASK["fields"] | {"title": "Another"}})
+    assert (other.status_code, other.json()["error"]["code"]) == (422, V3 + "IDEMPOTENCYKEYREUSEDEXCEPTION")
+    for key in ("", "k" * 256, "tab\there"):
+        bad = await add(key)
+        assert (bad.status_code, bad.json()["error"]["code"]) == (400, V3 + "INVALIDIDEMPOTENCYKEYEXCEPTION")
+    assert (await add("failed", {"fields": {}})).status_code == 400
+    retried = await add("failed")
+    assert (retried.status_code, "idempotent-replayed" in retried.headers) == (200, False)
+    colleague = await add("K", prefix="/rest/api/7/sandbox/")
+    assert "idempotent-replayed" not in colleague.headers
+    token = (await _application(portal))["access_token"]
+    application = await add("K", {**TASK, "auth": token}, "/rest/api/")
+    assert "idempotent-replayed" not in application.headers
+    ids = [answer.json()["result"]["item"]["id"] for answer in (first, retried, colleague, application)]
+    assert ids == list(range(number, number + 4))
+    assert portal.clock is not None
+    portal.clock.move(hours=23, minutes=59)
+    assert (await add("K")).json() == first.json()
+    portal.clock.move(minutes=1)
+    assert (await add("K")).json()["result"]["item"]["id"] == number + 4
 
 
-async def test_vector_39_v3_reads_json_bodies_only() -> None:
+async def test_vector_39_v3_reads_json_bodies_only(portal: Caller) -> None:
     """A query is not read, so the id is missing; a form is no JSON; whoever is not known gets one and the same 401."""
-    async with in_process() as portal:
-        by_query = await portal.http.get("/rest/api/1/sandbox/tasks.task.get?id=8017")
-        error = by_query.json()["error"]
-        assert (by_query.status_code, error["code"]) == (400, V3 + "VALIDATION_REQUESTVALIDATIONEXCEPTION")
-        assert [entry["field"] for entry in error["validation"]] == ["id"]
-        for broken in ({"data": {"id": "8017"}}, {"content": b"{broken", "headers": {"Content-Type": "application/json"}}):
-            answer = await portal.http.post("/rest/api/1/sandbox/tasks.task.get", **broken)
-            assert (answer.status_code, answer.json()["error"]["code"]) == (400, V3 + "INVALIDJSONEXCEPTION")
-        old = (await _application(portal, expires_in=0))["access_token"]
-        strangers: list[tuple[str, dict[str, Any]]] = [
-            ("1/wrong/", {}),
-            ("99/sandbox/", {}),
-            ("", {}),
-            ("", {"auth": "x"}),
-            ("", {"auth": old}),
-        ]
-        for who, body in strangers:
-            denied = await portal.http.post(f"/rest/api/{who}tasks.task.get", json=body | {"id": 8017})
-            assert (denied.status_code, denied.json()["error"]["code"]) == (401, V3 + "ACCESSDENIEDEXCEPTION")
+    by_query = await portal.http.get("/rest/api/1/sandbox/tasks.task.get?id=8017")
+    error = by_query.json()["error"]
+    assert (by_query.status_code, error["code"]) == (400, V3 + "VALIDATION_REQUESTVALIDATIONEXCEPTION")
+    assert [entry["field"] for entry in error["validation"]] == ["id"]
+    for broken in ({"data": {"id": "8017"}}, {"content": b"{broken", "headers": {"Content-Type": "application/json"}}):
+        answer = await portal.http.post("/rest/api/1/sandbox/tasks.task.get", **broken)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, V3 + "INVALIDJSONEXCEPTION")
+    old = (await _application(portal, expires_in=0))["access_token"]
+    strangers: list[tuple[str, dict[str, Any]]] = [
+        ("1/wrong/", {}),
+        ("99/sandbox/", {}),
+        ("", {}),
+        ("", {"auth": "x"}),
+        ("", {"auth": old}),
+    ]
+    for who, body in strangers:
+        denied = await portal.http.post(f"/rest/api/{who}tasks.task.get", json=body | {"id": 8017})
+        assert (denied.status_code, denied.json()["error"]["code"]) == (401, V3 + "ACCESSDENIEDEXCEPTION")
 
 
 # kind, HTTP status (None: the line is cut), what stands in the answer, whether the write was done

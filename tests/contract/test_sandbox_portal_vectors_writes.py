@@ -45,96 +45,88 @@ async def _events_until(portal: Caller, last: str) -> list[str]:
             await asyncio.sleep(0.005)
 
 
-async def test_vector_12_an_add_never_dedupes_and_drops_unknown_fields() -> None:
+async def test_vector_12_an_add_never_dedupes_and_drops_unknown_fields(portal: Caller) -> None:
     """Two equal adds make two deals with defaults; a field that does not exist vanishes; a nameless deal is called by its id."""
-    async with in_process() as portal:
-        fields = {"TITLE": "A", "OPPORTUNITY": 100, "NOPE": 1, "ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1"}
-        first = await portal.result("crm.deal.add", {"fields": fields})
-        second = await portal.result("crm.deal.add", {"fields": fields})
-        assert type(first) is int
-        assert first != second
-        deal = await _deal(portal, first)
-        assert (deal["TITLE"], deal["OPPORTUNITY"], deal["CLOSEDATE"]) == ("A", "100.00", "2026-11-28T03:00:00+03:00")
-        assert (deal["STAGE_ID"], deal["CATEGORY_ID"], deal["ASSIGNED_BY_ID"], deal["OPENED"]) == ("NEW", "0", "1", "Y")
-        assert "NOPE" not in deal
-        nameless = await portal.result("crm.deal.add", {"fields": {"OPPORTUNITY": 1}})
-        assert str(nameless) in (await _deal(portal, nameless))["TITLE"]
-        assert (await portal.call("crm.deal.list", {"filter": {"ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1"}}))["total"] == 2
+    fields = {"TITLE": "A", "OPPORTUNITY": 100, "NOPE": 1, "ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1"}
+    first = await portal.result("crm.deal.add", {"fields": fields})
+    second = await portal.result("crm.deal.add", {"fields": fields})
+    assert type(first) is int
+    assert first != second
+    deal = await _deal(portal, first)
+    assert (deal["TITLE"], deal["OPPORTUNITY"], deal["CLOSEDATE"]) == ("A", "100.00", "2026-11-28T03:00:00+03:00")
+    assert (deal["STAGE_ID"], deal["CATEGORY_ID"], deal["ASSIGNED_BY_ID"], deal["OPENED"]) == ("NEW", "0", "1", "Y")
+    assert "NOPE" not in deal
+    nameless = await portal.result("crm.deal.add", {"fields": {"OPPORTUNITY": 1}})
+    assert str(nameless) in (await _deal(portal, nameless))["TITLE"]
+    assert (await portal.call("crm.deal.list", {"filter": {"ORIGINATOR_ID": "sdelka", "ORIGIN_ID": "e1"}}))["total"] == 2
 
 
-async def test_vector_13_fields_must_be_an_array() -> None:
+async def test_vector_13_fields_must_be_an_array(portal: Caller) -> None:
     """A string as fields is refused."""
-    async with in_process() as portal:
-        answer = await portal.send("crm.deal.add", {"fields": "x"})
-        assert _refusal(answer) == (400, "", "Parameter 'fields' must be array.")
+    answer = await portal.send("crm.deal.add", {"fields": "x"})
+    assert _refusal(answer) == (400, "", "Parameter 'fields' must be array.")
 
 
-async def test_vector_14_a_foreign_stage_is_ignored_with_a_success() -> None:
+async def test_vector_14_a_foreign_stage_is_ignored_with_a_success(portal: Caller) -> None:
     """crm.deal.update answers true and leaves stage and funnel."""
-    async with in_process() as portal:
-        fields = {"STAGE_ID": "C1:NEW", "CATEGORY_ID": 1}
-        assert await portal.result("crm.deal.update", {"id": 410, "fields": fields}) is True
-        deal = await _deal(portal, 410)
-        assert (deal["STAGE_ID"], deal["CATEGORY_ID"]) == ("PREPARATION", "0")
+    fields = {"STAGE_ID": "C1:NEW", "CATEGORY_ID": 1}
+    assert await portal.result("crm.deal.update", {"id": 410, "fields": fields}) is True
+    deal = await _deal(portal, 410)
+    assert (deal["STAGE_ID"], deal["CATEGORY_ID"]) == ("PREPARATION", "0")
 
 
-async def test_vector_15_moving_to_another_funnel_is_its_own_event() -> None:
+async def test_vector_15_moving_to_another_funnel_is_its_own_event(portal: Caller) -> None:
     """The deal moves, one history row of type 5 appears, and the event is that of a move and not of an update."""
-    async with in_process() as portal:
-        await _hears(portal)
-        moved = await portal.result("crm.item.update", {**DEAL, "fields": {"categoryId": 1, "stageId": "C1:NEW"}})
-        assert (moved["item"]["categoryId"], moved["item"]["stageId"]) == (1, "C1:NEW")
-        history = await portal.result("crm.stagehistory.list", {"entityTypeId": 2, "filter": {"OWNER_ID": 410}})
-        assert [row["TYPE_ID"] for row in history["items"]] == [1, 5]
-        assert await _events_until(portal, "ONCRMDEALMOVETOCATEGORY") == ["ONCRMDEALMOVETOCATEGORY"]
+    await _hears(portal)
+    moved = await portal.result("crm.item.update", {**DEAL, "fields": {"categoryId": 1, "stageId": "C1:NEW"}})
+    assert (moved["item"]["categoryId"], moved["item"]["stageId"]) == (1, "C1:NEW")
+    history = await portal.result("crm.stagehistory.list", {"entityTypeId": 2, "filter": {"OWNER_ID": 410}})
+    assert [row["TYPE_ID"] for row in history["items"]] == [1, 5]
+    assert await _events_until(portal, "ONCRMDEALMOVETOCATEGORY") == ["ONCRMDEALMOVETOCATEGORY"]
 
 
-async def test_vector_16_a_universal_save_without_a_difference_is_skipped() -> None:
+async def test_vector_16_a_universal_save_without_a_difference_is_skipped(portal: Caller) -> None:
     """Identical values succeed, leave updatedTime and raise nothing."""
-    async with in_process() as portal:
-        await _hears(portal)
-        before = (await portal.result("crm.item.get", DEAL))["item"]
-        assert portal.clock is not None
-        portal.clock.move(hours=1)
-        after = await portal.result("crm.item.update", {**DEAL, "fields": {"opportunity": 1000000, "title": before["title"]}})
-        assert after["item"] == before
-        assert (await portal.ledger("crm.item.update"))[0]["applied"] is False
-        await portal.result("crm.deal.add", {"fields": {}})
-        assert await _events_until(portal, "ONCRMDEALADD") == ["ONCRMDEALADD"]
+    await _hears(portal)
+    before = (await portal.result("crm.item.get", DEAL))["item"]
+    assert portal.clock is not None
+    portal.clock.move(hours=1)
+    after = await portal.result("crm.item.update", {**DEAL, "fields": {"opportunity": 1000000, "title": before["title"]}})
+    assert after["item"] == before
+    assert (await portal.ledger("crm.item.update"))[0]["applied"] is False
+    await portal.result("crm.deal.add", {"fields": {}})
+    assert await _events_until(portal, "ONCRMDEALADD") == ["ONCRMDEALADD"]
 
 
-async def test_vector_17_deleting_twice_says_not_found() -> None:
+async def test_vector_17_deleting_twice_says_not_found(portal: Caller) -> None:
     """The old delete gives true, then 400; the universal one gives an empty list."""
-    async with in_process() as portal:
-        assert await portal.result("crm.deal.delete", {"id": 411}) is True
-        assert _refusal(await portal.send("crm.deal.delete", {"id": 411})) == (400, "", "Not found")
-        assert await portal.result("crm.item.delete", DEAL) == []
-        assert _refusal(await portal.send("crm.item.delete", DEAL))[:2] == (400, "NOT_FOUND")
+    assert await portal.result("crm.deal.delete", {"id": 411}) is True
+    assert _refusal(await portal.send("crm.deal.delete", {"id": 411})) == (400, "", "Not found")
+    assert await portal.result("crm.item.delete", DEAL) == []
+    assert _refusal(await portal.send("crm.item.delete", DEAL))[:2] == (400, "NOT_FOUND")
 
 
-async def test_vector_18_phones_in_the_old_form() -> None:
+async def test_vector_18_phones_in_the_old_form(portal: Caller) -> None:
     """An element with only an ID removes the phone; one without ID adds each time."""
-    async with in_process() as portal:
-        assert [number for number, _ in await _phones(portal)] == ["156", "157"]
-        assert await portal.result("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156}]}}) is True
-        assert [number for number, _ in await _phones(portal)] == ["157"]
-        for times in (1, 2):
-            new = {"PHONE": [{"VALUE": "+7", "VALUE_TYPE": "WORK"}]}
-            assert await portal.result("crm.contact.update", {"id": 43, "fields": new}) is True
-            assert [value for _, value in await _phones(portal)].count("+7") == times
+    assert [number for number, _ in await _phones(portal)] == ["156", "157"]
+    assert await portal.result("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156}]}}) is True
+    assert [number for number, _ in await _phones(portal)] == ["157"]
+    for times in (1, 2):
+        new = {"PHONE": [{"VALUE": "+7", "VALUE_TYPE": "WORK"}]}
+        assert await portal.result("crm.contact.update", {"id": 43, "fields": new}) is True
+        assert [value for _, value in await _phones(portal)].count("+7") == times
 
 
 @pytest.mark.parametrize(
     ("fm", "changed", "phones"),
     [({"157": {"valueType": "WORK", "value": "+7"}}, False, 2), ([{"typeId": "PHONE", "valueType": "WORK", "value": "+7"}], True, 3)],
 )
-async def test_vector_19_phones_in_the_universal_form(fm: Any, changed: bool, phones: int) -> None:  # noqa: FBT001  (a row of the table)
+async def test_vector_19_phones_in_the_universal_form(portal: Caller, fm: Any, changed: bool, phones: int) -> None:  # noqa: FBT001  (a row of the table)
     """An element without typeId succeeds and does nothing; an array adds."""
-    async with in_process() as portal:
-        before = await _phones(portal)
-        assert (await portal.result("crm.item.update", {**CONTACT, "fields": {"fm": fm}}))["item"]["id"] == 43
-        after = await _phones(portal)
-        assert (after != before, len(after)) == (changed, phones)
+    before = await _phones(portal)
+    assert (await portal.result("crm.item.update", {**CONTACT, "fields": {"fm": fm}}))["item"]["id"] == 43
+    after = await _phones(portal)
+    assert (after != before, len(after)) == (changed, phones)
 
 
 async def test_vector_23_a_todo_needs_a_deadline() -> None:
@@ -164,20 +156,18 @@ async def test_vector_24_comments_want_lower_case_fields_and_a_text() -> None:
         assert _refusal(await portal.send("crm.timeline.comment.get", {"id": number}))[0] == 400
 
 
-async def test_vector_25_a_task_of_the_old_version_is_made_of_strings() -> None:
+async def test_vector_25_a_task_of_the_old_version_is_made_of_strings(portal: Caller) -> None:
     """The new task waits (status 2) without a deadline; no title ends in a <br>, no fields is code 100."""
-    async with in_process() as portal:
-        task = (await portal.result("tasks.task.add", {"fields": {"TITLE": "t", "RESPONSIBLE_ID": 1}}))["task"]
-        assert (task["id"], task["status"], task["deadline"]) == (str(int(task["id"])), "2", None)
-        status, code, text = _refusal(await portal.send("tasks.task.add", {"fields": {"RESPONSIBLE_ID": 1}}))
-        assert (status, code, text.endswith("<br>")) == (400, "ERROR_CORE", True)
-        assert _refusal(await portal.send("tasks.task.add", {}))[:2] == (400, "100")
+    task = (await portal.result("tasks.task.add", {"fields": {"TITLE": "t", "RESPONSIBLE_ID": 1}}))["task"]
+    assert (task["id"], task["status"], task["deadline"]) == (str(int(task["id"])), "2", None)
+    status, code, text = _refusal(await portal.send("tasks.task.add", {"fields": {"RESPONSIBLE_ID": 1}}))
+    assert (status, code, text.endswith("<br>")) == (400, "ERROR_CORE", True)
+    assert _refusal(await portal.send("tasks.task.add", {}))[:2] == (400, "100")
 
 
-async def test_vector_27_completing_twice_is_not_allowed() -> None:
+async def test_vector_27_completing_twice_is_not_allowed(portal: Caller) -> None:
     """The first complete gives the task, the second is refused with the code 0 as text."""
-    async with in_process() as portal:
-        done = await portal.result("tasks.task.complete", {"taskId": 8017})
-        assert (done["task"]["id"], done["task"]["status"]) == ("8017", "5")
-        again = await portal.send("tasks.task.complete", {"taskId": 8017})
-        assert _refusal(again) == (400, "0", "Action on the task is not allowed")
+    done = await portal.result("tasks.task.complete", {"taskId": 8017})
+    assert (done["task"]["id"], done["task"]["status"]) == ("8017", "5")
+    again = await portal.send("tasks.task.complete", {"taskId": 8017})
+    assert _refusal(again) == (400, "0", "Action on the task is not allowed")

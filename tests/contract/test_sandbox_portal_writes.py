@@ -6,18 +6,17 @@ from typing import Any
 
 import pytest
 
-from tests.contract.sandbox_portal_kit import in_process
+from tests.contract.sandbox_portal_kit import Caller
 
 DEAL = {"entityTypeId": 2, "id": 410}
 CONTACT = {"entityTypeId": 3, "id": 43}
 
 
 @pytest.mark.parametrize(("kind", "title"), [("deal", "Сделка #"), ("lead", "Лид #"), ("company", "Компания #")])
-async def test_a_record_without_a_title_is_called_by_its_number(kind: str, title: str) -> None:
+async def test_a_record_without_a_title_is_called_by_its_number(portal: Caller, kind: str, title: str) -> None:
     """The default name carries the id."""
-    async with in_process() as portal:
-        number = await portal.result(f"crm.{kind}.add", {"fields": {}})
-        assert (await portal.result(f"crm.{kind}.get", {"id": number}))["TITLE"] == f"{title}{number}"
+    number = await portal.result(f"crm.{kind}.add", {"fields": {}})
+    assert (await portal.result(f"crm.{kind}.get", {"id": number}))["TITLE"] == f"{title}{number}"
 
 
 REFUSED: list[tuple[str, str, Any, str, str]] = [
@@ -37,14 +36,13 @@ REFUSED: list[tuple[str, str, Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "code", "text"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
-async def test_a_refused_write_is_400_and_changes_nothing(method: str, params: Any, code: str, text: str) -> None:
+async def test_a_refused_write_is_400_and_changes_nothing(portal: Caller, method: str, params: Any, code: str, text: str) -> None:
     """Every refusal of the table has its code and leaves the records alone."""
-    async with in_process() as portal:
-        answer = await portal.send(method, params)
-        assert (answer.status_code, answer.json()["error"]) == (400, code)
-        assert text in answer.json()["error_description"]
-        (row,) = await portal.ledger()
-        assert (row["outcome"], row["applied"]) == (code, False)
+    answer = await portal.send(method, params)
+    assert (answer.status_code, answer.json()["error"]) == (400, code)
+    assert text in answer.json()["error_description"]
+    (row,) = await portal.ledger()
+    assert (row["outcome"], row["applied"]) == (code, False)
 
 
 @pytest.mark.parametrize(
@@ -57,66 +55,61 @@ async def test_a_refused_write_is_400_and_changes_nothing(method: str, params: A
         ("+7", ["+7 495 555-10-00", "+7 916 555-20-00"]),
     ],
 )
-async def test_phones_in_the_universal_form(fm: Any, values: list[str]) -> None:
+async def test_phones_in_the_universal_form(portal: Caller, fm: Any, values: list[str]) -> None:
     """An empty value removes, a number edits, a new or unknown key adds, a string does nothing."""
-    async with in_process() as portal:
-        await portal.result("crm.item.update", {**CONTACT, "fields": {"fm": fm}})
-        contact = await portal.result("crm.contact.get", {"id": 43})
-        assert [phone["VALUE"] for phone in contact["PHONE"]] == values
+    await portal.result("crm.item.update", {**CONTACT, "fields": {"fm": fm}})
+    contact = await portal.result("crm.contact.get", {"id": 43})
+    assert [phone["VALUE"] for phone in contact["PHONE"]] == values
 
 
-async def test_a_phone_of_the_old_form_is_edited_by_its_id() -> None:
+async def test_a_phone_of_the_old_form_is_edited_by_its_id(portal: Caller) -> None:
     """ID with VALUE edits and the rest stays."""
-    async with in_process() as portal:
-        await portal.result("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": "157", "VALUE": "+8"}]}})
-        contact = await portal.result("crm.contact.get", {"id": 43})
-        assert [phone["VALUE"] for phone in contact["PHONE"]] == ["+7 495 555-10-00", "+8"]
+    await portal.result("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": "157", "VALUE": "+8"}]}})
+    contact = await portal.result("crm.contact.get", {"id": 43})
+    assert [phone["VALUE"] for phone in contact["PHONE"]] == ["+7 495 555-10-00", "+8"]
 
 
-async def test_a_todo_ends_and_a_comment_may_hang_nowhere() -> None:
+async def test_a_todo_ends_and_a_comment_may_hang_nowhere(portal: Caller) -> None:
     """A completed to-do cannot be moved; a comment to a deal that is not there still gets a number; a deleted deal takes its own along."""
-    async with in_process() as portal:
-        owner = {"ownerTypeId": 2, "ownerId": 410}
-        number = (await portal.result("crm.activity.todo.add", {**owner, "deadline": "2026-12-01"}))["id"]
-        new_time = {**owner, "id": number, "value": "2026-12-02 15:00:00"}
-        assert await portal.result("crm.activity.todo.updateDeadline", new_time) == {"id": number}
-        assert (await portal.result("crm.activity.get", {"id": number}))["DEADLINE"] == "2026-12-02T15:00:00+03:00"
-        await portal.result("crm.activity.update", {"id": number, "fields": {"COMPLETED": "Y"}})
-        assert (await portal.call("crm.activity.todo.updateDeadline", new_time))["error"] == "CAN_NOT_UPDATE_COMPLETED_TODO"
-        nowhere = {"ENTITY_ID": 999999, "ENTITY_TYPE": "deal", "COMMENT": "hi"}
-        assert isinstance(await portal.result("crm.timeline.comment.add", {"fields": nowhere}), int)
-        await portal.result("crm.item.delete", DEAL)
-        comments = await portal.call("crm.timeline.comment.list", {"filter": {"ENTITY_ID": 410, "ENTITY_TYPE": "deal"}})
-        assert comments["total"] == 0
-        task = (await portal.result("tasks.task.add", {"fields": {"TITLE": "t", "RESPONSIBLE_ID": 1}}))["task"]
-        assert task["responsible"]["name"] == "Ольга Романова"
+    owner = {"ownerTypeId": 2, "ownerId": 410}
+    number = (await portal.result("crm.activity.todo.add", {**owner, "deadline": "2026-12-01"}))["id"]
+    new_time = {**owner, "id": number, "value": "2026-12-02 15:00:00"}
+    assert await portal.result("crm.activity.todo.updateDeadline", new_time) == {"id": number}
+    assert (await portal.result("crm.activity.get", {"id": number}))["DEADLINE"] == "2026-12-02T15:00:00+03:00"
+    await portal.result("crm.activity.update", {"id": number, "fields": {"COMPLETED": "Y"}})
+    assert (await portal.call("crm.activity.todo.updateDeadline", new_time))["error"] == "CAN_NOT_UPDATE_COMPLETED_TODO"
+    nowhere = {"ENTITY_ID": 999999, "ENTITY_TYPE": "deal", "COMMENT": "hi"}
+    assert isinstance(await portal.result("crm.timeline.comment.add", {"fields": nowhere}), int)
+    await portal.result("crm.item.delete", DEAL)
+    comments = await portal.call("crm.timeline.comment.list", {"filter": {"ENTITY_ID": 410, "ENTITY_TYPE": "deal"}})
+    assert comments["total"] == 0
+    task = (await portal.result("tasks.task.add", {"fields": {"TITLE": "t", "RESPONSIBLE_ID": 1}}))["task"]
+    assert task["responsible"]["name"] == "Ольга Романова"
 
 
-async def test_product_rows_replace_each_other_and_own_the_sum() -> None:
+async def test_product_rows_replace_each_other_and_own_the_sum(portal: Caller) -> None:
     """A set replaces all rows; the sum follows them, and a written sum is lost unless it is manual."""
-    async with in_process() as portal:
-        rows = [{"PRODUCT_NAME": "Станок", "PRICE": 150.5, "QUANTITY": 2}, {"PRODUCT_NAME": "Доставка", "PRICE": 9}]
-        for _ in range(2):
-            assert await portal.result("crm.deal.productrows.set", {"id": 410, "rows": rows}) is True
-        shown = await portal.result("crm.deal.productrows.get", {"id": 410})
-        assert [row["PRICE"] for row in shown] == ["150.50", "9.00"]
-        await portal.result("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 5}})
-        assert (await portal.result("crm.deal.get", {"id": 410}))["OPPORTUNITY"] == "310.00"
-        await portal.result("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 5, "IS_MANUAL_OPPORTUNITY": "Y"}})
-        assert (await portal.result("crm.deal.get", {"id": 410}))["OPPORTUNITY"] == "5.00"
+    rows = [{"PRODUCT_NAME": "Станок", "PRICE": 150.5, "QUANTITY": 2}, {"PRODUCT_NAME": "Доставка", "PRICE": 9}]
+    for _ in range(2):
+        assert await portal.result("crm.deal.productrows.set", {"id": 410, "rows": rows}) is True
+    shown = await portal.result("crm.deal.productrows.get", {"id": 410})
+    assert [row["PRICE"] for row in shown] == ["150.50", "9.00"]
+    await portal.result("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 5}})
+    assert (await portal.result("crm.deal.get", {"id": 410}))["OPPORTUNITY"] == "310.00"
+    await portal.result("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 5, "IS_MANUAL_OPPORTUNITY": "Y"}})
+    assert (await portal.result("crm.deal.get", {"id": 410}))["OPPORTUNITY"] == "5.00"
 
 
-async def test_the_feed_tells_who_changed_what() -> None:
+async def test_the_feed_tells_who_changed_what(portal: Caller) -> None:
     """A call is one line with its changes; an edit in the pages is a change of nobody and no call."""
-    async with in_process() as portal:
-        await portal.result("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 1200000}})
-        await portal.http.patch("/sandbox/records/deal/410", json={"OPPORTUNITY": 1300000})
-        lines = (await portal.http.get("/sandbox/changes")).json()["changes"]
-        assert [line["seq"] for line in lines] == sorted({line["seq"] for line in lines})
-        assert [line["kind"] for line in lines] == ["call", "change", "change"]
-        assert lines[0]["applied"] is True
-        shown = [(c["before"]["OPPORTUNITY"], c["after"]["OPPORTUNITY"], c["by"], c["source"]) for c in lines[1:]]
-        assert shown == [(1000000, 1200000, 1, "rest"), (1200000, 1300000, None, "ui")]
-        assert len(await portal.ledger()) == 1
-        await portal.http.post("/sandbox/reset")
-        assert (await portal.result("crm.deal.get", {"id": 410}))["OPPORTUNITY"] == "1000000.00"
+    await portal.result("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 1200000}})
+    await portal.http.patch("/sandbox/records/deal/410", json={"OPPORTUNITY": 1300000})
+    lines = (await portal.http.get("/sandbox/changes")).json()["changes"]
+    assert [line["seq"] for line in lines] == sorted({line["seq"] for line in lines})
+    assert [line["kind"] for line in lines] == ["call", "change", "change"]
+    assert lines[0]["applied"] is True
+    shown = [(c["before"]["OPPORTUNITY"], c["after"]["OPPORTUNITY"], c["by"], c["source"]) for c in lines[1:]]
+    assert shown == [(1000000, 1200000, 1, "rest"), (1200000, 1300000, None, "ui")]
+    assert len(await portal.ledger()) == 1
+    await portal.http.post("/sandbox/reset")
+    assert (await portal.result("crm.deal.get", {"id": 410}))["OPPORTUNITY"] == "1000000.00"
