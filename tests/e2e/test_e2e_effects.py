@@ -83,38 +83,3 @@ async def _count_acts(shipping: Shipping) -> dict[str, int]:
         "site": len(shipping.site.received),
         "database": len(database.list_commands("update")),
     }
-
-
-@pytest.mark.req("G1")
-async def test_a_run_in_shadow_reaches_no_party_and_tells_what_it_would_do(shipping: Shipping) -> None:
-    """It goes its whole way without a card, and its last message lists the seven changes in plain words."""
-    world, boris = shipping.world, shipping.world.boris
-    async with world.bot(engines=await shipping.build_engines(), agent_mode="shadow", **shipping.build_settings()):
-        (question,) = await boris.ask("/ship")
-        await boris.press(question.number, question.data("100 штук"))
-        told = await boris.sees_words(question.number, "Остатки склада")
-        await world.settled()
-        assert await _count_acts(shipping) == dict.fromkeys(PARTIES, 0)
-        assert shipping.database.list_commands("insert") == []
-    planned = [line.removeprefix("• ") for line in told.text.splitlines() if line.startswith("• ")]
-    wanted = [heading for heading, *_ in CARDS]
-    wanted[3:3] = ["Поставить напоминание"]
-    wanted[5:5] = ["Добавить запись в базу «Отгрузки»"]
-    assert [line[: len(heading)] for line, heading in zip(planned, wanted, strict=True)] == wanted
-
-
-async def test_a_denied_card_ends_the_run_before_the_parties_after_it(shipping: Shipping) -> None:
-    """The deal and the file are written, the message and everything behind it never is."""
-    world, boris = shipping.world, shipping.world.boris
-    async with world.bot(engines=await shipping.build_engines(), **shipping.build_settings()):
-        (question,) = await boris.ask("/ship")
-        await boris.press(question.number, question.data("100 штук"))
-        last = question.number
-        for (heading, *_), answer in zip(CARDS, ("Выполнить", "Выполнить", "Отклонить"), strict=False):
-            card = await boris.sees_words(last, heading)
-            await boris.press(card.number, card.data(answer))
-            last = card.number
-        await boris.sees_words(last, "не выполнен")
-        await world.settled()
-        assert await _count_acts(shipping) == {"portal": 1, "file": 1, "chat": 0, "site": 0, "database": 0}
-        assert not [one for one in await world.events(boris) if one.type == "ReminderSet"]

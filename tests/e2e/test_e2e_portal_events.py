@@ -10,7 +10,7 @@ import pytest
 
 from bot.access.access import load_access
 from bot.settings.settings import Settings
-from tests.e2e.e2e_kit import World, texts
+from tests.e2e.e2e_kit import World
 from tests.e2e.e2e_people import Person, Shown, until
 from tests.e2e.e2e_servers import TOKEN
 
@@ -65,34 +65,6 @@ async def test_a_change_in_the_portal_reaches_the_person_who_answers_for_the_dea
     assert told.links == [f"{world.servers.portal}/crm/deal/details/481/"]
     assert forged.status_code == 403
     assert seen == {person.name: [] for person in (world.anna, world.vera, world.olga)}
-
-
-@pytest.mark.long
-async def test_what_a_lead_changes_through_the_bot_is_told_to_the_manager_and_not_to_the_lead(world: World) -> None:
-    """The portal knows only its webhook's owner; the message names who asked the bot."""
-    async with listening_bot(world):
-        asked = await world.anna.say("подними сумму сделки 481 до 170 000")
-        card = (await until(lambda: cards(world.anna, asked), "the card"))[0]
-        await world.anna.press(card.number, card.data("Выполнить"))
-        (told,) = await news(world.boris)
-        assert told.text.splitlines()[0].endswith("изменено: Анна Ковалёва через Sdelka")
-        assert "→ 170 000 ₽" in told.text
-        assert not [message for message in await world.anna.seen() if message.text.startswith("🔔")]
-
-
-async def cards(person: Person, after: int) -> list[Shown]:
-    return [message for message in await person.seen(after) if message.is_card]
-
-
-@pytest.mark.req("S004-73", "S004-76")
-async def test_a_subscription_over_a_webhook_is_explained(world: World) -> None:
-    """In every mode the person reads what works instead, and nothing is sent."""
-    for mode in ("full", "canary", "shadow"):
-        async with world.bot(agent_mode=mode):
-            seen = texts(await world.olga.ask("подпишись на изменения сделок: https://hooks.example/b24"))
-        assert "Подписка на события работает только через приложение Битрикс24" in seen, mode
-        assert "docs/events.md" in seen
-    assert [call for call in await world.calls() if str(call["name"]).startswith("event.")] == []
 
 
 def test_the_access_file_of_the_demo_lets_everybody_be_told(world: World) -> None:

@@ -1,12 +1,10 @@
 """Asking for lists, names and commands: what a person reads in the chat, with the portal's ledger beside it."""
 
 import json
-import re
 from typing import Any
 
 import pytest
 
-from state.audit_log.interaction_log import build_log_path
 from tests.e2e.e2e_kit import World, texts
 from tests.e2e.e2e_people import until
 from tests.e2e.e2e_servers import ROOT
@@ -59,57 +57,6 @@ async def test_a_name_that_fits_several_records_is_asked_about_and_the_choice_is
     assert "/rest/1/" not in everything
 
 
-@pytest.mark.req("S004-36")
-async def test_no_name_and_too_many_names_are_told(world: World) -> None:
-    """None: «Не нашёл»; more than six: «Уточните»; another person's record is not found either."""
-    async with world.bot():
-        assert "Не нашёл «Бегемот»" in texts(await world.boris.ask("покажи сделку Бегемот"))
-        assert "нашлось записей: 8. Уточните" in texts(await world.olga.ask("подними сумму сделки Стройинвест до 5 млн"))
-        assert "Не нашёл" in texts(await world.boris.ask("подними сумму сделки «Вектор: пусконаладка» до 5 млн"))
-        assert await world.writes() == []
-
-
-COMMANDS = {
-    "/start": "Здравствуйте, Борис Смирнов!",
-    "/help": "Пишите обычными словами",
-    "/mode": "Режим: {mode}",
-    "/status": "Ждут решения: 0. Исход неизвестен: 0. Сейчас свободен.",
-    "/pending": "Ничего не ждёт решения.",
-    "/today": "Позвонить в «Ромашку» и согласовать отгрузку · №8018",
-    "/stop": "Сейчас ничего не выполняется.",
-    "/new": "Начинаем заново.",
-    "/bogus": "Такой команды нет. Есть: /start /help",
-    "/": "Такой команды нет.",
-}
-
-
-@pytest.mark.parametrize("mode", ["shadow", "full"])
-async def test_commands_are_code_and_work_in_every_mode(world: World, mode: str) -> None:
-    """Each command is answered without the model and without a write, also in shadow."""
-    shown = {"shadow": "теневой", "full": "полный"}[mode]
-    async with world.bot(agent_mode=mode):
-        for command, words in COMMANDS.items():
-            assert words.format(mode=shown) in texts(await world.boris.ask(command)), command
-        assert await world.prompts() == []
-        assert await world.writes() == []
-
-
-async def test_pending_shows_open_cards_again_and_details_say_it_in_words(world: World) -> None:
-    """/pending counts and shows what waits; «Подробнее» says the change and why it asks; /new keeps the card, and it still works."""
-    async with world.bot():
-        card = await world.boris.card("подними сумму сделки Ромашка до 150 000")
-        assert "Ждёт решения 1 запрос" in texts(await world.boris.ask("/pending"))
-        await world.boris.press(card.number, card.data("Подробнее"))
-        exact = texts(await world.boris.answered(card.number + 2, 2))
-        assert "Почему спрашиваю" in exact
-        assert "№481" in exact
-        assert "crm.deal.update" not in exact
-        assert "Ждут решения: 1" in texts(await world.boris.ask("/status"))
-        assert "Одно подтверждение всё ещё ждёт" in texts(await world.boris.ask("/new"))
-        await world.boris.decide(card, "Выполнить")
-        assert await world.writes() == ["crm.deal.update"]
-
-
 async def test_stop_ends_a_turn_while_the_model_is_silent(world: World) -> None:
     """/stop overtakes the running turn: the turn ends without a call, and the next request is served."""
     async with world.bot():
@@ -136,25 +83,6 @@ async def _said(world: World, text: str) -> int:
 
     await until(answered, f"an answer to {text}")
     return sent
-
-
-@pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-53", "S004-7", "S004-A12", "G4")
-async def test_each_iteration_is_a_record_in_the_persons_own_log(world: World) -> None:
-    """Input, blocks, requests, answers and state of each iteration are kept, in UTC with a Z, and no secret with them."""
-    async with world.bot():
-        await world.boris.ask("покажи сделку Ромашка")
-    log = build_log_path(world.folder / "logs", world.boris.session)
-    assert list((world.folder / "logs").glob("*.jsonl")) == [log]
-    first, second = world.audit()
-    assert (first["iteration"], second["iteration"]) == (1, 2)
-    assert first["user_message"] == "покажи сделку Ромашка"
-    assert first["model_response"]["action"][0]["method"] == "crm.deal.get"
-    assert first["executed_actions"][0]["params"] == {"id": 481}
-    assert first["executed_actions"][0]["answer"]["TITLE"] == "Ромашка"
-    assert first["state"]["objects"]["current_deal_id"] == 481
-    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z", first["timestamp"])
-    assert world.servers.webhook not in log.read_text("utf-8")
-    assert "/rest/1/" not in log.read_text("utf-8")
 
 
 @pytest.mark.req("S004-2", "S004-3", "S004-4", "S004-5", "S004-13", "S004-14", "S004-19", "S004-33", "S004-34", "S004-57", "S004-X12")
