@@ -6,14 +6,14 @@ The answers stand in the forms that the services really have: thinking in a fiel
 import io
 import json
 import re
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+import yaml
 from dotenv import dotenv_values
 
 from bot.composition.model_checks import find_doubts, find_mute_reason
@@ -56,186 +56,15 @@ class Detour(httpx.AsyncBaseTransport):
         await self.inner.aclose()
 
 
-def chunk(delta: Mapping[str, Any], finish: str | None = None, **more: Any) -> dict[str, Any]:
-    """Return one chunk of a stream."""
-    return {
-        "id": "x",
-        "object": "chat.completion.chunk",
-        "model": "m",
-        "choices": [{"index": 0, "delta": delta, "finish_reason": finish}],
-        **more,
-    }
+CASES: dict[str, dict[str, Any]] = yaml.safe_load(
+    (Path(__file__).resolve().parents[3] / "corpus" / "model_services.yaml").read_text("utf-8")
+)
+"""Of each service: the address, the key and the fields of a request, its answer, and with which error body it refuses."""
 
 
-LAST = {"id": "x", "object": "chat.completion.chunk", "model": "m", "choices": [], "usage": USAGE}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Case:
-    """What one sample is expected to send, what its service answers, and with which error body it refuses."""
-
-    address: str
-    key: str | None
-    told: Mapping[str, Any]
-    """The fields of the request beside messages and streaming."""
-    answer: bytes
-    refusal: bytes
-    says: str
-    names: tuple[str, ...] = field(default=())
-
-
-STREAM = {"stream": True, "stream_options": {"include_usage": True}}
-CASES: dict[str, Case] = {
-    "OpenAI": Case(
-        address="https://api.openai.com/v1/chat/completions",
-        key="bearer sk-your-key",
-        told={"model": "gpt-5", "reasoning_effort": "low", "max_completion_tokens": 8000, **STREAM},
-        answer=sse(
-            chunk({"role": "assistant", "content": "", "refusal": None}), chunk({"content": "Да"}), chunk({}, "stop"), LAST, "[DONE]"
-        ),
-        refusal=reply(
-            {
-                "error": {
-                    "message": "Unsupported value: 'temperature' does not support 0.3 with this model.",
-                    "type": "invalid_request_error",
-                    "param": "temperature",
-                    "code": "unsupported_value",
-                }
-            },
-            400,
-        ),
-        says="answers 400: unsupported_value, invalid_request_error, Unsupported value: 'temperature'",
-    ),
-    "GigaChat": Case(
-        address="https://gigachat.devices.sberbank.ru/api/v1/chat/completions",
-        key="bearer access",
-        told={"model": "GigaChat-2-Max", "temperature": 0.2, "max_tokens": 4000, "stream": True},
-        answer=sse(
-            {
-                "choices": [{"delta": {"content": "", "role": "assistant", "reasoning_content": "Думаю"}, "index": 0}],
-                "model": "GigaChat-2-Max:2.0",
-                "object": "chat.completion",
-            },
-            {"choices": [{"delta": {"content": "Да", "role": "assistant"}, "index": 0}], "model": "GigaChat-2-Max:2.0"},
-            {
-                "choices": [{"delta": {"content": ""}, "index": 0, "finish_reason": "stop"}],
-                "model": "GigaChat-2-Max:2.0",
-                "usage": {**USAGE, "precached_prompt_tokens": 2},
-            },
-            "[DONE]",
-        ),
-        refusal=reply({"status": 422, "message": "Invalid params: temperature must be in range (0, +inf)"}, 422),
-        says="answers 422: Invalid params: temperature must be in range",
-    ),
-    "YandexGPT": Case(
-        address="https://llm.api.cloud.yandex.net/v1/chat/completions",
-        key="bearer aqvn-your-key",
-        told={"model": "gpt://b1g0123456789abcdefg/yandexgpt/latest", "temperature": 0.3, "max_tokens": 2000, **STREAM},
-        answer=sse(chunk({"role": "assistant", "content": "Да"}), chunk({"content": ""}, "stop", usage=USAGE), "[DONE]"),
-        refusal=reply(
-            {
-                "error": {
-                    "message": "Specified folder ID does not match with service account folder ID",
-                    "type": "invalid_request_error",
-                    "code": 400,
-                }
-            },
-            400,
-        ),
-        says="Specified folder ID does not match",
-    ),
-    "OpenRouter": Case(
-        address="https://openrouter.ai/api/v1/chat/completions",
-        key="bearer sk-or-v1-your-key",
-        told={
-            "model": "deepseek/deepseek-chat-v3.1",
-            "reasoning": {"exclude": True, "effort": "low"},
-            "max_tokens": 4000,
-            "provider": {"data_collection": "deny"},
-            **STREAM,
-        },
-        answer=b": OPENROUTER PROCESSING\n\n"
-        + sse(
-            chunk(
-                {"role": "assistant", "content": "", "reasoning": "Thinking", "reasoning_details": [{"type": "reasoning.text"}]},
-                provider="DeepInfra",
-            ),
-            chunk({"content": "Да"}, native_finish_reason=None),
-            chunk({"content": ""}, "stop", native_finish_reason="stop"),
-            LAST,
-            "[DONE]",
-        ),
-        refusal=reply(
-            {"error": {"code": 402, "message": "This request requires more credits", "metadata": {"provider_name": None}}, "user_id": "u"},
-            402,
-        ),
-        says="answers 402: 402, This request requires more credits",
-    ),
-    "DeepSeek": Case(
-        address="https://api.deepseek.com/chat/completions",
-        key="bearer sk-your-key",
-        told={"model": "deepseek-v4-flash", "max_tokens": 8000, "thinking": {"type": "disabled"}, **STREAM},
-        answer=b": keep-alive\n\n"
-        + sse(
-            chunk({"role": "assistant", "content": None, "reasoning_content": "Думаю"}),
-            chunk({"content": "Да", "reasoning_content": None}),
-            chunk({"content": "", "reasoning_content": None}, "stop", usage=USAGE),
-            "[DONE]",
-        ),
-        refusal=reply(
-            {"error": {"message": "Insufficient Balance", "type": "unknown_error", "param": None, "code": "invalid_request_error"}}, 402
-        ),
-        says="answers 402: invalid_request_error, unknown_error, Insufficient Balance",
-    ),
-    "Qwen on vLLM": Case(
-        address="http://127.0.0.1:8000/v1/chat/completions",
-        key=None,
-        told={
-            "model": "Qwen/Qwen3-32B",
-            "temperature": 0.7,
-            "max_tokens": 4000,
-            "top_p": 0.8,
-            "top_k": 20,
-            "chat_template_kwargs": {"enable_thinking": False},
-            **STREAM,
-        },
-        answer=sse(
-            chunk({"role": "assistant", "content": "", "reasoning_content": None}),
-            chunk({"content": "Да"}),
-            chunk({"content": ""}, "stop", stop_reason=None),
-            LAST,
-            "[DONE]",
-        ),
-        refusal=reply(
-            {
-                "object": "error",
-                "message": "This model's maximum context length is 32768 tokens.",
-                "type": "BadRequestError",
-                "param": None,
-                "code": 400,
-            },
-            400,
-        ),
-        says="answers 400: 400, BadRequestError, This model's maximum context length is 32768 tokens",
-    ),
-    "Ollama": Case(
-        address="http://127.0.0.1:11434/v1/chat/completions",
-        key=None,
-        told={"model": "qwen3:8b", "temperature": 0.3, "reasoning_effort": "none", **STREAM},
-        answer=sse(
-            chunk({"role": "assistant", "content": "", "reasoning": "The user"}, system_fingerprint="fp_ollama"),
-            chunk({"role": "assistant", "content": "Да"}),
-            chunk({"role": "assistant", "content": ""}, "stop"),
-            LAST,
-            "[DONE]",
-        ),
-        refusal=reply(
-            {"error": {"message": 'model "qwen3:8b" not found, try pulling it first', "type": "api_error", "param": None, "code": None}},
-            404,
-        ),
-        says='answers 404: api_error, model "qwen3:8b" not found',
-    ),
-}
+def answer_of(name: str) -> bytes:
+    """Return the stream with which the service answers."""
+    return f"{CASES[name].get('comment', '')}\n\n".encode().lstrip() + sse(*CASES[name]["answer"])
 
 
 @asynccontextmanager
@@ -279,7 +108,7 @@ def test_a_sample_is_right_without_any_doubt(name: str, tmp_path: Path) -> None:
 async def test_a_sample_sends_what_its_service_takes_and_reads_what_it_answers(name: str, tmp_path: Path) -> None:
     """The address, the key and each field of the body are those of the page; thinking is not part of the answer, tokens are counted."""
     case = CASES[name]
-    stream = reply(case.answer, headers="Content-Type: text/event-stream\r\n")
+    stream = reply(answer_of(name), headers="Content-Type: text/event-stream\r\n")
     async with built(name, tmp_path, stream) as (models, service, detour):
         pieces: list[str] = []
 
@@ -288,10 +117,10 @@ async def test_a_sample_sends_what_its_service_takes_and_reads_what_it_answers(n
 
         answer = await models.router.chat(ModelRequest(messages=ASK), show)
         sent = json.loads(service.seen[-1].body)
-        assert detour.addresses[-1] == case.address
-        assert sent == {**case.told, "messages": list(ASK)}
+        assert detour.addresses[-1] == case["address"]
+        assert sent == {**case["told"], "messages": list(ASK)}
         keys = [line.partition(": ")[2] for line in service.seen[-1].head.split("\r\n") if line.startswith("authorization:")]
-        assert keys == ([case.key] if case.key else [])
+        assert keys == ([case["key"]] if case["key"] else [])
         assert (answer.text, "".join(pieces), answer.prompt_tokens, answer.completion_tokens) == ("Да", "Да", 11, 7)
 
 
@@ -300,10 +129,11 @@ async def test_a_sample_sends_what_its_service_takes_and_reads_what_it_answers(n
 async def test_a_sample_says_why_its_service_refuses(name: str, tmp_path: Path) -> None:
     """In the words of the service, whatever the form of its error body; no key is in them."""
     case = CASES[name]
-    async with built(name, tmp_path, case.refusal, case.refusal, case.refusal) as (models, _, _detour):
+    refusal = reply(case["refusal"], case["status"])
+    async with built(name, tmp_path, refusal, refusal, refusal) as (models, _, _detour):
         with pytest.raises(ModelClientError) as why:
             await models.router.chat(ModelRequest(messages=ASK))
-        assert case.says in why.value.reason
+        assert case["says"] in why.value.reason
         assert "your-key" not in why.value.reason
 
 
@@ -328,7 +158,7 @@ async def test_what_a_request_says_for_itself_goes_before_the_settings(name: str
     """And only what the model takes is sent; tools cannot be replaced by anything in the extra body."""
     own = ModelOptions(temperature=0, max_tokens=5, top_p=0.5, reasoning_effort="high", stop=("x",), seed=3)
     request = ModelRequest(messages=ASK, options=own, tools=(ModelTool(name="look"),))
-    async with built(name, tmp_path, reply(CASES[name].answer)) as (models, service, _):
+    async with built(name, tmp_path, reply(answer_of(name))) as (models, service, _):
         await models.router.chat(request)
         sent = json.loads(service.seen[-1].body)
     assert sent.get("max_completion_tokens", sent.get("max_tokens")) == 5
