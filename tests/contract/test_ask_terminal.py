@@ -25,29 +25,17 @@ POEM = "Старый тихий пруд\nпрыгнула лягушка в п�
 RULES: Sequence[Mapping[str, Any]] = (
     {"marker": CLASSIFIER, "match": "погода", "answers": [{"text": "нет", "finish": "length"}], "keep": True},
     {"marker": CLASSIFIER, "answers": [{"text": "да", "finish": "length"}], "keep": True},
-    {
-        "marker": SELECTOR,
-        "match": "хайку",
-        "answers": [{"tool_calls": [{"name": "generate_haiku", "arguments": {"theme": "пруд"}}]}],
-        "keep": True,
-    },
-    {
-        "marker": SELECTOR,
-        "match": "звонить",
-        "answers": [{"tool_calls": [{"name": "rag_search", "arguments": {"question": "Когда звонить?"}}]}],
-        "keep": True,
-    },
-    {
-        "marker": SELECTOR,
-        "match": "подробно",
-        "answers": [{"tool_calls": [{"name": "rag_search", "arguments": {"question": "я" * 31}}]}],
-        "keep": True,
-    },
+    {"marker": SELECTOR, "match": "хайку", "answers": [{"tool_calls": [{"name": "generate_haiku", "arguments": {"theme": "пруд"}}]}],
+     "keep": True},
+    {"marker": SELECTOR, "match": "звонить",
+     "answers": [{"tool_calls": [{"name": "rag_search", "arguments": {"question": "Когда звонить?"}}]}], "keep": True},
+    {"marker": SELECTOR, "match": "подробно", "answers": [{"tool_calls": [{"name": "rag_search", "arguments": {"question": "я" * 31}}]}],
+     "keep": True},
     {"marker": SELECTOR, "match": "пусто", "answers": [{"tool_calls": [{"name": "generate_haiku", "arguments": {}}]}], "keep": True},
     {"marker": SELECTOR, "match": "удали", "answers": [{"tool_calls": [{"name": "delete_all", "arguments": {"deal": 1}}]}], "keep": True},
     {"marker": SELECTOR, "match": "сам", "answers": ["Отвечу сам."], "keep": True},
     {"marker": POET, "answers": [POEM], "keep": True},
-)
+)  # fmt: skip
 """What the model answers: the person's words tell the branches apart, the system prompts the steps."""
 CHOSEN = [ANALYSING, RELEVANT, SELECTING]
 

@@ -16,15 +16,8 @@ from tests.unit.runs.runs_kit import steps
 
 WRITE = {"write": "crm.deal.update", "params": {"id": 481, "fields": {"OPPORTUNITY": 1200000}}}
 DOCUMENTS: dict[str, Any] = {
-    "plan": steps(
-        {"say": "Начинаю"},
-        {"ask": "Какой тариф?", "options": ["Базовый", "Полный"]},
-        {"model": "тариф {s1}"},
-        WRITE,
-        {"sleep": 60},
-        {"child": "inner"},
-        {"say": "Конец: {s2}"},
-    ),
+    "plan": steps({"say": "Начинаю"}, {"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"model": "тариф {s1}"}, WRITE,
+     {"sleep": 60}, {"child": "inner"}, {"say": "Конец: {s2}"}),
     "inner": steps({"model": "внутри"}, {"say": "Внутри"}),
     "talk": {
         "name": "Разговор",
@@ -55,7 +48,7 @@ DOCUMENTS: dict[str, Any] = {
     "act": build_acting_flow(),
     "weave": build_acting_workflow(200000, 40000),
     "fan": {"things": ["а", "б", "в", "г"], "prompt": "{thing}?", "summary": "{answers}"},
-}
+}  # fmt: skip
 ENGINES = {"plan": "steps", "fan": "fan", "talk": "scenario", "begin": "steps", "weave": "workflow"}
 SAID = {
     "plan": ["Начинаю", "Какой тариф?", "Внутри", "Конец: ответ на тариф Базовый", "Готово."],

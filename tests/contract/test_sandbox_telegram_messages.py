@@ -32,16 +32,10 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("sendMessage", {**_TEXT, "text": "<div>x</div>", "parse_mode": "HTML"}, 'Unsupported start tag "div"'),
     ("sendMessage", {**_TEXT, "text": "*x*", "parse_mode": "MarkdownV2"}, "unsupported parse_mode"),
     ("sendMessage", {**_TEXT, "text": "😀", "entities": [{"type": "bold", "offset": 1, "length": 1}]}, "UTF-16 symbol"),
-    (
-        "sendMessage",
-        {**_TEXT, "entities": [{"type": "bold", "offset": 3, "length": 9}]},
-        "offset 3 ends after the end of the text at UTF-16 offset 12",
-    ),
-    (
-        "sendMessage",
-        {**_TEXT, "entities": [{"type": "bold", "offset": 99, "length": 1}]},
-        "begins after the end of the text at UTF-16 offset 99",
-    ),
+    ("sendMessage", {**_TEXT, "entities": [{"type": "bold", "offset": 3, "length": 9}]},
+     "offset 3 ends after the end of the text at UTF-16 offset 12"),
+    ("sendMessage", {**_TEXT, "entities": [{"type": "bold", "offset": 99, "length": 1}]},
+     "begins after the end of the text at UTF-16 offset 99"),
     ("sendMessage", {**_TEXT, "reply_parameters": {"message_id": 99}}, "message to be replied not found"),
     ("sendMessage", _buttons(callback_data="я" * 33), "BUTTON_DATA_INVALID"),
     ("sendMessage", _buttons(callback_data=""), "BUTTON_DATA_INVALID"),
@@ -56,7 +50,7 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
     ("answerCallbackQuery", {"callback_query_id": "1"}, "query is too old and response timeout expired"),
     ("getFile", {"file_id": "x"}, "wrong file_id"),
     ("sendPhoto", {"chat_id": BORIS, "photo": "x"}, "wrong file identifier"),
-]
+]  # fmt: skip
 
 
 async def test_what_telegram_refuses_is_refused_in_its_words(tmp_path: Path) -> None:

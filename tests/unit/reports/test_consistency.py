@@ -76,35 +76,21 @@ SLIPS: dict[str, tuple[Callable[[Events], Events], str]] = {
         lambda all_: [*without(all_, first(all_, "ConfirmationApproved")), all_[first(all_, "ConfirmationApproved")]],
         "it was started with a card that nobody had approved",
     ),
-    "approved by the model": (
-        lambda all_: changed(all_, first(all_, "ConfirmationApproved"), via="model"),
-        "its approval is not by the person whose act it was recorded as",
-    ),
-    "another call than shown": (
-        lambda all_: changed(all_, carded(all_), fingerprint="0" * 64),
-        "what was started is not what was approved: another fingerprint or another card",
-    ),
-    "four eyes that were two": (
-        lambda all_: changed(all_, first(all_, "ConfirmationRequested"), four_eyes=True),
-        "another person had to approve it, and the one who asked did",
-    ),
-    "money without a card": (
-        lambda all_: changed(all_, first(all_, "CallStarted"), call_class="WM"),
-        "a call of class WM was started without a card that a person approved",
-    ),
-    "run in shadow": (
-        lambda all_: changed(all_, first(all_, "PlanRecorded"), mode="shadow"),
-        "it was started although its plan was made in shadow mode, which only records",
-    ),
-    "outcome twice": (
-        lambda all_: [*all_, all_[first(all_, "CallSucceeded", call_class="W")]],
-        "CallSucceeded came when it stood as succeeded",
-    ),
-    "denied and run": (
-        lambda all_: [*all_[: carded(all_)], as_denied(all_), *all_[carded(all_) :]],
-        "ConfirmationDenied came when it stood as approved",
-    ),
-}
+    "approved by the model": (lambda all_: changed(all_, first(all_, "ConfirmationApproved"), via="model"),
+     "its approval is not by the person whose act it was recorded as"),
+    "another call than shown": (lambda all_: changed(all_, carded(all_), fingerprint="0" * 64),
+     "what was started is not what was approved: another fingerprint or another card"),
+    "four eyes that were two": (lambda all_: changed(all_, first(all_, "ConfirmationRequested"), four_eyes=True),
+     "another person had to approve it, and the one who asked did"),
+    "money without a card": (lambda all_: changed(all_, first(all_, "CallStarted"), call_class="WM"),
+     "a call of class WM was started without a card that a person approved"),
+    "run in shadow": (lambda all_: changed(all_, first(all_, "PlanRecorded"), mode="shadow"),
+     "it was started although its plan was made in shadow mode, which only records"),
+    "outcome twice": (lambda all_: [*all_, all_[first(all_, "CallSucceeded", call_class="W")]],
+     "CallSucceeded came when it stood as succeeded"),
+    "denied and run": (lambda all_: [*all_[: carded(all_)], as_denied(all_), *all_[carded(all_) :]],
+     "ConfirmationDenied came when it stood as approved"),
+}  # fmt: skip
 
 
 def as_denied(events: Events) -> StoredEvent:

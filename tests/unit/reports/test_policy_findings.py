@@ -44,13 +44,8 @@ def _check(text: str) -> Sequence[Finding]:
         ("rules:\n  - {then: refuse, why: x}\n", 2, "rules[0]", "finding-policy-condition-missing", ""),
         ('rules:\n  - {person: " ", then: refuse, why: x}\n', 2, "rules[0].person", "finding-policy-word-empty", ""),
         ("rules:\n  - {role: lead, currency: RUB, then: ask, why: x}\n", 2, "rules[0]", "finding-policy-currency-alone", ""),
-        (
-            "rules:\n  - {method: crm.deal.updat, then: ask, why: x}\n",
-            2,
-            "rules[0].method",
-            "finding-policy-pattern-unfit",
-            "crm.deal.update",
-        ),
+        ("rules:\n  - {method: crm.deal.updat, then: ask, why: x}\n", 2, "rules[0].method", "finding-policy-pattern-unfit",
+         "crm.deal.update"),
         ("rules:\n  - {entity: deals, then: ask, why: x}\n", 2, "rules[0].entity", "finding-policy-entity-unknown", "deal"),
         ("rules:\n  - {field: OPORTUNITY, then: ask, why: x}\n", 2, "rules[0].field", "finding-policy-field-unknown", "OPPORTUNITY"),
         ("definitions: {flows: {edit: lead}}\n", 1, "definitions.flows", "finding-policy-kind-unknown", "flow"),
@@ -59,15 +54,10 @@ def _check(text: str) -> Sequence[Finding]:
         ("ask_above: [1\nrules: []\n", 2, "", "finding-yaml-flow", ""),
         ("- x\n", 1, "", "finding-policy-no-keys", ""),
         ("# nothing\n", 0, "", "finding-policy-empty", ""),
-        (
-            "catalogue:\n  - {name: crm.deal.add, classes: [W], verb: action, idempotent: false}\n",
-            1,
-            "catalogue",
-            "finding-policy-catalogue",
-            "",
-        ),
+        ("catalogue:\n  - {name: crm.deal.add, classes: [W], verb: action, idempotent: false}\n", 1, "catalogue",
+         "finding-policy-catalogue", ""),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_has_its_code_line_key_and_a_cure(text: str, line: int, path: str, code: str, meant: str) -> None:
     """People read it in Russian and English, and no argument of a sentence is missing."""
     [found] = _check(text)

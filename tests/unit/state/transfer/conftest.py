@@ -6,8 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.runtime import worker
 from tests.unit.state.transfer.moving_kit import Home, Homes, some_homes
 from tests.unit.verify_kit import conversation
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.fixture

@@ -84,12 +84,8 @@ DAMAGE: list[tuple[str, Callable[[Members], Members], type[StoreError], str]] = 
     ("a name that is no log", beside("logs/.bashrc"), BadBackup, "no file of an audit log"),
     ("a symlink", beside("logs/a.jsonl", b"", kind=tarfile.SYMTYPE), BadBackup, "'logs/a.jsonl', of which its manifest says nothing"),
     ("a folder", beside("logs/a.jsonl", b"", kind=tarfile.DIRTYPE), BadBackup, "'logs/a.jsonl', of which its manifest says nothing"),
-    (
-        "a member too many",
-        lambda parts: [*parts, (tarfile.TarInfo("../more"), b"")],
-        BadBackup,
-        "'../more', of which its manifest says nothing",
-    ),
+    ("a member too many", lambda parts: [*parts, (tarfile.TarInfo("../more"), b"")], BadBackup,
+     "'../more', of which its manifest says nothing"),
     ("a member twice", lambda parts: [*parts, parts[1]], BadBackup, "'sdelka.db', of which its manifest says nothing"),
     ("a member missing", lambda parts: parts[:-1], BadBackup, "lacks logs/"),
     ("no manifest", lambda parts: parts[1:], BadBackup, "no manifest"),
@@ -98,21 +94,13 @@ DAMAGE: list[tuple[str, Callable[[Members], Members], type[StoreError], str]] = 
     ("a newer format", told(lambda manifest: manifest.update(format=3)), BadBackup, "format 3, this program reads up to 2"),
     ("a newer schema", told(lambda manifest: manifest.update(revision="9999")), NewerDatabase, "schema '9999'"),
     ("an unknown field", told(lambda manifest: manifest.update(more=1)), BadBackup, "manifest.json cannot be used: more"),
-    (
-        "a digest that does not fit",
-        told(lambda manifest: manifest["database"].update(sha256="0" * 64)),
-        BadBackup,
-        "sdelka.db is not what was",
-    ),
+    ("a digest that does not fit", told(lambda manifest: manifest["database"].update(sha256="0" * 64)), BadBackup,
+     "sdelka.db is not what was"),
     ("another length", told(lambda manifest: manifest["database"].update(size=1)), BadBackup, "sdelka.db is not what was written there"),
-    (
-        "a bomb",
-        told(lambda manifest: manifest["database"].update(size=1 << 60)),
-        StoreUnwritable,
-        "1,152,921,504,606,.* bytes are needed, and .* are free",
-    ),
+    ("a bomb", told(lambda manifest: manifest["database"].update(size=1 << 60)), StoreUnwritable,
+     "1,152,921,504,606,.* bytes are needed, and .* are free"),
     ("no database", other_database, StoreUnwritable, "was not unpacked: file is not a database"),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("change", "error", "sentence"), [row[1:] for row in DAMAGE], ids=[row[0] for row in DAMAGE])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import orjson
-import pytest
 
 from bot.telegram.intake.routed_updates import RestoreGuard, RowBuilder
 from orchestrator.domain.inputs import Command, FeatureClick, Input, read_input
@@ -15,7 +14,6 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResult
 from orchestrator.runs.listening import take_message
 from orchestrator.runs.registry import Engines
-from orchestrator.runtime import worker
 from state.journal.async_store import AsyncStore
 from state.journal.restored_rows import RESTORED
 from state.journal.run_index import RunFilter
@@ -34,12 +32,6 @@ DOCUMENTS = {
     "buttons": steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"say": "Тариф: {s0}"}),
     "card": steps(CHANGE),
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @asynccontextmanager

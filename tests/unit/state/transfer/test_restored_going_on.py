@@ -11,7 +11,6 @@ import pytest
 
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResult
-from orchestrator.runtime import worker
 from state.journal.run_index import RunFilter
 from state.sql import open_store
 from tests.unit.runs.function_kit import a_function_world
@@ -28,12 +27,6 @@ COMMENT = RunEffect(
     params={"fields": {"ENTITY_ID": Value(481, OWN), "ENTITY_TYPE": "deal", "COMMENT": Value("Позвонить", OWN)}},
 )
 HOUR = timedelta(hours=1)
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 class Lost:

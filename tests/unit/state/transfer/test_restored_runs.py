@@ -11,7 +11,6 @@ from sqlalchemy import delete
 
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.reports import restore
-from orchestrator.runtime import worker
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow
@@ -31,12 +30,6 @@ DOCUMENTS = {
     "ask": steps({"ask": "Какой тариф?", "options": ["Базовый", "Полный"]}, {"say": "Тариф: {s0}"}),
     "parent": steps({"child": "sleep"}),
 }
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 class Lost:
