@@ -149,27 +149,3 @@ async def test_the_end_of_a_call_that_lies_far_away_is_told_by_where_it_stands(a
     await api.decide(await api.ask())
     [record] = await records(api)
     assert (record["outcome"], record["complete"]) == ("succeeded", False)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"entity": "deal"},
-        {"entity": "nothing:5"},
-        {"entity": "deal:0x1"},
-        {"person": "Анна"},
-        {"from": "yesterday"},
-        {"from": "0001-01-01T00:00:00Z"},
-        {"to": "9999-12-31T23:59:59-23:00"},
-        {"from": "2026-11-22T10:00:00"},
-        {"from": "2026-11-22T10:00:00Z", "to": "2026-11-21T10:00:00Z"},
-        {"cursor": "WyJhIiwiMSJd"},
-        {"limit": "201"},
-        {"since": "2026-11-22T10:00:00Z"},
-    ],
-)
-async def test_a_wrong_parameter_is_400(api: Api, query: dict[str, str]) -> None:
-    """In the one form of errors."""
-    answer = await api.get("/audit", "chief", **query)
-    assert answer.status_code == 400, answer.text
-    assert set(answer.json()["error"]) == {"code", "message"}

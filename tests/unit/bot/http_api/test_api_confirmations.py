@@ -10,7 +10,7 @@ from bot.access.access_file import TokenGrant
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from state.journal.freeze_switch import SwitchOperator
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api, together
-from tests.unit.spine_kit import CHAT, VERA, message, press, reply, step
+from tests.unit.spine_kit import CHAT, message, reply, step
 from tests.unit.spine_portal import Held, lost
 
 pytestmark = pytest.mark.req("S004-58")
@@ -244,18 +244,6 @@ async def test_while_writes_are_frozen_the_card_waits(api: Api) -> None:
     assert api.written == ["crm.deal.update"]
 
 
-async def test_a_press_in_telegram_wins_over_a_late_approval(api: Api) -> None:
-    """One ledger line, and the API is told who decided."""
-    card = await api.ask(session=CHAT)
-    entry = next(row.body for row in api.world.outbox() if row.kind == "card")
-    await api.world.orchestrator.receive([press(entry, actor=VERA)])
-    await api.world.idle()
-    answer = await api.decide(card, caller="head")
-    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "confirmation_executed")
-    assert answer.json()["confirmation"]["decided"]["by"] == {"id": "tg:1006", "name": "Вера"}
-    assert api.written == ["crm.deal.update"]
-
-
 async def test_lists_go_on_where_the_page_ended(api: Api) -> None:
     """Every card once, in a stable order, each state by its name."""
     for number in (1, 2, 3):
@@ -273,27 +261,6 @@ async def test_lists_go_on_where_the_page_ended(api: Api) -> None:
     await api.decide(first, "deny")
     assert [card["id"] for card in (await api.get("/confirmations", state="denied")).json()["confirmations"]] == [first["id"]]
     assert len((await api.get("/confirmations", state="any")).json()["confirmations"]) == 3
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        {"limit": "0"},
-        {"limit": "x"},
-        {"limit": "101"},
-        {"state": "open"},
-        {"cursor": "!"},
-        {"cursor": "WyJlIiwiMSJd"},
-        {"session": "a\x00b"},
-        {"session": "сессия"},
-        {"nothing": "1"},
-    ],
-)
-async def test_a_wrong_parameter_is_400(api: Api, query: dict[str, str]) -> None:
-    """In the one form of errors."""
-    answer = await api.get("/confirmations", **query)
-    assert answer.status_code == 400
-    assert set(answer.json()["error"]) == {"code", "message"}
 
 
 @pytest.mark.parametrize(

@@ -83,23 +83,3 @@ async def test_values_of_the_start_choose_nothing(tmp_path: Path) -> None:
         ((method, params),) = api.world.portal.written()
         assert (method, params["fields"]["RESPONSIBLE_ID"]) == ("tasks.task.add", 7)
         assert params["fields"]["DEADLINE"] == "2026-11-22T18:00:00+03:00"
-
-
-async def test_a_denied_task_is_no_matter_of_the_customer(tmp_path: Path) -> None:
-    """Nothing is written, and nothing more is said."""
-    async with a_survey(tmp_path) as (api, run_id):
-        await answer(api, run_id, 0, 4, "Грубили")
-        (card,) = (await api.get("/confirmations", "chief")).json()["confirmations"]
-        assert (await api.decide(card, "deny", caller="chief")).status_code == 200
-        await api.world.idle()
-        assert ((await show(api, run_id))["status"], api.written) == ("done", [])
-
-
-async def test_three_answers_that_do_not_fit_end_politely(tmp_path: Path) -> None:
-    """Words, eleven, and an attempt at a command."""
-    async with a_survey(tmp_path) as (api, run_id):
-        await answer(api, run_id, "отлично", "11", "/run lead_qualification")
-        told = await read_texts(api)
-        assert "Нужно число от 0 до 10." in told
-        assert "Спасибо за ответ!" in told
-        assert ((await show(api, run_id))["status"], api.written) == ("done", [])

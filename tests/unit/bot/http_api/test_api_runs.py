@@ -13,11 +13,10 @@ from bot.http_api.audit import session_events
 from bot.http_api.audit.session_events import format_place
 from bot.http_api.chat.responses import BEAT_EVERY
 from bot.http_api.runs import router
-from orchestrator.domain.actor import Actor
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
 from tests.unit.bot.http_api.chat_kit import SITE, a_door, error_of
-from tests.unit.runs.runs_kit import RUN, start, steps
-from tests.unit.spine_kit import ANNA, CHAT, until
+from tests.unit.runs.runs_kit import RUN, steps
+from tests.unit.spine_kit import until
 
 pytestmark = pytest.mark.req("S004-58", "G1")
 
@@ -196,14 +195,6 @@ async def test_a_failed_run_says_why_and_can_be_retried(api: Api) -> None:
     assert (await types(api, run_id)).count("run_finished") == 2
 
 
-async def test_a_lead_controls_the_run_of_a_person_and_a_manager_does_not(api: Api) -> None:
-    """The run of an employee in Telegram is seen and cancelled by a lead's token, and answers "none" to others."""
-    await api.world.orchestrator.receive([start("nap", actor=ANNA, home=CHAT)])
-    await api.world.idle()
-    assert error_of(await api.post(f"/runs/{ID}/cancel")) == (404, "run_not_found")
-    assert (await api.post(f"/runs/{ID}/cancel", caller="head")).json()["status"] == "cancelled"
-
-
 async def test_events_come_as_a_stream_until_the_end_of_the_run(api: Api) -> None:
     """Each has its cursor as id; a stream that was cut goes on after the last one that was read."""
     run_id = await begun(api)
@@ -264,14 +255,6 @@ def _parse(answer: Any) -> list[tuple[str, str, Any]]:
     blocks = [block for block in answer.text.split("\n\n") if block and not block.startswith(":")]
     fields = [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
     return [(item["event"], item.get("id", ""), json.loads(item["data"])) for item in fields]
-
-
-async def test_a_run_ends_for_a_token_that_is_gone(api: Api) -> None:
-    """Its rights are those of the moment, as everywhere; the run of a token that was taken away fails with a sentence."""
-    gone = Actor(key="http:gone", name="gone", sees="all")
-    await api.world.orchestrator.receive([start("plan", actor=gone, home="http:gone:42")])
-    await api.world.idle()
-    assert (await api.get("/runs", "chief")).json()["runs"] == []
 
 
 async def test_a_stream_beyond_the_places_for_waiting_does_not_spin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,6 @@
 """What happened in a session, over the API: a stable form, one's own conversations, nothing that is nobody's business."""
 
 import asyncio
-import json
 
 import pytest
 
@@ -98,12 +97,3 @@ async def test_an_unknown_outcome_is_told_and_later_what_it_was(api: Api) -> Non
     await api.decide(card)
     states = [event["state"] for event in (await api.get(f"/sessions/{OWN}/events")).json()["events"] if event["type"] == "call"]
     assert states == ["unknown"]
-
-
-@pytest.mark.parametrize("query", [{"wait": "31"}, {"wait": "-1"}, {"limit": "0"}, {"after": "?"}, {"after": "WyJlIiwiLTEiXQ"}, {"x": "1"}])
-async def test_a_wrong_parameter_is_400(api: Api, query: dict[str, str]) -> None:
-    """In the one form of errors."""
-    await api.ask()
-    answer = await api.get(f"/sessions/{OWN}/events", **query)
-    assert answer.status_code == 400
-    assert set(json.loads(answer.text)["error"]) == {"code", "message"}
