@@ -9,6 +9,7 @@ import pytest
 from state.sql import SqlStore, build_sqlite_url
 from tests.contract.sandbox_model_kit import model
 from tests.contract.sandbox_portal_kit import Caller, in_process
+from tests.contract.sandbox_telegram_kit import Kit, opened
 from tests.contract.store_kit import World
 from tests.postgres_kit import Server
 
@@ -60,3 +61,10 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
     """A fresh demo model for each test."""
     async with model() as client:
         yield client
+
+
+@pytest.fixture
+async def kit(tmp_path: Path) -> AsyncIterator[Kit]:
+    """The sandbox Telegram over an empty folder."""
+    async with opened(tmp_path) as kit:
+        yield kit

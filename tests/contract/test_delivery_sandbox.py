@@ -154,24 +154,6 @@ async def test_a_long_answer_and_a_list_arrive_whole(bench: Bench) -> None:
     assert (await bench.counted())["refused"] == 0
 
 
-async def test_a_blocked_chat_is_left_alone_until_the_person_writes(bench: Bench) -> None:
-    await bench.kit.say("привет")
-    await bench.kit.control(f"/sandbox/users/{BORIS}/standing", {"state": "blocked"})
-    await bench.put(_row(BORIS, "один"), _row(BORIS, "два"))
-
-    async def failed() -> bool:
-        return not await bench.store.list_due_outbox("tg", SystemClock().now())
-
-    await until(failed)
-    assert (await bench.counted())["by_method"].get("sendMessage") == 1
-    await bench.kit.control(f"/sandbox/users/{BORIS}/standing", {"state": None})
-    await bench.kit.say("я вернулся")
-    for update in await bench.kit.bot.get_updates(allowed_updates=ALLOWED_UPDATES):
-        await bench.delivery.chats.observe_update(update)
-    await bench.put(_row(BORIS, "три"))
-    await _until(bench, BORIS, lambda seen: seen[-1:] == ["три"])
-
-
 async def test_a_turn_streams_as_a_draft_and_stop_is_a_command(bench: Bench) -> None:
     """The Stop button of a draft makes the update that makes /stop; the answer then takes the draft's place."""
     await bench.kit.say("привет")

@@ -125,45 +125,6 @@ async def test_a_function_is_called_with_an_object_of_arguments(client: httpx.As
     assert "function_call" not in (await chat(client, **{**body, "function_call": "none"})).json()["choices"][0]["message"]
 
 
-async def test_the_same_script_answers_in_both_apis(client: httpx.AsyncClient) -> None:
-    """Arguments are an object here and JSON text there; several calls only there."""
-    calls = [{"name": "rag_search", "arguments": {"question": "что?"}}, {"name": "generate_haiku", "arguments": {"theme": "лес"}}]
-    await client.post("/sandbox/script", json={"answers": [{"tool_calls": calls}], "keep": True})
-    giga = (await chat(client, functions=[SEARCH, HAIKU])).json()["choices"][0]["message"]
-    assert giga["function_call"] == {"name": "rag_search", "arguments": {"question": "что?"}}
-    tools = [{"type": "function", "function": one} for one in (SEARCH, HAIKU)]
-    body = {"model": "m", "messages": [{"role": "user", "content": "a"}], "tools": tools}
-    choice = (await client.post("/v1/chat/completions", json=body)).json()["choices"][0]
-    assert choice["finish_reason"] == "tool_calls"
-    assert choice["message"]["content"] is None
-    assert [json.loads(one["function"]["arguments"]) for one in choice["message"]["tool_calls"]] == [one["arguments"] for one in calls]
-
-
-async def test_a_stream_gives_what_the_whole_answer_gives(client: httpx.AsyncClient) -> None:
-    call = {"text": "Сейчас посмотрю в документах", "tool_calls": [{"name": "rag_search", "arguments": {"question": "что?"}}]}
-    await client.post("/sandbox/script", json={"answers": [call, call]})
-    whole = (await chat(client, functions=[SEARCH])).json()["choices"][0]["message"]
-    lines = (await chat(client, functions=[SEARCH], stream=True)).text.split("\n\n")
-    assert lines[-2:] == ["data: [DONE]", ""]
-    events = [json.loads(line.removeprefix("data: ")) for line in lines[:-2]]
-    deltas = [event["choices"][0]["delta"] for event in events]
-    assert "".join(delta.get("content", "") for delta in deltas) == whole["content"]
-    assert [delta["function_call"] for delta in deltas if "function_call" in delta] == [whole["function_call"]]
-    assert events[-1]["choices"][0]["finish_reason"] == "function_call"
-    assert events[-1]["usage"]["total_tokens"] > 0
-
-
-async def test_like_texts_have_vectors_that_are_near(client: httpx.AsyncClient) -> None:
-    bearer = {"authorization": f"Bearer {(await ask_token(client))['access_token']}"}
-    texts = ["Как оформить возврат товара?", "Возврат товаров: как оформить", "Прогноз погоды на завтра"]
-    answer = (await client.post("/api/v1/embeddings", json={"model": "Embeddings", "input": texts}, headers=bearer)).json()
-    first, second, third = (row["embedding"] for row in answer["data"])
-    assert {len(first), len(second), len(third)} == {1024}
-    assert sum(a * b for a, b in zip(first, second, strict=True)) > 0.5
-    assert sum(a * b for a, b in zip(first, third, strict=True)) < 0.3
-    assert all(row["usage"]["prompt_tokens"] > 0 for row in answer["data"])
-
-
 @pytest.mark.parametrize(("kind", "status"), [("429", 429), ("401", 401), ("503", 503), ("422", 422), ("500", 500)])
 async def test_ordered_errors_have_the_services_shape(client: httpx.AsyncClient, kind: str, status: int) -> None:
     """They come only in the API for which they are ordered, and are taken by the token's address too."""
@@ -174,23 +135,6 @@ async def test_ordered_errors_have_the_services_shape(client: httpx.AsyncClient,
     assert (answer.status_code, answer.json()["status"]) == (status, status)
     await client.post("/sandbox/faults", json={"kind": kind, "target": "token"})
     assert (await client.post("/api/v2/oauth", headers=BASIC, data=SCOPE)).status_code == status
-
-
-async def test_a_redirect_leads_where_the_test_says(client: httpx.AsyncClient) -> None:
-    await client.post("/sandbox/faults", json={"kind": "redirect", "location": "http://10.0.0.1/steal"})
-    answer = await client.post("/v1/chat/completions", json={"messages": turn("мои сделки")})
-    assert (answer.status_code, answer.headers["location"]) == (307, "http://10.0.0.1/steal")
-
-
-async def test_an_answer_may_be_as_long_as_a_test_wishes(client: httpx.AsyncClient) -> None:
-    await client.post("/sandbox/faults", json={"kind": "huge", "megabytes": 3})
-    answer = await client.post("/v1/chat/completions", json={"messages": turn("мои сделки")})
-    assert len(answer.content) == 3_000_002
-
-
-async def test_a_body_that_cannot_be_read_is_refused_in_the_services_shape(client: httpx.AsyncClient) -> None:
-    answer = await client.post("/api/v1/chat/completions", json={"messages": []})
-    assert (answer.status_code, answer.json()["status"]) == (422, 422)
 
 
 async def test_https_is_trusted_by_the_sandboxs_own_authority_and_by_no_other(tmp_path: Path) -> None:

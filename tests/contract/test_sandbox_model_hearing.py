@@ -14,7 +14,7 @@ from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from sandbox.model.app import create_app
 from sandbox.telegram.speech import voice_file
-from tests.contract.sandbox_model_kit import blocks, model, turn
+from tests.contract.sandbox_model_kit import blocks, turn
 
 SPOKEN = voice_file("подними сумму сделки Ромашка до 150 000", 3)
 KEY = "sk-verysecret0123456789"
@@ -120,21 +120,19 @@ async def test_a_hearing_can_be_given_up_at_once() -> None:
         ({"files": {"file": ("v.ogg", SPOKEN)}, "data": {"model": "m", "response_format": "text"}}, 200),
     ],
 )
-async def test_the_sandbox_refuses_what_the_real_service_refuses(body: dict[str, Any], status: int) -> None:
-    async with model() as client:
-        assert (await client.post("/v1/audio/transcriptions", **body)).status_code == status
-        await client.post("/sandbox/faults", json={"kind": "500", "target": "audio"})
-        assert (await client.post("/v1/audio/transcriptions", **body)).status_code == 500
+async def test_the_sandbox_refuses_what_the_real_service_refuses(client: httpx.AsyncClient, body: dict[str, Any], status: int) -> None:
+    assert (await client.post("/v1/audio/transcriptions", **body)).status_code == status
+    await client.post("/sandbox/faults", json={"kind": "500", "target": "audio"})
+    assert (await client.post("/v1/audio/transcriptions", **body)).status_code == 500
 
 
 FORWARDED = "Иван Петров:\nнужна CRM на 20 мест\n+7 916 123-45-67, ivan@x.ru"
 
 
 @pytest.mark.parametrize("wish", [FORWARD_TEXTS["lead"]["ru"], FORWARD_TEXTS["lead"]["en"], "заведи лид", "заведи лид из этого письма"])
-async def test_a_lead_is_made_of_a_forwarded_message(wish: str) -> None:
+async def test_a_lead_is_made_of_a_forwarded_message(client: httpx.AsyncClient, wish: str) -> None:
     quoted = f"{wish}\n\nForwarded or pasted text of somebody else:\n<<<DATA 7f\n{FORWARDED}\nDATA 7f>>>"
-    async with model() as client:
-        (step,) = (await blocks(client, turn(quoted))).steps
+    (step,) = (await blocks(client, turn(quoted))).steps
     fields = step.params["fields"]
     assert (step.method, fields["TITLE"], fields["NAME"]) == ("crm.lead.add", "Иван Петров", "Иван Петров")
     assert (fields["PHONE"][0]["VALUE"], fields["EMAIL"][0]["VALUE"]) == ("+79161234567", "ivan@x.ru")
@@ -142,9 +140,8 @@ async def test_a_lead_is_made_of_a_forwarded_message(wish: str) -> None:
 
 
 @pytest.mark.parametrize("wish", [FORWARD_TEXTS["task"]["ru"], FORWARD_TEXTS["task"]["en"]])
-async def test_a_task_is_made_of_a_forwarded_message(wish: str) -> None:
+async def test_a_task_is_made_of_a_forwarded_message(client: httpx.AsyncClient, wish: str) -> None:
     quoted = f"{wish}\n\nForwarded or pasted text of somebody else:\n<<<DATA 7f\n{FORWARDED}\nDATA 7f>>>"
-    async with model() as client:
-        (step,) = (await blocks(client, turn(quoted))).steps
+    (step,) = (await blocks(client, turn(quoted))).steps
     assert (step.method, step.params["fields"]["TITLE"]) == ("tasks.task.add", "нужна CRM на 20 мест")
     assert step.params["fields"]["DESCRIPTION"] == FORWARDED

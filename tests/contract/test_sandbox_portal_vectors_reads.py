@@ -102,19 +102,18 @@ async def test_vector_10_the_universal_list_names_what_it_refuses(portal: Caller
 
 
 @pytest.mark.parametrize("operator", [">", ">="])
-async def test_vector_11_keyset_paging_reads_every_lead_once(operator: str) -> None:
+async def test_vector_11_keyset_paging_reads_every_lead_once(portal: Caller, operator: str) -> None:
     """Walking by id with start=-1 gives all 60 leads once, in two pages."""
     seen: list[int] = []
     pages = 0
-    async with in_process() as portal:
-        while True:
-            last = seen[-1] if seen else 0
-            params = {"entityTypeId": 1, "filter": {f"{operator}id": last + (operator == ">=")}, "order": {"id": "ASC"}}
-            items = (await portal.result("crm.item.list", {**params, "start": -1}))["items"]
-            seen += [item["id"] for item in items]
-            pages += 1
-            if len(items) < 50:
-                break
+    while True:
+        last = seen[-1] if seen else 0
+        params = {"entityTypeId": 1, "filter": {f"{operator}id": last + (operator == ">=")}, "order": {"id": "ASC"}}
+        items = (await portal.result("crm.item.list", {**params, "start": -1}))["items"]
+        seen += [item["id"] for item in items]
+        pages += 1
+        if len(items) < 50:
+            break
     assert (pages, len(seen), seen) == (2, 60, sorted(set(seen)))
 
 

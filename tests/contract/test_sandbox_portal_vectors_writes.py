@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.contract.sandbox_portal_kit import Caller, in_process
+from tests.contract.sandbox_portal_kit import Caller
 
 DEAL = {"entityTypeId": 2, "id": 410}
 CONTACT = {"entityTypeId": 3, "id": 43}
@@ -129,31 +129,29 @@ async def test_vector_19_phones_in_the_universal_form(portal: Caller, fm: Any, c
     assert (after != before, len(after)) == (changed, phones)
 
 
-async def test_vector_23_a_todo_needs_a_deadline() -> None:
+async def test_vector_23_a_todo_needs_a_deadline(portal: Caller) -> None:
     """A to-do is answered with its id; no deadline is code 100, a bad one WRONG_DATETIME_FORMAT."""
     owner = {"ownerTypeId": 2, "ownerId": 410, "title": "x"}
-    async with in_process() as portal:
-        made = await portal.result("crm.activity.todo.add", {**owner, "deadline": "2026-12-01T10:00:00+03:00"})
-        assert list(made) == ["id"]
-        shown = await portal.result("crm.activity.get", {"id": made["id"]})
-        assert (shown["SUBJECT"], shown["DEADLINE"], shown["OWNER_ID"]) == ("x", "2026-12-01T10:00:00+03:00", "410")
-        assert _refusal(await portal.send("crm.activity.todo.add", owner))[:2] == (400, "100")
-        bad = await portal.send("crm.activity.todo.add", {**owner, "deadline": "soon"})
-        assert _refusal(bad)[:2] == (400, "WRONG_DATETIME_FORMAT")
+    made = await portal.result("crm.activity.todo.add", {**owner, "deadline": "2026-12-01T10:00:00+03:00"})
+    assert list(made) == ["id"]
+    shown = await portal.result("crm.activity.get", {"id": made["id"]})
+    assert (shown["SUBJECT"], shown["DEADLINE"], shown["OWNER_ID"]) == ("x", "2026-12-01T10:00:00+03:00", "410")
+    assert _refusal(await portal.send("crm.activity.todo.add", owner))[:2] == (400, "100")
+    bad = await portal.send("crm.activity.todo.add", {**owner, "deadline": "soon"})
+    assert _refusal(bad)[:2] == (400, "WRONG_DATETIME_FORMAT")
 
 
-async def test_vector_24_comments_want_lower_case_fields_and_a_text() -> None:
+async def test_vector_24_comments_want_lower_case_fields_and_a_text(portal: Caller) -> None:
     """A comment is an int; FIELDS is code 100, an empty text INVALID_ARG_VALUE; a delete gives null."""
     fields = {"ENTITY_ID": 410, "ENTITY_TYPE": "deal", "COMMENT": "hi"}
-    async with in_process() as portal:
-        number = await portal.result("crm.timeline.comment.add", {"fields": fields})
-        assert type(number) is int
-        assert _refusal(await portal.send("crm.timeline.comment.add", {"FIELDS": fields}))[:2] == (400, "100")
-        empty = await portal.send("crm.timeline.comment.add", {"fields": fields | {"COMMENT": ""}})
-        assert _refusal(empty)[:2] == (400, "INVALID_ARG_VALUE")
-        gone = await portal.call("crm.timeline.comment.delete", {"id": number})
-        assert gone["result"] is None
-        assert _refusal(await portal.send("crm.timeline.comment.get", {"id": number}))[0] == 400
+    number = await portal.result("crm.timeline.comment.add", {"fields": fields})
+    assert type(number) is int
+    assert _refusal(await portal.send("crm.timeline.comment.add", {"FIELDS": fields}))[:2] == (400, "100")
+    empty = await portal.send("crm.timeline.comment.add", {"fields": fields | {"COMMENT": ""}})
+    assert _refusal(empty)[:2] == (400, "INVALID_ARG_VALUE")
+    gone = await portal.call("crm.timeline.comment.delete", {"id": number})
+    assert gone["result"] is None
+    assert _refusal(await portal.send("crm.timeline.comment.get", {"id": number}))[0] == 400
 
 
 async def test_vector_25_a_task_of_the_old_version_is_made_of_strings(portal: Caller) -> None:

@@ -11,7 +11,7 @@ from aiogram.methods import SendMessageDraft
 from aiogram.types import BotCommand, BufferedInputFile, ForceReply, ReactionTypeEmoji, ReplyParameters
 from aiogram.utils.formatting import Bold, Text
 
-from tests.contract.sandbox_telegram_kit import BORIS, VERA, keyboard, opened
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -53,17 +53,16 @@ REFUSALS: list[tuple[str, dict[str, Any], str]] = [
 ]  # fmt: skip
 
 
-async def test_what_telegram_refuses_is_refused_in_its_words(tmp_path: Path) -> None:
+async def test_what_telegram_refuses_is_refused_in_its_words(kit: Kit) -> None:
     """Each call of the table is a 400 with the Bot API's sentence, in JSON and as a form alike, and sends nothing."""
-    async with opened(tmp_path) as kit:
-        for method, params, sentence in REFUSALS:
-            answer = await kit.call(method, **params)
-            assert (answer["ok"], answer["error_code"]) == (False, 400), (method, params)
-            assert answer["description"].startswith("Bad Request: "), answer
-            assert sentence in answer["description"], answer
-        form = await kit.http.post("/bot1:sandbox/sendMessage", data={"chat_id": BORIS, "text": "x", "reply_markup": "["})
-        assert form.status_code == 400
-        assert await kit.seen() == []
+    for method, params, sentence in REFUSALS:
+        answer = await kit.call(method, **params)
+        assert (answer["ok"], answer["error_code"]) == (False, 400), (method, params)
+        assert answer["description"].startswith("Bad Request: "), answer
+        assert sentence in answer["description"], answer
+    form = await kit.http.post("/bot1:sandbox/sendMessage", data={"chat_id": BORIS, "text": "x", "reply_markup": "["})
+    assert form.status_code == 400
+    assert await kit.seen() == []
 
 
 async def test_a_message_is_sent_edited_and_deleted(tmp_path: Path) -> None:
@@ -97,35 +96,33 @@ async def test_a_message_is_sent_edited_and_deleted(tmp_path: Path) -> None:
     assert (deleted["message_id"], deleted["deleted"]) == (card.message_id, True)
 
 
-async def test_html_becomes_text_and_entities(tmp_path: Path) -> None:
+async def test_html_becomes_text_and_entities(kit: Kit) -> None:
     """Tags become entities, references become characters, and links and commands in plain text are found."""
     source = 'Сумма &lt; <b>5 <i>млн</i></b> <a href="https://e.ru/1">карта</a> <code>/x</code> /pending'
-    async with opened(tmp_path) as kit:
-        sent = await kit.bot.send_message(BORIS, source, parse_mode="HTML")
+    sent = await kit.bot.send_message(BORIS, source, parse_mode="HTML")
 
     assert sent.text == "Сумма < 5 млн карта /x /pending"
     found = [(item.type, item.extract_from(sent.text or "")) for item in sent.entities or []]
     assert found == [("bold", "5 млн"), ("italic", "млн"), ("text_link", "карта"), ("code", "/x"), ("bot_command", "/pending")]
 
 
-async def test_a_press_is_answered_once_and_in_time(tmp_path: Path) -> None:
+async def test_a_press_is_answered_once_and_in_time(kit: Kit) -> None:
     """The first answer counts, a second or a late one is "too old", 201 characters are too many."""
-    async with opened(tmp_path) as kit:
-        card = await kit.bot.send_message(BORIS, "?", reply_markup=keyboard([("✅ Выполнить", "go")]))
-        press = f"/sandbox/users/{BORIS}/press"
-        first = (await kit.control(press, {"message_id": card.message_id, "text": "Выполнить"}))["callback_id"]
-        late = (await kit.control(press, {"message_id": card.message_id, "data": "go"}))["callback_id"]
-        query = (await kit.bot.get_updates())[0].callback_query
-        with pytest.raises(TelegramBadRequest, match="MESSAGE_TOO_LONG"):
-            await kit.bot.answer_callback_query(first, text="x" * 201)
-        await kit.bot.answer_callback_query(first, text="Выполняю…", show_alert=True)
-        with pytest.raises(TelegramBadRequest, match="query is too old"):
-            await kit.bot.answer_callback_query(first)
-        await kit.later(16)
-        with pytest.raises(TelegramBadRequest, match="query is too old"):
-            await kit.bot.answer_callback_query(late)
-        answered = await kit.control(f"/sandbox/callbacks/{first}")
-        unanswered = await kit.control(f"/sandbox/callbacks/{late}")
+    card = await kit.bot.send_message(BORIS, "?", reply_markup=keyboard([("✅ Выполнить", "go")]))
+    press = f"/sandbox/users/{BORIS}/press"
+    first = (await kit.control(press, {"message_id": card.message_id, "text": "Выполнить"}))["callback_id"]
+    late = (await kit.control(press, {"message_id": card.message_id, "data": "go"}))["callback_id"]
+    query = (await kit.bot.get_updates())[0].callback_query
+    with pytest.raises(TelegramBadRequest, match="MESSAGE_TOO_LONG"):
+        await kit.bot.answer_callback_query(first, text="x" * 201)
+    await kit.bot.answer_callback_query(first, text="Выполняю…", show_alert=True)
+    with pytest.raises(TelegramBadRequest, match="query is too old"):
+        await kit.bot.answer_callback_query(first)
+    await kit.later(16)
+    with pytest.raises(TelegramBadRequest, match="query is too old"):
+        await kit.bot.answer_callback_query(late)
+    answered = await kit.control(f"/sandbox/callbacks/{first}")
+    unanswered = await kit.control(f"/sandbox/callbacks/{late}")
 
     assert query is not None
     assert query.message is not None
@@ -134,17 +131,16 @@ async def test_a_press_is_answered_once_and_in_time(tmp_path: Path) -> None:
     assert (unanswered["answered"], unanswered["answer"]) == (False, None)
 
 
-async def test_a_button_that_is_not_there_can_only_be_forged(tmp_path: Path) -> None:
+async def test_a_button_that_is_not_there_can_only_be_forged(kit: Kit) -> None:
     """A press of an absent button is a 400 with a sentence; `force` sends the forged data, even after a deletion."""
-    async with opened(tmp_path) as kit:
-        card = await kit.bot.send_message(BORIS, "?", reply_markup=keyboard([("Да", "yes")]))
-        absent = {"message_id": card.message_id, "data": "no"}
-        refused = await kit.http.post(f"/sandbox/users/{BORIS}/press", json=absent)
-        stranger = await kit.http.post(f"/sandbox/users/{VERA}/press", json={**absent, "chat_id": BORIS})
-        await kit.control(f"/sandbox/users/{BORIS}/press", {**absent, "force": True})
-        await card.delete()
-        await kit.control(f"/sandbox/users/{BORIS}/press", {"message_id": card.message_id, "data": "yes", "force": True})
-        forged = [update.callback_query for update in await kit.bot.get_updates()]
+    card = await kit.bot.send_message(BORIS, "?", reply_markup=keyboard([("Да", "yes")]))
+    absent = {"message_id": card.message_id, "data": "no"}
+    refused = await kit.http.post(f"/sandbox/users/{BORIS}/press", json=absent)
+    stranger = await kit.http.post(f"/sandbox/users/{VERA}/press", json={**absent, "chat_id": BORIS})
+    await kit.control(f"/sandbox/users/{BORIS}/press", {**absent, "force": True})
+    await card.delete()
+    await kit.control(f"/sandbox/users/{BORIS}/press", {"message_id": card.message_id, "data": "yes", "force": True})
+    forged = [update.callback_query for update in await kit.bot.get_updates()]
 
     assert (refused.status_code, "it has «Да»" in refused.json()["detail"]) == (400, True)
     assert (stranger.status_code, stranger.json()["detail"]) == (400, f"person {VERA} is not in chat {BORIS}")
@@ -152,21 +148,20 @@ async def test_a_button_that_is_not_there_can_only_be_forged(tmp_path: Path) -> 
     assert type(forged[1].message if forged[1] else None).__name__ == "InaccessibleMessage"
 
 
-async def test_a_draft_lives_until_the_message_or_30_seconds(tmp_path: Path) -> None:
+async def test_a_draft_lives_until_the_message_or_30_seconds(kit: Kit) -> None:
     """Drafts are for private chats, can be stopped if allowed, and vanish with the bot's next message or in time."""
-    async with opened(tmp_path) as kit:
-        group = (await kit.control("/sandbox/chats", {"title": "Отдел", "members": [BORIS, VERA]}))["chat_id"]
-        with pytest.raises(TelegramBadRequest, match="TEXTDRAFT_PEER_INVALID"):
-            await kit.bot(SendMessageDraft(chat_id=group, draft_id=1, text="x"))
-        await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ищу", can_stop=True))
-        drafted = (await kit.seen())[-1]
-        await kit.control(f"/sandbox/users/{BORIS}/stop", {})
-        stopped = (await kit.bot.get_updates())[-1].stopped_message_generation
-        await kit.bot.send_message(BORIS, "Нашёл")
-        sent = await kit.seen()
-        await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=8, text="Ещё"))
-        await kit.later(31)
-        faded = await kit.seen()
+    group = (await kit.control("/sandbox/chats", {"title": "Отдел", "members": [BORIS, VERA]}))["chat_id"]
+    with pytest.raises(TelegramBadRequest, match="TEXTDRAFT_PEER_INVALID"):
+        await kit.bot(SendMessageDraft(chat_id=group, draft_id=1, text="x"))
+    await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ищу", can_stop=True))
+    drafted = (await kit.seen())[-1]
+    await kit.control(f"/sandbox/users/{BORIS}/stop", {})
+    stopped = (await kit.bot.get_updates())[-1].stopped_message_generation
+    await kit.bot.send_message(BORIS, "Нашёл")
+    sent = await kit.seen()
+    await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=8, text="Ещё"))
+    await kit.later(31)
+    faded = await kit.seen()
 
     assert (drafted["text"], drafted["draft"]) == ("Ищу", {"draft_id": 7, "can_stop": True})
     assert stopped is not None
@@ -174,26 +169,25 @@ async def test_a_draft_lives_until_the_message_or_30_seconds(tmp_path: Path) -> 
     assert [message["text"] for message in sent] == [message["text"] for message in faded] == ["Нашёл"]
 
 
-async def test_files_reactions_commands_and_force_reply(tmp_path: Path) -> None:
+async def test_files_reactions_commands_and_force_reply(kit: Kit) -> None:
     """A document can be fetched back, a photo has its size, one reaction sits under a message, the menu is per language."""
-    async with opened(tmp_path) as kit:
-        asked = (await kit.say("пришли отчёт"))["message_id"]
-        sent = await kit.bot.send_document(BORIS, BufferedInputFile(b"a;b\n", "отчёт.csv"), caption="Готово")
-        assert sent.document is not None
-        file = await kit.bot.get_file(sent.document.file_id)
-        content = await kit.bot.download_file(file.file_path or "")
-        photo = await kit.bot.send_photo(BORIS, BufferedInputFile(_SMALLEST_PNG, "p.png"))
-        with pytest.raises(TelegramBadRequest, match="IMAGE_PROCESS_FAILED"):
-            await kit.bot.send_photo(BORIS, BufferedInputFile(b"not a picture", "p.png"))
-        await kit.bot.set_message_reaction(BORIS, asked, [ReactionTypeEmoji(emoji="👀")])
-        with pytest.raises(TelegramBadRequest, match="REACTION_INVALID"):
-            await kit.bot.set_message_reaction(BORIS, asked, [ReactionTypeEmoji(emoji="✅")])
-        await kit.bot.set_my_commands([BotCommand(command="today", description="Today")])
-        await kit.bot.set_my_commands([BotCommand(command="today", description="Сегодня")], language_code="ru")
-        menu = await kit.control(f"/sandbox/chats/{BORIS}/commands")
-        english = await kit.bot.get_my_commands()
-        await kit.bot.send_message(BORIS, "Сколько?", reply_markup=ForceReply(input_field_placeholder="Сумма"))
-        seen = await kit.seen()
+    asked = (await kit.say("пришли отчёт"))["message_id"]
+    sent = await kit.bot.send_document(BORIS, BufferedInputFile(b"a;b\n", "отчёт.csv"), caption="Готово")
+    assert sent.document is not None
+    file = await kit.bot.get_file(sent.document.file_id)
+    content = await kit.bot.download_file(file.file_path or "")
+    photo = await kit.bot.send_photo(BORIS, BufferedInputFile(_SMALLEST_PNG, "p.png"))
+    with pytest.raises(TelegramBadRequest, match="IMAGE_PROCESS_FAILED"):
+        await kit.bot.send_photo(BORIS, BufferedInputFile(b"not a picture", "p.png"))
+    await kit.bot.set_message_reaction(BORIS, asked, [ReactionTypeEmoji(emoji="👀")])
+    with pytest.raises(TelegramBadRequest, match="REACTION_INVALID"):
+        await kit.bot.set_message_reaction(BORIS, asked, [ReactionTypeEmoji(emoji="✅")])
+    await kit.bot.set_my_commands([BotCommand(command="today", description="Today")])
+    await kit.bot.set_my_commands([BotCommand(command="today", description="Сегодня")], language_code="ru")
+    menu = await kit.control(f"/sandbox/chats/{BORIS}/commands")
+    english = await kit.bot.get_my_commands()
+    await kit.bot.send_message(BORIS, "Сколько?", reply_markup=ForceReply(input_field_placeholder="Сумма"))
+    seen = await kit.seen()
 
     assert content is not None
     assert (content.read(), sent.document.file_name, sent.caption) == (b"a;b\n", "отчёт.csv", "Готово")
@@ -203,17 +197,16 @@ async def test_files_reactions_commands_and_force_reply(tmp_path: Path) -> None:
     assert [command.description for command in english] == ["Today"]
 
 
-async def test_people_reply_forward_edit_and_paste(tmp_path: Path) -> None:
+async def test_people_reply_forward_edit_and_paste(kit: Kit) -> None:
     """What people do arrives as a real client would send it; a paste above 4096 is cut into several messages."""
-    async with opened(tmp_path) as kit:
-        card = await kit.bot.send_message(BORIS, "Одобрить?")
-        yes = await kit.say("да", reply_to=card.message_id)
-        await kit.say("мне переслали", forward_from=VERA)
-        await kit.say("и это", forward_from="Кто-то", via_bot="gif")
-        await kit.control(f"/sandbox/users/{BORIS}/edit", {"message_id": yes["message_id"], "text": "нет"})
-        pasted = await kit.say("слово " * 1500)
-        updates = await kit.bot.get_updates()
-        wrong = await kit.http.post(f"/sandbox/users/{BORIS}/send", json={"text": "x", "chat": 1})
+    card = await kit.bot.send_message(BORIS, "Одобрить?")
+    yes = await kit.say("да", reply_to=card.message_id)
+    await kit.say("мне переслали", forward_from=VERA)
+    await kit.say("и это", forward_from="Кто-то", via_bot="gif")
+    await kit.control(f"/sandbox/users/{BORIS}/edit", {"message_id": yes["message_id"], "text": "нет"})
+    pasted = await kit.say("слово " * 1500)
+    updates = await kit.bot.get_updates()
+    wrong = await kit.http.post(f"/sandbox/users/{BORIS}/send", json={"text": "x", "chat": 1})
 
     messages = [update.message for update in updates if update.message]
     assert messages[0].reply_to_message is not None
@@ -228,14 +221,13 @@ async def test_people_reply_forward_edit_and_paste(tmp_path: Path) -> None:
     assert (wrong.status_code, wrong.json()["detail"]) == (400, "chat: Extra inputs are not permitted")
 
 
-async def test_a_group_hears_its_members_only(tmp_path: Path) -> None:
+async def test_a_group_hears_its_members_only(kit: Kit) -> None:
     """Members write and press in a group, others are refused, and the bot sees who it was."""
-    async with opened(tmp_path) as kit:
-        group = (await kit.control("/sandbox/chats", {"title": "Отдел", "members": [BORIS, VERA]}))["chat_id"]
-        card = await kit.bot.send_message(group, "?", reply_markup=keyboard([("Да", "y")]))
-        await kit.control(f"/sandbox/users/{VERA}/press", {"message_id": card.message_id, "data": "y", "chat_id": group})
-        outsider = await kit.http.post("/sandbox/users/1999/send", json={"text": "x", "chat_id": group})
-        query = (await kit.bot.get_updates())[0].callback_query
+    group = (await kit.control("/sandbox/chats", {"title": "Отдел", "members": [BORIS, VERA]}))["chat_id"]
+    card = await kit.bot.send_message(group, "?", reply_markup=keyboard([("Да", "y")]))
+    await kit.control(f"/sandbox/users/{VERA}/press", {"message_id": card.message_id, "data": "y", "chat_id": group})
+    outsider = await kit.http.post("/sandbox/users/1999/send", json={"text": "x", "chat_id": group})
+    query = (await kit.bot.get_updates())[0].callback_query
 
     assert group < 0
     assert outsider.status_code == 400

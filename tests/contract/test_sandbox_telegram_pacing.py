@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from aiogram.exceptions import ClientDecodeError, TelegramAPIError, TelegramBadRequest, TelegramNetworkError, TelegramRetryAfter
 from aiogram.methods import SendMessageDraft
-from aiohttp import web
 
-from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened, until
+from tests.contract.sandbox_telegram_kit import BORIS, VERA, Kit, keyboard, opened
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -100,93 +99,42 @@ AFTER_STORING: list[tuple[dict[str, Any], type[Exception], int]] = [
 ]
 
 
-async def test_a_failed_answer_tells_nothing_of_what_was_stored(tmp_path: Path) -> None:
+async def test_a_failed_answer_tells_nothing_of_what_was_stored(kit: Kit) -> None:
     """A 502 and a cut connection may come after the message was stored; a 429 without a number has no number; slow is only slow."""
-    async with opened(tmp_path) as kit:
-        for fault, error, stored in AFTER_STORING:
-            before = len(await kit.seen())
-            await kit.control("/sandbox/faults", {"method": "sendMessage", **fault})
-            with pytest.raises(error) as caught:
-                await kit.bot.send_message(BORIS, "x")
-            assert not isinstance(caught.value, TelegramRetryAfter)
-            assert len(await kit.seen()) - before == stored, fault
-        await kit.control("/sandbox/faults", {"kind": "slow", "seconds": 0.2})
-        began = asyncio.get_running_loop().time()
-        await kit.bot.send_message(BORIS, "медленно")
+    for fault, error, stored in AFTER_STORING:
+        before = len(await kit.seen())
+        await kit.control("/sandbox/faults", {"method": "sendMessage", **fault})
+        with pytest.raises(error) as caught:
+            await kit.bot.send_message(BORIS, "x")
+        assert not isinstance(caught.value, TelegramRetryAfter)
+        assert len(await kit.seen()) - before == stored, fault
+    await kit.control("/sandbox/faults", {"kind": "slow", "seconds": 0.2})
+    began = asyncio.get_running_loop().time()
+    await kit.bot.send_message(BORIS, "медленно")
 
     assert asyncio.get_running_loop().time() - began >= 0.2
 
 
-async def test_updates_come_again_and_old_presses_cannot_be_answered(tmp_path: Path) -> None:
+async def test_updates_come_again_and_old_presses_cannot_be_answered(kit: Kit) -> None:
     """Confirmed updates return once as they were or under new ids, an old press is delivered and too old to answer."""
-    async with opened(tmp_path) as kit:
-        card = await kit.bot.send_message(BORIS, "?", reply_markup=keyboard([("Да", "y")]))
-        await kit.say("раз")
-        await kit.say("два")
-        taken = await kit.bot.get_updates()
-        await kit.bot.get_updates(offset=taken[-1].update_id + 1)
-        await kit.control("/sandbox/updates/again", {"last": 1})
-        waiting = await kit.bot.get_updates(offset=taken[-1].update_id + 1)
-        none = await kit.bot.get_updates(offset=taken[-1].update_id + 1)
-        await kit.control("/sandbox/updates/again", {"last": 2, "new_ids": True})
-        renewed = await kit.bot.get_updates(offset=taken[-1].update_id + 1)
-        press = {"message_id": card.message_id, "data": "y", "age": 100}
-        await kit.control(f"/sandbox/users/{BORIS}/press", press)
-        query = (await kit.bot.get_updates(offset=renewed[-1].update_id + 1))[0].callback_query
-        assert query is not None
-        with pytest.raises(TelegramBadRequest, match="query is too old"):
-            await kit.bot.answer_callback_query(query.id)
+    card = await kit.bot.send_message(BORIS, "?", reply_markup=keyboard([("Да", "y")]))
+    await kit.say("раз")
+    await kit.say("два")
+    taken = await kit.bot.get_updates()
+    await kit.bot.get_updates(offset=taken[-1].update_id + 1)
+    await kit.control("/sandbox/updates/again", {"last": 1})
+    waiting = await kit.bot.get_updates(offset=taken[-1].update_id + 1)
+    none = await kit.bot.get_updates(offset=taken[-1].update_id + 1)
+    await kit.control("/sandbox/updates/again", {"last": 2, "new_ids": True})
+    renewed = await kit.bot.get_updates(offset=taken[-1].update_id + 1)
+    press = {"message_id": card.message_id, "data": "y", "age": 100}
+    await kit.control(f"/sandbox/users/{BORIS}/press", press)
+    query = (await kit.bot.get_updates(offset=renewed[-1].update_id + 1))[0].callback_query
+    assert query is not None
+    with pytest.raises(TelegramBadRequest, match="query is too old"):
+        await kit.bot.answer_callback_query(query.id)
 
     assert [update.update_id for update in waiting] == [taken[-1].update_id]
     assert none == []
     assert [update.message.text for update in renewed if update.message] == ["раз", "два"]
     assert renewed[0].update_id > taken[-1].update_id
-
-
-async def test_a_stuck_chat_does_not_hold_up_the_others_of_a_webhook(tmp_path: Path) -> None:
-    """Each chat has its own queue, a press waits behind its person only, order holds within a chat, an update can come again."""
-    got: list[str] = []
-    open_now = asyncio.Event()
-
-    async def receive(request: web.Request) -> web.Response:
-        update = await request.json()
-        words = update["message"]["text"] if "message" in update else update["callback_query"]["data"]
-        stuck = words == "раз" and not open_now.is_set()
-        got.append(f"{words} 500" if stuck else words)
-        return web.Response(status=500 if stuck else 200)
-
-    app = web.Application()
-    app.router.add_post("/hook", receive)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    await web.TCPSite(runner, "127.0.0.1", 0).start()
-    async with opened(tmp_path, webhook_retry_seconds=0.05) as kit:
-        card = await kit.bot.send_message(BORIS, "?", reply_markup=keyboard([("Да", "нажал")]))
-        await kit.bot.set_webhook(f"http://127.0.0.1:{runner.addresses[0][1]}/hook")
-        await kit.say("раз")
-        await kit.say("два")
-        await kit.control(f"/sandbox/users/{BORIS}/press", {"message_id": card.message_id, "data": "нажал"})
-        await kit.say("другая", VERA)
-        await until(lambda: _holds(got, {"другая", "нажал"}))
-        early = list(got)
-        open_now.set()
-        await until(lambda: _holds(got, {"раз", "два"}))
-        await until(lambda: _empty(kit))
-        await kit.control("/sandbox/updates/again", {"last": 1})
-        await until(lambda: _twice(got, "два"))
-    await runner.cleanup()
-
-    assert "два" not in early
-    assert got.index("раз") < got.index("два")
-
-
-async def _holds(got: list[str], words: set[str]) -> bool:
-    return words <= set(got)
-
-
-async def _twice(got: list[str], words: str) -> bool:
-    return got.count(words) == 2
-
-
-async def _empty(kit: Kit) -> bool:
-    return (await kit.bot.get_webhook_info()).pending_update_count == 0

@@ -33,25 +33,23 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
 ]
 
 
-async def test_what_no_client_would_do_is_refused_in_a_sentence(tmp_path: Path) -> None:
+async def test_what_no_client_would_do_is_refused_in_a_sentence(kit: Kit) -> None:
     """Each row is a 400 that says what is wrong, and the bot hears nothing of it."""
-    async with opened(tmp_path) as kit:
-        for action, body, sentence in REFUSED:
-            answer = await kit.http.post(f"/sandbox/users/{BORIS}/{action}", json=body)
-            assert answer.status_code == 400, (action, body, answer.text)
-            assert sentence in answer.json()["detail"], answer.text
-        assert await kit.bot.get_updates() == []
+    for action, body, sentence in REFUSED:
+        answer = await kit.http.post(f"/sandbox/users/{BORIS}/{action}", json=body)
+        assert answer.status_code == 400, (action, body, answer.text)
+        assert sentence in answer.json()["detail"], answer.text
+    assert await kit.bot.get_updates() == []
 
 
-async def test_a_voice_message_can_be_fetched_and_holds_what_was_said(tmp_path: Path) -> None:
+async def test_a_voice_message_can_be_fetched_and_holds_what_was_said(kit: Kit) -> None:
     """Words and named samples become Ogg Opus files, a recording stays as it is; getFile gives them back, seconds are told."""
-    async with opened(tmp_path) as kit:
-        await _does(kit, "voice", words="подними сумму Ромашки")
-        await _does(kit, "voice", sample="remind", seconds=3)
-        recorded = await _does(kit, "voice", base64=base64.b64encode(b"OggS of a phone").decode(), forward_from=VERA)
-        voices = [update.message.voice for update in await kit.bot.get_updates() if update.message and update.message.voice]
-        contents = [(await kit.bot.download(voice, io.BytesIO()) or io.BytesIO()).read() for voice in voices]
-        shown = await kit.seen()
+    await _does(kit, "voice", words="подними сумму Ромашки")
+    await _does(kit, "voice", sample="remind", seconds=3)
+    recorded = await _does(kit, "voice", base64=base64.b64encode(b"OggS of a phone").decode(), forward_from=VERA)
+    voices = [update.message.voice for update in await kit.bot.get_updates() if update.message and update.message.voice]
+    contents = [(await kit.bot.download(voice, io.BytesIO()) or io.BytesIO()).read() for voice in voices]
+    shown = await kit.seen()
 
     assert [words_of(content) for content in contents] == ["подними сумму Ромашки", "напомни в пятницу в 11 позвонить в Ромашку", None]
     assert [content[:4] for content in contents] == [b"OggS"] * 3
@@ -97,41 +95,35 @@ ORIGINS: list[tuple[dict[str, Any], type[Any]]] = [
 ]
 
 
-async def test_a_forward_and_its_comment_arrive_together(tmp_path: Path) -> None:
+async def test_a_forward_and_its_comment_arrive_together(kit: Kit) -> None:
     """Every kind of origin is readable; the comment is nobody else's, stands first as clients send it or last, and ids are in order."""
-    async with opened(tmp_path) as kit:
-        for origin, kind in ORIGINS:
-            said = await _does(
-                kit, "forward", texts=["Нужны 3 насоса", "Звоните: +7 900 123-45-67, p.ivanov@vector.ru"], comment="заведи лид", **origin
-            )
-            updates = await kit.bot.get_updates()
-            await kit.bot.get_updates(offset=said["update_id"] + 1)
-            messages = [update.message for update in updates if update.message]
-            assert [message.text for message in messages] == [
-                "заведи лид",
-                "Нужны 3 насоса",
-                "Звоните: +7 900 123-45-67, p.ivanov@vector.ru",
-            ]
-            assert [entity.type for entity in messages[2].entities or []] == ["phone_number", "email"]
-            assert [type(message.forward_origin) for message in messages] == [type(None), kind, kind]
-            assert [update.update_id for update in updates] == said["update_ids"]
-        last = await _does(kit, "forward", texts=["x"], forward_from=VERA, comment="y", comment_first=False)
-        texts = [message["text"] for message in (await kit.seen())[-2:]]
+    for origin, kind in ORIGINS:
+        said = await _does(
+            kit, "forward", texts=["Нужны 3 насоса", "Звоните: +7 900 123-45-67, p.ivanov@vector.ru"], comment="заведи лид", **origin
+        )
+        updates = await kit.bot.get_updates()
+        await kit.bot.get_updates(offset=said["update_id"] + 1)
+        messages = [update.message for update in updates if update.message]
+        assert [message.text for message in messages] == ["заведи лид", "Нужны 3 насоса", "Звоните: +7 900 123-45-67, p.ivanov@vector.ru"]
+        assert [entity.type for entity in messages[2].entities or []] == ["phone_number", "email"]
+        assert [type(message.forward_origin) for message in messages] == [type(None), kind, kind]
+        assert [update.update_id for update in updates] == said["update_ids"]
+    last = await _does(kit, "forward", texts=["x"], forward_from=VERA, comment="y", comment_first=False)
+    texts = [message["text"] for message in (await kit.seen())[-2:]]
 
     assert texts == ["x", "y"]
     assert last["message_id"] == last["message_ids"][-1]
 
 
-async def test_a_reply_can_quote_and_quick_messages_keep_their_order(tmp_path: Path) -> None:
+async def test_a_reply_can_quote_and_quick_messages_keep_their_order(kit: Kit) -> None:
     """A quote has its place in UTF-16 and must be in the message; several texts in one go become messages in that order."""
-    async with opened(tmp_path) as kit:
-        card = await kit.bot.send_message(BORIS, "😀 Сумма: 100 → 150")
-        await kit.say("не 150, а 120", reply_to=card.message_id, quote="150")
-        wrong = await kit.http.post(f"/sandbox/users/{BORIS}/send", json={"text": "x", "reply_to": card.message_id, "quote": "нет"})
-        await _does(kit, "burst", texts=["раз", "два", "три"])
-        bold = [{"type": "bold", "offset": 0, "length": 3}]
-        await kit.say("жирно", entities=bold)
-        messages = [update.message for update in await kit.bot.get_updates() if update.message]
+    card = await kit.bot.send_message(BORIS, "😀 Сумма: 100 → 150")
+    await kit.say("не 150, а 120", reply_to=card.message_id, quote="150")
+    wrong = await kit.http.post(f"/sandbox/users/{BORIS}/send", json={"text": "x", "reply_to": card.message_id, "quote": "нет"})
+    await _does(kit, "burst", texts=["раз", "два", "три"])
+    bold = [{"type": "bold", "offset": 0, "length": 3}]
+    await kit.say("жирно", entities=bold)
+    messages = [update.message for update in await kit.bot.get_updates() if update.message]
 
     quote = messages[0].quote
     assert quote is not None
@@ -141,41 +133,39 @@ async def test_a_reply_can_quote_and_quick_messages_keep_their_order(tmp_path: P
     assert [entity.type for entity in messages[4].entities or []] == ["bold"]
 
 
-async def test_a_stopped_draft_goes_and_stays_away_until_the_next_message(tmp_path: Path) -> None:
+async def test_a_stopped_draft_goes_and_stays_away_until_the_next_message(kit: Kit) -> None:
     """Stop takes the draft (or keeps it when asked), ends its further texts, works once, and a new message ends it all."""
-    async with opened(tmp_path) as kit:
-        await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ищу", can_stop=True))
-        await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ищу сделки", can_stop=True))
-        grown = [message["text"] for message in await kit.seen()]
-        await _does(kit, "stop")
-        await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ещё ищу", can_stop=True))
-        gone = await kit.seen()
-        twice = await kit.http.post(f"/sandbox/users/{BORIS}/stop", json={})
-        await kit.bot.send_message(BORIS, "Остановлено")
-        await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Снова", can_stop=True, keep_on_stop=True))
-        await _does(kit, "stop")
-        kept = [message["text"] for message in await kit.seen()]
-        stops = [update.stopped_message_generation for update in await kit.bot.get_updates()]
+    await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ищу", can_stop=True))
+    await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ищу сделки", can_stop=True))
+    grown = [message["text"] for message in await kit.seen()]
+    await _does(kit, "stop")
+    await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Ещё ищу", can_stop=True))
+    gone = await kit.seen()
+    twice = await kit.http.post(f"/sandbox/users/{BORIS}/stop", json={})
+    await kit.bot.send_message(BORIS, "Остановлено")
+    await kit.bot(SendMessageDraft(chat_id=BORIS, draft_id=7, text="Снова", can_stop=True, keep_on_stop=True))
+    await _does(kit, "stop")
+    kept = [message["text"] for message in await kit.seen()]
+    stops = [update.stopped_message_generation for update in await kit.bot.get_updates()]
 
     assert (grown, gone, twice.status_code) == (["Ищу сделки"], [], 400)
     assert kept == ["Остановлено", "Снова"]
     assert [stop.draft_id for stop in stops if stop] == [7, 7]
 
 
-async def test_a_message_that_a_person_took_away_is_gone_for_the_bot(tmp_path: Path) -> None:
+async def test_a_message_that_a_person_took_away_is_gone_for_the_bot(kit: Kit) -> None:
     """The bot's card deleted by the person cannot be edited or answered, and no update says so; a group keeps what is not one's own."""
-    async with opened(tmp_path) as kit:
-        card = await kit.bot.send_message(BORIS, "карточка")
-        await _does(kit, "delete", message_id=card.message_id)
-        with pytest.raises(TelegramBadRequest, match="message to edit not found"):
-            await card.edit_text("готово")
-        with pytest.raises(TelegramBadRequest, match="message to be replied not found"):
-            await card.reply("готово")
-        group = (await kit.control("/sandbox/chats", {"title": "Отдел", "members": [BORIS]}))["chat_id"]
-        other = await kit.bot.send_message(group, "карточка")
-        body = {"message_id": other.message_id, "chat_id": group}
-        kept = await kit.http.post(f"/sandbox/users/{BORIS}/delete", json=body)
-        assert await kit.bot.get_updates() == []
+    card = await kit.bot.send_message(BORIS, "карточка")
+    await _does(kit, "delete", message_id=card.message_id)
+    with pytest.raises(TelegramBadRequest, match="message to edit not found"):
+        await card.edit_text("готово")
+    with pytest.raises(TelegramBadRequest, match="message to be replied not found"):
+        await card.reply("готово")
+    group = (await kit.control("/sandbox/chats", {"title": "Отдел", "members": [BORIS]}))["chat_id"]
+    other = await kit.bot.send_message(group, "карточка")
+    body = {"message_id": other.message_id, "chat_id": group}
+    kept = await kit.http.post(f"/sandbox/users/{BORIS}/delete", json=body)
+    assert await kit.bot.get_updates() == []
 
     assert kept.status_code == 400
 

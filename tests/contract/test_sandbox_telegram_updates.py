@@ -14,34 +14,32 @@ from aiohttp import web
 from tests.contract.sandbox_telegram_kit import BORIS, Kit, keyboard, opened, until
 
 
-async def test_the_bot_learns_who_it_is_and_a_wrong_token_learns_nothing(tmp_path: Path) -> None:
+async def test_the_bot_learns_who_it_is_and_a_wrong_token_learns_nothing(kit: Kit) -> None:
     """The known token is answered, any other gets 401; an unknown method is 404; names have no case."""
-    async with opened(tmp_path) as kit:
-        me = await kit.bot.get_me()
-        unknown = await kit.call("getNothing")
-        bare = await kit.call("GETME")
-        base = TelegramAPIServer.from_base(str(kit.http.base_url))
-        async with AiohttpSession(api=base) as session:
-            with pytest.raises(TelegramUnauthorizedError):
-                await Bot("2:sandbox", session=session).get_me()
+    me = await kit.bot.get_me()
+    unknown = await kit.call("getNothing")
+    bare = await kit.call("GETME")
+    base = TelegramAPIServer.from_base(str(kit.http.base_url))
+    async with AiohttpSession(api=base) as session:
+        with pytest.raises(TelegramUnauthorizedError):
+            await Bot("2:sandbox", session=session).get_me()
 
     assert (me.id, me.is_bot) == (1, True)
     assert unknown == {"ok": False, "error_code": 404, "description": "Not Found: method not found"}
     assert bare["result"]["username"] == me.username
 
 
-async def test_a_long_poll_wakes_for_a_message_and_the_offset_confirms(tmp_path: Path) -> None:
+async def test_a_long_poll_wakes_for_a_message_and_the_offset_confirms(kit: Kit) -> None:
     """A waiting poll returns at once, unconfirmed updates come again, confirmed ones never; ids grow by one."""
-    async with opened(tmp_path) as kit:
-        waiting = asyncio.create_task(kit.bot.get_updates(timeout=30))
-        await until(lambda: _asked(kit, 1))
-        sent = await kit.say("/start привет")
-        first = await asyncio.wait_for(waiting, 25)
-        await kit.say("ещё")
-        again = await kit.bot.get_updates()
-        rest = await kit.bot.get_updates(offset=again[0].update_id + 1)
-        none = await kit.bot.get_updates(offset=again[1].update_id + 1)
-        afterwards = await kit.bot.get_updates()
+    waiting = asyncio.create_task(kit.bot.get_updates(timeout=30))
+    await until(lambda: _asked(kit, 1))
+    sent = await kit.say("/start привет")
+    first = await asyncio.wait_for(waiting, 25)
+    await kit.say("ещё")
+    again = await kit.bot.get_updates()
+    rest = await kit.bot.get_updates(offset=again[0].update_id + 1)
+    none = await kit.bot.get_updates(offset=again[1].update_id + 1)
+    afterwards = await kit.bot.get_updates()
 
     message = first[0].message
     assert message is not None
@@ -54,63 +52,59 @@ async def test_a_long_poll_wakes_for_a_message_and_the_offset_confirms(tmp_path:
     assert none == afterwards == []
 
 
-async def test_a_second_poller_sends_the_first_away(tmp_path: Path) -> None:
+async def test_a_second_poller_sends_the_first_away(kit: Kit) -> None:
     """Two pollers at once: the one that waits gets 409, the newcomer gets the updates."""
-    async with opened(tmp_path) as kit:
-        first = asyncio.create_task(kit.bot.get_updates(timeout=30))
-        await until(lambda: _asked(kit, 1))
-        second = asyncio.create_task(kit.bot.get_updates(timeout=30))
-        with pytest.raises(TelegramConflictError, match="terminated by other getUpdates request"):
-            await asyncio.wait_for(first, 25)
-        await kit.say("кому?")
-        updates = await asyncio.wait_for(second, 25)
+    first = asyncio.create_task(kit.bot.get_updates(timeout=30))
+    await until(lambda: _asked(kit, 1))
+    second = asyncio.create_task(kit.bot.get_updates(timeout=30))
+    with pytest.raises(TelegramConflictError, match="terminated by other getUpdates request"):
+        await asyncio.wait_for(first, 25)
+    await kit.say("кому?")
+    updates = await asyncio.wait_for(second, 25)
 
     assert len(updates) == 1
 
 
-async def test_presses_fade_after_150_seconds_and_messages_after_a_day(tmp_path: Path) -> None:
+async def test_presses_fade_after_150_seconds_and_messages_after_a_day(kit: Kit) -> None:
     """What waits too long is dropped, each kind after its own time."""
-    async with opened(tmp_path) as kit:
-        card = await kit.bot.send_message(BORIS, "карточка", reply_markup=keyboard([("Да", "y")]))
-        await kit.say("сообщение")
-        await kit.control(f"/sandbox/users/{BORIS}/press", {"message_id": card.message_id, "data": "y"})
-        await kit.later(149)
-        both = await kit.bot.get_updates()
-        await kit.later(2)
-        message_only = await kit.bot.get_updates()
-        await kit.later(24 * 60 * 60)
-        nothing = await kit.bot.get_updates()
+    card = await kit.bot.send_message(BORIS, "карточка", reply_markup=keyboard([("Да", "y")]))
+    await kit.say("сообщение")
+    await kit.control(f"/sandbox/users/{BORIS}/press", {"message_id": card.message_id, "data": "y"})
+    await kit.later(149)
+    both = await kit.bot.get_updates()
+    await kit.later(2)
+    message_only = await kit.bot.get_updates()
+    await kit.later(24 * 60 * 60)
+    nothing = await kit.bot.get_updates()
 
     kinds = [[update.event_type for update in batch] for batch in (both, message_only, nothing)]
     assert kinds == [["message", "callback_query"], ["message"], []]
 
 
-async def test_kinds_that_were_not_asked_for_never_come(tmp_path: Path) -> None:
+async def test_kinds_that_were_not_asked_for_never_come(kit: Kit) -> None:
     """allowed_updates is remembered until another list is sent."""
-    async with opened(tmp_path) as kit:
-        await kit.bot.get_updates(allowed_updates=["callback_query"])
-        dropped = await kit.say("не услышат")
-        await kit.bot.get_updates()
-        still = await kit.say("тоже")
-        await kit.bot.get_updates(allowed_updates=["message"])
-        heard = await kit.say("слышно")
-        updates = await kit.bot.get_updates()
+    await kit.bot.get_updates(allowed_updates=["callback_query"])
+    dropped = await kit.say("не услышат")
+    await kit.bot.get_updates()
+    still = await kit.say("тоже")
+    await kit.bot.get_updates(allowed_updates=["message"])
+    heard = await kit.say("слышно")
+    updates = await kit.bot.get_updates()
 
     assert (dropped["update_id"], still["update_id"]) == (None, None)
     assert [update.update_id for update in updates] == [heard["update_id"]]
 
 
-async def test_one_unreadable_update_stops_a_careless_client_until_it_is_confirmed(tmp_path: Path) -> None:
+async def test_one_unreadable_update_stops_a_careless_client_until_it_is_confirmed(kit: Kit) -> None:
     """`bad_update` puts an update in the queue that aiogram cannot decode; a raw reader can step over it."""
-    async with opened(tmp_path) as kit:
-        await kit.control("/sandbox/faults", {"method": "getUpdates", "kind": "bad_update"})
-        with pytest.raises(ClientDecodeError):
-            await kit.bot.get_updates()
-        after = await kit.say("после плохого")
-        with pytest.raises(ClientDecodeError):
-            await kit.bot.get_updates()
-        raw = (await kit.call("getUpdates"))["result"]
-        good = await kit.bot.get_updates(offset=raw[0]["update_id"] + 1)
+    await kit.control("/sandbox/faults", {"method": "getUpdates", "kind": "bad_update"})
+    with pytest.raises(ClientDecodeError):
+        await kit.bot.get_updates()
+    after = await kit.say("после плохого")
+    with pytest.raises(ClientDecodeError):
+        await kit.bot.get_updates()
+    raw = (await kit.call("getUpdates"))["result"]
+    good = await kit.bot.get_updates(offset=raw[0]["update_id"] + 1)
 
     assert [update["message"]["message_id"] for update in raw] == ["not a number", after["message_id"]]
     assert [update.update_id for update in good] == [after["update_id"]]
