@@ -17,7 +17,7 @@ from orchestrator.reports.rehearsal.rehearse import NOT_RECORDED, RehearsedStep,
 from orchestrator.reports.rehearsal.summary import Summary
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import RUN, a_run_world, start, steps
-from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, message, press, raise_sum, reply, step
+from tests.unit.spine_kit import ANNA, BORIS, VERA, World, a_world, message, raise_sum, reply, step
 
 PEOPLE = {actor.key: actor for actor in (ANNA, BORIS, VERA)}
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
@@ -204,21 +204,6 @@ async def test_what_canary_refused_for_its_mode_says_nothing_of_the_records(tmp_
         assert [find_reason_code(one.reasons[0]) for one in said] == ["gate-replaces", "gate-replaces", "gate-taint-target"]
         again = rehearsed(world.sql, rules(tmp_path, mode="canary"))
         assert [one.now for one in again][:2] == ["refused", "refused"]
-
-
-async def test_a_denial_of_then_still_asks(tmp_path: Path) -> None:
-    """A wish that was denied and proposed again later says so in the rehearsal too, with the time and the name."""
-    async with a_world(tmp_path) as world:
-        for _ in range(2):
-            world.model.will(reply(raise_sum()))
-            await world.work(message("подними сумму сделки 481"))
-            await world.work(press(dict(world.outbox()[-1].body), approve=False))
-        said = rehearsed(world.sql, rules(tmp_path))
-        assert [{find_reason_code(reason) for reason in one.reasons} for one in said] == [
-            {"gate-critical"},
-            {"gate-critical", "gate-denied-before"},
-        ]
-        assert [(one.step.fate, one.step.fate_note) for one in said] == [("asked", "denied")] * 2
 
 
 async def test_a_rehearsal_neither_calls_nor_writes(tmp_path: Path) -> None:

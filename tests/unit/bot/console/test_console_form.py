@@ -2,14 +2,13 @@
 
 import asyncio
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from nicegui import background_tasks, ui
 
 from bot.console.definitions import document
 from orchestrator.definitions.rules import Editor
-from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld, a_console
+from tests.unit.bot.console.console_kit import OLGA, ConsoleWorld
 from tests.unit.bot.console.form_kit import OpenForm, open_form, publish, wait_for
 
 WRITER = """title: Автор писем
@@ -352,7 +351,7 @@ async def test_memory_follows_the_new_name_of_its_channel(made: ConsoleWorld) ->
 
 
 @pytest.mark.req("C-27")
-async def test_branches_and_answers_of_a_scenario_follow_a_new_name(tmp_path: Path) -> None:
+async def test_branches_and_answers_of_a_scenario_follow_a_new_name(made: ConsoleWorld) -> None:
     """All that leads to the step leads to it still."""
     text = """name: Выбор
 steps:
@@ -360,16 +359,15 @@ steps:
 - {id: which, type: branch, condition: a == 1, branches: {if: bye, else: ask}}
 - {id: bye, type: message, params: {text: Пока}}
 """
-    async with a_console(tmp_path) as made:
-        await publish(made, "scenario", "choice", text)
-        form = await open_form(made, "scenario", "choice")
-        await form.press("3. bye")
+    await publish(made, "scenario", "choice", text)
+    form = await open_form(made, "scenario", "choice")
+    await form.press("3. bye")
 
-        await form.enter("Ключ шага", "end")
+    await form.enter("Ключ шага", "end")
 
-        steps = form.data["steps"]
-        assert steps[0]["params"]["next_step_map"] == {"да": "end"}
-        assert steps[1]["branches"] == {"if": "end", "else": "ask"}
+    steps = form.data["steps"]
+    assert steps[0]["params"]["next_step_map"] == {"да": "end"}
+    assert steps[1]["branches"] == {"if": "end", "else": "ask"}
 
 
 @pytest.mark.req("C-26", "C-40")

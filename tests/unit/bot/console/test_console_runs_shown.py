@@ -1,7 +1,6 @@
 """What a workflow shows while it runs, as the console takes it."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from bot.console.runs.watch import RunWatch
 from bot.http_api.approvals.card_models import Person
 from bot.http_api.runs.run_models import Wait
 from orchestrator.sessions.run_progress import RunProgress
-from tests.unit.bot.console.console_kit import ANNA, a_console
+from tests.unit.bot.console.console_kit import ANNA, ConsoleWorld
 
 RUN = "run:1"
 
@@ -130,23 +129,22 @@ def test_an_option_that_two_questions_have_is_no_button_in_the_text() -> None:
 
 
 @pytest.mark.req("C-33", "C-40")
-async def test_a_button_in_the_text_answers_the_question_for_which_it_was_drawn(tmp_path: Path) -> None:
+async def test_a_button_in_the_text_answers_the_question_for_which_it_was_drawn(made: ConsoleWorld) -> None:
     """A question that is asked meanwhile with the same words is another one."""
     content = "[YAE-BLOCK:options]Да[/YAE-BLOCK]"
-    async with a_console(tmp_path) as made:
-        page = await made.open("/", ANNA)
-        answered: list[tuple[str, int | None]] = []
-        with page.visit.page:
-            page.visit.params = {"run": "0190aaaa-0000-7000-8000-000000000001"}
-            shown = _RunPage(page.visit, RunWatch(page.visit, page.visit.params["run"]))
+    page = await made.open("/", ANNA)
+    answered: list[tuple[str, int | None]] = []
+    with page.visit.page:
+        page.visit.params = {"run": "0190aaaa-0000-7000-8000-000000000001"}
+        shown = _RunPage(page.visit, RunWatch(page.visit, page.visit.params["run"]))
 
-            async def take(question: str, *, option: int | None = None, text: str | None = None) -> bool:
-                answered.append((question, option))
-                return True
+        async def take(question: str, *, option: int | None = None, text: str | None = None) -> bool:
+            answered.append((question, option))
+            return True
 
-            shown._controls.answer = take  # type: ignore[method-assign]
-            shown._draw_update(content, {"Да": OpenOption("Да", "q1", 0)})
-            shown._waits = OpenWaits(waits=(_wait("q2", "Да"),), is_paused=False, me="tg:1007")
-        await page.press("Да")
+        shown._controls.answer = take  # type: ignore[method-assign]
+        shown._draw_update(content, {"Да": OpenOption("Да", "q1", 0)})
+        shown._waits = OpenWaits(waits=(_wait("q2", "Да"),), is_paused=False, me="tg:1007")
+    await page.press("Да")
 
-        assert answered == [("q1", 0)]
+    assert answered == [("q1", 0)]

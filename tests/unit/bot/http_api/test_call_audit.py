@@ -10,7 +10,7 @@ from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.viewer import Viewer
 from tests.unit.bot.http_api.api_kit import Api
-from tests.unit.spine_kit import step
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, step
 from tests.unit.spine_portal import cut
 
 pytestmark = pytest.mark.req("C-18")
@@ -73,3 +73,13 @@ async def test_fields_are_named_in_the_language_of_the_reader(api: Api) -> None:
     [call] = await found(api)
     assert call.story.confirmation_id == lost["id"]
     assert call.story.changes[0].name == "Сумма"
+
+
+def test_a_private_chat_is_a_conversation_of_its_person(api: Api) -> None:
+    """The chat itself and a topic of it; not that of somebody whose number begins alike."""
+    viewer = Viewer(actor=ANNA, deps=api.world.gate.deps)
+
+    assert viewer.may_see_session(CHAT)
+    assert viewer.may_see_session(f"{CHAT}:5")
+    assert not viewer.may_see_session(f"{CHAT}1")
+    assert not viewer.may_see_session(BORIS.key)

@@ -161,78 +161,73 @@ async def test_an_answer_of_unknown_fate_is_sent_again_and_an_edit_stays_one_mes
 
 
 @pytest.mark.parametrize("how", ["flood", "crash"])
-async def test_in_the_middle_of_a_long_answer_what_arrived_is_not_sent_again(how: str) -> None:
+async def test_in_the_middle_of_a_long_answer_what_arrived_is_not_sent_again(post: Post, how: str) -> None:
     """Split instead of truncated (llm_telegram_bot#197): a flood wait or a crash goes on with the piece that is missing."""
     row = text_row("\n\n".join(f"{number} {PARAGRAPH}" for number in range(6)), key="turn:1")
-    async with posting() as post:
-        post.wire.will(refused(429, "Too Many Requests: retry after 9", retry_after=9), when=words("4 слово"))
-        await post.put(row)
-        await post.until_tried(0, 1)
-        before = list(post.texts())
-        if how == "flood":
-            post.later(10)
-            await post.until_states("sent")
-            assert len(set(post.texts())) == 3
-            assert len(post.texts()) == 4
-            assert await post.store.find_sent_ref(CHAT, "turn:1") == "503"
-            return
-        await post.halt()
-        async with posting(after=post) as later:
-            later.put_ids.append(row.id)
-            later.later(10)
-            await later.until_states("sent")
-            assert later.texts() == before[-1:]
-            assert len(set(before)) == 3
+    post.wire.will(refused(429, "Too Many Requests: retry after 9", retry_after=9), when=words("4 слово"))
+    await post.put(row)
+    await post.until_tried(0, 1)
+    before = list(post.texts())
+    if how == "flood":
+        post.later(10)
+        await post.until_states("sent")
+        assert len(set(post.texts())) == 3
+        assert len(post.texts()) == 4
+        assert await post.store.find_sent_ref(CHAT, "turn:1") == "503"
+        return
+    await post.halt()
+    async with posting(after=post) as later:
+        later.put_ids.append(row.id)
+        later.later(10)
+        await later.until_states("sent")
+        assert later.texts() == before[-1:]
+        assert len(set(before)) == 3
 
 
 @pytest.mark.req("S001-4")
-async def test_a_very_long_answer_is_its_beginning_and_a_file() -> None:
+async def test_a_very_long_answer_is_its_beginning_and_a_file(post: Post) -> None:
     """> 4096 kills the answer (n3d1117#44, ollama-telegram#79): more than three messages become one and a file with all of it."""
     whole = "\n\n".join(f"{number} {PARAGRAPH}".strip() for number in range(40))
-    async with posting() as post:
-        await post.put(text_row(whole, key="turn:1"))
-        await post.until_states("sent")
-        (shown,) = post.wire.calls("sendMessage")
-        (sent,) = post.wire.calls("sendDocument")
-        assert shown["text"].endswith("целиком он в файле ниже.")
-        assert len(shown["text"]) <= 4096
-        assert sent["document"].filename == "Ответ.txt"
-        assert sent["document"].data.decode("utf-8-sig") == whole
-        assert await post.store.find_sent_ref(CHAT, "turn:1") == "501"
+    await post.put(text_row(whole, key="turn:1"))
+    await post.until_states("sent")
+    (shown,) = post.wire.calls("sendMessage")
+    (sent,) = post.wire.calls("sendDocument")
+    assert shown["text"].endswith("целиком он в файле ниже.")
+    assert len(shown["text"]) <= 4096
+    assert sent["document"].filename == "Ответ.txt"
+    assert sent["document"].data.decode("utf-8-sig") == whole
+    assert await post.store.find_sent_ref(CHAT, "turn:1") == "501"
 
 
-async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file() -> None:
+async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file(post: Post) -> None:
     rows = tuple(Row(label=f"Сделка {number}", url=f"https://p/{number}") for number in range(137))
     table = Table(rows=rows, shown=137, total=137, sum_text="12,4 млн ₽")
-    async with posting() as post:
-        await post.put(outbox.build_reply_row(CHAT, Reply(parts=(Text(text="Вот:"), table)), NOW, key="turn:1"))
-        await post.until_states("sent")
-        (shown,) = post.wire.calls("sendMessage")
-        assert shown["text"].startswith("Вот:\n\n1. Сделка 0\n")
-        assert shown["text"].endswith("10. Сделка 9\n\nПоказано 10 из 137, всего 12,4 млн ₽")
-        (sent,) = post.wire.calls("sendDocument")
-        assert (sent["document"].filename, sent["caption"]) == ("Список.xlsx", "Весь список: 137 строк")
-        assert sent["document"].data[:2] == b"PK"
+    await post.put(outbox.build_reply_row(CHAT, Reply(parts=(Text(text="Вот:"), table)), NOW, key="turn:1"))
+    await post.until_states("sent")
+    (shown,) = post.wire.calls("sendMessage")
+    assert shown["text"].startswith("Вот:\n\n1. Сделка 0\n")
+    assert shown["text"].endswith("10. Сделка 9\n\nПоказано 10 из 137, всего 12,4 млн ₽")
+    (sent,) = post.wire.calls("sendDocument")
+    assert (sent["document"].filename, sent["caption"]) == ("Список.xlsx", "Весь список: 137 строк")
+    assert sent["document"].data[:2] == b"PK"
 
 
 @pytest.mark.parametrize(("kind", "start"), [("csv", b"\xef\xbb\xbf"), ("xlsx", b"PK")])
-async def test_a_file_row_is_a_file(kind: str, start: bytes) -> None:
+async def test_a_file_row_is_a_file(post: Post, kind: str, start: bytes) -> None:
     body = {"name": "Итоги/пакета", "format": kind, "columns": ["Сделка", "Итог"], "rows": [["Ромашка", "готово"]]}
-    async with posting() as post:
-        await post.put(outbox.build_file_row(CHAT, body, NOW))
-        await post.until_states("sent")
-        (sent,) = post.wire.calls("sendDocument")
-        assert sent["document"].filename == f"Итоги пакета.{kind}"
-        assert sent["document"].data.startswith(start)
+    await post.put(outbox.build_file_row(CHAT, body, NOW))
+    await post.until_states("sent")
+    (sent,) = post.wire.calls("sendDocument")
+    assert sent["document"].filename == f"Итоги пакета.{kind}"
+    assert sent["document"].data.startswith(start)
 
 
-async def test_an_answer_that_cannot_be_put_in_words_is_replaced_by_a_sentence() -> None:
+async def test_an_answer_that_cannot_be_put_in_words_is_replaced_by_a_sentence(post: Post) -> None:
     """Every turn ends with exactly one last message."""
     row = text_row("x", key="turn:1")
-    async with posting() as post:
-        await post.put(type(row)(**{**row.__dict__, "body": {"parts": "нечто"}}))
-        await post.until_states("sent")
-        assert row.id[-8:] in post.texts()[0]
+    await post.put(type(row)(**{**row.__dict__, "body": {"parts": "нечто"}}))
+    await post.until_states("sent")
+    assert row.id[-8:] in post.texts()[0]
 
 
 async def test_a_stop_hears_calls_on_their_way_to_their_end_and_lets_the_others_wait() -> None:

@@ -30,17 +30,16 @@ async def test_an_answer_that_nobody_could_see_is_replaced_by_a_sentence(post: P
     assert after == "следующее"
 
 
-async def test_an_edit_that_changes_nothing_keeps_the_buttons() -> None:
+async def test_an_edit_that_changes_nothing_keeps_the_buttons(post: Post) -> None:
     """ "Message is not modified" speaks of the reply markup too: that is no complaint about it."""
     same = "Bad Request: message is not modified: specified new message content and reply markup are exactly the same"
-    async with posting() as post:
-        await post.put(card_row())
-        await post.until_states("sent")
-        post.wire.will(refused(400, same))
-        await post.put(card_row(requested_by_name="Вера"))
-        await post.until_states("sent", "sent")
-        assert len(post.wire.calls("editMessageText")) == 1
-        assert len(post.wire.calls("sendMessage")) == 1
+    await post.put(card_row())
+    await post.until_states("sent")
+    post.wire.will(refused(400, same))
+    await post.put(card_row(requested_by_name="Вера"))
+    await post.until_states("sent", "sent")
+    assert len(post.wire.calls("editMessageText")) == 1
+    assert len(post.wire.calls("sendMessage")) == 1
 
 
 async def test_two_complaints_about_one_message_cost_two_ornaments_and_no_words(post: Post) -> None:
@@ -152,15 +151,14 @@ async def test_who_is_restricted_may_be_inside_or_out(*, inside: bool, then: str
         await post.until_states(then)
 
 
-async def test_a_toast_and_a_caption_keep_telegrams_limits_in_units() -> None:
+async def test_a_toast_and_a_caption_keep_telegrams_limits_in_units(post: Post) -> None:
     """200 letters that are emoji are 400 units: refused, the press would never be answered."""
     long = "😀" * 3000
-    async with posting() as post:
-        await post.put(
-            outbox.build_toast_row(CHAT, "cb1", Notice(code="lead-denied-why", args={"who": long, "what": long, "reason": long}), NOW)
-        )
-        await until(lambda: len(post.wire.calls("answerCallbackQuery")) == 1)
-        assert 0 < count_units(post.wire.calls("answerCallbackQuery")[0]["text"]) <= 200
+    await post.put(
+        outbox.build_toast_row(CHAT, "cb1", Notice(code="lead-denied-why", args={"who": long, "what": long, "reason": long}), NOW)
+    )
+    await until(lambda: len(post.wire.calls("answerCallbackQuery")) == 1)
+    assert 0 < count_units(post.wire.calls("answerCallbackQuery")[0]["text"]) <= 200
     body = {"columns": ["а"], "rows": [["б"]], "caption": {"code": "lead-denied-why", "args": {"who": long, "what": long, "reason": long}}}
     (file,) = build_message(outbox.build_file_row(CHAT, body, NOW), Translator("ru")).files
     assert 0 < count_units(file.caption) <= CAPTION

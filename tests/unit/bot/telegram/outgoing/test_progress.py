@@ -84,14 +84,13 @@ async def test_steps_show_with_ticks_as_code_knows_them(post: Post) -> None:
     await until(lambda: "✋ меняю сделку «Ромашка» — жду вашего решения\n\n" in _drafts(post)[-1])
 
 
-async def test_how_far_a_count_is_shows_in_the_persons_language() -> None:
+async def test_how_far_a_count_is_shows_in_the_persons_language(post: Post) -> None:
     notice = Notice(code="counting", args={"done": 500, "total": 2340})
-    async with posting() as post:
-        await _calm()
-        await post.delivery.report_partial(CHAT, notice)
-        await post.delivery.report_partial(OTHER, notice)
-        await until(lambda: bool(_drafts(post)) and bool(_drafts(post, 1006)))
-        assert (_drafts(post), _drafts(post, 1006)) == (["Считаю: 500 из 2\xa0340…"], ["Counting: 500 of 2,340…"])
+    await _calm()
+    await post.delivery.report_partial(CHAT, notice)
+    await post.delivery.report_partial(OTHER, notice)
+    await until(lambda: bool(_drafts(post)) and bool(_drafts(post, 1006)))
+    assert (_drafts(post), _drafts(post, 1006)) == (["Считаю: 500 из 2\xa0340…"], ["Counting: 500 of 2,340…"])
 
 
 async def test_an_address_in_an_unfinished_answer_leads_nowhere(post: Post) -> None:
