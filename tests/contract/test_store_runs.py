@@ -13,17 +13,19 @@ from orchestrator.domain.errors import RunOver
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.sessions.session import Session, open_session
 from state.canonical import hash_text
+from state.clock import format_iso
 from state.events.base import Event
 from state.events.runs import NodeDone, NodeFailed, RunFinished, RunForgotten, RunStarted, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.run_index import RunFilter, RunRow, build_run_row
 from state.sql import SqlStore
+from state.sql.backlog import BacklogReader
 from state.sql.record_index import build_tolerant_ask
 from state.sql.run_index import find_run_differences, rebuild_run_index
 from state.sql.tables import blobs, runs
 from state.verify.journal import verify_journal
-from tests.contract.store_kit import NOW, World, every_store, lasting_store
+from tests.contract.store_kit import NOW, World, every_store, lasting_store, lease, said, step
 from tests.fixed_clock import FixedClock
 
 ANNA, BORIS = "tg:1007", "tg:1008"
@@ -225,3 +227,30 @@ async def test_the_check_of_the_journal_compares_the_index_of_runs(world: World)
 def _check(world: World) -> set[tuple[str, str, str]]:
     checked = verify_journal(world.url, judge=EffectChecker, anchors={}, progress=lambda _: None)
     return {(one.kind, one.place, one.why) for one in checked.findings}
+
+
+def row(number: int, *, status: str = "waiting", started: str = "2026-11-21T12:00:00.000000Z", owner: str = "tg:1007") -> RunRow:
+    """An entry of the index."""
+    return RunRow(f"{number:04d}", "steps", "plan", 1, owner, owner, "", status, started, started)
+
+
+@pytest.mark.req("G1")
+@lasting_store
+def test_the_list_of_runs_goes_page_by_page(world: World) -> None:
+    """Each run comes once, the one that was started last first, also where many were started at one moment."""
+    store = world.open()
+    held = lease(store)
+    early = "2026-11-21T11:00:00.000000Z"
+    rows = [*(row(number) for number in range(5)), row(9, started=early), row(7, status="done", owner="tg:1008")]
+    for one in rows:
+        store.commit(step(held, said(), run=one))
+    found: list[str] = []
+    place = ("~", "")
+    while page := store.list_runs(RunFilter(limit=2, after=place)):
+        found += [one.run_id for one in page]
+        place = (page[-1].started_at, page[-1].run_id)
+    assert found == ["0007", "0004", "0003", "0002", "0001", "0000", "0009"]
+    assert [one.run_id for one in store.list_runs(RunFilter(owner="tg:1008", statuses=("done", "failed")))] == ["0007"]
+    reader = BacklogReader(world.url)
+    assert reader.read(format_iso(NOW)).runs == {("steps", "waiting"): 6}
+    reader.close()
