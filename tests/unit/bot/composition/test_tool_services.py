@@ -11,15 +11,24 @@ import pytest
 from pydantic import SecretStr
 from starlette.types import Receive, Scope, Send
 
+from bitrix.client.client import BitrixClient
+from bitrix.limits.limiter import Limiter
+from bot.composition.installation import load_rules
+from bot.composition.portal import TitleSearch
 from bot.composition.tool_services import build_service_clients, open_documents
+from bot.settings.settings import Settings
 from engines.tool_agent.core.rounds import Line, RoundPorts, run_round
 from engines.tool_agent.core.toolbox import AgentSettings, Asker, Message
 from engines.tool_agent.core.tools import TOOLS
+from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.base import ModelText, TurnModelRequest
+from orchestrator.runs.registry import Engines
 from orchestrator.services.document_client import DocumentClient
 from orchestrator.services.rag.building import EmbeddedRag
 from tests.unit.engines.tool_agent.ask_kit import HAIKU, Models, Services, call, say, settings
+from tests.unit.spine_kit import NOW, WEBHOOK, FixedClock
+from tests.unit.spine_portal import Portal, says
 
 TOKEN = "a-token-of-the-documents"
 
@@ -99,3 +108,22 @@ async def test_the_documents_are_told_who_asks_only_where_they_believe_it(asker:
     ports = RoundPorts(ask=ask, say=say_nothing, words=lambda one: one.code, services=services, settings=AgentSettings(), asker=asker)
     await run_round([Line("user", "когда?")], TOOLS, ports)
     assert services.asked[-1][2] == {"question": "когда?", "top_k": 2, **sent}
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+async def test_records_are_found_by_their_names_and_a_portal_that_is_down_is_told(*, is_down: bool) -> None:
+    """The deal is found among four kinds of records; nothing is written; an error of the portal is a sentence."""
+    portal = Portal()
+    if is_down:
+        portal.will("crm.deal.list", *[says(403, {"error": "ACCESS_DENIED"})] * 3)
+    client = BitrixClient(WEBHOOK, limiter=Limiter.create_unlimited(), transport=httpx.MockTransport(portal))
+    rules = load_rules(Settings(_env_file=None), Engines())  # type: ignore[call-arg]  # pydantic-settings
+    search = TitleSearch(PortalReader(client, rules[1], FixedClock(NOW)), close=client.aclose)
+    found = await search.find_records("Ромашка")
+    await search.aclose()
+    if is_down:
+        assert found.problem is not None
+        assert found.problem.code == "ask-find-in-crm-failed"
+    else:
+        assert [row.label for table in found.tables for row in table.rows] == ["Ромашка"]
+    assert portal.written() == []
