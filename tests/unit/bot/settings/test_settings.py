@@ -1,17 +1,24 @@
 """Settings: `.env.example` and the class say the same; a wrong setting is one sentence that never shows a value."""
 
 import os
+from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
 
+from bot.access.access_file import read_access_file
+from bot.cli.doctor.files import check_files
 from bot.composition.model_checks import find_mute_reason
 from bot.settings.faults import check_required, find_misspelt
+from bot.settings.http_credentials import list_http_secrets, load_http_credentials
 from bot.settings.loading import load_settings
+from bot.settings.model_plan import load_plan
 from bot.settings.settings import Settings, list_secrets
 from orchestrator.domain.errors import SettingsError
+from orchestrator.gate.call.policy import load_policy
+from state.clock import SystemClock
 
 EXAMPLE = Path(__file__).parents[4] / ".env.example"
 SECRET = "https://romashka.example/rest/1/abcdef0123456789/"
@@ -249,3 +256,98 @@ def test_a_missing_key_of_a_model_is_told_with_the_misspelt_name_that_is_set(mon
     (tmp_path / "models.yaml").write_text("providers: {one: {kind: openai, base: 'https://q.example/v1', key: QWEN_KEY, model: q}}\n")
     settings = load_settings(models_file=tmp_path / "models.yaml")
     assert find_mute_reason(settings).endswith("set QWEN_KEY (QWEN_KEYS is set: was QWEN_KEY meant?)")
+
+
+def load_models(path: Path) -> object:
+    return load_plan(Settings(models_file=path, _env_file=None))  # type: ignore[call-arg]
+
+
+def load_credentials(path: Path) -> object:
+    return load_http_credentials(Settings(http_credentials_file=path, _env_file=None))  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("load", "text", "says"),
+    [
+        (read_access_file, "[1]", "the file: keys with values are needed"),
+        (read_access_file, "persons: []", "persons: no such key; remove it"),
+        (read_access_file, "people: {a: b}", "people: a list is needed"),
+        (read_access_file, "people: [{telegram_id: x}]", "telegram_id: a whole number is needed; people.0.name: is missing; add it"),
+        (
+            read_access_file,
+            "people: [{telegram_id: 1, name: A, sees: x}]",
+            "people.0.sees: one of 'own' or 'all' is needed, or a list is needed",
+        ),
+        (read_access_file, "people: [{telegram_id: 1, name: A, time_zone: x}]", "people.0.time_zone: no such time zone; write one such as"),
+        (load_models, "providers: []", "providers: keys with values are needed"),
+        (load_models, "providers: {a: {kind: openia}}", "providers.a.kind: one of 'openai' or 'gigachat' is needed"),
+        (load_models, "providers: {A: {kind: openai}}", "providers.A: a text of the form"),
+        (load_models, "providers: {a: {kind: openai, parallel: many, modle: x}}", "providers.a.parallel: a whole number is needed"),
+        (load_credentials, "[1]", "the file: keys with values are needed"),
+        (load_credentials, "erp: {host: api.example.com}", "erp.key: is missing; add it"),
+        (load_credentials, "erp: {host: api.example.com, key: K, value: x}", "erp.value: no such key; remove it"),
+        (load_policy, "confirm: 5", "line 1: `confirm`: no such key; remove it."),
+        (load_policy, "rules: 5", "line 1: `rules`: a list is needed; got 5"),
+        (load_policy, "rules: [{role: lead, then: aks, why: w}]", "is needed; got 'aks'. Did you mean 'ask'?"),
+        (load_policy, "rules: [{times: many, then: ask, why: w}]", "line 1: `rules.0.times`: a whole number is needed; got 'many'"),
+        (load_policy, "rules: [{role: lead, then: ask}]", "`rules.0.why`: is missing; add it"),
+    ],
+)
+def test_a_fault_of_a_file_is_said_in_words_of_ours(load: Callable[[Path], object], text: str, says: str, tmp_path: Path) -> None:
+    """Each names the key and what is needed there."""
+    path = tmp_path / "file.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(SettingsError) as raised:
+        load(path)
+    assert says in raised.value.reason
+    assert not any(words in raised.value.reason for words in ("Input", "Extra inputs", "Field required", "instance", "_File", "should"))
+
+
+def settings(folder: Path, text: str) -> Settings:
+    """Settings with this HTTP_CREDENTIALS_FILE."""
+    path = folder / "credentials.yaml"
+    path.write_text(text, encoding="utf-8")
+    return Settings(http_credentials_file=path, _env_file=None)  # type: ignore[call-arg]
+
+
+def test_a_secret_is_named_by_the_file_and_held_by_a_variable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both forms of it are masked wherever texts are."""
+    monkeypatch.setenv("ERP_TOKEN", "s3cret")
+    found = load_http_credentials(settings(tmp_path, "erp: {host: api.example.com, prefix: 'Bearer ', key: ERP_TOKEN}"))
+
+    assert found["erp"].value.get_secret_value() == "Bearer s3cret"
+    assert found["erp"].host == "https://api.example.com"
+    assert "s3cret" not in repr(found)
+    assert list_http_secrets(found) == ("Bearer s3cret", "s3cret")
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("erp: {host: api.example.com, key: MISSING_TOKEN}", "MISSING_TOKEN is not set (MISSING_TOKN is set: was MISSING_TOKEN meant?)"),
+        ("erp: {host: api.example.com/path, key: ERP_TOKEN}", "erp.host"),
+        ("erp: {host: '*', key: ERP_TOKEN}", "erp.host"),
+        ("erp: {host: api.example.com, key: ERP_TOKEN, header: Host}", "erp.header"),
+        ("erp: {host: api.example.com, key: ERP_TOKEN, value: x}", "erp.value"),
+        ("erp: {host: api.example.com}", "erp.key"),
+        ("erp: {host: api.example.com, key: BROKEN_TOKEN}", "BROKEN_TOKEN"),
+        ("[1]", "the file"),
+        ("erp: {", "line"),
+        ("x" * 100_001, "longer"),
+    ],
+)
+def test_a_fault_of_the_file_is_told_with_its_place_and_never_with_a_secret(
+    text: str, part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the start, and by the doctor."""
+    monkeypatch.setenv("ERP_TOKEN", "s3cret")
+    monkeypatch.setenv("MISSING_TOKN", "s3cret")
+    monkeypatch.setenv("BROKEN_TOKEN", "s3c\nret")
+    made = settings(tmp_path, text)
+    with pytest.raises(SettingsError) as error:
+        load_http_credentials(made)
+    told = [one for one in check_files(made, SystemClock().now().date()) if one.check == "HTTP_CREDENTIALS_FILE"]
+
+    assert part in error.value.reason
+    assert "s3c" not in error.value.reason
+    assert [error.value.reason in one.says for one in told] == [True]
