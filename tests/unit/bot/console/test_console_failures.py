@@ -1,14 +1,26 @@
 """What a page shows when something fails while it is drawn, or when its person has just lost rights; and the headers of all answers."""
 
+import asyncio
+import sqlite3
+import subprocess
+import sys
+import threading
 from collections.abc import Awaitable, Callable
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from bot.console import app
 from bot.console import app as console_app
 from bot.console.app import ROOT
+from bot.console.page_list import PAGES
 from bot.console.visit import VisitOver
-from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, ConsoleWorld, a_console
+from state.sql.dialect import build_sqlite_url
+from state.sql.store import open_store
+from tests.unit.bot.console.console_kit import ANNA, BORIS, OLGA, PUBLIC, VERA, ConsoleWorld, a_console
+from tests.unit.bot.console.talk_kit import ask, decide, put_turn
+from tests.unit.spine_kit import CHAT, until
 
 LOAD = "bot.console.today.page.load_today"
 
@@ -98,3 +110,106 @@ async def test_a_browser_that_loads_pages_over_and_over_is_told_to_wait(tmp_path
 
         now += 20
         assert (await made.get("/people", OLGA)).status_code == 200
+
+
+@pytest.mark.req("C-1")
+async def test_errors_while_loading_and_while_closing_pages_do_not_end_it(made: ConsoleWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work of the console goes on after an error at its start and at each round, and pages are still served."""
+    tried: list[str] = []
+
+    async def fail_to_load(_now: object) -> None:
+        tried.append("load")
+        raise RuntimeError("damaged")
+
+    def fail_to_close() -> None:
+        tried.append("close")
+        raise RuntimeError("NiceGUI has another idea")
+
+    monkeypatch.setattr(app, "_LOAD_AFTER", 0.0)
+    monkeypatch.setattr(app, "_LOOK_EVERY", 0.0)
+    monkeypatch.setattr(made.console.services.usage, "catch_up", fail_to_load)
+    monkeypatch.setattr(made.console, "close_ended", fail_to_close)
+    work = asyncio.create_task(made.console.run())
+
+    await until(lambda: tried.count("close") > 1)
+
+    assert not work.done()
+    assert tried[0] == "load"
+    assert (await made.get("/")).status_code == 200
+    work.cancel()
+    with suppress(asyncio.CancelledError):
+        await work
+
+
+ADDRESSES = [spec for spec in PAGES if "{" not in spec.path]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("secret", ["AAAA", ""], ids=["damaged", "erased"])
+@pytest.mark.req("C-13", "C-14", "C-18", "C-22")
+async def test_what_cannot_be_read_of_one_person_closes_no_page(tmp_path: Path, secret: str) -> None:
+    """The key of one person is damaged, or erased: each page that lists things is drawn, and so are theirs that tell what happened."""
+    async with a_console(tmp_path, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as made:
+        put_turn(made.world, CHAT, "посмотри сделку")
+        done = await ask(made.world)
+        await decide(made.world, done)
+        await ask(made.world, amount=1_300_000)
+        with closing(sqlite3.connect(tmp_path / "sdelka.db")) as connection, connection:
+            assert connection.execute("UPDATE person_keys SET secret=? WHERE person=?", (secret, CHAT)).rowcount == 1
+        failed = []
+        for person in (OLGA, VERA, ANNA):
+            paths = [spec.path for spec in ADDRESSES if not spec.roles or person.role in spec.roles]
+            for path in (*paths, f"/conversations/{CHAT}", f"/audit/{done.effect_id}"):
+                page = await made.open(path, person)
+                if any(page.has(page.visit.say(code)) for code in ("console-failed", "console-no-database")):
+                    failed.append((path, person.name))
+
+        assert failed == []
+
+
+@pytest.mark.req("C-17", "C-41")
+async def test_a_card_that_cannot_be_read_is_said_to_be_damaged(tmp_path: Path) -> None:
+    """The person of its session and who leads learn what is true and what to do; for everybody else there is no such card."""
+    async with a_console(tmp_path, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as made:
+        card = await ask(made.world)
+        with closing(sqlite3.connect(tmp_path / "sdelka.db")) as connection, connection:
+            assert connection.execute("UPDATE person_keys SET secret=? WHERE person=?", ("AAAA", CHAT)).rowcount == 1
+
+        for person in (OLGA, ANNA):
+            page = await made.open(f"/approvals/{card.confirmation_id}", person)
+            assert page.has("sdelka journal verify"), person.name
+            assert not page.has(page.visit.say("console-no-database")), person.name
+        assert (await made.open(f"/approvals/{card.confirmation_id}", BORIS)).has("Такой записи нет, или вам её не видно.")
+
+
+FOLDER = Path(__file__).resolve().parents[4]
+
+
+@pytest.mark.long
+@pytest.mark.req("C-1")
+def test_the_bot_starts_without_nicegui() -> None:
+    """The modules that `sdelka run` imports, the console's door among them, do not import it."""
+    code = "import bot.composition.process, bot.console.app, sys; sys.exit('nicegui' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=FOLDER, check=False).returncode == 0
+
+
+@pytest.mark.req("C-1")
+async def test_the_first_page_loads_the_pages_in_a_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The pages are loaded by the first request of somebody who is logged in, and the event loop goes on meanwhile."""
+    threads = []
+    from bot.console import app  # noqa: PLC0415 - the module whose import is watched
+
+    def watched(name: str) -> object:
+        threads.append(threading.current_thread())
+        return __import__(name, fromlist=["open_pages"])
+
+    monkeypatch.setattr(app, "import_module", watched)
+    async with a_console(tmp_path) as made:
+        await made.get("/", None)
+        assert not made.console.is_loaded
+
+        assert (await made.get("/")).status_code == 200
+
+        assert made.console.is_loaded
+        assert threading.main_thread() not in threads
+        assert len(threads) == 1
