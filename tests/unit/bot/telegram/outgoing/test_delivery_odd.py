@@ -12,6 +12,7 @@ from bot.telegram.view.message_builder import CAPTION, build_message
 from orchestrator.domain.card_view import count_units
 from orchestrator.domain.outputs import Notice, Reply, Text
 from orchestrator.sessions import outbox
+from orchestrator.sessions.outbox import build_news_row
 from state.model.card import Card
 from tests.unit.bot.telegram.door_kit import ME, NOW, access, parse_update, pressed, refused
 from tests.unit.bot.telegram.outgoing.delivery_kit import CHAT, ENTRY, GROUP, Post, card_row, posting, text_row
@@ -171,3 +172,13 @@ def test_a_button_always_has_words(label: str, shown: str) -> None:
     """A record without a visible name must not cost the whole question."""
     assert format_label(label) == shown
     assert count_units(format_label("😀" * 500)) <= 128
+
+
+ITEM = {"what": "deleted", "entity": "deal", "kind": "", "title": "Ромашка", "url": "", "who": [], "lines": []}
+
+
+@pytest.mark.parametrize(("more", "silent"), [({}, None), ({"quiet": True}, True)])
+async def test_a_quiet_alert_makes_no_sound_and_any_other_does(post: Post, more: dict[str, bool], silent: bool | None) -> None:  # noqa: FBT001 - a column of the table
+    await post.put(build_news_row(CHAT, {"items": [ITEM], "more": 0, **more}, NOW))
+    await post.until_states("sent")
+    assert [body.get("disable_notification") for body in post.wire.calls("sendMessage")] == [silent]
