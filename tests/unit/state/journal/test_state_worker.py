@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import threading
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from state.events.conversation import MessageReceived
 from state.journal import journal
 from state.journal.async_store import AsyncStore
+from state.journal.journal import RecordHead
 from state.journal.store import Commit, Store, StoreUnwritable
 from state.journal.thread_worker import ThreadWorker, run_to_end
 from state.sql import open_store
@@ -152,3 +154,15 @@ async def test_what_goes_to_its_end_keeps_its_own_timeouts() -> None:
         return "never"
 
     assert await asyncio.wait_for(run_to_end(work()), 30) == "in time"
+
+
+def test_a_hash_covers_the_record_and_the_hash_before() -> None:
+    """The exact text, byte by byte: old journals must verify for ever."""
+    head = RecordHead("session:tg:1", 7, "id", "2026-11-21T12:00:00.000000Z", "MessageReceived", 1, 'an "actor"')
+    raw = (
+        '{"actor":"an \\"actor\\"","data":{"text":"Ромашка"},"id":"id","seq":7,"stream":"session:tg:1",'
+        '"ts":"2026-11-21T12:00:00.000000Z","type":"MessageReceived","v":1}'
+    )
+
+    assert journal.record_text(head, '{"text":"Ромашка"}') == raw
+    assert journal.hash_record("abc", raw) == sha256(b"abc" + raw.encode()).hexdigest()

@@ -1,5 +1,7 @@
 """The migrations, the tables and the constant of the newest revision agree; a newer database is refused."""
 
+import os
+import re
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +14,8 @@ from alembic.script import ScriptDirectory
 from state.journal.store import StoreUnwritable
 from state.migrations import HEAD
 from state.sql import NewerDatabase, build_sqlite_url, open_store
+from state.sql.database import Database, Transaction
+from state.sql.dialect import open_database
 from state.sql.tables import metadata
 
 
@@ -63,3 +67,89 @@ def test_an_unknown_kind_of_database_is_named() -> None:
     """Only SQLite and PostgreSQL are known."""
     with pytest.raises(ValueError, match="'mysql' is not known"):
         open_store("mysql://localhost/x")
+
+
+def fail_in_the_middle(database: Database) -> None:
+    """Begin to write, and let the disk take nothing from then on."""
+    with database.write() as transaction:
+        transaction._cursor.execute("INSERT INTO kept VALUES (1) RETURNING number").fetchall()
+        transaction._cursor.execute("PRAGMA query_only=ON")
+        transaction._cursor.execute("INSERT INTO kept VALUES (2) RETURNING number").fetchall()
+
+
+def test_a_failed_write_holds_no_lock_while_its_error_is_kept(tmp_path: Path) -> None:
+    """The error keeps the frames of the transaction, and with them its cursor; the next write must not wait for it."""
+    with open_database(build_sqlite_url(tmp_path / "a.db")) as dialect:
+        database = Database(dialect)
+        with database.begin(Transaction) as transaction:
+            transaction._cursor.execute("CREATE TABLE kept (number INTEGER)")
+        with pytest.raises(StoreUnwritable) as kept:
+            fail_in_the_middle(database)
+        with database.begin(Transaction) as transaction:
+            transaction._cursor.execute("PRAGMA busy_timeout=0")
+            transaction._cursor.execute("INSERT INTO kept VALUES (3)")
+            stored = transaction._cursor.execute("SELECT number FROM kept").fetchall()
+        database.close()
+
+    assert "readonly" in str(kept.value)
+    assert stored == [(3,)]
+
+
+@pytest.mark.parametrize("name", ["add_first_with_key", "unsent_with_key", "keep_delivery", "drop_outbox", "drop_replaced", "outbox_retry"])
+def test_no_statement_about_one_message_reads_the_whole_outbox(name: str) -> None:
+    """Four thousand messages that cannot be delivered would make each turn dearer."""
+    store = open_store("sqlite://")
+    statement = getattr(store._statements, name)
+    values = dict.fromkeys(re.findall(r":(\w+)", statement.sql), "x")
+    with store._database.read() as transaction:
+        plan = [row[3] for row in transaction._cursor.execute(f"EXPLAIN QUERY PLAN {statement.sql}", values)]
+    store.close()
+    assert any("SEARCH outbox USING" in line for line in plan)
+    assert not any(line.startswith("SCAN outbox") for line in plan)
+
+
+def test_what_is_due_is_found_by_an_index_of_what_waits() -> None:
+    """Failed messages stay for operators to see, and are not read again and again."""
+    store = open_store("sqlite://")
+    statement = store._statements.due_outbox
+    values = dict.fromkeys(re.findall(r":(\w+)", statement.sql), 1)
+    with store._database.read() as transaction:
+        plan = [row[3] for row in transaction._cursor.execute(f"EXPLAIN QUERY PLAN {statement.sql}", values)]
+    store.close()
+    looks = [line for line in plan if "unsent" in line or "earlier" in line]
+    assert len(looks) == 2
+    assert all("INDEX ix_outbox_new" in line for line in looks)
+    assert not any(line.startswith("SCAN outbox") for line in plan)
+
+
+def modes(folder: Path) -> dict[str, int]:
+    """By file of the database: who may do what with it."""
+    return {path.name: path.stat().st_mode & 0o777 for path in folder.iterdir() if path.suffix != ".lock"}
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o077])
+def test_only_the_owner_reads_a_new_database(umask: int, tmp_path: Path) -> None:
+    """Its write-ahead log and the log's index too, whatever the process's umask says."""
+    before = os.umask(umask)
+    try:
+        store = open_store(build_sqlite_url(tmp_path / "new.db"))
+        store.set_value("k", "v")
+        found = modes(tmp_path)
+        store.close()
+    finally:
+        os.umask(before)
+
+    assert found == dict.fromkeys(("new.db", "new.db-wal", "new.db-shm"), 0o600)
+
+
+def test_a_database_that_is_there_keeps_its_mode(tmp_path: Path) -> None:
+    """Ops may have opened it to a group that makes backups."""
+    path = tmp_path / "old.db"
+    path.touch()
+    path.chmod(0o640)
+    store = open_store(build_sqlite_url(path))
+    store.set_value("k", "v")
+    found = modes(tmp_path)
+    store.close()
+
+    assert set(found.values()) == {0o640}
