@@ -1,5 +1,6 @@
 """HTTP_API_TOKENS: what may be written there, whose rights each token has now; never a value in an error (S004-62, X10)."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,13 @@ from pydantic import SecretStr
 
 from bot.access.access import load_access
 from bot.access.access_file import TokenGrant
+from bot.composition.process import run_bot
 from bot.http_api.server.authentication import parse_networks
 from bot.http_api.server.tokens import Tokens, read_tokens
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
+from tests.unit.bot.http_api.chat_kit import CHIEF, SITE, a_door
+from tests.unit.spine_kit import raise_sum, reply, step
 
 SECRET = "s3cr3t-0123456789abcdef"
 OTHER = "0ther-0123456789abcdef=="
@@ -120,3 +125,53 @@ def test_a_proxy_that_is_none_is_named() -> None:
     assert [str(network) for network in parse_networks("10.0.0.0/8, 127.0.0.1")] == ["10.0.0.0/8", "127.0.0.1/32"]
     with pytest.raises(SettingsError, match=r"HTTP_TRUSTED_PROXIES: proxy\.local is no address"):
         parse_networks("proxy.local")
+
+
+@pytest.mark.req("S004-X10", "S004-62")
+@pytest.mark.parametrize(
+    ("over", "why"),
+    [
+        ({"http_api_tokens": " , "}, "HTTP_API_TOKENS: no token is listed"),
+        ({"http_api_tokens": f"site={SECRET}:boss"}, "HTTP_API_TOKENS: entry 1 has no role"),
+        ({"http_api_tokens": f"site={SECRET}:admin", "http_trusted_proxies": "proxy"}, "HTTP_TRUSTED_PROXIES: proxy is no address"),
+        ({}, "TELEGRAM_BOT_TOKEN"),
+    ],
+)
+async def test_what_cannot_begin_says_why_and_shows_no_token(tmp_path: Path, over: dict[str, Any], why: str) -> None:
+    folders = {"state_dir": tmp_path / "state", "log_dir": tmp_path / "logs"}
+    settings = Settings(_env_file=None, bitrix_webhook_url="https://x.bitrix24.ru/rest/1/abcdefgh/", **folders, **over)
+    with pytest.raises(SettingsError) as caught:
+        await run_bot(settings)
+    assert why in caught.value.reason
+    assert "0123456789" not in caught.value.reason
+
+
+@pytest.mark.req("S004-60")
+@pytest.mark.parametrize("mode", ["shadow", "canary"])
+@pytest.mark.parametrize("by", [SITE, CHIEF])
+async def test_an_approval_runs_nothing_above_the_mode_of_its_request(tmp_path: Path, mode: str, by: str) -> None:
+    """In shadow there is no card, and in canary none for a change."""
+    async with a_door(tmp_path, http_allow_overrides=True) as door:
+        door.world.model.will(*[reply(raise_sum()), reply(text="Не вышло.")][: 1 if mode == "shadow" else 2])
+        told = (await door.chat("подними сумму сделки 481 до 1 200 000", mode=mode)).json()
+        assert (told["waiting"], told["done"]) == ([], [])
+        listed = (await door.http.get("/confirmations", params={"state": "any"}, headers={"X-API-Key": by})).json()
+        assert listed["confirmations"] == []
+        assert door.world.portal.ledger == []
+
+
+@pytest.mark.req("S004-60")
+@pytest.mark.parametrize("lower", ["shadow", "canary"])
+async def test_a_card_runs_in_the_lower_mode_of_who_asked_and_who_approves(tmp_path: Path, lower: str) -> None:
+    """A card of full, approved when its token may less: refused in shadow, and a safe create runs in canary."""
+    async with a_door(tmp_path, http_allow_overrides=True) as door:
+        door.world.model.will(reply(step("crm.deal.add", {"fields": {"TITLE": "Ива", "OPPORTUNITY": 5}})))
+        [card] = (await door.chat("заведи сделку Ива на 5 рублей")).json()["waiting"]
+        gate, clients = door.world.gate, door.api.tokens._clients
+        gate._deps = replace(gate._deps, present=door.api.tokens.refresh_actor)  # as the composition root wires it
+        clients["site"] = replace(clients["site"], actor=clients["site"].actor.model_copy(update={"max_mode": lower}))
+        shown = (await door.http.get(f"/confirmations/{card['id']}", headers={"X-API-Key": CHIEF})).json()
+        decision = {"decision": "approve", "fingerprint": shown["fingerprint"]}
+        answer = await door.http.post(f"/confirmations/{card['id']}", json=decision, headers={"X-API-Key": CHIEF})
+        assert answer.json()["status"] == ("refused" if lower == "shadow" else "executed"), answer.text
+        assert len(door.world.portal.ledger) == (0 if lower == "shadow" else 1)

@@ -1,12 +1,14 @@
-"""Over HTTP, too, a long text is not lost unseen, and a change can be taken back: by the token that its answer names, or in words."""
+"""`/chat` beside the answer: what can be taken back, lists whose rows are remembered, and what `/help` offers over the API."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, SITE, Door
+from tests.unit.bot.http_api.chat_kit import CHIEF, SHOP, SITE, Door, a_door
 from tests.unit.spine_kit import raise_sum, reply, step
+from tests.unit.spine_portal import deal
 
 LONG = "История переговоров с марта: клиент просит рассрочку. " * 14 + "Созвониться через 3 дня."
 
@@ -86,3 +88,32 @@ async def test_a_long_text_is_shown_and_can_be_added_to(door: Door) -> None:
     assert ("lost" in kept["rows"][0], kept["add_text"]) == (False, "")
     await decide(door, kept)
     assert door.world.portal.records["deal", 481]["COMMENTS"] == f"{LONG}\nзвонил"
+
+
+async def test_a_list_and_then_its_third_row(door: Door) -> None:
+    """Thirty rows of many are shown and remembered; «третью» is the record that stood third, for this conversation only."""
+    portal, model = door.world.portal, door.world.model
+    portal.records |= {("deal", number): deal(number, f"Сделка {number}", "1000.00", owner=7) for number in range(1001, 1041)}
+    model.will(reply(step("crm.deal.list", {"filter": {">ID": 1000}})), reply(text="Вот:\n[[list 1: OPPORTUNITY, NOPE]]"))
+    shown = (await door.chat("покажи сделки")).json()["assistant"].splitlines()
+    rows = [line for line in shown if line.split(".")[0].isdigit()]
+    assert len(rows) == 30
+    assert all("₽" in row for row in rows)
+    third = rows[2]
+    number = int(third.partition("/details/")[2].partition("/")[0])
+    get = step("crm.deal.get", {"id": "@shown:3"})
+    model.will(reply(get), reply(text="Она."))
+    assert (await door.chat("что с третьей?")).json()["assistant"] == "Она."
+    assert [params for method, params in portal.requests if method == "crm.deal.get"][-1] == {"id": number}
+    assert "30 of" in str(model.prompts[-1])
+    model.will(reply(get), reply(text="Не вышло."))
+    assert "списка я ещё не показывал" in (await door.chat("что с третьей?", user="other")).text
+
+
+@pytest.mark.parametrize("message", ["/help", "/nonsense"])
+async def test_the_api_offers_no_screens_of_telegram_and_the_switch_to_administrators_only(tmp_path: Path, message: str) -> None:
+    async with a_door(tmp_path) as door:
+        for token, switch in ((SITE, False), (CHIEF, True)):
+            said = (await door.chat(message, token=token)).json()["assistant"]
+            assert ("/settings" in said, "/language" in said, "/new" in said) == (False, False, True), said
+            assert ("/freeze" in said, "/unfreeze" in said) == (switch, switch), said
