@@ -8,6 +8,7 @@ import pytest
 from orchestrator.language.date_parser import Choice, Past, Unclear, When, parse_when
 from orchestrator.language.period_scope import Period
 from orchestrator.language.periods import parse_period
+from orchestrator.language.request_words import strip_value_words
 
 MOSCOW = "Europe/Moscow"
 THURSDAY = datetime(2026, 11, 5, 12, tzinfo=ZoneInfo(MOSCOW))
@@ -136,3 +137,19 @@ def test_the_hour_of_a_filter_counts_in_its_zone_too() -> None:
     assert isinstance(found, Period)
     assert found.start is not None
     assert f"{found.start:%Y-%m-%d %H:%M %z}" == "2026-11-04 12:00 +0500"
+
+
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ("не 5, а 50 тысяч", "50 тысяч"),
+        ("нет, не 500, а 550", "550"),
+        ("не в пятницу, а в субботу", "в субботу"),
+        ("не Борис, а Вера", "Вера"),
+        ("только 50 тысяч", "50 тысяч"),
+        ("ок, но 10 тысяч", "10 тысяч"),
+        ("не 5 и не 10", "не 5 и не 10"),
+    ],
+)
+def test_the_new_value_of_a_correction_is_left(said: str, value: str) -> None:
+    assert strip_value_words(said) == value
