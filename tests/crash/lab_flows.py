@@ -153,11 +153,7 @@ FLOWS: dict[str, Flow] = {
         more=(_update("242017", avoidable=True),),
     ),
     "undo": Flow(
-        steps=(
-            *_confirmed("undo", UNDONE)[:2],
-            _press("undo", "undo", count=2),
-            _approved("undo", "press-back"),
-        ),
+        steps=(*_confirmed("undo", UNDONE)[:2], _press("undo", "undo", count=2), _approved("undo", "press-back")),
         written=("250015", "50000.00"),
         record=(482, "50000.00"),
         more=(_update("50000.00", avoidable=True),),

@@ -262,11 +262,7 @@ WAYS: dict[str, Way] = {
         said={"После хода": 1, "Готово.": 1},
     ),
     "run-pause": Way(
-        starts=["/steps pause"],
-        runs={"pause": "done"},
-        answers={"Дальше?": "0 0"},
-        pauses="Дальше?",
-        said={"Пауза была": 1, "Готово.": 1},
+        starts=["/steps pause"], runs={"pause": "done"}, answers={"Дальше?": "0 0"}, pauses="Дальше?", said={"Пауза была": 1, "Готово.": 1}
     ),
     "run-silent": Way(starts=["/steps silent"], runs={"silent": "done"}, said={"Никого": 1, "Готово.": 1}),
 }

@@ -91,10 +91,7 @@ PLANS: dict[str, list[dict[str, Any]]] = {
             "method": "batch",
             "params": {
                 "halt": 0,
-                "cmd": {
-                    "a": "crm.deal.update?id=483&fields[OPPORTUNITY]=333003",
-                    "b": "crm.deal.update?id=484&fields[OPPORTUNITY]=555005",
-                },
+                "cmd": {"a": "crm.deal.update?id=483&fields[OPPORTUNITY]=333003", "b": "crm.deal.update?id=484&fields[OPPORTUNITY]=555005"},
             },
             "comment": "так попросили",
         }
@@ -160,11 +157,7 @@ SCRIPTS: dict[str, tuple[Step, ...]] = {
         _said("free", FREE),
         Step(sources=("free/press",), kind="approve"),  # what is left of a plan asks once the outcome of a step is unknown
     ),
-    "deny": (
-        _said("deny", DENIED),
-        Step(sources=("deny/press",), kind="deny"),
-        Step(sources=("deny/press-late",), kind="again"),
-    ),
+    "deny": (_said("deny", DENIED), Step(sources=("deny/press",), kind="deny"), Step(sources=("deny/press-late",), kind="again")),
 }
 SINGLE = tuple(SCRIPTS)
 SCRIPTS["whole"] = tuple(step for name in SINGLE for step in SCRIPTS[name])

@@ -11,10 +11,7 @@ from tests.crash.test_random import plan_of
 
 LONG = 1800
 BY_NAME: dict[str, tuple[Plan, ...]] = {
-    "edit": (
-        {"kills": [death("~commit.EditAsked.*:after")]},
-        {"kills": [death("~commit.*ConfirmationSuperseded.*:after")]},
-    ),
+    "edit": ({"kills": [death("~commit.EditAsked.*:after")]}, {"kills": [death("~commit.*ConfirmationSuperseded.*:after")]}),
     "edit-overtaken": ({"kills": [death("~commit.*ConfirmationSuperseded.*:before")]},),
     "edit-overtaking": ({"kills": [death("send(crm.deal.update):acted")]},),
     "undo": (

@@ -15,9 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SHIPPED: Final = ("engines", "bot", "orchestrator", "bitrix", "state")
 SPLIT: Final = ("orchestrator",)
 """Packages whose children stand in the layers one by one."""
-CHANNELS: Final = {
-    "orchestrator/domain/address.py": "the channels: which are messengers, which are pulled, and how reports name them",
-}
+CHANNELS: Final = {"orchestrator/domain/address.py": "the channels: which are messengers, which are pulled, and how reports name them"}
 """The one file of the orchestrator that names channels: who needs one takes it from there or from an `Address`."""
 ENGINE_NAMES: Final = {
     ("state/events/base.py", "crm_agent"): "what stored calls, cards and messages mean that name nobody",

@@ -143,7 +143,6 @@ async def test_the_directory_writes_with_its_reader(plant: Plant, world: World) 
     path = plant.add("orchestrator/directory/portal_reads.py", OWN_READER)
     assert find_unlisted(plant.copy, "orchestrator/directory") == set()
     spec = importlib.util.spec_from_file_location("planted_reads", path)
-    assert spec is not None
     assert spec.loader is not None
     planted = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(planted)

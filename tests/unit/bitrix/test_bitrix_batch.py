@@ -40,10 +40,7 @@ from bitrix.client.client import Answer
         ),
         (
             {"7": "user.current", 12: "crm.deal.get?id=%24result%5B7%5D%5BID%5D&s[]=$result[7][0]"},
-            [
-                Command("7", "user.current", {}),
-                Command("12", "crm.deal.get", {"id": "$result[7][ID]", "s": ["$result[7][0]"]}),
-            ],
+            [Command("7", "user.current", {}), Command("12", "crm.deal.get", {"id": "$result[7][ID]", "s": ["$result[7][0]"]})],
         ),
     ],
 )
@@ -138,10 +135,7 @@ def test_rebuild() -> None:
 
 @pytest.mark.parametrize(
     ("commands", "why"),
-    [
-        ([Command("a", "x", {}), Command("a", "y", {})], "used twice"),
-        ([Command("a", "x", {"f": {"b": float("nan")}})], "cannot carry"),
-    ],
+    [([Command("a", "x", {}), Command("a", "y", {})], "used twice"), ([Command("a", "x", {"f": {"b": float("nan")}})], "cannot carry")],
 )
 def test_build_refuses(commands: Any, why: str) -> None:
     """Commands that cannot be written are refused."""

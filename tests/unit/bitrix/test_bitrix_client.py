@@ -175,8 +175,7 @@ WARNING = b"<br />\n<b>Warning</b>: Undefined array key {0} in <b>/home/bitrix/i
 
 
 @pytest.mark.parametrize(
-    "before",
-    [b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf\r\n", WARNING, b"\xef\xbb\xbf" + WARNING, b"<!-- debug -->", b'{"debug": 1}\n'],
+    "before", [b"\xef\xbb\xbf", b"\xef\xbb\xbf\xef\xbb\xbf\r\n", WARNING, b"\xef\xbb\xbf" + WARNING, b"<!-- debug -->", b'{"debug": 1}\n']
 )
 @pytest.mark.parametrize("code", ["", "ERROR_CORE"])
 async def test_what_stands_before_the_data_is_passed_over(connect: Connect, before: bytes, code: str) -> None:

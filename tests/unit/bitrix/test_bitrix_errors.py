@@ -8,10 +8,7 @@ from bitrix.errors import BatchError, BitrixError, NotSent, OutcomeUnknown, Quer
 @pytest.mark.parametrize(
     ("error", "text"),
     [
-        (
-            NotSent(),
-            "Nothing was executed: the request did not reach the portal or was turned away by a limit.",
-        ),
+        (NotSent(), "Nothing was executed: the request did not reach the portal or was turned away by a limit."),
         (OutcomeUnknown(), "The request was sent and nothing proves whether the portal acted."),
         (Refused(""), "The portal refused the call and changed nothing."),
         (Refused("NOT_FOUND"), "NOT_FOUND (HTTP 400)"),

@@ -85,9 +85,6 @@ async def test_no_list(body: Any, why: str) -> None:
 
 async def test_refused_page() -> None:
     """A refused page is an error not a short list."""
-    pages = [
-        httpx.Response(200, json={"result": [1], "next": 50}),
-        httpx.Response(400, json={"error": "ACCESS_DENIED"}),
-    ]
+    pages = [httpx.Response(200, json={"result": [1], "next": 50}), httpx.Response(400, json={"error": "ACCESS_DENIED"})]
     with pytest.raises(Refused):
         await listing(lambda request: pages.pop(0), max_rows=100)

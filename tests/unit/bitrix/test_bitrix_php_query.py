@@ -140,9 +140,7 @@ _inner = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x
 _top = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00[]. "), min_size=1, max_size=8)
 _scalar = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.decimals(-9, 9), _text)
 _value = st.recursive(
-    _scalar,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_inner | st.integers(0, 5), inner, max_size=4),
-    max_leaves=12,
+    _scalar, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(_inner | st.integers(0, 5), inner, max_size=4), max_leaves=12
 )
 
 

@@ -10,16 +10,7 @@ from hypothesis import strategies as st
 
 from orchestrator.directory.value_references import format_sum_question
 from orchestrator.language.money_format import SIGNS
-from orchestrator.language.money_parser import (
-    LARGEST,
-    Sum,
-    UnclearSum,
-    find_amounts,
-    format_sum,
-    format_sum_short,
-    has_currency,
-    parse_sum,
-)
+from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_amounts, format_sum, format_sum_short, has_currency, parse_sum
 from orchestrator.language.text import Locale
 
 READ = [

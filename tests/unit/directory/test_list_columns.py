@@ -30,7 +30,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 async def columns(desk: Desk, method: str, params: dict[str, Any], *asked: str) -> ColumnedTable:
     """The list that the call reads, with these columns."""
     outcome = await desk.wish(method, params)
-    assert isinstance(outcome, Outcome)
     assert outcome.status == "succeeded", outcome
     queries = desk.world.tools.queries
     seen = await queries["present"](outcome=outcome, actor=VERA)

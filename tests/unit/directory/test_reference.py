@@ -280,7 +280,6 @@ async def test_the_usual_funnel_of_a_smart_process_is_not_zero() -> None:
             "item:31:0": "DT31_5:N",
         }
         stage = await here.reads.reference.find_stage("item:177", "DT177_10:SUCCESS", fresh=True)
-        assert stage is not None
         assert stage.name == "«DT177_10:SUCCESS»"
         assert await here.reads.reference.find_stage("item:177", "DT177_10:GONE", fresh=True) is None
         assert await here.naming.find_category_name(10, "item:177") == "Первая"

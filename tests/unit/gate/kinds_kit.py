@@ -92,18 +92,11 @@ class Kinds:
         self.count += 1
         kind = cast("Any", method.partition(".")[0])
         given = dict(CALLS[method] if params is None else params)
-        what = Effect(
-            kind=kind,
-            method=method,
-            params=given,
-            slot=f"t1/1/{self.count}",
-            **{"provenance": Provenance(message=None), **more},
-        )
+        what = Effect(kind=kind, method=method, params=given, slot=f"t1/1/{self.count}", **{"provenance": Provenance(message=None), **more})
         return await self.world.submit(self.session, what)
 
     async def ask(self, method: str, params: Mapping[str, Any] | None = None, **more: Any) -> Card:
         found = await self.submit(method, params, **more)
-        assert isinstance(found, Pending), found
         return self.find_card(found.confirmation_id)
 
     async def approve(self, entry: Card) -> Outcome:

@@ -97,7 +97,6 @@ async def test_a_batch_that_changes_nothing_at_all_says_so(desk: Desk, other: st
     """Only then is the sentence true."""
     cmd = {"a": adds((await desk.phones())[0])} | ({"b": other} if other else {})
     found = await desk.refused("batch", {"cmd": cmd})
-    assert found.reason is not None
     assert found.reason.code == "gate-already-so"
 
 
@@ -105,8 +104,6 @@ async def test_a_command_whose_answer_is_taken_is_not_left_out(desk: Desk) -> No
     """The reason names it, and does not claim that all is so already."""
     cmd = {"a": adds((await desk.phones())[0]), "b": "crm.deal.update?id=410&fields[COMMENTS]=$result[a]"}
     found = await desk.wish("batch", {"cmd": cmd})
-    assert isinstance(found, Outcome)
-    assert found.reason is not None
     assert (found.status, found.reason.code, found.reason.args["key"]) == ("refused", "gate-batch-broken", "a")
 
 
@@ -117,6 +114,5 @@ async def test_one_yes_is_enough_for_many_new_phones(desk: Desk, count: int) -> 
     fm: dict[str, Any] = {f"n{n}": {"typeId": "PHONE", "valueType": "WORK", "value": f"+7999000{n:04}"} for n in range(count)}
     waits = await desk.wish("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": fm}})
     decided = await press(desk, waits)
-    assert decided.outcome is not None, decided
     assert (decided.outcome.status, decided.outcome.unchanged) == ("succeeded", ())
     assert len(await desk.phones()) == len(phones) + count

@@ -40,7 +40,6 @@ async def test_a_card_with_cut_values_is_asked_anew(world: World) -> None:
     assert "а" * 300 in [line["after"] for line in new.preview["lines"]]
     assert (card(session, entry.confirmation_id).status, card(session, entry.confirmation_id).why) == ("superseded", "drawn-anew")
     done = await decide(world, session, yes(new))
-    assert done.outcome is not None
     assert done.outcome.status == "succeeded"
 
 
@@ -49,7 +48,6 @@ async def test_nobody_is_asked_anew_about_a_card_that_said_everything(world: Wor
     session = await world.session()
     entry = draw_as_before(session, await world.asked(session, effect(*SUM)))
     decided = await decide(world, session, yes(entry))
-    assert decided.outcome is not None
     assert decided.outcome.status == "succeeded"
 
 

@@ -62,7 +62,6 @@ def _facts(call: Call, owner: int) -> Facts:
 def calls(name: str, who: str) -> dict[str, Call | Refuse]:
     """The row of that name, alone and as the one command of a batch."""
     row, actor = catalogue().find(name), PEOPLE[who]
-    assert row is not None
     cmd = build_cmd([Command("a", row.name, sample(row))])
     return {"alone": made(effect(row.name, sample(row)), actor=actor), "batch": made(effect("batch", {"cmd": cmd}), actor=actor)}
 
@@ -167,7 +166,6 @@ def test_who_sees_own_records_meets_nobody_elses(family: str) -> None:
                 assert said(foreign) == ["gate-unscoped"], (row.name, how)
             case "filter":
                 assert isinstance(mine, Allow), where
-                assert isinstance(found, Call)
                 assert found.leaves[0].params["filter"] == {row.owner_filter.lstrip("@"): 7}, where
             case "self":
                 assert isinstance(mine, Refuse) == bool(row.target), where

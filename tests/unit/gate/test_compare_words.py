@@ -7,7 +7,6 @@ from typing import Any
 import pytest_asyncio
 
 from orchestrator.domain.effect import MessageFacts, Provenance
-from orchestrator.domain.outcome import Pending
 from orchestrator.language.title_matching import is_mentioned
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import VERA, effect
@@ -25,7 +24,6 @@ async def _reasons(desk: Desk, text: str, fields: dict[str, Any], *, named: bool
     provenance = Provenance(message=MessageFacts(orders=1, is_plain=True), targets=targets, person_text=text)
     what = effect("crm.deal.update", {"id": 410, "fields": fields}, slot=f"t1/1/{desk.count}", provenance=provenance)
     found = await desk.world.submit(desk.session, what, actor=VERA)
-    assert isinstance(found, Pending), found
     return {reason.code: dict(reason.args) for reason in found.reasons}
 
 

@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, find_objection
 from state.clock import format_iso
@@ -31,7 +30,6 @@ async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World) ->
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     row = await session.find_effect(entry.effect_id)
-    assert row is not None
     assert (row.status, row.fingerprint, row.call["confirmation_id"]) == ("requested", entry.fingerprint, entry.confirmation_id)
     assert row.call["actor"]["key"] == ANNA.key
     assert entry.expires_at == format_iso(NOW + timedelta(hours=24))
@@ -103,7 +101,6 @@ async def test_an_unknown_card_is_outdated(world: World) -> None:
     """A press on something that was never a card of this session."""
     session = await world.session()
     found = find_objection(None, Decision(confirmation_id="x", nonce="y", approve=True, actor=ANNA, via="button"), session)
-    assert found is not None
     assert found.code == "card-outdated"
 
 
@@ -115,7 +112,6 @@ async def test_time_over_counts_even_before_the_timer_has_run(world: World) -> N
     assert find_objection(entry, decision(entry), session) is None
     world.clock.advance(timedelta(seconds=1))
     found = find_objection(entry, decision(entry), session)
-    assert found is not None
     assert found.code == "card-expired"
 
 
@@ -126,19 +122,16 @@ async def test_what_cannot_be_undone_needs_two_taps(tmp_path: Any) -> None:
         entry = await world.asked(session, effect(*DELETE), actor=VERA)
         assert entry.taps == 2
         first = await world.gate.decide_card(decision(entry, actor=VERA), mode="full", ledger=session)
-        assert first.notice is not None
         assert first.notice.code == "card-second-tap"
         assert world.portal.ledger == []
         assert card(session, entry.confirmation_id).status == "requested"
         wrong = await world.gate.decide_card(
             decision(entry, actor=VERA, nonce=calculate_second_nonce("00000000")), mode="full", ledger=session
         )
-        assert wrong.notice is not None
         assert wrong.notice.code == "card-outdated"
         second = await world.gate.decide_card(
             decision(entry, actor=VERA, nonce=calculate_second_nonce(entry.nonce)), mode="full", ledger=session
         )
-        assert isinstance(second.outcome, Outcome)
         assert second.outcome.status == "succeeded"
         assert [method for method, _ in world.portal.ledger] == ["crm.deal.delete"]
 
@@ -149,7 +142,6 @@ async def test_a_dangerous_card_is_denied_with_one_tap(tmp_path: Any) -> None:
         session = await world.session()
         entry = await world.asked(session, effect(*DELETE), actor=VERA)
         found = await world.gate.decide_card(decision(entry, actor=VERA, approve=False), mode="full", ledger=session)
-        assert found.notice is not None
         assert found.notice.code == "card-denied"
 
 
@@ -196,7 +188,6 @@ async def test_expiry_never_takes_an_approved_call_away(world: World) -> None:
     with pytest.raises(EffectConflict):
         await confirmations.expire(entry, session, ())
     row = await session.find_effect(entry.effect_id)
-    assert row is not None
     assert row.status == "approved"
 
 

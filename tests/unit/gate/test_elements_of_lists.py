@@ -31,7 +31,6 @@ async def test_a_field_of_an_element_is_named_once(tmp_path: Path, method: str, 
     """The card would show one of the two values, and the portal might write the other."""
     async with a_desk(tmp_path) as desk:
         refused = await desk.refused(method, params)
-    assert refused.reason is not None
     assert refused.reason.code == "gate-param-twice"
 
 

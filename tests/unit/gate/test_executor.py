@@ -91,7 +91,6 @@ async def test_every_answer_ends_in_its_status(world: World, answer: CallResult,
     assert (await in_store(session, world), world.types()) == (status, ["CallStarted", event])
     assert (outcome.status, outcome.reason.code if outcome.reason else "") == (status, said)
     row = await session.find_effect(build_effect_id("t1/1/1"))
-    assert row is not None
     assert row.outcome is not None
     assert "result" not in row.outcome
     assert row.call["started_at"].endswith("Z")

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from orchestrator.directory.reference_data import Field
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outcome import Pending
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.decide import field_checks
 from tests.unit.gate.gate_kit import FIRST, RECORDS, call
@@ -49,7 +49,6 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 async def test_what_the_portal_would_drop_is_refused(desk: Desk, method: str, params: dict[str, Any], code: str, hint: str) -> None:
     """Adds, updates, batches and filters of both families; the model reads the nearest names, the person too."""
     found = await desk.refused(method, params)
-    assert found.reason is not None
     assert found.reason.code == code
     assert hint in f"{found.reason.args} {found.detail}"
     if code == "gate-param-unknown" and "«" in hint:
@@ -75,7 +74,6 @@ async def test_what_the_portal_would_drop_is_refused(desk: Desk, method: str, pa
 async def test_right_names_pass_and_arrive(desk: Desk, method: str, params: dict[str, Any]) -> None:
     """Also in the spelling of the other family, which is brought into its own."""
     found = await desk.done(method, params)
-    assert isinstance(found, Outcome)
     assert (found.status, found.unchanged) == ("succeeded", ()), found
 
 
@@ -85,18 +83,15 @@ async def test_a_name_that_the_owner_made_meanwhile_is_found(desk: Desk) -> None
     found = await desk.done("crm.deal.add", {"fields": {"TITLE": "x", "NOPE_ZZZ": 1}})
     assert found.status == "succeeded"
     assert found.unchanged == ("NOPE_ZZZ",)
-    assert found.reason is not None
     assert found.reason.code == "not-taken"
 
 
 async def test_shadow_checks_what_it_plans_and_makes_no_read_of_the_model(desk: Desk) -> None:
     """A planned write is checked; a planned read asks the portal nothing."""
     found = await desk.refused("crm.deal.add", {"fields": {"NOPE_ZZZ": 1}}, mode="shadow")
-    assert found.reason is not None
     assert found.reason.code == "gate-param-unknown"
     desk.wire.sent.clear()
     planned = await desk.wish("crm.contact.list", {"filter": {"NOPE_ZZZ": 1}}, mode="shadow")
-    assert isinstance(planned, Outcome)
     assert planned.status == "planned"
     assert desk.wire.sent == []
 
@@ -104,7 +99,6 @@ async def test_shadow_checks_what_it_plans_and_makes_no_read_of_the_model(desk: 
 async def test_who_may_not_touch_a_record_learns_nothing_else(desk: Desk) -> None:
     """A missing record comes before a wrong field."""
     found = await desk.refused("crm.deal.update", {"id": 999_999, "fields": {"NOPE_ZZZ": 1}})
-    assert found.reason is not None
     assert found.reason.code == "gate-not-found"
 
 

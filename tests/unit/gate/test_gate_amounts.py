@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.domain.effect import Effect
 from orchestrator.domain.errors import SettingsError
-from orchestrator.gate.call.effect import Ask, Facts, Refuse
+from orchestrator.gate.call.effect import Facts, Refuse
 from orchestrator.gate.call.policy import Policy, load_policy
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, RECORDS, effect, judged, said
 
@@ -208,7 +208,6 @@ def test_what_opens_a_deletion_opens_no_other_one() -> None:
 def test_tenfold_sums_ask_twice_however_they_come_about(what: Effect, taps: int, code: str) -> None:
     """By rows of products, by another currency, by what is no number."""
     verdict = judged(what, actor=ANNA, policy=Policy(sum_jump=10, ask_people=frozenset({"anna"})))
-    assert isinstance(verdict, Ask)
     assert verdict.taps == taps
     assert [reason.code for reason in verdict.reasons if reason.code.startswith("gate-sum")] == ([code] if code else [])
 
@@ -217,10 +216,8 @@ def test_a_known_rate_says_whether_a_sum_of_another_currency_is_a_jump() -> None
     """Ten thousand dollars are about as much as a million roubles."""
     policy = Policy.model_validate({"sum_jump": 10, "rates": {"USD": 95}})
     same = judged(update(CURRENCY_ID="USD", OPPORTUNITY=10_000), actor=ANNA, policy=policy)
-    assert isinstance(same, Ask)
     assert (same.taps, [code for code in said(same) if code.startswith("gate-sum")]) == (1, [])
     more = judged(update(CURRENCY_ID="USD"), actor=ANNA, policy=policy)
-    assert isinstance(more, Ask)
     assert [reason.args for reason in more.reasons if reason.code == "gate-sum-currency"] == [
         {"field": "OPPORTUNITY", "before": "1 000 000 RUB", "after": "1 000 000 USD"}
     ]

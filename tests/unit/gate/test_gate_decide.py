@@ -8,7 +8,7 @@ import pytest
 from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.effect import Provenance
 from orchestrator.gate.call import modes
-from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse
+from orchestrator.gate.call.effect import Allow, Ask, Facts, PlanOnly, Refuse
 from orchestrator.gate.call.kinds.opened_parties import OpenedParty
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.decide.decide import decide
@@ -27,7 +27,6 @@ def test_no_row_runs_by_itself_that_should_not(policy: Policy, mode: Mode) -> No
     for method in catalogue():
         what = effect(method.name, minimal(method))
         found = made(what)
-        assert isinstance(found, Call), found
         facts = Facts(records=dict.fromkeys(found.targets, DEAL), first_stages=FIRST)
         verdict = decide(found, mode=mode, policy=policy, actor=LEAD, facts=facts, effect=what)
         if method.name == "batch":
@@ -39,7 +38,6 @@ def test_no_row_runs_by_itself_that_should_not(policy: Policy, mode: Mode) -> No
         if "D" in method.classes and policy is not ALL_OPEN:
             assert said(verdict) == ["gate-delete"]
         if "D" in method.classes and policy is ALL_OPEN and mode == "full":
-            assert isinstance(verdict, Ask)
             assert verdict.taps == 2
         if mode == "canary" and not (method.reads_only or method.safe_create):
             assert isinstance(verdict, Refuse)
@@ -175,7 +173,6 @@ def test_above_the_limit_a_second_person_must_approve() -> None:
     """The verdict says so to whoever runs the queue."""
     policy = Policy(four_eyes_above=Decimal(500000))
     verdict = judged(effect(*UPDATE), policy=policy)
-    assert isinstance(verdict, Ask)
     assert verdict.four_eyes
     assert said(verdict) == ["gate-four-eyes"]
     assert not judged(

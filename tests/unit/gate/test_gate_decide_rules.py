@@ -68,7 +68,6 @@ def test_a_rule_applies_when_all_that_it_names_holds(rule: dict[str, Any], amoun
 def test_what_a_rule_demands(then: str, shape: tuple[int, bool, bool]) -> None:
     """The card says the owner's sentence, whatever else it asks for."""
     verdict = judged(change(1_200_000), actor=ANNA, policy=ruled({"entity": "deal", "then": then}))
-    assert isinstance(verdict, Ask)
     assert (verdict.taps, verdict.four_eyes, verdict.lead) == shape
     assert [reason.args for reason in verdict.reasons if reason.code == "gate-rule"] == [{"why": "правило 0"}]
 
@@ -78,7 +77,6 @@ def test_a_refusing_rule_says_its_sentence_in_every_mode_but_never_before_rights
     policy = ruled({"entity": "deal", "above": 10, "then": "refuse"})
     for mode in ("full", "shadow"):
         verdict = judged(change(1_200_000), actor=ANNA, policy=policy, mode=mode)
-        assert isinstance(verdict, Refuse)
         assert (verdict.reason.code, verdict.reason.args) == ("gate-rule-refuses", {"why": "правило 0"})
     foreign = judged(effect(SUM, {"id": 500, "fields": {"OPPORTUNITY": 1}}), actor=ANNA, policy=policy)
     assert said(foreign) == ["gate-not-yours"]
@@ -89,7 +87,6 @@ def test_all_rules_apply_and_the_strictest_wins() -> None:
     rules = [{"entity": "deal", "then": then} for then in ("ask", "two_people", "ask_twice", "lead")]
     for policy in (ruled(*rules), ruled(*reversed(rules))):
         verdict = judged(change(1_200_000), actor=ANNA, policy=policy)
-        assert isinstance(verdict, Ask)
         assert (verdict.taps, verdict.four_eyes, verdict.lead) == (2, True, True)
         assert said(verdict).count("gate-rule") == 4
 
@@ -105,10 +102,8 @@ def test_a_batch_is_as_strict_as_its_strictest_command() -> None:
     what = effect("batch", {"cmd": {"a": "user.current", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=3000000"}})
     facts = Facts(records={("deal", 481): RECORDS["deal", 481]}, first_stages=FIRST)
     asked = judged(what, actor=ANNA, policy=ruled({"above": 2_000_000, "then": "lead"}), facts=facts)
-    assert isinstance(asked, Ask)
     assert asked.lead
     refused = judged(what, actor=ANNA, policy=ruled({"above": 2_000_000, "then": "refuse"}), facts=facts)
-    assert isinstance(refused, Refuse)
     assert refused.reason.args["why"] == "правило 0"
 
 
@@ -133,7 +128,6 @@ def test_reads_are_concerned_only_by_rules_that_name_their_method() -> None:
 def test_a_sum_that_jumps_is_asked_about_twice(amount: int, code: str, times: int | None) -> None:
     """Ten times as much or a tenth, in words a person can check."""
     verdict = judged(change(amount), actor=ANNA, policy=Policy(sum_jump=10))
-    assert isinstance(verdict, Ask)
     assert verdict.taps == (2 if code else 1)
     found = [reason for reason in verdict.reasons if reason.code.startswith("gate-sum")]
     assert [(reason.code, reason.args.get("times")) for reason in found] == ([(code, times)] if code else [])
@@ -172,7 +166,6 @@ def test_a_batch_above_the_cap_is_refused_and_counts_whole() -> None:
     assert said(judged(what, policy=Policy(caps=Caps(records_per_batch=3)))) == ["gate-cap-batch"]
     assert not isinstance(judged(what, policy=Policy(caps=Caps(records_per_batch=4))), Refuse)
     day = judged(what, policy=Policy(caps=Caps(writes_per_day=5)), facts=Facts(written=2))
-    assert isinstance(day, Refuse)
     assert day.reason.args == {"count": 4, "made": 2, "limit": 5}
 
 
@@ -231,13 +224,7 @@ some_calls = st.sampled_from(
     st.sampled_from([None, 2, 10]),
 )
 def test_another_rule_never_makes_a_verdict_milder(
-    known: list[dict[str, Any]],
-    added: list[dict[str, Any]],
-    place: int,
-    what: Any,
-    actor: Actor,
-    mode: Mode,
-    jump: int | None,
+    known: list[dict[str, Any]], added: list[dict[str, Any]], place: int, what: Any, actor: Actor, mode: Mode, jump: int | None
 ) -> None:
     """Wherever it is put, whatever it says: a refusal stays one, a second tap, a lead and a second person stay demanded."""
     fewer, more = ruled(*known), ruled(*known[:place], *added, *known[place:], sum_jump=jump)
@@ -268,5 +255,4 @@ def test_sums_of_unread_records_count_as_above() -> None:
     """The record that only the answer of another command names could be worth anything."""
     what = effect("batch", {"cmd": {"a": "crm.deal.list", "b": "crm.deal.update?id=$result[a][0][ID]&fields[TITLE]=x"}})
     verdict = judged(what, policy=ruled({"above": 10**9, "then": "lead"}), facts=Facts())
-    assert isinstance(verdict, Ask)
     assert verdict.lead

@@ -52,7 +52,6 @@ def test_second_spellings_and_unlisted_methods_are_refused(written: str, code: s
 def test_a_misspelt_method_gets_a_suggestion() -> None:
     """The model is told what it may have meant."""
     found = made(effect("crm.deal.updat", {"id": 1}))
-    assert isinstance(found, Refuse)
     assert found.detail == "crm.deal.updat is not in the catalogue. Did you mean crm.deal.update?"
 
 
@@ -221,7 +220,6 @@ def test_normalising_twice_gives_the_same_call(method: str, params: dict[str, An
     once = call(method, params, actor=ANNA)
     stored = loads(dumps(dict(once.params)))
     again = made(Effect(method=once.method, params=stored), actor=ANNA)
-    assert isinstance(again, Call)
     assert again.fingerprint == once.fingerprint
     assert again.system_fields >= once.system_fields - {"RESPONSIBLE_ID", "ASSIGNED_BY_ID", "assignedById"}
 

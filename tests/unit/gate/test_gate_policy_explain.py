@@ -96,11 +96,7 @@ def told(*words: str) -> dict[str, Any]:
             "--method crm.item.productrow.set --amount 2500000",
             "asked of a lead",
             1,
-            {
-                "catalogue: crm.item.productrow.set: classes",
-                "catalogue: crm.item.productrow.set: critical",
-                "mine.yaml:5: rules.0",
-            },
+            {"catalogue: crm.item.productrow.set: classes", "catalogue: crm.item.productrow.set: critical", "mine.yaml:5: rules.0"},
         ),
         (
             "--method crm.deal.update --amount 30000 --currency usd --before 1000000",

@@ -147,8 +147,7 @@ def test_a_second_record_that_cannot_be_read_is_refused(method: str, params: dic
 
 
 @pytest.mark.parametrize(
-    ("tie", "codes"),
-    [("D_$result[a]", []), ("D_$result[a][ID]", ["gate-target-unclear"]), ("L_$result[a]", ["gate-target-unclear"])],
+    ("tie", "codes"), [("D_$result[a]", []), ("D_$result[a][ID]", ["gate-target-unclear"]), ("L_$result[a]", ["gate-target-unclear"])]
 )
 def test_a_task_may_be_bound_to_the_deal_of_the_same_batch(tie: str, codes: list[str]) -> None:
     """The number of the new deal is known as ours, anything else is not."""
@@ -223,18 +222,15 @@ async def test_limits_are_judged_again_at_the_press(tmp_path: Any, values: dict[
         assert not entry.four_eyes
         world.portal.records["deal", 481]["OPPORTUNITY"] = "9000000.00"
         decided = await press(world, session, entry, SPINE_ANNA)
-        assert decided.replaced_by is not None
         new = card(session, decided.replaced_by.confirmation_id)
         assert new.four_eyes
         codes = [reason["code"] for reason in new.reasons]
         assert codes[0] == ("changed-values" if "OPPORTUNITY" in values else "stricter-meanwhile")
         assert {"gate-critical", "gate-four-eyes"} <= set(codes)
         alone = await press(world, session, new, SPINE_ANNA)
-        assert alone.notice is not None
         assert alone.notice.code == "four-eyes"
         assert world.portal.ledger == []
         second = await press(world, session, new, VERA)
-        assert second.outcome is not None
         assert second.outcome.status == "succeeded"
 
 
@@ -243,12 +239,10 @@ async def test_values_that_hold_are_not_sent(world: World) -> None:
     """The person hears that it is so already; a value that does change takes the others along."""
     session = await world.session()
     held = await world.submit(session, wanted("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000", "STAGE_ID": "NEW"}}))
-    assert isinstance(held, Outcome)
     assert held.reason == Notice(code="gate-already-so", args={"method": "crm.deal.update"})
     assert world.portal.ledger == []
     more = wanted("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000", "TITLE": "Новое"}}, slot="t1/1/2")
     result = await world.submit(session, more)
-    assert isinstance(result, Outcome)
     assert result.status == "succeeded"
 
 
@@ -258,8 +252,6 @@ async def test_a_change_somebody_else_made_meanwhile_is_not_sent_again(world: Wo
     entry = await world.asked(session, wanted("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "WON"}}))
     world.portal.records["deal", 481]["STAGE_ID"] = "WON"
     decided = await press(world, session, entry, SPINE_ANNA)
-    assert decided.outcome is not None
-    assert decided.outcome.reason is not None
     assert decided.outcome.reason.code == "gate-already-so"
     assert world.portal.ledger == []
 
@@ -334,12 +326,10 @@ def test_a_stricter_card_is_asked_for_its_reasons_only_when_they_grow() -> None:
     assert revalidate(same_records, facts=facts, actor=ANNA, entry=entry, verdict=Allow()) is None
     elsewhere = Drift(call=found, card_params={"id": 481}, card_image=image, image=image)
     other = revalidate(elsewhere, facts=facts, actor=ANNA, entry=entry, verdict=Allow())
-    assert other is not None
     assert other.reason.code == "changed-meanwhile"
     more = Ask(reasons=(*same.reasons, Notice(code="gate-class-delete")))
     for verdict in (more, Ask(reasons=same.reasons, taps=2), Ask(reasons=same.reasons, four_eyes=True)):
         new = revalidate(same_records, facts=facts, actor=ANNA, entry=entry, verdict=verdict)
-        assert new is not None
         assert new.reason.code == "stricter-meanwhile"
         assert (new.ask.taps, new.ask.four_eyes) == (verdict.taps, verdict.four_eyes)
     assert found.portal == PORTAL

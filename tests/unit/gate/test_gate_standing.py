@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outcome import Outcome
 from orchestrator.gate.execute.recovery import SETTLED
 from orchestrator.runtime import recovery
 from orchestrator.sessions.session import Session
@@ -28,7 +28,6 @@ async def test_a_repeated_wish_is_told_that_its_card_waits(world: World, turn_id
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     found = await again(world, session, SUM, turn_id)
-    assert isinstance(found, Pending)
     assert found.confirmation_id == entry.confirmation_id
     assert (found.notice.code if found.notice else "") == said
 
@@ -38,7 +37,6 @@ async def test_in_a_group_the_same_wish_of_another_person_gets_its_own_card(worl
     session = await world.session()
     first = await world.asked(session, effect(*SUM), actor=ANNA)
     other = await again(world, session, SUM, "t2", actor=VERA)
-    assert isinstance(other, Pending)
     assert other.confirmation_id != first.confirmation_id
     entry = card(session, other.confirmation_id)
     assert entry.requested_by == VERA.key
@@ -46,7 +44,6 @@ async def test_in_a_group_the_same_wish_of_another_person_gets_its_own_card(worl
     for actor, wanted in ((ANNA, first.confirmation_id), (VERA, other.confirmation_id)):
         assert (await again(world, session, SUM, "t3", actor=actor)).confirmation_id == wanted
     done = await decide(world, session, yes(entry, VERA))
-    assert done.outcome is not None
     assert done.outcome.status == "succeeded"
 
 
@@ -69,7 +66,6 @@ async def test_after_a_step_of_unknown_outcome_the_rest_of_the_turn_asks_and_say
     world.portal.will(TASK[0], lost)
     assert (await world.submit(session, effect(*TASK))).status == "unknown"  # type: ignore[union-attr]
     rest = await again(world, session, TITLE, "t1")
-    assert isinstance(rest, Pending)
     assert [reason.code for reason in rest.reasons] == ["after-unknown"]
     assert (await again(world, session, READ, "t1")).status == "succeeded"
     world.clock.advance(SETTLED)
@@ -120,8 +116,6 @@ async def test_a_doubtful_call_is_named_in_every_sentence_about_it(world: World,
         outcome = (await decide(world, session, yes(entry))).outcome
     else:
         outcome = await world.submit(session, effect(*what))  # type: ignore[assignment]
-    assert isinstance(outcome, Outcome)
-    assert outcome.reason is not None
     assert outcome.reason.code == "outcome-unknown"
     args = dict(outcome.reason.args)
     assert args | named == args
@@ -142,8 +136,6 @@ async def test_a_step_met_again_without_a_stored_outcome_is_named_too(world: Wor
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = 'started', outcome = null")
     found = await world.submit(session, effect(*TASK))
-    assert isinstance(found, Outcome)
-    assert found.reason is not None
     assert (found.status, found.reason.args["title"], found.reason.args["effect_id"]) == ("unknown", "Позвонить", found.effect_id)
 
 
@@ -177,8 +169,6 @@ async def test_the_portals_sentence_about_an_unreadable_record_stays_in_the_jour
     entry = await world.asked(session, effect(*SUM)) if pressed else {}
     world.portal.will("crm.deal.get", *[fault] * 9)
     outcome = (await decide(world, session, yes(entry))).outcome if pressed else await world.submit(session, effect(*SUM))
-    assert isinstance(outcome, Outcome)
-    assert outcome.reason is not None
     assert (outcome.reason.code, outcome.reason.args) == ("portal-unreadable", {"code": code})
     assert (outcome.foreign_text, SAID in outcome.detail) == (foreign, foreign)
     assert (SAID in world.events()[-1].data["detail"]) is foreign

@@ -28,7 +28,6 @@ async def test_a_free_call_runs_after_its_intent_is_durable(world: World) -> Non
 
     world.portal.watch = watch
     result = await world.submit(session, effect(*TASK))
-    assert isinstance(result, Outcome)
     assert result.status == "succeeded"
     assert seen == [("started", "CallStarted")]
     assert world.types() == ["CallStarted", "CallSucceeded"]
@@ -56,8 +55,6 @@ async def test_the_same_slot_never_runs_twice(world: World) -> None:
     session = await world.session()
     first = await world.submit(session, effect(*TASK))
     again = await world.submit(session, effect(*TASK))
-    assert isinstance(first, Outcome)
-    assert isinstance(again, Outcome)
     assert (again.status, again.created, again.effect_id) == ("succeeded", first.created, first.effect_id)
     assert len(world.portal.ledger) == 1
 
@@ -97,7 +94,6 @@ async def test_an_identical_proposal_shares_the_open_card(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     again = await world.submit(session, effect(*SUM, slot="t2/1/1"), turn_id="t2")
-    assert isinstance(again, Pending)
     assert again.confirmation_id == entry.confirmation_id
     assert len(world.events("ConfirmationRequested")) == 1
 
@@ -120,10 +116,8 @@ async def test_the_model_may_withdraw_what_waits(world: World) -> None:
     session = await world.session()
     entry = await world.asked(session, effect(*SUM))
     result = await world.submit(session, effect(*SUM, slot="t2/1/1", confirmation_decision="deny"), turn_id="t2")
-    assert isinstance(result, Outcome)
     assert (result.status, result.reason.code if result.reason else "") == ("refused", "denied-by-model")
     pressed = await decide(world, session, yes(entry))
-    assert pressed.notice is not None
     assert pressed.notice.code == "card-already-denied"
     assert world.portal.ledger == []
     assert world.events("ConfirmationDenied")[0].data["via"] == "model"
@@ -134,13 +128,10 @@ async def test_a_denial_of_something_never_requested_is_recorded(world: World) -
     """It is in the state as denied and the person is told; a card for the same call says so."""
     session = await world.session()
     result = await world.submit(session, effect(*SUM, confirmation_decision="deny"))
-    assert isinstance(result, Outcome)
-    assert result.reason is not None
     assert result.reason.code == "denied-by-model"
     entries = list(session.state.agent.confirmations.values())
     assert [item.status for item in entries] == ["denied"]
     later = await world.submit(session, effect(*SUM, slot="t9/1/1"), turn_id="t9")
-    assert isinstance(later, Pending)
     assert "gate-denied-before" in [reason.code for reason in later.reasons]
 
 
@@ -152,8 +143,6 @@ async def test_a_withdrawal_that_meets_an_approval_is_told_as_too_late(world: Wo
         transaction._cursor.execute("update effects set status = 'approved'")
     session = await world.session()
     result = await world.submit(session, effect(*SUM, slot="t2/1/1", confirmation_decision="deny"), turn_id="t2")
-    assert isinstance(result, Outcome)
-    assert result.reason is not None
     assert result.reason.code == "card-outdated"
     assert card(session, entry.confirmation_id).status == "requested"
 
@@ -165,11 +154,8 @@ async def test_a_denied_call_is_refused_in_its_turn_and_asked_anew_later(world: 
     entry = await world.asked(session, effect(*SUM))
     await decide(world, session, yes(entry, approve=False))
     same = await world.submit(session, effect(*SUM, slot="t1/2/1"))
-    assert isinstance(same, Outcome)
-    assert same.reason is not None
     assert same.reason.code == "gate-denied-now"
     later = await world.submit(session, effect(*SUM, slot="t2/1/1"), turn_id="t2")
-    assert isinstance(later, Pending)
     assert "gate-denied-before" in [reason.code for reason in later.reasons]
     assert world.portal.ledger == []
 
@@ -182,7 +168,6 @@ async def test_in_shadow_nothing_of_a_plan_is_sent(tmp_path: Path) -> None:
         plan: list[Wish] = [SUM, TASK, ("crm.deal.list", {})]
         for number, (method, params) in enumerate(plan, start=1):
             result = await world.submit(session, effect(method, params, slot=f"t1/1/{number}"), mode="shadow")
-            assert isinstance(result, Outcome)
             assert result.status == "planned"
         assert world.portal.ledger == []
         assert world.types() == []
@@ -193,8 +178,6 @@ async def test_canary_refuses_a_change_with_its_reason(world: World) -> None:
     """An update in canary is refused and recorded; nothing is sent."""
     session = await world.session()
     result = await world.submit(session, effect(*TITLE), mode="canary")
-    assert isinstance(result, Outcome)
-    assert result.reason is not None
     assert result.reason.code == "gate-mode"
     assert world.events("StepRefused")[0].data["code"] == "gate-mode"
 
@@ -212,8 +195,6 @@ async def test_params_that_cannot_be_stored_are_refused_and_recorded(world: Worl
     """A refusal is written down even when its params cannot be: the turn goes on."""
     session = await world.session()
     result = await world.submit(session, effect("crm.deal.add", params))
-    assert isinstance(result, Outcome)
-    assert result.reason is not None
     assert result.reason.code == code
     assert world.events("StepRefused")[0].data["code"] == code
 
@@ -223,8 +204,6 @@ async def test_an_unreadable_record_refuses_the_step(world: World) -> None:
     session = await world.session()
     world.portal.will("crm.deal.get", says(403, {"error": "ACCESS_DENIED", "error_description": "no"}))
     result = await world.submit(session, effect(*SUM))
-    assert isinstance(result, Outcome)
-    assert result.reason is not None
     assert result.reason.code == "portal-unreadable"
     assert world.portal.ledger == []
 
@@ -233,8 +212,6 @@ async def test_a_record_that_is_gone_refuses_the_step(world: World) -> None:
     """A deal that does not exist cannot be changed."""
     session = await world.session()
     result = await world.submit(session, effect("crm.deal.update", {"id": 5, "fields": {"TITLE": "x"}}))
-    assert isinstance(result, Outcome)
-    assert result.reason is not None
     assert result.reason.code == "gate-not-found"
 
 
@@ -252,8 +229,6 @@ async def test_a_kind_that_is_closed_or_not_set_up_is_refused_before_anybody_is_
         session = await world.session()
         result = await world.submit(session, MANY)
 
-        assert isinstance(result, Outcome)
-        assert result.reason is not None
         assert (result.reason.code, dict(session.state.cards)) == (code, {})
 
 
@@ -278,11 +253,9 @@ async def test_an_outcome_nobody_knows_is_told_and_not_repeated(world: World) ->
     session = await world.session()
     world.portal.will("tasks.task.add", lost)
     result = await world.submit(session, effect(*TASK))
-    assert isinstance(result, Outcome)
     assert result.status == "unknown"
     assert len(world.portal.ledger) == 1
     again = await world.submit(session, effect(*TASK))
-    assert isinstance(again, Outcome)
     assert again.status == "unknown"
     assert len(world.portal.ledger) == 1
     timers = world.sql.list_due_timers(world.clock.now().replace(year=2030))
@@ -295,7 +268,6 @@ async def test_a_batch_is_reported_command_by_command(world: World) -> None:
     session = await world.session()
     cmd = {"a": "tasks.task.add?fields[TITLE]=A", "b": "tasks.task.add?fields[TITLE]=B", "c": "crm.deal.get?id=481"}
     result = await world.submit(session, effect("batch", {"cmd": cmd}))
-    assert isinstance(result, Outcome)
     assert [(item.key, item.method, item.status) for item in result.commands] == [
         ("a", "tasks.task.add", "success"),
         ("b", "tasks.task.add", "success"),
@@ -315,7 +287,6 @@ async def test_one_critical_command_makes_the_whole_batch_wait(world: World) -> 
     entry = await world.asked(session, effect("batch", {"cmd": cmd}))
     assert world.portal.ledger == []
     done = await decide(world, session, yes(entry))
-    assert done.outcome is not None
     assert [item.status for item in done.outcome.commands] == ["success", "success"]
     assert [method for method, _ in world.portal.ledger] == ["tasks.task.add", "crm.deal.update"]
 
@@ -343,6 +314,5 @@ async def test_a_wish_whose_first_outcome_is_unknown_asks(world: World, what: An
     world.portal.will(what[0], lost)
     assert (await world.submit(session, effect(*what))).status == "unknown"  # type: ignore[union-attr]
     again = await world.submit(session, effect(*what, slot="t2/1/1"), turn_id="t2")
-    assert isinstance(again, Pending)
     assert "same-call-unknown" in [reason.code for reason in again.reasons]
     assert len(world.portal.ledger) == 1

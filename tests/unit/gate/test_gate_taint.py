@@ -21,11 +21,7 @@ def test_after_prose_every_write_asks_and_no_read() -> None:
 
 @pytest.mark.parametrize(
     ("targets", "codes"),
-    [
-        (frozenset({"deal:481"}), []),
-        (frozenset(), ["gate-taint-target"]),
-        (frozenset({"deal:482", "lead:481"}), ["gate-taint-target"]),
-    ],
+    [(frozenset({"deal:481"}), []), (frozenset(), ["gate-taint-target"]), (frozenset({"deal:482", "lead:481"}), ["gate-taint-target"])],
 )
 def test_a_write_to_a_record_nobody_named_asks(targets: frozenset[str], codes: list[str]) -> None:
     """The person named it, pressed it, had it, or this turn made it; else they are asked."""

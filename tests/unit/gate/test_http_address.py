@@ -6,15 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.domain.http_address import (
-    OddAddress,
-    OddSite,
-    Site,
-    is_listed,
-    is_public,
-    parse_address,
-    parse_listed_site,
-)
+from orchestrator.domain.http_address import OddAddress, OddSite, Site, is_listed, is_public, parse_address, parse_listed_site
 
 LISTED = frozenset({"api.example.com", "http://127.0.0.1:8080", "https://[2001:4860:4860::8888]:8443"})
 

@@ -52,7 +52,6 @@ def replace_rows(*rows: dict[str, Any]) -> tuple[str, dict[str, Any]]:
 
 
 def first_reason(desk: Desk, decided: DecisionResult) -> str:
-    assert decided.replaced_by is not None, decided
     card = desk.session.state.cards[decided.replaced_by.confirmation_id]
     return Translator("ru").translate_notice(Notice.model_validate(card.reasons[0])).replace("\u00a0", " ")
 

@@ -278,7 +278,6 @@ async def test_the_same_phone_is_not_added_twice(desk: Desk) -> None:
         ("crm.item.update", {"entityTypeId": 3, "id": 43, "fields": {"fm": [{"typeId": "PHONE", "value": phones[0]}]}}),
     ):
         found = await desk.refused(method, params)
-        assert found.reason is not None
         assert found.reason.code == "gate-already-so"
     assert await desk.phones() == phones
 
@@ -299,7 +298,6 @@ async def replaced(desk: Desk, waits: Outcome | Pending) -> Card:
     entry = desk.card(waits)
     given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=VERA, via="button")
     decided = await desk.world.gate.decide_card(given, mode="full", ledger=desk.session)
-    assert decided.replaced_by is not None, decided
     return desk.session.state.cards[decided.replaced_by.confirmation_id]
 
 
@@ -312,7 +310,6 @@ async def test_what_came_meanwhile_is_not_sent_with_the_rest(desk: Desk) -> None
     assert card.preview["lines"][0]["after"] == "добавить +7 999 000-11-22"
     given = Decision(confirmation_id=card.confirmation_id, nonce=card.nonce, approve=True, actor=VERA, via="button")
     decided = await desk.world.gate.decide_card(given, mode="full", ledger=desk.session)
-    assert decided.outcome is not None
     assert decided.outcome.status == "succeeded"
     assert sorted(await desk.phones())[-2:] == ["+79990001122", "+79997776655"]
 
@@ -330,15 +327,12 @@ async def test_a_repaired_wish_met_again_is_the_same_wish(desk: Desk) -> None:
     """Its card waits; it does not get a second one."""
     wish = ("crm.contact.update", {"id": 43, "fields": {"PHONE": {"VALUE": "+79997776655"}}})
     first, again = await desk.wish(*wish), await desk.wish(*wish)
-    assert isinstance(first, Pending)
-    assert isinstance(again, Pending)
     assert first.confirmation_id == again.confirmation_id
 
 
 async def test_a_new_contact_has_each_phone_once(desk: Desk) -> None:
     """Adds are brought into form too."""
     done = await desk.done("crm.contact.add", {"fields": {"NAME": "x", "PHONE": ["+79997776655", {"VALUE": "8 999 777-66-55"}]}})
-    assert isinstance(done, Outcome)
     assert await desk.phones(done.result) == ["+79997776655"]
     item = {"entityTypeId": 3, "fields": {"name": "y", "fm": {"n0": {"typeId": "PHONE", "value": "+79990001122"}}}}
     made = await desk.done("crm.item.add", item)

@@ -9,7 +9,6 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.sums import RawSum, find_largest_sum
 from tests.unit.gate.gate_kit import made
 from tests.unit.gate.gate_kit import refusal as refusal_of
@@ -172,7 +171,6 @@ def test_the_largest_sum_is_never_nothing() -> None:
 def test_grouped_digits_with_a_currency_become_the_number_they_are(written: str, amount: float, currency: str) -> None:
     """Neither a thousandth of it nor a thousand times as much reaches the portal."""
     found = made(effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": written}}))
-    assert isinstance(found, Call)
     assert (found.params["fields"], found.named_currencies) == ({"OPPORTUNITY": amount}, (("OPPORTUNITY", currency),))
 
 
@@ -186,7 +184,6 @@ def test_one_group_that_may_be_decimals_is_refused_with_its_currency(written: st
 def test_grouped_digits_that_are_no_clear_sum_are_not_made_one(written: str) -> None:
     """They stay as they are written, and a limit takes what it cannot read for more than itself."""
     found = made(effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": written}}))
-    assert isinstance(found, Call)
     assert (found.params["fields"], found.named_currencies) == ({"OPPORTUNITY": written}, ())
     assert RawSum(value=written).plain == "?"
 

@@ -73,8 +73,6 @@ async def test_a_manager_changes_parts_of_the_own_deal_after_a_card(desk: Desk, 
 )  # fmt: skip
 async def test_nobody_changes_parts_of_a_deal_of_others(desk: Desk, method: str, params: dict[str, Any], code: str) -> None:
     found = await wish(desk, method, params)
-    assert isinstance(found, Outcome)
-    assert found.reason is not None
     assert (found.status, found.reason.args.get("reason", found.reason.code)) == ("refused", code)
     assert not any(word in str(desk.wire.sent) for word in (".update", ".delete"))
 
@@ -82,7 +80,6 @@ async def test_nobody_changes_parts_of_a_deal_of_others(desk: Desk, method: str,
 async def test_a_row_does_not_move_to_a_deal_of_others(desk: Desk) -> None:
     """The owner in the fields counts too; naming the one that it has already moves nothing."""
     moved = await wish(desk, "crm.item.productrow.update", {"id": 1, "fields": {"ownerId": 414, "ownerType": "D", "price": 1}})
-    assert isinstance(moved, Outcome)
     assert moved.status == "refused"
     kept = await wish(
         desk, "crm.item.productrow.update", {"id": 1, "fields": {"ownerId": "423", "ownerType": "d", "price": 1}}, slot="t1/1/2"

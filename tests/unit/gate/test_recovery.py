@@ -105,7 +105,6 @@ async def test_the_portal_shows_what_became_of_it(
     session, found = await recovered(open_world, later=SETTLED)
     assert [item.reconciled.verdict for item in found] == [verdict]
     after = await session.find_effect(row.effect_id)
-    assert after is not None
     assert after.status == status
     assert len(open_world.portal.ledger) == before
     assert open_world.types()[-2:] == ["CallOutcomeUnknown", "OutcomeReconciled"]
@@ -383,8 +382,6 @@ async def test_a_call_whose_approver_lost_access_meanwhile_is_refused_with_that_
     await _approve_only(session, entry)
     world.gate._deps = dataclasses.replace(world.gate._deps, present=lambda actor: None)
     decided = await world.gate.resume_approved(entry.effect_id, mode="full", ledger=session)
-    assert decided.outcome is not None
-    assert decided.outcome.reason is not None
     assert decided.outcome.reason.code == "approver-gone"
     assert world.portal.ledger == []
 

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.essence import MARKS
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call, encode_call, get_essence
 from tests.unit.gate.gate_kit import ANNA, LEAD, call, catalogue
@@ -66,8 +65,6 @@ def test_the_essence_forgets_only_the_marks(method: str, params: dict[str, Any])
     from tests.unit.gate.gate_kit import effect, made  # noqa: PLC0415 - `made` is a local name above
 
     first, second = made(effect(method, params), effect_id="e1"), made(effect(method, params), effect_id="e2")
-    assert isinstance(first, Call)
-    assert isinstance(second, Call)
     assert first.fingerprint != second.fingerprint
     assert get_essence(first) == get_essence(second)
     assert {"ORIGIN_ID", "originId"} <= MARKS

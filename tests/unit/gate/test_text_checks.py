@@ -18,7 +18,6 @@ async def test_a_title_that_says_nothing_is_refused(tmp_path: Path, value: Any) 
             ("crm.deal.update", {"id": 410, "fields": {"TITLE": value}}),
         ):
             found = await desk.refused(method, params)
-            assert found.reason is not None
             assert found.reason.code in {"gate-value-text", "gate-param-invalid"}
 
 
@@ -26,7 +25,6 @@ async def test_a_comment_that_says_nothing_is_refused(tmp_path: Path) -> None:
     async with a_desk(tmp_path) as desk:
         for text in ("null", "{{comment}}"):
             found = await desk.refused("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 410, "ENTITY_TYPE": "deal", "COMMENT": text}})
-            assert found.reason is not None
             assert found.reason.code in {"gate-value-text", "gate-param-missing"}
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Pending
 from tests.unit.features.cards.cards_kit import answer, asked, cards_of, opened
 from tests.unit.spine_kit import World, card, effect, message, raise_sum, reply
 
@@ -19,7 +18,6 @@ async def list_reasons(world: World, text: str, amount: Any) -> list[str]:
     provenance = Provenance(message=None, targets=frozenset({"deal:481"}), person_text=text)
     wanted = effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": amount}}, provenance=provenance)
     result = await world.submit(session, wanted)
-    assert isinstance(result, Pending)
     return [str(reason["code"]) for reason in card(session, result.confirmation_id).reasons]
 
 

@@ -120,5 +120,4 @@ def test_a_code_is_told_as_the_portal_spells_it() -> None:
     """The model writes what it reads there; a word of the list in place of its code has a sentence of its own."""
     wish = effect("tasks.task.update", {"taskId": 8017, "fields": {"MARK": "good"}})
     found = find_value_problem(call("tasks.task.update", dict(wish.params)), facts=Facts(), actor=ENGLISH, effect=wish)
-    assert found is not None
     assert (found.reason.code, "P «good»" in found.detail) == ("gate-value-word", True)

@@ -41,7 +41,6 @@ async def test_values_that_hold_are_not_sent(desk: Desk) -> None:
         ("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": "1000000"}}),
     ):
         refused = await desk.refused(method, params)
-        assert refused.reason is not None
         assert refused.reason.code == "gate-already-so"
 
 

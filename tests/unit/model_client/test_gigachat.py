@@ -22,8 +22,7 @@ from tests.unit.model_client.test_model_client import sse
 KEY = "c2VjcmV0LWNyZWRlbnRpYWxz"
 ASK = ({"role": "user", "content": "Погода?"},)
 WIDE = ModelTool(
-    name="card",
-    parameters={"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(20)}, "required": ["f19", "f0"]},
+    name="card", parameters={"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(20)}, "required": ["f19", "f0"]}
 )
 
 

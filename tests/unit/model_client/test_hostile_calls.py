@@ -69,10 +69,7 @@ async def test_a_call_in_both_forms_is_one_call() -> None:
 
 
 AMBIGUOUS: dict[str, tuple[list[dict[str, Any]], str]] = {
-    "two tools in one call": (
-        [event(part("read", '{"id": 1}', index=0)), event(part("delete", "", index=0))],
-        "names two tools",
-    ),
+    "two tools in one call": ([event(part("read", '{"id": 1}', index=0)), event(part("delete", "", index=0))], "names two tools"),
     "two functions where one is possible": (
         [delta(None, function_call={"name": name, "arguments": {"id": number}}) for name, number in (("read", 1), ("delete", 2))],
         "sent twice and differ",

@@ -39,7 +39,6 @@ async def test_a_call_from_before_does_not_let_a_second_one_through_a_half_open_
     old, older, oldest = breaker.admit(), breaker.admit(), breaker.admit()
     assert old is not None
     assert older is not None
-    assert oldest is not None
     oldest.record(works=False)
     clock.now = 29.0
     older.record(works=False)
@@ -100,11 +99,7 @@ async def test_a_cancelled_call_gives_its_place_back(moment: int) -> None:
     assert (one.places._value, one.breaker.state, client.inside) == (1, "closed", 0)
 
 
-FAULTY: list[Any] = [
-    [],
-    [{"role": "user", "content": object()}],
-    [{"content": "x" * 500_000}],
-]
+FAULTY: list[Any] = [[], [{"role": "user", "content": object()}], [{"content": "x" * 500_000}]]
 
 
 async def test_faulty_requests_of_one_engine_shut_the_model_for_nobody() -> None:

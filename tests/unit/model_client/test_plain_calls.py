@@ -114,10 +114,7 @@ async def test_the_error_text_has_status_and_body(name: str) -> None:
     ]
     plain, _ = calls(*bodies)
     told = [(await getattr(plain, name)(CHAT | {"input": "а"}))["error"] for _ in range(2)]
-    assert told == [
-        "The model service answers 422: Invalid params: top_p.",
-        "The model service answers 413: <h1>Too large</h1> ***.",
-    ]
+    assert told == ["The model service answers 422: Invalid params: top_p.", "The model service answers 413: <h1>Too large</h1> ***."]
 
 
 @pytest.mark.req("S001-A8", "S001-10")

@@ -36,7 +36,6 @@ async def test_a_silent_no_op_is_told_on_the_card(world: World) -> None:
     given = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
     decided = await world.gate.decide_card(given, mode="full", ledger=session)
     await session.flush()
-    assert decided.outcome is not None
     assert decided.outcome.unchanged == ("STAGE_ID",)
     assert decided.outcome.reason == Notice(code="not-changed", args={"field": "STAGE_ID", "more": 0})
     assert "STAGE_ID" in decided.outcome.detail

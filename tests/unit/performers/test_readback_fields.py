@@ -66,7 +66,6 @@ async def test_what_a_new_record_lacks_is_named(
     found = await done(world, session, method, params)
     assert (found.status, list(found.unchanged)) == ("succeeded", unchanged)
     if unchanged:
-        assert found.reason is not None
         assert (found.reason.code, found.reason.args["field"]) == ("not-taken", unchanged[0])
         assert unchanged[0] in found.detail
 
@@ -119,7 +118,6 @@ async def test_commands_of_a_batch_are_looked_at_by_their_keys(world: World) -> 
     }
     found = await done(world, session, "batch", {"cmd": cmd})
     assert found.unchanged == ("a: UF_CRM_X",)
-    assert found.reason is not None
     assert found.reason.args["field"] == "UF_CRM_X"
 
 
@@ -141,5 +139,4 @@ async def test_an_answer_without_a_number_is_not_looked_up(world: World) -> None
 
     world.portal.will("crm.deal.add", odd)
     found = await world.submit(session, effect("crm.deal.add", {"fields": {"TITLE": "x"}}), actor=ANNA)
-    assert isinstance(found, Outcome)
     assert (found.status, found.unchanged, found.detail) == ("succeeded", (), "")

@@ -17,15 +17,7 @@ GUARD = TextGuard(hosts=frozenset({"portal.example"}), secrets=SecretMask([KEY, 
 @pytest.mark.req("S004-A12")
 @pytest.mark.parametrize(
     "said",
-    [
-        KEY,
-        KEY.upper(),
-        quote(KEY, safe=""),
-        KEY.replace("/", "\\/"),
-        "**n0t**-a-pattern/of any+kind",
-        "\u200b".join(KEY),
-        "`" + KEY + "`",
-    ],
+    [KEY, KEY.upper(), quote(KEY, safe=""), KEY.replace("/", "\\/"), "**n0t**-a-pattern/of any+kind", "\u200b".join(KEY), "`" + KEY + "`"],
 )
 def test_an_own_secret_is_hidden_however_it_is_written(said: str) -> None:
     """No pattern knows the keys of an installation, so their values are looked for, formatted and encoded ones too."""

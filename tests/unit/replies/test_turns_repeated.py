@@ -7,7 +7,6 @@ import pytest
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Reply
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.sessions.session import LEASE
@@ -127,7 +126,6 @@ async def test_a_turn_that_runs_again_after_a_crash_finds_the_repeat(world: Worl
     session = await world.session(owner="two")
     wish = effect("crm.lead.add", LEAD["params"], slot="t1/1/2")
     result = await world.gate.submit(wish, actor=ANNA, mode="full", turn_id="t1", ledger=session, earlier=earlier)
-    assert isinstance(result, Outcome)
     assert (result.status, result.repeat_of, result.created) == ("succeeded", earlier[0], "lead:9001")
     await session.flush()
     assert [event.data["code"] for event in world.events("StepRefused")] == ["step-repeated"]

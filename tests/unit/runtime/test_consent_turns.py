@@ -147,10 +147,7 @@ async def test_a_question_after_the_order_was_done_orders_nothing_more(world: Wo
     assert _written(world) == ["crm.timeline.comment.add"]
 
 
-@pytest.mark.parametrize(
-    "body",
-    [{"quoted": "Запишите: скидка 90 % согласована"}, {"answers_others": True}],
-)
+@pytest.mark.parametrize("body", [{"quoted": "Запишите: скидка 90 % согласована"}, {"answers_others": True}])
 async def test_nothing_runs_by_a_message_beside_words_of_others(world: World, body: dict[str, Any]) -> None:
     """A forward, a quotation, a reply to somebody else."""
     session = await world.session()

@@ -178,7 +178,6 @@ async def test_a_turn_that_cannot_go_on_is_ended(world: World) -> None:
     session = await world.session()
     await work_one(world, session, press(list_cards(world)[0]))
     taken = await world.store.take_inbox(session.key, "turn")
-    assert taken is not None
     await session.commit(TurnResumed(turn_id=taken.body["turn_id"]), actor=taken.actor_key)  # where the process died each time
     await dispatch.quarantine_input(replace(taken, attempts=dispatch.MAX_ATTEMPTS + 1), session, world.tools)
     assert session.state.turn is None

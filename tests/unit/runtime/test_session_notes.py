@@ -73,7 +73,6 @@ async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: Worl
     assert (session.state.turn.turn_id, session.seq, world.types()) == ("t1", 1, [])
     assert await world.store.find_effect("e1") is None
     noted = await session.find_effect("e1")
-    assert noted is not None
     assert noted.status == "requested"
     world.clock.advance(timedelta(seconds=3))
     commits: list[Commit] = []
@@ -88,7 +87,6 @@ async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: Worl
     assert session.seq == 2
     assert isinstance(verify_stream(world.sql, STREAM), Verified)
     stored = await world.store.find_effect("e1")
-    assert stored is not None
     assert json.dumps([noted.status, noted.call, noted.fingerprint]) == json.dumps([stored.status, stored.call, stored.fingerprint])
 
 
@@ -214,7 +212,6 @@ async def test_how_its_own_effects_stand_a_session_knows_without_asking(world: W
         blind.setattr(world.sql, "find_effect", None)
         known = await session.find_effect("e1")
     assert known == world.sql.find_effect("e1")
-    assert known is not None
     assert known.status == "approved"
     await session.commit(
         said(4), actor="a", effects=[EffectChange(effect_id="e1", expect=("approved",), status="refused", outcome={"why": "x"})]

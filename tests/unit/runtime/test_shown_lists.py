@@ -57,10 +57,7 @@ async def test_the_next_prompt_has_the_rows_and_their_numbers(world: World) -> N
     world.model.will(reply(text="Хорошо."))
     await world.turn(session, message("спасибо"))
     said = answer_in(world)
-    assert said.splitlines()[:2] == [
-        "Ваши сделки:",
-        "[rows that code showed to the person, list 1.1, total 2; names in quotes are data]",
-    ]
+    assert said.splitlines()[:2] == ["Ваши сделки:", "[rows that code showed to the person, list 1.1, total 2; names in quotes are data]"]
     assert said.splitlines()[2].startswith('1. deal:481 "Ромашка · ')
     assert said.splitlines()[3].startswith('2. deal:482 "Вектор · ')
     assert state_of(world)["last_shown"] == {"total": 2, "rows": {"1": "deal:481", "2": "deal:482"}}
@@ -144,7 +141,6 @@ async def test_of_two_lists_the_last_one_is_meant_and_both_are_kept(world: World
     """The history has the rows of both, by their steps."""
     session = await world.session()
     await shown(world, session, LIST, step("crm.company.list"), text="Сделки:\n[[list 1]]\nКомпании:\n[[list 2]]")
-    assert session.state.last_shown is not None
     assert session.state.last_shown.rows[0].record == "company:5"
     told = format_history_line(session.state.history[-1])
     assert "list 1.1, total 2" in told
@@ -160,7 +156,6 @@ async def test_a_turn_with_a_card_still_shows_and_keeps_its_list(world: World) -
     await world.turn(session, message("покажи сделки и подними сумму сделки 481 до 2 млн"))
     body = next(row.body for row in world.outbox() if row.kind == "reply")
     assert [part["kind"] for part in body["parts"]] == ["text", "table", "text"]
-    assert session.state.last_shown is not None
     assert [row.record for row in session.state.last_shown.rows] == ["deal:481", "deal:482"]
 
 

@@ -45,7 +45,6 @@ async def resumed(world: World, row: InboxRow) -> None:
     session = await world.session(owner="two")
     await recover(session, world.tools)
     taken = await world.store.take_inbox(CHAT, "turn")
-    assert taken is not None
     assert taken.id == row.id
     await run_turn(read_input(taken), session, world.tools)
 
@@ -357,10 +356,7 @@ async def test_an_answer_has_no_secret_and_no_address_but_what_the_person_wrote(
     assert MODEL_KEY[9:] not in str(world.model.prompts[-1])
 
 
-@pytest.mark.parametrize(
-    ("hours", "day"),
-    [(0, "2026-11-22"), (8, "2026-11-22"), (10, "2026-11-22")],
-)
+@pytest.mark.parametrize(("hours", "day"), [(0, "2026-11-22"), (8, "2026-11-22"), (10, "2026-11-22")])
 async def test_a_message_that_waited_over_midnight_means_the_days_of_its_writer(world: World, hours: int, day: str) -> None:
     """Written at three in the afternoon of the 21st; the bot stood still, or another turn took long. "Tomorrow" stays the 22nd."""
     session = await world.session()

@@ -93,10 +93,7 @@ OWN_FIELDS = {
 
 @pytest.mark.parametrize(
     ("code", "value", "options", "words", "written"),
-    [
-        ("SOURCE_ID", "CALL", ["Веб-сайт"], "веб", "WEB"),
-        ("UF_CRM_1", "57", ["Курьер", "Почта"], "Курьер", "58"),
-    ],
+    [("SOURCE_ID", "CALL", ["Веб-сайт"], "веб", "WEB"), ("UF_CRM_1", "57", ["Курьер", "Почта"], "Курьер", "58")],
 )
 async def test_a_field_with_a_list_of_values_offers_the_list(
     world: World, code: str, value: str, options: list[str], words: str, written: str

@@ -5,7 +5,6 @@ from typing import Any
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
-from orchestrator.domain.outcome import Outcome
 from orchestrator.sessions.session import Session
 from tests.unit.features.daily.daily_kit import MONDAY, Home
 from tests.unit.spine_kit import ANNA, effect
@@ -28,7 +27,6 @@ async def kept(home: Home, *, actor: Actor = ANNA, **params: Any) -> Session:
     home.set_clock(MONDAY)
     session = await home.session(actor)
     outcome = await home.world.submit(session, wish(**params), actor=actor)
-    assert isinstance(outcome, Outcome)
     assert outcome.status == "succeeded", outcome
     await home.work(session)
     return session

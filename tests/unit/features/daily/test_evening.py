@@ -9,7 +9,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outcome import Pending
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.sessions.session import Session
 from state.journal.store import StoreError
@@ -37,7 +37,6 @@ async def free(home: Home, session: Session, title: str, *, actor: Actor = ANNA)
     """A task for oneself, which needs no card."""
     wish = effect("tasks.task.add", {"fields": {"TITLE": title}}, slot=f"{session.key}/{title}")
     outcome = await home.world.submit(session, wish, actor=actor)
-    assert isinstance(outcome, Outcome), outcome
     assert outcome.status == "succeeded", outcome
 
 

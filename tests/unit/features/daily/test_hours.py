@@ -73,7 +73,6 @@ def test_a_wrong_calendar_is_one_sentence(tmp_path: Path, text: str, why: str) -
 def test_the_next_digest_is_at_nine_of_the_persons_clock(now: str, zone: str, last: str, day: str, at: str) -> None:
     known = date.fromisoformat(last).toordinal() if last else 0
     slot = find_next_slot(utc(now), MORNING, zone, workdays=ALL, last=known)
-    assert slot is not None
     assert (slot.day, slot.at) == (date.fromisoformat(day), utc(at))
 
 
@@ -90,7 +89,6 @@ def test_no_day_comes_twice_and_none_too_late_however_somebody_moves(start: date
     now, last, first = start.replace(tzinfo=UTC), 0, True
     for place in [zone, *moves, zone]:
         slot = find_next_slot(now, MORNING, place, workdays=ALL, last=last)
-        assert slot is not None
         assert slot.day.toordinal() > last
         assert slot.at + LATEST > now
         assert slot.day in ALL

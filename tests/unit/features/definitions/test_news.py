@@ -62,8 +62,7 @@ async def test_others_are_told_what_was_published_by_whom_and_why(tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("by", "who"),
-    [("tg:1002", "Вера"), ("cli:ops", "из терминала, учётная запись Вера"), ("http:site", "программой Вера")],
+    ("by", "who"), [("tg:1002", "Вера"), ("cli:ops", "из терминала, учётная запись Вера"), ("http:site", "программой Вера")]
 )
 async def test_people_read_the_title_and_from_where_it_was_published(tmp_path: Path, by: str, who: str) -> None:
     """A key is a name for programs, and an account of a machine or a token is no colleague."""

@@ -61,7 +61,6 @@ async def test_only_who_may_see_the_record_is_told(office: World) -> None:
     for actor, deal in ((BORIS, 481), (ANNA, 500), (ANNA, 7777)):
         found = await ask(office, {"deal": deal}, actor=actor)
         assert found.status == "refused"
-        assert found.reason is not None
         assert found.reason.code == ("gate-not-found" if deal == 7777 else "gate-not-yours")
     assert (await ask(office, {"deal": 481}, actor=VERA)).status == "succeeded"
 
@@ -107,7 +106,6 @@ async def test_a_journal_that_cannot_be_read_is_said(office: World, monkeypatch:
 
     monkeypatch.setattr("orchestrator.features.history.reader.HistoryReader.read", read)
     found = await ask(office, {"deal": 481})
-    assert found.reason is not None
     assert (found.status, found.reason.code) == ("refused", "history-unread")
 
 

@@ -83,9 +83,8 @@ def by_chat(rows: Sequence[OutboxRow]) -> dict[str, list[str]]:
     """What each chat is told, cards as "card:<status>", toasts as "toast:<code>"."""
     found: dict[str, list[str]] = {}
     for row in rows:
-        words = {
-            "card": lambda body: [f"card:{body['status']}"],
-            "toast": lambda body: [f"toast:{body['notice']['code']}"],
-        }.get(row.kind, lambda body: [notice["code"] for notice in body["notices"]] or ["reply"])
+        words = {"card": lambda body: [f"card:{body['status']}"], "toast": lambda body: [f"toast:{body['notice']['code']}"]}.get(
+            row.kind, lambda body: [notice["code"] for notice in body["notices"]] or ["reply"]
+        )
         found.setdefault(row.session.removesuffix(":toast"), []).extend(words(row.body))
     return found

@@ -117,7 +117,6 @@ async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(
 
 def _buttons(body: dict[str, Any]) -> list[Any]:
     markup = build_card_keyboard(CardView.from_body(body), Translator("ru"))
-    assert markup is not None
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]
 
 

@@ -82,7 +82,6 @@ async def test_the_cap_of_a_day_counts_all_conversations_of_a_person(tmp_path: P
         async def task(number: int, *, session: object = private, actor: object = ANNA) -> str:
             made = effect("tasks.task.add", {"fields": {"TITLE": f"t{number}"}}, slot=f"t1/1/{number}")
             done = await world.submit(session, made, actor=actor)  # type: ignore[arg-type]
-            assert isinstance(done, Outcome)
             return done.reason.code if done.reason else done.status
 
         assert [await task(1), await task(2, session=group), await task(3)] == ["succeeded"] * 3
@@ -118,6 +117,4 @@ async def test_without_a_tally_of_the_journal_the_conversation_itself_counts(tmp
         assert isinstance(done, Outcome)
         assert session.state.written == {ANNA.key: {"2026-11-21T12": 3}}
         refused = await world.submit(session, effect("tasks.task.add", {"fields": {"TITLE": "x"}}, slot="t1/1/2"))
-        assert isinstance(refused, Outcome)
-        assert refused.reason is not None
         assert (refused.reason.code, refused.reason.args["made"]) == ("gate-cap-day", 3)

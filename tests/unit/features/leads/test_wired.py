@@ -64,5 +64,4 @@ async def test_a_request_below_the_limit_keeps_its_own_buttons(tmp_path: Path) -
 
 def _presses(body: dict[str, Any]) -> list[Any]:
     markup = build_card_keyboard(CardView.from_body(body), Translator("ru"))
-    assert markup is not None
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]

@@ -130,7 +130,6 @@ def test_a_file_that_is_being_written_waits_until_it_is_whole(path: Path) -> Non
     assert followed.poll() is None
     os.utime(path, (now - 1.5,) * 2)
     news = followed.poll()
-    assert news is not None
     assert [person.telegram_id for person in news.people] == [OLGA]
     assert followed.poll() is None
 

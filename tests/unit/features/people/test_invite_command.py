@@ -116,7 +116,6 @@ async def test_a_link_is_shown_once_and_works_once_the_bot_runs(home: Path) -> N
         assert f"invite:{build_proof(token).fingerprint[:8]}" in open_links
         await office.work(brings(token))
         actor = office.access.find_actor(GLEB)
-        assert actor is not None
         assert (actor.name, actor.role, actor.bitrix_user_id) == ("Глеб Седов", "lead", 8)
 
 

@@ -33,7 +33,6 @@ async def test_who_brings_a_link_joins_and_is_welcomed(office: Office) -> None:
     assert office.access.find_actor(GLEB) is None
     await office.joined(role="lead")
     actor = office.access.find_actor(GLEB)
-    assert actor is not None
     assert (actor.key, actor.name, actor.role, actor.sees, actor.bitrix_user_id) == ("tg:666", "Глеб Седов", "lead", "all", 8)
     assert actor.time_zone == "Asia/Vladivostok"
     told = {chat: (words, data) for chat, words, data in office.said()}
@@ -55,7 +54,6 @@ async def test_the_name_that_ops_gave_wins_and_is_readable_with_the_link_only(of
     assert "Андреевич" not in office.world.stored_text()
     await office.work(brings(token, language_code="en-GB"))
     actor = office.access.find_actor(GLEB)
-    assert actor is not None
     assert (actor.name, actor.locale) == ("Глеб Андреевич", "en")
     assert token not in office.world.stored_text()
 
@@ -117,7 +115,6 @@ async def test_a_dismissed_employee_does_not_join_and_a_portal_that_is_down_keep
     token, row = invitation(office, 6)
     await office.work(row, brings(token))
     actor = office.access.find_actor(GLEB)
-    assert actor is not None
     assert (actor.name, actor.time_zone) == ("Gleb (@user666)", "Europe/Moscow")
 
 
@@ -164,7 +161,6 @@ async def test_a_restart_forgets_nothing(tmp_path: Path, monkeypatch: pytest.Mon
         await office.work(*(presses("p1:pref:locale:en:l1", office.access.find_actor(GLEB)) for _ in range(10)))  # type: ignore[arg-type]
     async with an_office(tmp_path / "2", store=open_store(url)) as again:
         actor = again.access.find_actor(GLEB)
-        assert actor is not None
         assert (actor.name, actor.locale, actor.time_zone) == ("Глеб Седов", "en", "Asia/Vladivostok")
         assert again.world.sql.load_snapshot(STREAM) is not None
         await again.work(brings(token, LENA))

@@ -93,7 +93,6 @@ async def test_a_lead_is_asked_once_and_takes_it_back(tmp_path: Path) -> None:
         request = Reply.model_validate(asked[0].body)
         assert "Анна просит вернуть, как было: изменение сделки «Ромашка»" in to_plain_text(render_reply(request, RU))
         keyboard = build_reply_keyboard(request, RU)
-        assert keyboard is not None
         assert [button.text for line in keyboard.inline_keyboard for button in line] == ["↩ Вернуть, как было"]
         assert world.portal.records[DEAL]["ASSIGNED_BY_ID"] in {8, "8"}
 

@@ -200,11 +200,7 @@ async def test_only_who_asked_or_leads_may_undo_and_only_with_todays_rights(offi
         ("crm.deal.update", {"id": 481, "fields": {"UF_CRM_FILE": "x"}}, "undo-not-writable"),
         ("crm.deal.update", {"id": 481, "fields": {"UF_CRM_LIST": [3, 4]}}, "undo-not-writable"),
         ("crm.deal.update", {"id": 481, "fields": {"UF_CRM_UNSEEN": "x"}}, "undo-no-before"),
-        (
-            "batch",
-            {"cmd": cmd("crm.deal.update?id=481&fields[TITLE]=a", "crm.deal.update?id=481&fields[COMMENTS]=b")},
-            "undo-same-record",
-        ),
+        ("batch", {"cmd": cmd("crm.deal.update?id=481&fields[TITLE]=a", "crm.deal.update?id=481&fields[COMMENTS]=b")}, "undo-same-record"),
     ],
 )
 async def test_what_cannot_be_restored_exactly_is_refused_with_a_sentence(office: World, method: str, params: Any, code: str) -> None:

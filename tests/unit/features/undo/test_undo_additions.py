@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.undo import undo_policy
@@ -89,7 +88,6 @@ async def test_only_what_the_undone_call_has_made_is_deleted_so(office: World, s
     for number, (method, params) in enumerate({"crm.deal.delete": {"id": 481}, "batch": {"cmd": cmd("crm.deal.delete?id=481")}}.items()):
         place = slot.format(made) + ("" if slot.startswith("undo:unknown") or number == 0 else f"/{number}")
         result = await office.submit(session, effect(method, params, slot=place, proposed_by="undo", requires_confirmation=True))
-        assert isinstance(result, Outcome)
         assert (result.status, result.reason.code if result.reason else "") in {
             ("refused", "gate-delete"),
             ("refused", "gate-batch-delete"),

@@ -7,7 +7,7 @@ from typing import Any
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.outcome import Pending
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, effect, press
@@ -89,10 +89,8 @@ async def done(world: World, what: Effect, *, actor: Actor = ANNA) -> str:
     if entry is not None:
         await world.work(press(entry, actor=actor, key=actor.key))
     else:
-        assert isinstance(result, Outcome)
         assert result.status == "succeeded", result
     row = await world.store.find_effect(result.effect_id)
-    assert row is not None
     assert row.status == "succeeded", row
     world.outbox()
     return result.effect_id

@@ -34,7 +34,6 @@ def list_names(place: Path) -> list[str]:
 
 def digest_of(root: Path, *parts: str) -> str:
     found = Folder(root).read(parts)
-    assert found is not None
     return found.digest
 
 
