@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from orchestrator.sessions.session import Session
+    from state.model.card import Card
+    from tests.unit.gate.sandbox_kit import Desk
     from tests.unit.spine_kit import World
 
 
@@ -17,6 +20,37 @@ async def world(tmp_path: Path) -> "AsyncIterator[World]":
 
     async with a_world(tmp_path) as made:
         yield made
+
+
+@pytest.fixture
+async def session(world: "World") -> "Session":
+    """The session of Anna's chat, under its lease."""
+    return await world.session()
+
+
+@pytest.fixture
+async def entry(world: "World", session: "Session") -> "Card":
+    """The card of a sum that Anna wants raised to 1,200,000."""
+    from tests.unit.spine_kit import effect  # noqa: PLC0415 - as above
+
+    return await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}}))
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> "AsyncIterator[Desk]":
+    """The product over a fresh sandbox, on 21 November 2026."""
+    from tests.unit.gate.sandbox_kit import a_desk  # noqa: PLC0415 - as above
+
+    async with a_desk(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
+    from orchestrator.runtime import worker  # noqa: PLC0415 - as above
+
+    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @pytest.fixture(scope="session")

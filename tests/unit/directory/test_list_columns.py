@@ -1,7 +1,5 @@
 """The columns of a list that the model asked for: named and formatted by code over the sandbox portal, whatever the call had selected."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -13,18 +11,11 @@ from bot.rendering.replies import render_table
 from bot.rendering.spans import to_plain_text
 from orchestrator.directory.answers import ColumnedTable
 from orchestrator.domain.outcome import Outcome
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import VERA
 
 OWN = ("UF_CRM_1747310101", "UF_CRM_1747310102", "UF_CRM_1747310104")
 DEALS = {"filter": {">UF_CRM_1747310101": 0}, "select": ["ID", "TITLE"], "order": {"ID": "ASC"}}
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 async def columns(desk: Desk, method: str, params: dict[str, Any], *asked: str) -> ColumnedTable:

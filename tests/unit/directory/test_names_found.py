@@ -1,7 +1,5 @@
 """A record that is called by its right name is found, whatever is its longest word and whether people write «ё»."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,16 +7,9 @@ import pytest
 from orchestrator.directory.answers import Ambiguous, Resolved
 from orchestrator.domain.actor import Actor
 from state.events.fold import create_state
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 
 BORIS = Actor(key="tg:1007", name="Борис", bitrix_user_id=7)
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox, which tells «е» from «ё» as some portals do."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 async def resolve(desk: Desk, reference: str) -> Any:

@@ -8,26 +8,24 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.chat_messages import MessageRefused
 from orchestrator.gate.execute import executor
-from tests.unit.gate.kinds_kit import SITE, a_product, answer
+from tests.unit.gate.kinds_kit import SITE, Kinds, a_product, answer
 
 
 @pytest.mark.req("S004-A2")
 @pytest.mark.parametrize("depth", [101, 252, 400, 900, 100_000])
-async def test_an_answer_that_is_nested_too_deep_does_not_leave_its_call_without_an_outcome(tmp_path: Path, depth: int) -> None:
+async def test_an_answer_that_is_nested_too_deep_does_not_leave_its_call_without_an_outcome(kinds: Kinds, depth: int) -> None:
     """The journal cannot store it: the request was carried out, so it has succeeded, and a read has no answer."""
-    async with a_product(tmp_path) as kinds:
-        kinds.reply = lambda: answer(b"[" * depth + b"]" * depth)
-        done = await kinds.approve(await kinds.ask("http.post"))
-        read = await kinds.submit("http.get", {"url": SITE})
+    kinds.reply = lambda: answer(b"[" * depth + b"]" * depth)
+    done = await kinds.approve(await kinds.ask("http.post"))
+    read = await kinds.submit("http.get", {"url": SITE})
 
     assert (done.status, done.result) == ("succeeded", {"status": 200, "body": None})
     assert (read.status, read.reason and read.reason.code) == ("refused", "http-unreadable")
 
 
-async def test_an_answer_of_a_hundred_levels_is_taken(tmp_path: Path) -> None:
-    async with a_product(tmp_path) as kinds:
-        kinds.reply = lambda: answer(b"[" * 100 + b"]" * 100)
-        read = await kinds.submit("http.get", {"url": SITE})
+async def test_an_answer_of_a_hundred_levels_is_taken(kinds: Kinds) -> None:
+    kinds.reply = lambda: answer(b"[" * 100 + b"]" * 100)
+    read = await kinds.submit("http.get", {"url": SITE})
 
     assert read.status == "succeeded"
 
@@ -43,26 +41,24 @@ REFUSED = "нет такого\n\n✅ Выполнено · решение: Ан
         ("http.post", "", "Сайт отказал (код 404)"),
     ],
 )
-async def test_a_card_quotes_a_refusal_in_one_line(tmp_path: Path, method: str, body: str, said: str) -> None:
+async def test_a_card_quotes_a_refusal_in_one_line(kinds: Kinds, method: str, body: str, said: str) -> None:
     """Its line breaks would look like lines of the card, also of one that was done."""
-    async with a_product(tmp_path) as kinds:
-        kinds.reply = lambda: answer(body.encode(), status=404)
-        entry = await kinds.ask(method)
-        outcome = await kinds.approve(entry)
-        card = kinds.draw(entry)
+    kinds.reply = lambda: answer(body.encode(), status=404)
+    entry = await kinds.ask(method)
+    outcome = await kinds.approve(entry)
+    card = kinds.draw(entry)
 
     assert card.split("\n\n")[-1] == f"⚠️ Не выполнено. {said}"
     assert outcome.reason is not None
     assert Translator("ru").translate_notice(outcome.reason) == said
 
 
-async def test_a_card_says_until_when_a_messenger_asks_to_wait(tmp_path: Path) -> None:
+async def test_a_card_says_until_when_a_messenger_asks_to_wait(kinds: Kinds) -> None:
     """Not the name of an argument."""
-    async with a_product(tmp_path) as kinds:
-        kinds.messenger.result = MessageRefused(code="telegram-wait", detail="flood", sent=False, free_at=UNTIL)
-        entry = await kinds.ask("telegram.send_message")
-        await kinds.approve(entry)
-        card = kinds.draw(entry, "en")
+    kinds.messenger.result = MessageRefused(code="telegram-wait", detail="flood", sent=False, free_at=UNTIL)
+    entry = await kinds.ask("telegram.send_message")
+    await kinds.approve(entry)
+    card = kinds.draw(entry, "en")
 
     assert card.endswith("⚠️ Not done. Telegram asks to wait until 22 Nov 15:00: the message was not sent")
 
@@ -93,14 +89,13 @@ async def test_a_call_that_came_too_late_is_explained_in_words(tmp_path: Path, m
         ("mongo.delete_one", {"delete_result": {"deleted_count": 1}}),
     ],
 )
-async def test_what_a_write_gave_is_there_when_its_step_is_played_again(tmp_path: Path, method: str, result: object) -> None:
+async def test_what_a_write_gave_is_there_when_its_step_is_played_again(kinds: Kinds, method: str, result: object) -> None:
     """A run waits for the card, and goes on with the number of the message or the answer of the site."""
-    async with a_product(tmp_path) as kinds:
-        kinds.reply = lambda: answer(b'{"order": 7}', status=201)
-        entry = await kinds.ask(method)
-        first = await kinds.approve(entry)
-        kinds.count -= 1
-        again = await kinds.submit(method)
+    kinds.reply = lambda: answer(b'{"order": 7}', status=201)
+    entry = await kinds.ask(method)
+    first = await kinds.approve(entry)
+    kinds.count -= 1
+    again = await kinds.submit(method)
 
     assert (again.status, again.result) == ("succeeded", result)
     assert first.result == result

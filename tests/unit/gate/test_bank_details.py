@@ -1,26 +1,17 @@
 """The card of a changed payee says whose account it is, what stood there, and asks as for money."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
-import pytest
 
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 
 UPDATE = "crm.requisite.bankdetail.update"
 NEW: dict[str, Any] = {"id": 71, "fields": {"RQ_ACC_NUM": "40702810999999999999"}}
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 async def show(desk: Desk, method: str = UPDATE, params: dict[str, Any] = NEW) -> str:

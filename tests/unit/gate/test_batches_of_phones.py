@@ -1,7 +1,5 @@
 """Several commands about one record's phones: the card shows what each will do, and one that does nothing harms no other."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,18 +7,11 @@ import pytest
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.language.text import format_phone
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.gate.submit_kit import yes
 from tests.unit.spine_kit import VERA
 
 NEW = "+79995554433"
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 def phone(rest: str) -> str:

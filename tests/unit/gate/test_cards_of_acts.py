@@ -47,16 +47,14 @@ async def test_no_card_has_two_lines_of_one_name_and_no_doubled_word(tmp_path: P
         ("crm.item.payment.pay", "Отметить полученной оплату «7/1, 11 655 ₽»"),
     ],
 )
-async def test_the_title_stands_behind_the_word_that_it_names(method: str, heading: str, tmp_path: Path) -> None:
+async def test_the_title_stands_behind_the_word_that_it_names(method: str, heading: str, portal: Desk) -> None:
     """«Удалить сообщение из ленты «Победа»» would name the feed; a payment says its sum."""
-    async with open_portal(tmp_path) as desk:
-        assert (await lines(desk, method))[0].replace("\xa0", " ") == heading
+    assert (await lines(portal, method))[0].replace("\xa0", " ") == heading
 
 
-async def test_an_event_does_not_link_to_a_person(tmp_path: Path) -> None:
+async def test_an_event_does_not_link_to_a_person(portal: Desk) -> None:
     """Its calendar belongs to a person, whose page is not that of the event."""
-    async with open_portal(tmp_path) as desk:
-        assert "http" not in (await draw(desk, "calendar.event.add", "ru")).text
+    assert "http" not in (await draw(portal, "calendar.event.add", "ru")).text
 
 
 @pytest.mark.parametrize(
@@ -84,17 +82,15 @@ async def test_an_event_does_not_link_to_a_person(tmp_path: Path) -> None:
         ("im.message.add", "Вложение: Сумма большая"),
     ],
 )
-async def test_a_line_reads_as_a_person_would_say_it(method: str, line: str, tmp_path: Path) -> None:
+async def test_a_line_reads_as_a_person_would_say_it(method: str, line: str, portal: Desk) -> None:
     """Units instead of seconds, words for codes, the old value before the new one."""
-    async with open_portal(tmp_path) as desk:
-        assert line in [found.replace("\xa0", " ") for found in await lines(desk, method)]
+    assert line in [found.replace("\xa0", " ") for found in await lines(portal, method)]
 
 
-async def test_the_kind_of_a_quote_stands_in_its_heading_alone(tmp_path: Path) -> None:
+async def test_the_kind_of_a_quote_stands_in_its_heading_alone(portal: Desk) -> None:
     """A record of a smart process has a line for its kind, since the heading says «элемент»."""
-    async with open_portal(tmp_path) as desk:
-        assert not any(line.startswith("Вид записи") for line in await lines(desk, "crm.quote.add"))
-        assert any(line.startswith("Вид записи") for line in await lines(desk, "crm.item.add"))
+    assert not any(line.startswith("Вид записи") for line in await lines(portal, "crm.quote.add"))
+    assert any(line.startswith("Вид записи") for line in await lines(portal, "crm.item.add"))
 
 
 async def test_a_price_has_the_currency_that_the_call_names(tmp_path: Path) -> None:
@@ -152,10 +148,9 @@ async def test_each_price_has_its_own_currency(tmp_path: Path) -> None:
         ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 410, "deadline": "2026-11-25T10:00:00+03:00", "title": "x", "pingOffsets": [0]}, "Напомнить за: 0 мин (в срок)"),
     ],
 )  # fmt: skip
-async def test_a_card_reads_as_a_sales_manager_would_say_it(method: str, params: dict[str, Any], line: str, tmp_path: Path) -> None:
+async def test_a_card_reads_as_a_sales_manager_would_say_it(method: str, params: dict[str, Any], line: str, portal: Desk) -> None:
     """Failed before: an invoice was an «элемент», all requisites had one name, and the others stood there as codes or wrong words."""
-    async with open_portal(tmp_path) as desk:
-        assert line in await lines(desk, method, params)
+    assert line in await lines(portal, method, params)
 
 
 async def test_inner_quotes_of_an_english_card_are_a_pair(tmp_path: Path) -> None:

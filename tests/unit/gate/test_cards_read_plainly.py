@@ -102,19 +102,17 @@ def test_nobody_has_to_name_themselves() -> None:
     assert NAMED.targets.isdisjoint({"user:6", "user:8"})
 
 
-async def test_a_deletion_says_what_it_deletes(tmp_path: Path) -> None:
+async def test_a_deletion_says_what_it_deletes(portal: Desk) -> None:
     """The name comes from the catalogue's reader; without one the number stands in the heading."""
-    async with open_portal(tmp_path) as desk:
-        assert (await lines(desk, "crm.item.payment.delete", {"id": 22001}))[0] == "Удалить оплату «7/1, 11 655 ₽»"
-        assert (await lines(desk, "catalog.store.delete", {"id": 5}))[0] == "Удалить склад №5"
-        assert (await lines(desk, "task.commentitem.delete", {"TASKID": 8017, "ITEMID": 26003}))[-1] == "Комментарий: Жду ответа"
+    assert (await lines(portal, "crm.item.payment.delete", {"id": 22001}))[0] == "Удалить оплату «7/1, 11 655 ₽»"
+    assert (await lines(portal, "catalog.store.delete", {"id": 5}))[0] == "Удалить склад №5"
+    assert (await lines(portal, "task.commentitem.delete", {"TASKID": 8017, "ITEMID": 26003}))[-1] == "Комментарий: Жду ответа"
 
 
-async def test_the_fields_of_a_part_are_not_compared_with_its_record(tmp_path: Path) -> None:
+async def test_the_fields_of_a_part_are_not_compared_with_its_record(portal: Desk) -> None:
     """The title of a checklist item is no new title of the task, and the task's people are not lost with the item."""
-    async with open_portal(tmp_path) as desk:
-        changed = await lines(desk, "task.checklistitem.update", {"TASKID": 8017, "ITEMID": 26001, "FIELDS": {"TITLE": "Собрать подписи"}})
-        removed = await lines(desk, "task.checklistitem.delete", {"TASKID": 8017, "ITEMID": 26001})
+    changed = await lines(portal, "task.checklistitem.update", {"TASKID": 8017, "ITEMID": 26001, "FIELDS": {"TITLE": "Собрать подписи"}})
+    removed = await lines(portal, "task.checklistitem.delete", {"TASKID": 8017, "ITEMID": 26001})
     assert changed[1:] == ["Текст: Собрать документы → Собрать подписи"]
     assert removed[1:] == ["Пункт: Собрать документы"]
 
@@ -162,18 +160,16 @@ def test_a_numbered_property_is_told_by_its_number() -> None:
     assert found.names == {"ru": "Свойство №107", "en": "Property No. 107"}
 
 
-async def test_a_changed_kind_of_record_is_shown_though_the_number_stays(tmp_path: Path) -> None:
+async def test_a_changed_kind_of_record_is_shown_though_the_number_stays(portal: Desk) -> None:
     """The kind stands in the line of the number: that line stays out only if both hold already."""
-    async with open_portal(tmp_path) as desk:
-        moved = await lines(desk, "crm.activity.update", {"id": 1501, "fields": {"OWNER_ID": 410, "OWNER_TYPE_ID": 1, "SUBJECT": "x"}})
-        stayed = await lines(desk, "crm.activity.update", {"id": 1501, "fields": {"OWNER_ID": 410, "OWNER_TYPE_ID": 2, "SUBJECT": "x"}})
+    moved = await lines(portal, "crm.activity.update", {"id": 1501, "fields": {"OWNER_ID": 410, "OWNER_TYPE_ID": 1, "SUBJECT": "x"}})
+    stayed = await lines(portal, "crm.activity.update", {"id": 1501, "fields": {"OWNER_ID": 410, "OWNER_TYPE_ID": 2, "SUBJECT": "x"}})
     assert "Запись CRM: сделка «Поставка оборудования для „Альфа-Строй“» → лид №410" in moved
     assert [line.partition(":")[0] for line in stayed[1:]] == ["Тема"]
 
 
-async def test_a_strange_answer_of_a_reader_leaves_the_number(tmp_path: Path) -> None:
+async def test_a_strange_answer_of_a_reader_leaves_the_number(portal: Desk) -> None:
     """The name of another record, or no name at all, never stands in for the right one."""
-    async with open_portal(tmp_path) as desk:
-        for answer in ({"payment": {"id": 5, "accountNumber": "чужая"}}, [], "x", {"payment": [[1]]}, {"payment": {"id": 22001}}):
-            desk.wire.instead["crm.item.payment.get"] = httpx.Response(200, json={"result": answer, "time": {}})
-            assert (await lines(desk, "crm.item.payment.pay", {"id": 22001}))[0] == "Отметить полученной оплату №22001", answer
+    for answer in ({"payment": {"id": 5, "accountNumber": "чужая"}}, [], "x", {"payment": [[1]]}, {"payment": {"id": 22001}}):
+        portal.wire.instead["crm.item.payment.get"] = httpx.Response(200, json={"result": answer, "time": {}})
+        assert (await lines(portal, "crm.item.payment.pay", {"id": 22001}))[0] == "Отметить полученной оплату №22001", answer

@@ -1,21 +1,11 @@
 """A card about a record of a set says how the record fits the words of the request; one that is named is not compared."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
-
-import pytest_asyncio
 
 from orchestrator.domain.effect import MessageFacts, Provenance
 from orchestrator.language.title_matching import is_mentioned
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import VERA, effect
-
-
-@pytest_asyncio.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 async def _reasons(desk: Desk, text: str, fields: dict[str, Any], *, named: bool = False) -> dict[str, dict[str, Any]]:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.card_view import Preview
-from tests.unit.gate.sandbox_kit import a_desk
+from tests.unit.gate.sandbox_kit import Desk, a_desk
 
 DEAL = 410
 ROW = {"PRODUCT_NAME": "Монтаж", "PRICE": 1, "QUANTITY": 1}
@@ -45,11 +45,10 @@ async def test_goods_that_a_row_reserves_are_a_change_of_it(tmp_path: Path) -> N
     assert "12" in changed.after
 
 
-async def test_a_field_of_other_lists_is_shown_too(tmp_path: Path) -> None:
+async def test_a_field_of_other_lists_is_shown_too(desk: Desk) -> None:
     """A product row has no contact: whatever such a field does, it is sent, so it can be read."""
-    async with a_desk(tmp_path) as desk:
-        found = await desk.wish("crm.deal.productrows.set", {"id": DEAL, "rows": [{**ROW, "CONTACT_ID": 987654}]})
-        assert any("987654" in line.after for line in Preview.model_validate(desk.card(found).preview).lines)
+    found = await desk.wish("crm.deal.productrows.set", {"id": DEAL, "rows": [{**ROW, "CONTACT_ID": 987654}]})
+    assert any("987654" in line.after for line in Preview.model_validate(desk.card(found).preview).lines)
 
 
 async def test_a_batch_that_creates_the_same_record_twice_asks(tmp_path: Path) -> None:

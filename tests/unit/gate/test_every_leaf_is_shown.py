@@ -130,17 +130,12 @@ async def test_a_parameter_that_nobody_knows_is_shown(tmp_path: Path) -> None:
 
 @pytest.mark.req("G2")
 @pytest.mark.parametrize("name", list(ROW_VALUES))
-async def test_each_key_of_a_product_row_is_shown(tmp_path: Path, name: str) -> None:
+async def test_each_key_of_a_product_row_is_shown(portal: Desk, name: str) -> None:
     """Present or absent, and with either of two values, three cards differ; also a zero and a no, which are values too."""
-    async with open_portal(tmp_path) as desk:
-        cards = [
-            str(await draw_words(desk, "crm.deal.productrows.set", {"id": 410, "rows": [row]}))
-            for row in (
-                {**ROW, name: ROW_VALUES[name][0]},
-                {**ROW, name: ROW_VALUES[name][1]},
-                {key: ROW[key] for key in ROW if key != name},
-            )
-        ]
+    cards = [
+        str(await draw_words(portal, "crm.deal.productrows.set", {"id": 410, "rows": [row]}))
+        for row in ({**ROW, name: ROW_VALUES[name][0]}, {**ROW, name: ROW_VALUES[name][1]}, {key: ROW[key] for key in ROW if key != name})
+    ]
     assert len(set(cards)) == len(cards)
 
 

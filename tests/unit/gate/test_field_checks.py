@@ -1,7 +1,5 @@
 """Names of fields and filters are checked against the portal's own lists: what it would drop in silence is refused with a hint."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,15 +10,8 @@ from orchestrator.domain.outcome import Pending
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.decide import field_checks
 from tests.unit.gate.gate_kit import FIRST, RECORDS, call
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import VERA
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 @pytest.mark.req("S004-24")

@@ -1,7 +1,5 @@
 """What the gate takes from the portal's reference data: fresh first stages, people who work here, names on cards; and what its calls outdate."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,18 +10,11 @@ from orchestrator.directory.ranking import find_similar_codes
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.call.critical_fields import find_required_funnel
 from tests.unit.gate.gate_kit import call
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 
 LIST, MONEY, FLAG, PERSON = (f"UF_CRM_17473101{number:02}" for number in (1, 2, 3, 4))
 NUMBER = "UF_CRM_1747309879"
 DENIED = httpx.Response(400, json={"error": "ACCESS_DENIED", "error_description": "Access denied"})
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 def lines(desk: Desk, pending: Outcome | Pending) -> dict[str, tuple[str, str]]:

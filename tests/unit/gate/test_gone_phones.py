@@ -1,23 +1,14 @@
 """A phone that somebody removed while a card waited costs its own change alone: the rest is asked anew, and the card names what fell out."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from orchestrator.domain.outcome import Pending
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.gate.test_batches_of_phones import NEW, SUM, deal_sum, phone, press
 
 DROP, EDIT = "fields[PHONE][0][DELETE]=Y", f"fields[PHONE][0][VALUE]={NEW}"
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 async def _held(desk: Desk) -> list[dict[str, Any]]:

@@ -1,8 +1,6 @@
 """Phones and addresses: nothing is deleted or doubled that the card did not show, in either family and whatever was written."""
 
-from collections.abc import AsyncIterator
 from itertools import count
-from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -23,7 +21,7 @@ from sandbox.portal.multifields import classic_changes, universal_changes
 from sandbox.portal.store import Store
 from state.model.card import Card
 from tests.unit.gate.gate_kit import FIRST, LEAD, call
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import VERA
 
 OLD = [
@@ -239,13 +237,6 @@ def test_a_batch_knows_what_its_earlier_commands_do() -> None:
     assert "PHONE" not in sent.params["cmd"]["b"]
     assert sent.proposed_essence
     assert merge_multifields(sent, facts(OLD)) == sent
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 @pytest.mark.req("S004-37")

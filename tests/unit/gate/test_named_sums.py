@@ -1,7 +1,5 @@
 """A currency that was named with a sum is never lost: it is set with it, or the sum is refused. Over the sandbox portal."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,17 +10,10 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.normalize.sums import RawSum, find_largest_sum
 from tests.unit.gate.gate_kit import made
 from tests.unit.gate.gate_kit import refusal as refusal_of
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import VERA, effect
 
 ROW = {"PRODUCT_NAME": "Кабель", "QUANTITY": 2}
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 def told(found: Outcome, locale: Any = "ru") -> str:

@@ -1,5 +1,6 @@
 """A sum that becomes many times as large in several small steps is asked about twice, as it is in one."""
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -60,75 +61,72 @@ class Desk:
             await session.close()
 
 
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """Anna's desk, where a sum that jumps is asked about twice."""
+    async with a_world(tmp_path, policy=TWICE) as world:
+        yield Desk(world)
+
+
 def codes(entry: Card) -> list[str]:
     return [reason["args"].get("reason") or reason["code"] for reason in entry.reasons]
 
 
 @pytest.mark.parametrize("how", [UPDATE, ITEM, "batch"])
-async def test_the_step_that_makes_it_tenfold_asks_twice_whoever_and_wherever(tmp_path: Path, how: str) -> None:
+async def test_the_step_that_makes_it_tenfold_asks_twice_whoever_and_wherever(desk: Desk, how: str) -> None:
     """50 000 → 200 000 → 490 000 → 500 000 by two people in two conversations: each step is small, the last one makes it tenfold."""
-    async with a_world(tmp_path, policy=TWICE) as world:
-        desk = Desk(world)
-        assert (await desk.step(change(200_000))).taps == 1
-        assert (await desk.step(change(490_000), key="tg:-100", actor=VERA)).taps == 1
-        assert world.portal.records["deal", 482]["OPPORTUNITY"] == 490_000
-        entry = await desk.asked(change(500_000, how))
-        assert entry.taps == 2
-        assert "gate-sum-steps" in codes(entry)
-        reason = next(one for one in entry.reasons if "gate-sum-steps" in (one["code"], one["args"].get("reason")))
-        assert (reason["args"]["before"], reason["args"]["after"], reason["args"]["times"]) == ("50 000", "500 000", 10)
-        assert (await desk.asked(change(499_999, how))).taps == 1
-        assert (await desk.asked(change(2_000_000, how, deal=481))).taps == 1  # another deal
+    assert (await desk.step(change(200_000))).taps == 1
+    assert (await desk.step(change(490_000), key="tg:-100", actor=VERA)).taps == 1
+    assert desk.world.portal.records["deal", 482]["OPPORTUNITY"] == 490_000
+    entry = await desk.asked(change(500_000, how))
+    assert entry.taps == 2
+    assert "gate-sum-steps" in codes(entry)
+    reason = next(one for one in entry.reasons if "gate-sum-steps" in (one["code"], one["args"].get("reason")))
+    assert (reason["args"]["before"], reason["args"]["after"], reason["args"]["times"]) == ("50 000", "500 000", 10)
+    assert (await desk.asked(change(499_999, how))).taps == 1
+    assert (await desk.asked(change(2_000_000, how, deal=481))).taps == 1  # another deal
 
 
-async def test_down_in_steps_and_back_to_where_it_stood(tmp_path: Path) -> None:
+async def test_down_in_steps_and_back_to_where_it_stood(desk: Desk) -> None:
     """A fall in steps asks twice too; what comes back near to where it stood does not, unless this very step is large."""
-    async with a_world(tmp_path, policy=TWICE) as world:
-        desk = Desk(world)
-        await desk.step(change(20_000))
-        down = await desk.asked(change(5_000))
-        assert (down.taps, "gate-sum-steps" in codes(down)) == (2, True)
-        assert (await desk.asked(change(60_000))).taps == 1
+    await desk.step(change(20_000))
+    down = await desk.asked(change(5_000))
+    assert (down.taps, "gate-sum-steps" in codes(down)) == (2, True)
+    assert (await desk.asked(change(60_000))).taps == 1
 
 
-async def test_a_day_later_only_the_last_step_counts(tmp_path: Path) -> None:
+async def test_a_day_later_only_the_last_step_counts(desk: Desk) -> None:
     """What was changed more than 24 hours ago is where it stands now."""
-    async with a_world(tmp_path, policy=TWICE) as world:
-        desk = Desk(world)
-        await desk.step(change(200_000))
-        world.clock.advance(timedelta(hours=23))
-        await desk.step(change(300_000))
-        assert (await desk.asked(change(600_000))).taps == 2
-        world.clock.advance(timedelta(hours=1, seconds=1))
-        assert (await desk.asked(change(700_000))).taps == 1  # from 200 000
-        assert (await desk.asked(change(2_000_000))).taps == 2
+    await desk.step(change(200_000))
+    desk.world.clock.advance(timedelta(hours=23))
+    await desk.step(change(300_000))
+    assert (await desk.asked(change(600_000))).taps == 2
+    desk.world.clock.advance(timedelta(hours=1, seconds=1))
+    assert (await desk.asked(change(700_000))).taps == 1  # from 200 000
+    assert (await desk.asked(change(2_000_000))).taps == 2
 
 
-async def test_what_was_denied_or_turned_down_is_no_step(tmp_path: Path) -> None:
+async def test_what_was_denied_or_turned_down_is_no_step(desk: Desk) -> None:
     """Only what was sent, and not proven to have come to nothing, counts; nor does a change of something else."""
-    async with a_world(tmp_path, policy=TWICE) as world:
-        desk = Desk(world)
-        await desk.step(change(200_000), approve=False)
-        world.portal.records["deal", 482]["OPPORTUNITY"] = "100000.00"  # by hand
-        assert (await desk.asked(change(600_000))).taps == 1
-        session = await world.session()
-        await world.submit(session, effect(UPDATE, {"id": 482, "fields": {"TITLE": "Вектор-2"}}, slot="t50/1/1"))
-        await session.close()
-        world.portal.records["deal", 482]["OPPORTUNITY"] = "1000000.00"
-        assert (await desk.asked(change(2_000_000))).taps == 1
+    await desk.step(change(200_000), approve=False)
+    desk.world.portal.records["deal", 482]["OPPORTUNITY"] = "100000.00"  # by hand
+    assert (await desk.asked(change(600_000))).taps == 1
+    session = await desk.world.session()
+    await desk.world.submit(session, effect(UPDATE, {"id": 482, "fields": {"TITLE": "Вектор-2"}}, slot="t50/1/1"))
+    await session.close()
+    desk.world.portal.records["deal", 482]["OPPORTUNITY"] = "1000000.00"
+    assert (await desk.asked(change(2_000_000))).taps == 1
 
 
-async def test_a_card_that_waited_is_asked_anew_where_a_step_came_between(tmp_path: Path) -> None:
+async def test_a_card_that_waited_is_asked_anew_where_a_step_came_between(desk: Desk) -> None:
     """Two cards made at once, each of one tap: when the second would make it tenfold in a day, one tap does not run it."""
-    async with a_world(tmp_path, policy=TWICE) as world:
-        desk = Desk(world)
-        first, second = await desk.asked(change(300_000)), await desk.asked(change(400_000, OPENED="Y"))
-        assert (first.taps, second.taps) == (1, 1)
-        await world.work(press(first))
-        third = await desk.asked(change(600_000))
-        assert third.taps == 2
-        await world.work(press(second))
-        assert world.portal.records["deal", 482]["OPPORTUNITY"] == 300_000  # it changed meanwhile: shown anew
+    first, second = await desk.asked(change(300_000)), await desk.asked(change(400_000, OPENED="Y"))
+    assert (first.taps, second.taps) == (1, 1)
+    await desk.world.work(press(first))
+    third = await desk.asked(change(600_000))
+    assert third.taps == 2
+    await desk.world.work(press(second))
+    assert desk.world.portal.records["deal", 482]["OPPORTUNITY"] == 300_000  # it changed meanwhile: shown anew
 
 
 async def test_rules_with_times_hold_for_steps(tmp_path: Path) -> None:

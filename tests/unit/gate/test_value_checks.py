@@ -1,7 +1,5 @@
 """Values that mean nothing are refused before a card, and the person reads what would be right."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -12,15 +10,8 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.decide.value_checks import find_value_problem
 from tests.unit.gate.gate_kit import LEAD, RECORDS, call, effect, judged, said
-from tests.unit.gate.sandbox_kit import Desk, a_desk
+from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import NOW
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox, on 21 November 2026."""
-    async with a_desk(tmp_path) as made:
-        yield made
 
 
 def deal(**fields: Any) -> tuple[str, dict[str, Any]]:

@@ -60,22 +60,20 @@ def test_what_was_found_out_names_no_portal(code: str, method: str) -> None:
         assert "Bitrix" not in said or (code, method) == ("undo-unsupported", "reminder.add")
 
 
-async def test_an_undo_of_a_file_is_not_promised_in_the_portal(tmp_path: Path) -> None:
-    async with a_product(tmp_path) as kinds:
-        entry = await kinds.ask("file.write")
-        await kinds.approve(entry)
-        done = find_completed(kinds.find_card(entry.confirmation_id))
-        assert done is not None
-        found = build_undo_parts(done, policy=kinds.world.gate.policy, catalogue=kinds.world.gate.deps.catalogue)
+async def test_an_undo_of_a_file_is_not_promised_in_the_portal(kinds: Kinds) -> None:
+    entry = await kinds.ask("file.write")
+    await kinds.approve(entry)
+    done = find_completed(kinds.find_card(entry.confirmation_id))
+    assert done is not None
+    found = build_undo_parts(done, policy=kinds.world.gate.policy, catalogue=kinds.world.gate.deps.catalogue)
 
     assert not isinstance(found, tuple)
     assert Translator("ru").translate_notice(found) == "Это действие нельзя отменить через бота: верните в файле вручную"
 
 
 @pytest.mark.parametrize("method", ["mongo.aggregate", "file.chmod", "http.head", "telegram.get_me"])
-async def test_a_method_that_a_kind_does_not_have_is_no_command_of_the_portal(tmp_path: Path, method: str) -> None:
-    async with a_product(tmp_path) as kinds:
-        found = await kinds.submit(method, {})
+async def test_a_method_that_a_kind_does_not_have_is_no_command_of_the_portal(kinds: Kinds, method: str) -> None:
+    found = await kinds.submit(method, {})
 
     assert found.reason is not None
     assert Translator("ru").translate_notice(found.reason) == "Такого действия я не знаю. Скажите другими словами, что должно получиться"
@@ -94,24 +92,22 @@ BORROWED = {
 
 
 @pytest.mark.parametrize("method", BORROWED)
-async def test_a_value_from_outside_is_asked_about_in_words(tmp_path: Path, method: str) -> None:
+async def test_a_value_from_outside_is_asked_about_in_words(kinds: Kinds, method: str) -> None:
     """Not by the name of a parameter, and not as text of the CRM, for it may be a site's, a database's or the model's."""
-    async with a_product(tmp_path) as kinds:
-        entry = await kinds.ask(method, provenance=Provenance(message=None, external=(f"a.txt -100123 Вера {SITE}",)))
-        card = kinds.draw(entry)
+    entry = await kinds.ask(method, provenance=Provenance(message=None, external=(f"a.txt -100123 Вера {SITE}",)))
+    card = kinds.draw(entry)
 
     assert f"Значение взято не из ваших слов: {BORROWED[method]}" in card
     assert "CRM" not in card
 
 
 @pytest.mark.parametrize(("body", "shown"), [({}, "Данные: {}"), ([], "Данные: []"), (0, "Данные: 0"), (False, "Данные: false")])
-async def test_an_empty_body_is_on_the_card_because_it_is_sent(tmp_path: Path, body: Any, shown: str) -> None:
+async def test_an_empty_body_is_on_the_card_because_it_is_sent(kinds: Kinds, body: Any, shown: str) -> None:
     """An empty list may clear a list at the other side."""
-    async with a_product(tmp_path) as kinds:
-        entry = await kinds.ask("http.put", {"url": SITE, "json": body})
-        card = kinds.draw(entry)
-        await kinds.approve(entry)
-        assert kinds.requests[0].content.decode() == shown.removeprefix("Данные: ")
+    entry = await kinds.ask("http.put", {"url": SITE, "json": body})
+    card = kinds.draw(entry)
+    await kinds.approve(entry)
+    assert kinds.requests[0].content.decode() == shown.removeprefix("Данные: ")
 
     assert shown in card
 
@@ -125,23 +121,21 @@ async def test_an_empty_body_is_on_the_card_because_it_is_sent(tmp_path: Path, b
         ("a\u00a0b\n", "a b\n", "Строка 1: a⍽b → a·b"),
     ],
 )
-async def test_lines_that_differ_in_spaces_alone_are_seen_to_differ(tmp_path: Path, old: str, new: str, line: str) -> None:
+async def test_lines_that_differ_in_spaces_alone_are_seen_to_differ(kinds: Kinds, old: str, new: str, line: str) -> None:
     """«b → b» would be approved as no change, and indentation has a meaning in many files."""
-    async with a_product(tmp_path) as kinds:
-        (kinds.root / "a.txt").write_text(old)
-        card = kinds.draw(await kinds.ask("file.write", {"path": "a.txt", "text": new}))
+    (kinds.root / "a.txt").write_text(old)
+    card = kinds.draw(await kinds.ask("file.write", {"path": "a.txt", "text": new}))
 
     assert line in card
 
 
-async def test_a_text_of_an_entry_does_not_pass_for_a_further_field(tmp_path: Path) -> None:
+async def test_a_text_of_an_entry_does_not_pass_for_a_further_field(kinds: Kinds) -> None:
     """Several entries have a line each, with all of their fields."""
-    async with a_product(tmp_path) as kinds:
-        rows = [{"client": "Анна; Сумма: 999", "sum": 5}, {"client": "ООО Ромашка", "tags": ["a; Сумма: 1", "b"]}]
-        entry = await kinds.ask(
-            "mongo.insert_many", {"collection": "deals", "documents": rows}, provenance=Provenance(message=None, prose=True)
-        )
-        card = kinds.draw(entry)
+    rows = [{"client": "Анна; Сумма: 999", "sum": 5}, {"client": "ООО Ромашка", "tags": ["a; Сумма: 1", "b"]}]
+    entry = await kinds.ask(
+        "mongo.insert_many", {"collection": "deals", "documents": rows}, provenance=Provenance(message=None, prose=True)
+    )
+    card = kinds.draw(entry)
 
     assert "Запись 1: client: «Анна; Сумма: 999»; Сумма: 5\n" in card
     assert "Запись 2: client: ООО Ромашка; tags: «a; Сумма: 1, b»" in card
@@ -172,25 +166,23 @@ async def test_each_new_entry_counts_as_a_change_of_the_day(tmp_path: Path) -> N
     assert (found.reason.args["count"], found.reason.args["made"]) == (3, 3)
 
 
-async def test_a_kind_that_goes_away_while_a_card_waits_ends_it_in_words(tmp_path: Path) -> None:
+async def test_a_kind_that_goes_away_while_a_card_waits_ends_it_in_words(kinds: Kinds) -> None:
     """The press is answered, nothing is sent, and the card is closed."""
-    async with a_product(tmp_path) as kinds:
-        entry = await kinds.ask("http.post")
-        kinds.performers.pop("http")
-        outcome = await kinds.approve(entry)
-        card = kinds.draw(entry)
+    entry = await kinds.ask("http.post")
+    kinds.performers.pop("http")
+    outcome = await kinds.approve(entry)
+    card = kinds.draw(entry)
 
     assert (outcome.status, outcome.reason and outcome.reason.code) == ("refused", "gate-kind-missing")
     assert card.endswith("⚠️ Не выполнено. Это действие не настроено на этом сервере, скажите администратору (http)")
 
 
 @pytest.mark.parametrize("method", CALLS)
-async def test_writing_that_is_frozen_is_not_called_that_of_the_portal_alone(tmp_path: Path, method: str) -> None:
+async def test_writing_that_is_frozen_is_not_called_that_of_the_portal_alone(kinds: Kinds, method: str) -> None:
     """The freeze stops files, sites, chats and databases too."""
-    async with a_product(tmp_path) as kinds:
-        switch = kinds.world.gate.deps.switch
-        await switch.freeze(SwitchOperator(key="tg:1", name="Ольга", via="cli", at=kinds.session.now), "проверка")
-        found = await kinds.submit(method)
+    switch = kinds.world.gate.deps.switch
+    await switch.freeze(SwitchOperator(key="tg:1", name="Ольга", via="cli", at=kinds.session.now), "проверка")
+    found = await kinds.submit(method)
 
     assert found.reason is not None
     assert Translator("ru").translate_notice(found.reason).startswith("⛔ Запись остановлена (Ольга, ")

@@ -1,19 +1,8 @@
 """The silent answers of the portal, one by one, from the wish to what the person reads (test vectors 14 to 16 and 19)."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import httpx
-import pytest
 
-from tests.unit.gate.sandbox_kit import Desk, a_desk
-
-
-@pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
-    """The product over a fresh sandbox."""
-    async with a_desk(tmp_path) as made:
-        yield made
+from tests.unit.gate.sandbox_kit import Desk
 
 
 async def test_a_stage_of_another_funnel_is_told(desk: Desk) -> None:

@@ -10,17 +10,12 @@ from typing import Any
 import pytest
 
 from orchestrator.gate.approve import run_approved
-from orchestrator.runtime import worker
 from orchestrator.runtime.worker import Orchestrator
 from state.clock import generate_id
 from state.journal.store import InboxRow, StoreUnwritable, Timer
 from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply, until
 
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @asynccontextmanager

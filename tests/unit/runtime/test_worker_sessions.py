@@ -18,10 +18,7 @@ from tests.unit.spine_portal import Held
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 def counted(world: World, monkeypatch: pytest.MonkeyPatch, name: str) -> list[int]:

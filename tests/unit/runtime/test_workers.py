@@ -17,10 +17,7 @@ from tests.unit.spine_portal import Held
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
+pytestmark = pytest.mark.usefixtures("quick")
 
 
 @pytest.mark.req("S004-57")
