@@ -328,12 +328,11 @@ async def test_an_unclear_day_of_a_field_is_asked_about_and_the_choice_has_its_f
     assert found.params["fields"] == {"UF_CRM_AT": "2026-11-28T18:00:00+03:00", "CLOSEDATE": "2026-11-28"}
 
 
-async def test_a_call_without_days_is_untouched_and_asks_the_portal_nothing() -> None:
+async def test_a_call_without_days_is_untouched_and_asks_the_portal_nothing(here: Desk) -> None:
     """Most calls name none."""
-    async with desk(ANSWERS) as here:
-        params = {"id": 481, "fields": {"TITLE": "Ромашка", "COMMENTS": "15.10 звонили"}}
-        assert await references(here).resolve(method="crm.deal.update", params=params, actor=ANNA, chosen={}) == DatedParams(params=params)
-        assert here.portal.asked == []
+    params = {"id": 481, "fields": {"TITLE": "Ромашка", "COMMENTS": "15.10 звонили"}}
+    assert await references(here).resolve(method="crm.deal.update", params=params, actor=ANNA, chosen={}) == DatedParams(params=params)
+    assert here.portal.asked == []
 
 
 async def test_a_record_that_cannot_be_read_does_not_count_as_finished() -> None:

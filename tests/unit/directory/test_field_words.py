@@ -89,39 +89,35 @@ async def value(here: Desk, name: str, given: Any, locale: Any = "ru") -> str | 
         ("UF_CRM_1", [], None),
     ],
 )
-async def test_a_value_is_said_in_words(name: str, given: Any, words: str | None) -> None:
+async def test_a_value_is_said_in_words(here: Desk, name: str, given: Any, words: str | None) -> None:
     """Names of list values, people and records, money with its sign, moments in the person's zone; None leaves it as it is."""
-    async with desk(ANSWERS) as here:
-        assert await value(here, name, given) == words
+    assert await value(here, name, given) == words
 
 
-async def test_linked_records_are_read_together_and_are_numbers_when_they_cannot_be() -> None:
+async def test_linked_records_are_read_together_and_are_numbers_when_they_cannot_be(here: Desk) -> None:
     """A field with many of them costs one request."""
-    async with desk(ANSWERS) as here:
-        assert await value(here, "UF_CRM_LINK", ["D_10", "C_5"]) == "Ромашка, Иван Иванов"
-        assert here.portal.count("batch") == 1
-        assert here.portal.count("crm.deal.get") == 0
-        here.portal.down = True
-        assert await value(here, "UF_CRM_LINK", ["D_10", "C_5"]) == "№10, №5"
+    assert await value(here, "UF_CRM_LINK", ["D_10", "C_5"]) == "Ромашка, Иван Иванов"
+    assert here.portal.count("batch") == 1
+    assert here.portal.count("crm.deal.get") == 0
+    here.portal.down = True
+    assert await value(here, "UF_CRM_LINK", ["D_10", "C_5"]) == "№10, №5"
 
 
-async def test_words_follow_the_persons_language() -> None:
+async def test_words_follow_the_persons_language(here: Desk) -> None:
     """What the portal's administrator wrote stays as it is."""
-    async with desk(ANSWERS) as here:
-        assert await value(here, "UF_CRM_BOOL", "Y", "en") == "Yes"
-        assert await value(here, "UF_CRM_BLOCK", "15", "en") == "list item No. 15"
-        assert await value(here, "UF_CRM_1", list(range(100, 130)), "en") is not None
+    assert await value(here, "UF_CRM_BOOL", "Y", "en") == "Yes"
+    assert await value(here, "UF_CRM_BLOCK", "15", "en") == "list item No. 15"
+    assert await value(here, "UF_CRM_1", list(range(100, 130)), "en") is not None
 
 
-async def test_a_field_has_the_portals_title() -> None:
+async def test_a_field_has_the_portals_title(here: Desk) -> None:
     """The label of the form; a code is no title."""
-    async with desk(ANSWERS) as here:
-        assert await here.naming.find_field_title("deal", "UF_CRM_1") == "Тип договора"
-        assert await here.naming.find_field_title("item:2", "opportunity") == "Сумма"
-        assert await here.naming.find_field_title("deal", "createdTime") == "Дата создания"
-        assert await here.naming.find_field_title("deal", "UF_CRM_BARE") == ""
-        assert await here.naming.find_field_title("comment", "UF_CRM_1") == ""
-        assert here.portal.count("crm.deal.fields") == 1
+    assert await here.naming.find_field_title("deal", "UF_CRM_1") == "Тип договора"
+    assert await here.naming.find_field_title("item:2", "opportunity") == "Сумма"
+    assert await here.naming.find_field_title("deal", "createdTime") == "Дата создания"
+    assert await here.naming.find_field_title("deal", "UF_CRM_BARE") == ""
+    assert await here.naming.find_field_title("comment", "UF_CRM_1") == ""
+    assert here.portal.count("crm.deal.fields") == 1
 
 
 async def test_a_portal_that_does_not_tell_its_fields_leaves_values_as_they_are() -> None:

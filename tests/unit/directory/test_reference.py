@@ -14,7 +14,7 @@ from orchestrator.directory.reference_data import find_stage_entity_id
 from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.directory.rows import User
 from tests.fixed_clock import FixedClock
-from tests.unit.directory.reference_kit import NOW, SaysNo, desk, sandbox
+from tests.unit.directory.reference_kit import NOW, Desk, SaysNo, desk, sandbox
 
 STAGES = {"DEAL_STAGE": ["NEW", "WON"], "DYNAMIC_177_STAGE_10": ["DT177_10:NEW", "DT177_10:SUCCESS"], "SMART_INVOICE_STAGE_5": ["DT31_5:N"]}
 
@@ -42,96 +42,91 @@ def funnels(params: dict[str, Any]) -> dict[str, Any]:
 ANSWERS = {"user.get": {"result": [person(7)], "total": 1}, "crm.status.list": statuses, "crm.category.list": funnels}
 
 
-async def test_what_is_shown_is_read_once_in_its_life_and_by_one_reader() -> None:
+async def test_what_is_shown_is_read_once_in_its_life_and_by_one_reader(here: Desk) -> None:
     """Ten askers at once make one read; after its life the value is read again."""
-    async with desk(ANSWERS) as here:
-        found = await asyncio.gather(*(here.reads.reference.load_users() for _ in range(10)))
-        assert {len(users) for users in found} == {1}
-        assert here.portal.count("user.get") == 1
-        here.clock.advance(KINDS["users"].life - timedelta(seconds=1))
-        await here.reads.reference.load_users()
-        assert here.portal.count("user.get") == 1
-        here.clock.advance(timedelta(seconds=1))
-        await here.reads.reference.load_users()
-        assert here.portal.count("user.get") == 2
+    found = await asyncio.gather(*(here.reads.reference.load_users() for _ in range(10)))
+    assert {len(users) for users in found} == {1}
+    assert here.portal.count("user.get") == 1
+    here.clock.advance(KINDS["users"].life - timedelta(seconds=1))
+    await here.reads.reference.load_users()
+    assert here.portal.count("user.get") == 1
+    here.clock.advance(timedelta(seconds=1))
+    await here.reads.reference.load_users()
+    assert here.portal.count("user.get") == 2
 
 
-async def test_what_a_write_is_judged_by_is_read_after_it_was_asked_for() -> None:
+async def test_what_a_write_is_judged_by_is_read_after_it_was_asked_for(here: Desk) -> None:
     """A kept value does not serve, nor one whose reading began before; those who ask together share one read."""
-    async with desk(ANSWERS) as here:
-        await here.reads.reference.load_stages("deal")
-        here.portal.answers["crm.status.list"] = {"result": [{"STATUS_ID": "FIRST", "NAME": "Первая", "SORT": 1}], "total": 1}
-        assert (await here.reads.reference.load_stages("deal"))[0].id == "NEW"
-        assert await here.reads.load_first_stages(["deal:0"]) == {"deal:0": "FIRST"}
-        assert (await here.reads.reference.load_stages("deal"))[0].id == "FIRST"
-        before = here.portal.count("crm.status.list")
-        here.portal.hold = lambda method: asyncio.sleep(0)
-        await asyncio.gather(*(here.reads.reference.load_stages("deal", fresh=True) for _ in range(5)))
-        assert here.portal.count("crm.status.list") - before == 2  # one for the first, one for all who asked while it ran
+    await here.reads.reference.load_stages("deal")
+    here.portal.answers["crm.status.list"] = {"result": [{"STATUS_ID": "FIRST", "NAME": "Первая", "SORT": 1}], "total": 1}
+    assert (await here.reads.reference.load_stages("deal"))[0].id == "NEW"
+    assert await here.reads.load_first_stages(["deal:0"]) == {"deal:0": "FIRST"}
+    assert (await here.reads.reference.load_stages("deal"))[0].id == "FIRST"
+    before = here.portal.count("crm.status.list")
+    here.portal.hold = lambda method: asyncio.sleep(0)
+    await asyncio.gather(*(here.reads.reference.load_stages("deal", fresh=True) for _ in range(5)))
+    assert here.portal.count("crm.status.list") - before == 2  # one for the first, one for all who asked while it ran
 
 
-async def test_a_read_under_way_is_not_fresh_for_who_asks_later() -> None:
+async def test_a_read_under_way_is_not_fresh_for_who_asks_later(here: Desk) -> None:
     """It may have seen the portal before the change that the asker knows of."""
-    async with desk(ANSWERS) as here:
-        arrived, go = asyncio.Event(), asyncio.Event()
+    arrived, go = asyncio.Event(), asyncio.Event()
 
-        async def hold(method: str) -> None:
-            arrived.set()
-            await go.wait()
+    async def hold(method: str) -> None:
+        arrived.set()
+        await go.wait()
 
-        here.portal.hold = hold
-        first = asyncio.ensure_future(here.reads.reference.load_stages("deal"))
-        await arrived.wait()
-        here.portal.answers["crm.status.list"] = {"result": [], "total": 0}
-        later = asyncio.ensure_future(here.reads.reference.load_stages("deal", fresh=True))
-        await asyncio.sleep(0)
-        go.set()
-        assert [stage.id for stage in await first] == ["NEW", "WON"]
-        assert await later == []
+    here.portal.hold = hold
+    first = asyncio.ensure_future(here.reads.reference.load_stages("deal"))
+    await arrived.wait()
+    here.portal.answers["crm.status.list"] = {"result": [], "total": 0}
+    later = asyncio.ensure_future(here.reads.reference.load_stages("deal", fresh=True))
+    await asyncio.sleep(0)
+    go.set()
+    assert [stage.id for stage in await first] == ["NEW", "WON"]
+    assert await later == []
 
 
-async def test_a_portal_that_fails_leaves_the_last_names_for_showing_only() -> None:
+async def test_a_portal_that_fails_leaves_the_last_names_for_showing_only(here: Desk) -> None:
     """A card keeps its names, a write gets the error; the portal is left alone for a while."""
-    async with desk(ANSWERS) as here:
-        await here.reads.reference.load_users()
-        here.portal.down = True
-        here.clock.advance(timedelta(days=1))
-        assert await here.naming.find_user_name(7) == "Анна К"
-        asked = len(here.portal.asked)
-        assert await here.naming.find_user_name(7) == "Анна К"
-        assert len(here.portal.asked) == asked
-        with pytest.raises(NotSent):
-            await here.reads.reference.load_users(fresh=True)
-        with pytest.raises(NotSent):
-            await here.reads.reference.is_active(7)
-        with pytest.raises(NotSent):
-            await here.reads.load_first_stages(["deal:0"])
-        here.portal.down = False
-        here.clock.advance(FAILURE_PAUSE)
-        here.portal.answers["user.get"] = {"result": [person(7, "Вера")], "total": 1}
-        assert await here.naming.find_user_name(7) == "Вера К"
+    await here.reads.reference.load_users()
+    here.portal.down = True
+    here.clock.advance(timedelta(days=1))
+    assert await here.naming.find_user_name(7) == "Анна К"
+    asked = len(here.portal.asked)
+    assert await here.naming.find_user_name(7) == "Анна К"
+    assert len(here.portal.asked) == asked
+    with pytest.raises(NotSent):
+        await here.reads.reference.load_users(fresh=True)
+    with pytest.raises(NotSent):
+        await here.reads.reference.is_active(7)
+    with pytest.raises(NotSent):
+        await here.reads.load_first_stages(["deal:0"])
+    here.portal.down = False
+    here.clock.advance(FAILURE_PAUSE)
+    here.portal.answers["user.get"] = {"result": [person(7, "Вера")], "total": 1}
+    assert await here.naming.find_user_name(7) == "Вера К"
 
 
-async def test_what_was_never_read_is_asked_for_again_soon_but_not_at_once() -> None:
+async def test_what_was_never_read_is_asked_for_again_soon_but_not_at_once(here: Desk) -> None:
     """A table of a hundred rows does not wait for a hundred failures, and a refusal holds for the kind's life."""
-    async with desk(ANSWERS) as here:
-        here.portal.down = True
-        for _ in range(3):
-            with pytest.raises(NotSent):
-                await here.reads.reference.load_users()
-        once = here.portal.count("user.get")
-        assert once <= 3  # the tries of one call
-        here.portal.down = False
-        here.clock.advance(FIRST_FAILURE_PAUSE)
-        assert set(await here.reads.reference.load_users()) == {7}
-        for _ in range(3):
-            with pytest.raises(Refused):
-                await here.reads.reference.load_currency_book()
-        assert here.portal.count("crm.currency.list") == 1
-        here.clock.advance(KINDS["currencies"].life)
+    here.portal.down = True
+    for _ in range(3):
+        with pytest.raises(NotSent):
+            await here.reads.reference.load_users()
+    once = here.portal.count("user.get")
+    assert once <= 3  # the tries of one call
+    here.portal.down = False
+    here.clock.advance(FIRST_FAILURE_PAUSE)
+    assert set(await here.reads.reference.load_users()) == {7}
+    for _ in range(3):
         with pytest.raises(Refused):
             await here.reads.reference.load_currency_book()
-        assert here.portal.count("crm.currency.list") == 2
+    assert here.portal.count("crm.currency.list") == 1
+    here.clock.advance(KINDS["currencies"].life)
+    with pytest.raises(Refused):
+        await here.reads.reference.load_currency_book()
+    assert here.portal.count("crm.currency.list") == 2
 
 
 async def test_a_name_or_number_that_is_missing_is_looked_for_once_more() -> None:
@@ -192,28 +187,27 @@ def test_a_call_of_our_own_outdates_what_it_changes(method: str, outdated: set[t
     assert set(find_outdated_by_call(method)) == outdated
 
 
-async def test_an_event_during_a_read_makes_its_value_old_at_once() -> None:
+async def test_an_event_during_a_read_makes_its_value_old_at_once(here: Desk) -> None:
     """It may be what was there before; and what was forgotten still serves for showing while the portal fails."""
-    async with desk(ANSWERS) as here:
-        reference: Reference = here.reads.reference
+    reference: Reference = here.reads.reference
 
-        async def forget(method: str) -> None:
-            reference.discard_for_event("ONUSERADD")
+    async def forget(method: str) -> None:
+        reference.discard_for_event("ONUSERADD")
 
-        here.portal.hold = forget
+    here.portal.hold = forget
+    await here.reads.reference.load_users()
+    here.portal.hold = None
+    await here.reads.reference.load_users()
+    assert here.portal.count("user.get") == 2
+    here.reads.reference.discard_for_event("ONUSERADD")
+    await here.reads.reference.load_users()
+    assert here.portal.count("user.get") == 3
+    here.reads.discard_for_call("user.update")
+    here.portal.down = True
+    assert set(await here.reads.reference.load_users()) == {7}
+    here.reads.reference.discard()
+    with pytest.raises(NotSent):
         await here.reads.reference.load_users()
-        here.portal.hold = None
-        await here.reads.reference.load_users()
-        assert here.portal.count("user.get") == 2
-        here.reads.reference.discard_for_event("ONUSERADD")
-        await here.reads.reference.load_users()
-        assert here.portal.count("user.get") == 3
-        here.reads.discard_for_call("user.update")
-        here.portal.down = True
-        assert set(await here.reads.reference.load_users()) == {7}
-        here.reads.reference.discard()
-        with pytest.raises(NotSent):
-            await here.reads.reference.load_users()
 
 
 async def test_five_thousand_employees_cost_three_requests_and_keep_no_phones() -> None:
@@ -269,20 +263,19 @@ def test_each_kind_has_its_book_of_stages(entity: str, category: int, book: str)
     assert find_stage_entity_id(entity, category) == book
 
 
-async def test_the_usual_funnel_of_a_smart_process_is_not_zero() -> None:
+async def test_the_usual_funnel_of_a_smart_process_is_not_zero(here: Desk) -> None:
     """It is the one marked as default; a stage names its funnel itself."""
-    async with desk(ANSWERS) as here:
-        wanted = ["deal:0", "item:177:0", "item:177:10", "item:31:0", "contact:0", "deal:x", "deal:", ":", ""]
-        assert await here.reads.load_first_stages(wanted) == {
-            "deal:0": "NEW",
-            "item:177:0": "DT177_10:NEW",
-            "item:177:10": "DT177_10:NEW",
-            "item:31:0": "DT31_5:N",
-        }
-        stage = await here.reads.reference.find_stage("item:177", "DT177_10:SUCCESS", fresh=True)
-        assert stage.name == "«DT177_10:SUCCESS»"
-        assert await here.reads.reference.find_stage("item:177", "DT177_10:GONE", fresh=True) is None
-        assert await here.naming.find_category_name(10, "item:177") == "Первая"
+    wanted = ["deal:0", "item:177:0", "item:177:10", "item:31:0", "contact:0", "deal:x", "deal:", ":", ""]
+    assert await here.reads.load_first_stages(wanted) == {
+        "deal:0": "NEW",
+        "item:177:0": "DT177_10:NEW",
+        "item:177:10": "DT177_10:NEW",
+        "item:31:0": "DT31_5:N",
+    }
+    stage = await here.reads.reference.find_stage("item:177", "DT177_10:SUCCESS", fresh=True)
+    assert stage.name == "«DT177_10:SUCCESS»"
+    assert await here.reads.reference.find_stage("item:177", "DT177_10:GONE", fresh=True) is None
+    assert await here.naming.find_category_name(10, "item:177") == "Первая"
 
 
 async def test_a_department_that_may_not_be_read_is_no_failure() -> None:

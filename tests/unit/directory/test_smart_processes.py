@@ -53,19 +53,18 @@ async def shown(here: Desk, rows: list[dict[str, Any]], type_id: int = 177) -> A
     return await render_outcome(outcome, here.naming, ANNA)
 
 
-async def test_a_list_of_a_smart_process_has_rows_like_any_other() -> None:
+async def test_a_list_of_a_smart_process_has_rows_like_any_other(here: Desk) -> None:
     """Title, sum, stage and number; the link to the card; list values by name beside the number that filters need."""
-    async with desk(ANSWERS) as here:
-        found = await shown(here, [ITEM])
-        assert found.table.rows[0].label.replace("\u00a0", " ") == "Поставка · 100 ₽ · Подготовка · №12"
-        assert found.table.rows[0].url == "http://127.0.0.1:8080/crm/type/177/details/12/"
-        assert found.titles == {"item:177:12": "Поставка"}
-        assert (found.rows[0]["ufCrm5_1"], found.rows[0]["names"]) == (79, {"ufCrm5_1": "Рамочный"})
-        assert "Рамочный" in found.labels
-        assert not found.prose
-        assert found.sum_text.replace("\u00a0", " ") == "100 ₽"
-        deal = await shown(here, [{"id": 1, "title": "Ромашка"}], 2)
-        assert deal.table.rows[0].url.endswith("/crm/deal/details/1/")
+    found = await shown(here, [ITEM])
+    assert found.table.rows[0].label.replace("\u00a0", " ") == "Поставка · 100 ₽ · Подготовка · №12"
+    assert found.table.rows[0].url == "http://127.0.0.1:8080/crm/type/177/details/12/"
+    assert found.titles == {"item:177:12": "Поставка"}
+    assert (found.rows[0]["ufCrm5_1"], found.rows[0]["names"]) == (79, {"ufCrm5_1": "Рамочный"})
+    assert "Рамочный" in found.labels
+    assert not found.prose
+    assert found.sum_text.replace("\u00a0", " ") == "100 ₽"
+    deal = await shown(here, [{"id": 1, "title": "Ромашка"}], 2)
+    assert deal.table.rows[0].url.endswith("/crm/deal/details/1/")
 
 
 async def test_a_record_without_a_title_goes_by_its_kind() -> None:
@@ -129,15 +128,14 @@ async def resolve(here: Desk, reference: str, method: str, params: dict[str, Any
         ("crm.item.list", {"entityTypeId": 177, "filter": {"categoryId": 10, "stageId": "@stage:Подписан"}}),
     ],
 )
-async def test_a_stage_of_a_smart_process_is_found_by_name(method: str, params: dict[str, Any]) -> None:
+async def test_a_stage_of_a_smart_process_is_found_by_name(here: Desk, method: str, params: dict[str, Any]) -> None:
     """In the funnel of the step, of its record, or in the usual one."""
-    async with desk(ANSWERS) as here:
-        assert await resolve(here, "@stage:Подписан", method, params) == Resolved(
-            value="DT177_10:SUCCESS", label="Подписан", named_by_person=True
-        )
-        books = {asked["filter"]["ENTITY_ID"] for name, asked in here.portal.asked if name == "crm.status.list"}
-        assert books == {"DYNAMIC_177_STAGE_10"}
-        assert (await resolve(here, "@category:Архив", method, params)).value == 11
+    assert await resolve(here, "@stage:Подписан", method, params) == Resolved(
+        value="DT177_10:SUCCESS", label="Подписан", named_by_person=True
+    )
+    books = {asked["filter"]["ENTITY_ID"] for name, asked in here.portal.asked if name == "crm.status.list"}
+    assert books == {"DYNAMIC_177_STAGE_10"}
+    assert (await resolve(here, "@category:Архив", method, params)).value == 11
 
 
 @pytest.mark.parametrize(
@@ -150,35 +148,32 @@ async def test_a_day_for_the_portals_own_field_has_the_form_that_its_type_needs(
         assert (await resolve(here, "@date:завтра", "crm.deal.list", {"filter": {field: "@date:завтра"}})).value == value
 
 
-async def test_a_write_is_judged_by_stages_as_they_are_now() -> None:
+async def test_a_write_is_judged_by_stages_as_they_are_now(here: Desk) -> None:
     """A list may use what is kept; an update reads the stages again."""
-    async with desk(ANSWERS) as here:
-        listing = {"filter": {"STAGE_ID": "@stage:Подписан", "CATEGORY_ID": 10}}
-        await resolve(here, "@stage:Подписан", "crm.deal.list", listing)
-        here.portal.answers["crm.status.list"] = {"result": STAGES[:1], "total": 1}
-        assert (await resolve(here, "@stage:Подписан", "crm.deal.list", listing)).value == "DT177_10:SUCCESS"
-        gone = await resolve(here, "@stage:Подписан", "crm.deal.update", {"id": 1, "fields": {"CATEGORY_ID": 10}})
-        assert gone.notice.code == "stage-not-found"
+    listing = {"filter": {"STAGE_ID": "@stage:Подписан", "CATEGORY_ID": 10}}
+    await resolve(here, "@stage:Подписан", "crm.deal.list", listing)
+    here.portal.answers["crm.status.list"] = {"result": STAGES[:1], "total": 1}
+    assert (await resolve(here, "@stage:Подписан", "crm.deal.list", listing)).value == "DT177_10:SUCCESS"
+    gone = await resolve(here, "@stage:Подписан", "crm.deal.update", {"id": 1, "fields": {"CATEGORY_ID": 10}})
+    assert gone.notice.code == "stage-not-found"
 
 
-async def test_somebody_dismissed_since_is_not_written_into_a_record() -> None:
+async def test_somebody_dismissed_since_is_not_written_into_a_record(here: Desk) -> None:
     """The list of employees may be minutes old, the one who is chosen is looked at now."""
-    async with desk(ANSWERS) as here:
-        update = {"id": 1, "fields": {"ASSIGNED_BY_ID": "@user:Уварова"}}
-        assert (await resolve(here, "@user:Уварова", "crm.deal.update", update)).value == 9
-        here.portal.answers["user.get"] = {"result": [PEOPLE[0], {**PEOPLE[1], "ACTIVE": False}], "total": 2}
-        assert (await resolve(here, "@user:Уварова", "crm.deal.list", {})).value == 9
-        assert (await resolve(here, "@user:Уварова", "crm.deal.update", update)).notice.code == "user-not-found"
+    update = {"id": 1, "fields": {"ASSIGNED_BY_ID": "@user:Уварова"}}
+    assert (await resolve(here, "@user:Уварова", "crm.deal.update", update)).value == 9
+    here.portal.answers["user.get"] = {"result": [PEOPLE[0], {**PEOPLE[1], "ACTIVE": False}], "total": 2}
+    assert (await resolve(here, "@user:Уварова", "crm.deal.list", {})).value == 9
+    assert (await resolve(here, "@user:Уварова", "crm.deal.update", update)).notice.code == "user-not-found"
 
 
 @pytest.mark.parametrize(
     ("words", "value"), [("Анна из отдела продаж", 7), ("Анна из тендерного отдела", 9), ("Анна Уварова из Тендерный отдел", 9)]
 )
-async def test_a_department_tells_two_of_one_name_apart(words: str, value: int) -> None:
+async def test_a_department_tells_two_of_one_name_apart(here: Desk, words: str, value: int) -> None:
     """And the buttons name it where nothing was said."""
-    async with desk(ANSWERS) as here:
-        assert (await resolve(here, f"@user:{words}", "crm.deal.list", {})).value == value
-        several = await resolve(here, "@user:Анна", "crm.deal.list", {})
-        assert isinstance(several, Ambiguous)
-        assert Option(value=7, label="Анна Ковалёва · менеджер · Отдел продаж · №7") in several.options
-        assert (await resolve(here, "@user:Анна из бухгалтерии", "crm.deal.list", {})).notice.code == "user-not-found"
+    assert (await resolve(here, f"@user:{words}", "crm.deal.list", {})).value == value
+    several = await resolve(here, "@user:Анна", "crm.deal.list", {})
+    assert isinstance(several, Ambiguous)
+    assert Option(value=7, label="Анна Ковалёва · менеджер · Отдел продаж · №7") in several.options
+    assert (await resolve(here, "@user:Анна из бухгалтерии", "crm.deal.list", {})).notice.code == "user-not-found"
