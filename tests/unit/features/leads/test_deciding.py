@@ -33,25 +33,19 @@ async def pending(world: World, actor: Actor, key: str = "") -> list[Any]:
     return world.outbox()
 
 
-async def test_pending_of_a_lead_brings_what_waits_for_their_decision(tmp_path: Path) -> None:
+async def test_pending_of_a_lead_brings_what_waits_for_their_decision(department: World) -> None:
     """The card of the other conversation, at the end of the lead's chat, with who asks; its buttons still lead home and count once."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        rows = await pending(world, VERA)
-        assert by_chat(rows) == {VERA.key: ["lead-pending", "card:requested"]}
-        assert rows[0].body["notices"][0]["args"] == {"count": 1}
-        body = rows[1].body
-        assert (body["home"], body["anew"], body["requested_by_name"], rows[1].key) == (
-            CHAT,
-            True,
-            "Анна",
-            f"card:{entry['confirmation_id']}",
-        )
-        assert world.events("LeadsAsked") == []
-        await world.work(press(entry, actor=VERA))
-        world.outbox()
-        assert by_chat(await pending(world, VERA)) == {VERA.key: ["pending"]}
-        assert len(world.portal.ledger) == 1
+    entry = await ask_for(department)
+    rows = await pending(department, VERA)
+    assert by_chat(rows) == {VERA.key: ["lead-pending", "card:requested"]}
+    assert rows[0].body["notices"][0]["args"] == {"count": 1}
+    body = rows[1].body
+    assert (body["home"], body["anew"], body["requested_by_name"], rows[1].key) == (CHAT, True, "Анна", f"card:{entry['confirmation_id']}")
+    assert department.events("LeadsAsked") == []
+    await department.work(press(entry, actor=VERA))
+    department.outbox()
+    assert by_chat(await pending(department, VERA)) == {VERA.key: ["pending"]}
+    assert len(department.portal.ledger) == 1
 
 
 @pytest.mark.parametrize(("actor", "key"), [(BORIS, ""), (ANNA, "tg:-100"), (VERA, "tg:-100"), (GLEB, ""), (DINA, "")])
@@ -64,15 +58,14 @@ async def test_nobody_else_sees_what_waits_for_a_lead(tmp_path: Path, actor: Act
         assert rows[0].body["notices"][0]["code"] == "pending"
 
 
-async def test_their_own_cards_and_those_of_others_come_apart(tmp_path: Path) -> None:
+async def test_their_own_cards_and_those_of_others_come_apart(department: World) -> None:
     """First what waits here, then what waits for their decision."""
-    async with a_department(tmp_path) as world:
-        await ask_for(world)
-        world.model.will(reply(raise_sum(1_100_000)))
-        await world.work(message("подними", actor=VERA, key=VERA.key))
-        world.outbox()
-        told = by_chat(await pending(world, VERA))
-        assert told == {VERA.key: ["pending", "card:requested", "lead-pending", "card:requested"]}
+    await ask_for(department)
+    department.model.will(reply(raise_sum(1_100_000)))
+    await department.work(message("подними", actor=VERA, key=VERA.key))
+    department.outbox()
+    told = by_chat(await pending(department, VERA))
+    assert told == {VERA.key: ["pending", "card:requested", "lead-pending", "card:requested"]}
 
 
 async def test_a_lead_who_was_not_asked_finds_what_nobody_else_can_decide(tmp_path: Path) -> None:
@@ -93,26 +86,25 @@ async def test_a_lead_who_was_not_asked_finds_what_nobody_else_can_decide(tmp_pa
         assert len(world.portal.ledger) == 1
 
 
-async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(tmp_path: Path) -> None:
+async def test_details_of_the_leads_copy_come_from_the_conversation_of_the_card(department: World) -> None:
     """In words, in the lead's chat only, and the exact call for an admin; for somebody else there is nothing."""
-    async with a_department(tmp_path) as world:
-        world.model.will(reply(raise_sum(2_500_000)))
-        await world.work(message("подними"))
-        body = next(row.body for row in world.outbox() if row.kind == "card" and row.session == VERA.key)
-        words = next(press.words for press in _buttons(body) if isinstance(press, ActionClick) and press.words[0] == "details")
-        await world.work(pressing(*words, actor=VERA, key=VERA.key))
-        rows = world.outbox()
-        assert [(row.session.removesuffix(":toast"), row.kind) for row in rows] == [(VERA.key, "toast"), (VERA.key, "details")]
-        assert "2\u00a0500\u00a0000" in rows[1].body["preview"]["lines"][0]["after"]
-        assert not {"params", "before", "nonce"} & set(rows[1].body)
-        for actor, key in ((BORIS, BORIS.key), (DINA, DINA.key)):
-            await world.work(pressing(*words, actor=actor, key=key))
-            rows = world.outbox()
-            assert [row.kind for row in rows] == ["toast", "reply"]
-            assert rows[1].body["notices"][0]["code"] == "details-none"
-        for odd in (("details",), ("details", body["confirmation_id"], "x"), ("details", body["confirmation_id"], "1007", "y")):
-            await world.work(pressing(*odd, actor=VERA, key=VERA.key))
-            assert by_chat(world.outbox()) == {VERA.key: ["toast:card-outdated"]}
+    department.model.will(reply(raise_sum(2_500_000)))
+    await department.work(message("подними"))
+    body = next(row.body for row in department.outbox() if row.kind == "card" and row.session == VERA.key)
+    words = next(press.words for press in _buttons(body) if isinstance(press, ActionClick) and press.words[0] == "details")
+    await department.work(pressing(*words, actor=VERA, key=VERA.key))
+    rows = department.outbox()
+    assert [(row.session.removesuffix(":toast"), row.kind) for row in rows] == [(VERA.key, "toast"), (VERA.key, "details")]
+    assert "2\u00a0500\u00a0000" in rows[1].body["preview"]["lines"][0]["after"]
+    assert not {"params", "before", "nonce"} & set(rows[1].body)
+    for actor, key in ((BORIS, BORIS.key), (DINA, DINA.key)):
+        await department.work(pressing(*words, actor=actor, key=key))
+        rows = department.outbox()
+        assert [row.kind for row in rows] == ["toast", "reply"]
+        assert rows[1].body["notices"][0]["code"] == "details-none"
+    for odd in (("details",), ("details", body["confirmation_id"], "x"), ("details", body["confirmation_id"], "1007", "y")):
+        await department.work(pressing(*odd, actor=VERA, key=VERA.key))
+        assert by_chat(department.outbox()) == {VERA.key: ["toast:card-outdated"]}
 
 
 def _buttons(body: dict[str, Any]) -> list[Any]:
@@ -120,17 +112,16 @@ def _buttons(body: dict[str, Any]) -> list[Any]:
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]
 
 
-async def test_a_lead_is_reminded_in_the_morning_and_not_at_night(tmp_path: Path) -> None:
+async def test_a_lead_is_reminded_in_the_morning_and_not_at_night(department: World) -> None:
     """Asked at 20:00 in Moscow, two hours are over at 22:00: at nine the next day, exactly once."""
-    async with a_department(tmp_path) as world:
-        world.clock.advance(timedelta(hours=5))
-        await ask_for(world)
-        seen = []
-        for _ in range(46):  # 23 hours
-            world.clock.advance(timedelta(minutes=30))
-            await world.work()
-            seen += [(world.clock.now().isoformat()[:16], code) for code in by_chat(world.outbox()).get(VERA.key, [])]
-        assert seen == [("2026-11-22T06:00", "card:requested"), ("2026-11-22T06:00", "lead-remind")]
+    department.clock.advance(timedelta(hours=5))
+    await ask_for(department)
+    seen = []
+    for _ in range(46):  # 23 hours
+        department.clock.advance(timedelta(minutes=30))
+        await department.work()
+        seen += [(department.clock.now().isoformat()[:16], code) for code in by_chat(department.outbox()).get(VERA.key, [])]
+    assert seen == [("2026-11-22T06:00", "card:requested"), ("2026-11-22T06:00", "lead-remind")]
 
 
 async def test_each_lead_is_reminded_in_their_own_day(tmp_path: Path) -> None:
@@ -227,14 +218,13 @@ async def test_a_deputy_with_a_second_account_does_not_stand_in_for_the_lead_in_
         assert world.portal.ledger == []
 
 
-async def test_the_requester_reads_for_whom_and_until_when_they_wait(tmp_path: Path) -> None:
+async def test_the_requester_reads_for_whom_and_until_when_they_wait(department: World) -> None:
     """«Ждёт руководителя (Вера) до …», in the clock of the one who reads."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        text = to_plain_text(render_card(CardView.from_body({**entry, "expires_at": "2026-11-21T15:00:00.000000Z"}), Translator("ru")))
-        assert "Ждёт руководителя (Вера) до " in text
-        assert "18:00" in text.partition("Ждёт руководителя")[2]
-        assert not [press for press in _buttons(entry) if isinstance(press, CardClick) and press.approve]
+    entry = await ask_for(department)
+    text = to_plain_text(render_card(CardView.from_body({**entry, "expires_at": "2026-11-21T15:00:00.000000Z"}), Translator("ru")))
+    assert "Ждёт руководителя (Вера) до " in text
+    assert "18:00" in text.partition("Ждёт руководителя")[2]
+    assert not [press for press in _buttons(entry) if isinstance(press, CardClick) and press.approve]
 
 
 @pytest.mark.parametrize("via", ["typed", "button"])
@@ -269,30 +259,28 @@ async def test_a_new_record_is_shown_to_leads_who_may_see_those_of_the_one_who_a
         assert len(world.portal.ledger) == 1
 
 
-async def test_taking_back_what_a_lead_approved_asks_the_lead_again(tmp_path: Path) -> None:
+async def test_taking_back_what_a_lead_approved_asks_the_lead_again(department: World) -> None:
     """An undo is a change like any other: a sum above the limit stands on the record."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        await world.work(press(entry, actor=VERA))
-        done = next(row.body for row in reversed(world.outbox()) if row.kind == "card" and row.session == CHAT)
-        assert done["undo_until"]
-        await world.work(pressing("undo", entry["effect_id"], actor=ANNA, key=CHAT))
-        cards = {row.session: row.body for row in world.outbox() if row.kind == "card" and row.body["status"] == "requested"}
-        assert set(cards) == {CHAT, VERA.key}
-        await world.work(press(cards[CHAT]))
-        assert len(world.portal.ledger) == 1
-        await world.work(press(cards[CHAT], actor=VERA))
-        assert len(world.portal.ledger) == 2
-        assert world.portal.records["deal", 481]["OPPORTUNITY"] in {"1000000.00", "1000000", 1_000_000}
+    entry = await ask_for(department)
+    await department.work(press(entry, actor=VERA))
+    done = next(row.body for row in reversed(department.outbox()) if row.kind == "card" and row.session == CHAT)
+    assert done["undo_until"]
+    await department.work(pressing("undo", entry["effect_id"], actor=ANNA, key=CHAT))
+    cards = {row.session: row.body for row in department.outbox() if row.kind == "card" and row.body["status"] == "requested"}
+    assert set(cards) == {CHAT, VERA.key}
+    await department.work(press(cards[CHAT]))
+    assert len(department.portal.ledger) == 1
+    await department.work(press(cards[CHAT], actor=VERA))
+    assert len(department.portal.ledger) == 2
+    assert department.portal.records["deal", 481]["OPPORTUNITY"] in {"1000000.00", "1000000", 1_000_000}
 
 
-async def test_a_leads_copy_of_a_settled_card_has_no_button_that_leads_nowhere(tmp_path: Path) -> None:
+async def test_a_leads_copy_of_a_settled_card_has_no_button_that_leads_nowhere(department: World) -> None:
     """Checking, undoing and repeating belong to the conversation where the card lives."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        for status in ("executed", "unknown", "refused", "expired", "denied", "superseded"):
-            body = {**entry, "status": status, "home": CHAT, "undo_until": "2026-11-21T15:00:00.000000Z"}
-            assert build_card_keyboard(CardView.from_body(body), Translator("ru")) is None, status
+    entry = await ask_for(department)
+    for status in ("executed", "unknown", "refused", "expired", "denied", "superseded"):
+        body = {**entry, "status": status, "home": CHAT, "undo_until": "2026-11-21T15:00:00.000000Z"}
+        assert build_card_keyboard(CardView.from_body(body), Translator("ru")) is None, status
 
 
 @pytest.mark.parametrize("kind", ["decision", "reason"])

@@ -10,65 +10,60 @@ import pytest
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.policy import Policy
 from tests.unit.features.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, card, codes_of, message, press, raise_sum, reply
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, card, codes_of, message, press, raise_sum, reply
 
 
-async def test_the_card_is_shown_to_the_lead_too_and_the_requester_waits(tmp_path: Path) -> None:
+async def test_the_card_is_shown_to_the_lead_too_and_the_requester_waits(department: World) -> None:
     """Both in the commit that ends the turn; the lead's copy says where presses go, the requester's for whom it waits."""
-    async with a_department(tmp_path) as world:
-        world.model.will(reply(raise_sum(2_500_000), text="Готовлю."))
-        await world.work(message("подними сумму"))
-        cards = {row.session: row for row in world.outbox() if row.kind == "card"}
-        assert set(cards) == {CHAT, VERA.key}
-        assert (cards[CHAT].body["told_names"], "home" in cards[CHAT].body) == (["Вера"], False)
-        assert (cards[VERA.key].body["home"], cards[VERA.key].body["requested_by_name"]) == (CHAT, "Анна")
-        assert cards[CHAT].key == cards[VERA.key].key
-        event = world.events("ConfirmationRequested")[0]
-        assert (event.data["lead"], event.data["four_eyes"], event.data["told"]) == (True, False, [VERA.key])
-        assert event.data["policy"] == world.gate.policy.digest
+    department.model.will(reply(raise_sum(2_500_000), text="Готовлю."))
+    await department.work(message("подними сумму"))
+    cards = {row.session: row for row in department.outbox() if row.kind == "card"}
+    assert set(cards) == {CHAT, VERA.key}
+    assert (cards[CHAT].body["told_names"], "home" in cards[CHAT].body) == (["Вера"], False)
+    assert (cards[VERA.key].body["home"], cards[VERA.key].body["requested_by_name"]) == (CHAT, "Анна")
+    assert cards[CHAT].key == cards[VERA.key].key
+    event = department.events("ConfirmationRequested")[0]
+    assert (event.data["lead"], event.data["four_eyes"], event.data["told"]) == (True, False, [VERA.key])
+    assert event.data["policy"] == department.gate.policy.digest
 
 
-async def test_below_the_limit_nothing_is_different(tmp_path: Path) -> None:
+async def test_below_the_limit_nothing_is_different(department: World) -> None:
     """One card, decided by the one who asked."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world, 1_500_000)
-        await world.work(press(entry))
-        assert by_chat(world.outbox()) == {CHAT: ["toast:toast-running", "card:executed"]}
+    entry = await ask_for(department, 1_500_000)
+    await department.work(press(entry))
+    assert by_chat(department.outbox()) == {CHAT: ["toast:toast-running", "card:executed"]}
 
 
-async def test_the_lead_decides_and_both_chats_show_it(tmp_path: Path) -> None:
+async def test_the_lead_decides_and_both_chats_show_it(department: World) -> None:
     """The call runs once; the one who asked is told in words, since an edited card says nothing aloud."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        await world.work(press(entry, actor=VERA))
-        told = by_chat(world.outbox())
-        assert told == {CHAT: ["card:executed", "lead-approved"], VERA.key: ["toast:toast-running", "card:executed"]}
-        assert len(world.portal.ledger) == 1
-        started = world.events("CallStarted")[0].data
-        assert (started["approved_by"], started["policy"], started["writes"]) == (VERA.key, world.gate.policy.digest, 1)
+    entry = await ask_for(department)
+    await department.work(press(entry, actor=VERA))
+    told = by_chat(department.outbox())
+    assert told == {CHAT: ["card:executed", "lead-approved"], VERA.key: ["toast:toast-running", "card:executed"]}
+    assert len(department.portal.ledger) == 1
+    started = department.events("CallStarted")[0].data
+    assert (started["approved_by"], started["policy"], started["writes"]) == (VERA.key, department.gate.policy.digest, 1)
 
 
 @pytest.mark.parametrize(("actor", "code"), [(ANNA, "lead-only"), (BORIS, "lead-only")])
-async def test_managers_cannot_approve_it(tmp_path: Path, actor: Actor, code: str) -> None:
+async def test_managers_cannot_approve_it(department: World, actor: Actor, code: str) -> None:
     """Neither the one who asked nor a colleague."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        await world.work(press(entry, actor=actor))
-        assert f"toast:{code}" in by_chat(world.outbox())[CHAT]
-        assert world.portal.ledger == []
+    entry = await ask_for(department)
+    await department.work(press(entry, actor=actor))
+    assert f"toast:{code}" in by_chat(department.outbox())[CHAT]
+    assert department.portal.ledger == []
 
 
-async def test_the_requester_may_take_it_back(tmp_path: Path) -> None:
+async def test_the_requester_may_take_it_back(department: World) -> None:
     """«Отменить» closes both cards, and a lead who presses then is told who it was."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        await world.work(press(entry, approve=False))
-        assert by_chat(world.outbox()) == {CHAT: ["toast:toast-denied", "card:denied"], VERA.key: ["card:denied"]}
-        await world.work(press(entry, actor=VERA))
-        late = world.outbox()
-        assert by_chat(late)[VERA.key][0] == "toast:card-already-denied"
-        assert next(row.body["notice"]["args"]["who"] for row in late if row.kind == "toast") == "Анна"
-        assert world.portal.ledger == []
+    entry = await ask_for(department)
+    await department.work(press(entry, approve=False))
+    assert by_chat(department.outbox()) == {CHAT: ["toast:toast-denied", "card:denied"], VERA.key: ["card:denied"]}
+    await department.work(press(entry, actor=VERA))
+    late = department.outbox()
+    assert by_chat(late)[VERA.key][0] == "toast:card-already-denied"
+    assert next(row.body["notice"]["args"]["who"] for row in late if row.kind == "toast") == "Анна"
+    assert department.portal.ledger == []
 
 
 async def test_of_two_presses_at_once_one_wins_and_the_other_is_told_who(tmp_path: Path) -> None:
@@ -196,12 +191,11 @@ def _with_policy(deps: Any, keys: dict[str, Any]) -> Any:
     return replace(deps, policies=FixedPolicy(Policy.model_validate(keys)))
 
 
-async def test_time_over_closes_both_cards_and_tells_both(tmp_path: Path) -> None:
+async def test_time_over_closes_both_cards_and_tells_both(department: World) -> None:
     """The one who waited and the one who did not come to it; the reminder's timer goes too."""
-    async with a_department(tmp_path) as world:
-        await ask_for(world)
-        world.clock.advance(timedelta(hours=24, seconds=1))
-        await world.work()
-        told = by_chat(world.outbox())
-        assert told == {CHAT: ["card:expired", "lead-expired"], VERA.key: ["card:expired", "lead-expired-yours"]}
-        assert world.sql.list_due_timers(NOW + timedelta(days=3)) == []
+    await ask_for(department)
+    department.clock.advance(timedelta(hours=24, seconds=1))
+    await department.work()
+    told = by_chat(department.outbox())
+    assert told == {CHAT: ["card:expired", "lead-expired"], VERA.key: ["card:expired", "lead-expired-yours"]}
+    assert department.sql.list_due_timers(NOW + timedelta(days=3)) == []

@@ -38,41 +38,38 @@ def clicks(body: dict[str, object]) -> list[object]:
     return [unpack(one) for one in data]
 
 
-async def test_the_requester_cannot_run_the_plan_and_reads_why(tmp_path: Path) -> None:
+async def test_the_requester_cannot_run_the_plan_and_reads_why(department: World) -> None:
     """Not even its harmless step by the button of the whole; who decides is named."""
-    async with a_department(tmp_path) as world:
-        plan, _ = await ask_both(world)
-        assert not [one for one in clicks(plan) if isinstance(one, CardClick) and one.approve]
-        await world.work(press(plan))
-        told = [row.body["notice"] for row in world.outbox() if row.kind == "toast"]
-        assert [(one["code"], one["args"]) for one in told] == [("lead-only", {"who": "Вера"})]
-        assert world.portal.written() == []
+    plan, _ = await ask_both(department)
+    assert not [one for one in clicks(plan) if isinstance(one, CardClick) and one.approve]
+    await department.work(press(plan))
+    told = [row.body["notice"] for row in department.outbox() if row.kind == "toast"]
+    assert [(one["code"], one["args"]) for one in told] == [("lead-only", {"who": "Вера"})]
+    assert department.portal.written() == []
 
 
-async def test_the_lead_gets_one_copy_whose_buttons_work(tmp_path: Path) -> None:
+async def test_the_lead_gets_one_copy_whose_buttons_work(department: World) -> None:
     """One message for the plan in the lead's chat; its press runs both steps, and the requester hears it once."""
-    async with a_department(tmp_path) as world:
-        plan, copy = await ask_both(world)
-        (yes,) = [one for one in clicks(copy) if isinstance(one, CardClick) and one.approve]
-        assert (yes.confirmation_id, yes.nonce, yes.home) == (plan["confirmation_id"], plan["nonce"], CHAT)
-        await world.work(press(copy, actor=VERA))
-        assert [params["id"] for _, params in world.portal.written()] == [481, 482]
-        told = by_chat(world.outbox())
-        assert told == {CHAT: ["card:executed", "lead-approved-plan"], VERA.key: ["toast:toast-running", "card:executed"]}
+    plan, copy = await ask_both(department)
+    (yes,) = [one for one in clicks(copy) if isinstance(one, CardClick) and one.approve]
+    assert (yes.confirmation_id, yes.nonce, yes.home) == (plan["confirmation_id"], plan["nonce"], CHAT)
+    await department.work(press(copy, actor=VERA))
+    assert [params["id"] for _, params in department.portal.written()] == [481, 482]
+    told = by_chat(department.outbox())
+    assert told == {CHAT: ["card:executed", "lead-approved-plan"], VERA.key: ["toast:toast-running", "card:executed"]}
 
 
-async def test_without_the_strict_step_the_requester_may(tmp_path: Path) -> None:
+async def test_without_the_strict_step_the_requester_may(department: World) -> None:
     """Left out, the step needs no lead; the lead's copy shows that, and has no button that does more than the requester's."""
-    async with a_department(tmp_path) as world:
-        plan, _ = await ask_both(world)
-        await world.work(press(plan["members"][0], approve=False))  # type: ignore[index]
-        rows = world.outbox()
-        fresh, copy = last_card(rows), last_card(rows, VERA.key)
-        assert statuses(copy) == statuses(fresh) == ["denied", "requested"]
-        assert [one.nonce for one in clicks(fresh) if isinstance(one, CardClick) and one.approve] == [fresh["nonce"]]
-        await world.work(press(fresh))
-        assert [params["id"] for _, params in world.portal.written()] == [482]
-        assert statuses(last_card(world.outbox(), VERA.key)) == ["denied", "executed"]
+    plan, _ = await ask_both(department)
+    await department.work(press(plan["members"][0], approve=False))  # type: ignore[index]
+    rows = department.outbox()
+    fresh, copy = last_card(rows), last_card(rows, VERA.key)
+    assert statuses(copy) == statuses(fresh) == ["denied", "requested"]
+    assert [one.nonce for one in clicks(fresh) if isinstance(one, CardClick) and one.approve] == [fresh["nonce"]]
+    await department.work(press(fresh))
+    assert [params["id"] for _, params in department.portal.written()] == [482]
+    assert statuses(last_card(department.outbox(), VERA.key)) == ["denied", "executed"]
 
 
 async def test_four_eyes_of_one_step_hold_for_the_plan(tmp_path: Path) -> None:
@@ -88,46 +85,43 @@ async def test_four_eyes_of_one_step_hold_for_the_plan(tmp_path: Path) -> None:
         assert len(world.portal.written()) == 2
 
 
-async def test_a_lead_denies_the_plan_with_a_reason(tmp_path: Path) -> None:
+async def test_a_lead_denies_the_plan_with_a_reason(department: World) -> None:
     """One sentence with the reason to the requester, one answer to the lead, and every step keeps the reason."""
-    async with a_department(tmp_path) as world:
-        _, copy = await ask_both(world)
-        (why,) = [one for one in clicks(copy) if isinstance(one, ActionClick) and one.words[0] == "why"]
-        await world.work(pressing(*why.words, actor=VERA, key=VERA.key))
-        world.outbox()
-        typed = {"text": "сначала договор", "origin": "typed"}
-        await world.work(_typed(typed))
-        rows = world.outbox()
-        assert by_chat(rows) == {CHAT: ["card:denied", "lead-denied-plan"], VERA.key: ["card:denied", "lead-reason-sent"]}
-        assert {event.data["reason"] for event in world.events("ConfirmationDenied")} == {"сначала договор"}
-        assert read(last_card(rows)).count("сначала договор") == 1
+    _, copy = await ask_both(department)
+    (why,) = [one for one in clicks(copy) if isinstance(one, ActionClick) and one.words[0] == "why"]
+    await department.work(pressing(*why.words, actor=VERA, key=VERA.key))
+    department.outbox()
+    typed = {"text": "сначала договор", "origin": "typed"}
+    await department.work(_typed(typed))
+    rows = department.outbox()
+    assert by_chat(rows) == {CHAT: ["card:denied", "lead-denied-plan"], VERA.key: ["card:denied", "lead-reason-sent"]}
+    assert {event.data["reason"] for event in department.events("ConfirmationDenied")} == {"сначала договор"}
+    assert read(last_card(rows)).count("сначала договор") == 1
 
 
 def _typed(body: dict[str, str]) -> InboxRow:
     return message(body["text"], actor=VERA, key=VERA.key)
 
 
-async def test_details_of_the_copy_show_all_steps(tmp_path: Path) -> None:
+async def test_details_of_the_copy_show_all_steps(department: World) -> None:
     """The lead opens them from the copy."""
-    async with a_department(tmp_path) as world:
-        _, copy = await ask_both(world)
-        (wish,) = [one for one in clicks(copy) if isinstance(one, ActionClick) and one.words[0] == "details"]
-        await world.work(pressing(*wish.words, actor=VERA, key=VERA.key))
-        (body,) = [row.body for row in world.outbox() if row.kind == "details"]
-        text = read(body, "details")
-        assert ("«Ромашка»" in text, "«Вектор»" in text) == (True, True)
-        assert not [name for one in body["members"] for name in ("params", "before", "nonce") if name in one]
+    _, copy = await ask_both(department)
+    (wish,) = [one for one in clicks(copy) if isinstance(one, ActionClick) and one.words[0] == "details"]
+    await department.work(pressing(*wish.words, actor=VERA, key=VERA.key))
+    (body,) = [row.body for row in department.outbox() if row.kind == "details"]
+    text = read(body, "details")
+    assert ("«Ромашка»" in text, "«Вектор»" in text) == (True, True)
+    assert not [name for one in body["members"] for name in ("params", "before", "nonce") if name in one]
 
 
-async def test_pending_of_the_lead_shows_one_copy(tmp_path: Path) -> None:
+async def test_pending_of_the_lead_shows_one_copy(department: World) -> None:
     """And counts one, also when both steps need the lead."""
-    async with a_department(tmp_path) as world:
-        await ask_both(world, STRICT, raise_sum(3_000_000, deal=482))
-        await world.work(command("pending", actor=VERA, key=VERA.key))
-        rows = world.outbox()
-        assert by_chat(rows) == {VERA.key: ["lead-pending", "card:requested"]}
-        assert rows[0].body["notices"][0]["args"] == {"count": 1}
-        assert len(last_card(rows, VERA.key)["members"]) == 2
+    await ask_both(department, STRICT, raise_sum(3_000_000, deal=482))
+    await department.work(command("pending", actor=VERA, key=VERA.key))
+    rows = department.outbox()
+    assert by_chat(rows) == {VERA.key: ["lead-pending", "card:requested"]}
+    assert rows[0].body["notices"][0]["args"] == {"count": 1}
+    assert len(last_card(rows, VERA.key)["members"]) == 2
 
 
 async def test_the_plan_reaches_arrives_and_reminds_as_one(tmp_path: Path) -> None:
@@ -213,9 +207,8 @@ async def test_a_lead_reads_only_the_steps_whose_records_they_may_see(tmp_path: 
         assert "Секретный" not in str([row.body for row in world.outbox() if row.session == half.key and row.kind == "card"])
 
 
-async def test_the_steps_that_a_lead_may_see_are_shown_whole(tmp_path: Path) -> None:
+async def test_the_steps_that_a_lead_may_see_are_shown_whole(department: World) -> None:
     """Nothing is left out of the copy of a lead who sees all."""
-    async with a_department(tmp_path) as world:
-        plan, copy = await ask_both(world)
-        assert "steps_hidden" not in copy
-        assert len(copy["members"]) == len(plan["members"]) == 2  # type: ignore[arg-type]
+    plan, copy = await ask_both(department)
+    assert "steps_hidden" not in copy
+    assert len(copy["members"]) == len(plan["members"]) == 2  # type: ignore[arg-type]

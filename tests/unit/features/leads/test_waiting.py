@@ -23,28 +23,26 @@ def fails(world: World, chat: str) -> list[OutboxRow]:
     return rows
 
 
-async def test_a_lead_who_never_started_the_bot_is_told_of_to_the_one_who_asked(tmp_path: Path) -> None:
+async def test_a_lead_who_never_started_the_bot_is_told_of_to_the_one_who_asked(department: World) -> None:
     """Once, and not where the card got through."""
-    async with a_department(tmp_path) as world:
-        from tests.unit.spine_kit import message, raise_sum, reply  # noqa: PLC0415 - only here the outbox is not emptied
+    from tests.unit.spine_kit import message, raise_sum, reply  # noqa: PLC0415 - only here the outbox is not emptied
 
-        world.model.will(reply(raise_sum(2_500_000)))
-        await world.work(message("подними"))
-        fails(world, VERA.key)
-        world.clock.advance(timedelta(seconds=91))
-        await world.work()
-        rows = world.outbox()
-        assert by_chat(rows) == {CHAT: ["lead-unreached"]}
-        assert rows[0].body["notices"][0]["args"] == {"who": "Вера", "what": "Ромашка"}
+    department.model.will(reply(raise_sum(2_500_000)))
+    await department.work(message("подними"))
+    fails(department, VERA.key)
+    department.clock.advance(timedelta(seconds=91))
+    await department.work()
+    rows = department.outbox()
+    assert by_chat(rows) == {CHAT: ["lead-unreached"]}
+    assert rows[0].body["notices"][0]["args"] == {"who": "Вера", "what": "Ромашка"}
 
 
-async def test_a_card_that_got_through_needs_no_word(tmp_path: Path) -> None:
+async def test_a_card_that_got_through_needs_no_word(department: World) -> None:
     """Nothing is said when all is well."""
-    async with a_department(tmp_path) as world:
-        await ask_for(world)
-        world.clock.advance(timedelta(seconds=91))
-        await world.work()
-        assert world.outbox() == []
+    await ask_for(department)
+    department.clock.advance(timedelta(seconds=91))
+    await department.work()
+    assert department.outbox() == []
 
 
 async def test_the_lead_is_reminded_once(tmp_path: Path) -> None:
@@ -62,12 +60,11 @@ async def test_the_lead_is_reminded_once(tmp_path: Path) -> None:
         assert world.outbox() == []
 
 
-async def test_a_decided_request_reminds_nobody(tmp_path: Path) -> None:
+async def test_a_decided_request_reminds_nobody(department: World) -> None:
     """Its timers go with the decision."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world)
-        await world.work(press(entry, actor=VERA))
-        assert world.sql.list_due_timers(world.clock.now() + timedelta(days=2)) == []
+    entry = await ask_for(department)
+    await department.work(press(entry, actor=VERA))
+    assert department.sql.list_due_timers(department.clock.now() + timedelta(days=2)) == []
 
 
 async def test_the_cap_of_a_day_counts_all_conversations_of_a_person(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.staff import Absence
 from orchestrator.features.leads.approvers import LeadApprovers
 from state.journal.store import InboxRow
-from tests.unit.features.leads.leads_kit import a_department, ask_for, by_chat
-from tests.unit.spine_kit import CHAT, VERA, command, message, raise_sum, reply
+from tests.unit.features.leads.leads_kit import ask_for, by_chat
+from tests.unit.spine_kit import CHAT, VERA, World, command, message, raise_sum, reply
 
 ACCESS = """
 people:
@@ -39,27 +39,25 @@ def test_the_access_file_names_leads_deputies_and_days_off(tmp_path: Path) -> No
         assert [lead.key for lead in leads.find_leads(anna, lambda _: True)] == [found]
 
 
-async def test_the_buttons_of_the_leads_copy_lead_home(tmp_path: Path) -> None:
+async def test_the_buttons_of_the_leads_copy_lead_home(department: World) -> None:
     """From the press in the lead's chat to the closed card in the requester's."""
-    async with a_department(tmp_path) as world:
-        world.model.will(reply(raise_sum(2_500_000)))
-        await world.work(message("подними"))
-        cards = {row.session: row.body for row in world.outbox() if row.kind == "card"}
-        mine, theirs = _presses(cards[CHAT]), _presses(cards[VERA.key])
-        assert not [press for press in mine if isinstance(press, CardClick) and press.approve]
-        assert {press.approve for press in theirs if isinstance(press, CardClick) and press.home == CHAT} == {True, False}
-        why = next(press for press in theirs if isinstance(press, ActionClick) and press.words[0] == "why")
-        made = command("x", actor=VERA, key=VERA.key)
-        body = {"words": list(why.words), "callback_id": "c", "message_id": 1}
-        await world.work(InboxRow(**{**made.__dict__, "kind": "press", "body": body}))
-        assert by_chat(world.outbox())[VERA.key] == ["toast:lead-why-toast", "lead-why-ask"]
+    department.model.will(reply(raise_sum(2_500_000)))
+    await department.work(message("подними"))
+    cards = {row.session: row.body for row in department.outbox() if row.kind == "card"}
+    mine, theirs = _presses(cards[CHAT]), _presses(cards[VERA.key])
+    assert not [press for press in mine if isinstance(press, CardClick) and press.approve]
+    assert {press.approve for press in theirs if isinstance(press, CardClick) and press.home == CHAT} == {True, False}
+    why = next(press for press in theirs if isinstance(press, ActionClick) and press.words[0] == "why")
+    made = command("x", actor=VERA, key=VERA.key)
+    body = {"words": list(why.words), "callback_id": "c", "message_id": 1}
+    await department.work(InboxRow(**{**made.__dict__, "kind": "press", "body": body}))
+    assert by_chat(department.outbox())[VERA.key] == ["toast:lead-why-toast", "lead-why-ask"]
 
 
-async def test_a_request_below_the_limit_keeps_its_own_buttons(tmp_path: Path) -> None:
+async def test_a_request_below_the_limit_keeps_its_own_buttons(department: World) -> None:
     """The requester approves it."""
-    async with a_department(tmp_path) as world:
-        entry = await ask_for(world, 1_500_000)
-        assert [press.approve for press in _presses(entry) if isinstance(press, CardClick)] == [True, False]
+    entry = await ask_for(department, 1_500_000)
+    assert [press.approve for press in _presses(entry) if isinstance(press, CardClick)] == [True, False]
 
 
 def _presses(body: dict[str, Any]) -> list[Any]:
