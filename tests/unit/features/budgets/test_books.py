@@ -85,86 +85,81 @@ class Books:
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_nothing_stays_reserved_whatever_the_calls_come_to(seed: int, tmp_path: Path) -> None:
+async def test_nothing_stays_reserved_whatever_the_calls_come_to(seed: int, runs: World) -> None:
     """After thirty calls side by side that were answered, failed, cancelled or never made, the books hold what was really used."""
-    async with a_run_world(tmp_path, {}) as world:
-        session = await world.session()
-        books = Books(world, session, seed)
-        await asyncio.gather(*(books.call() for _ in range(30)))
-        used = await books.budget._sum_usage(ANNA, NOW)
-        assert sum(sum(tokens) for tokens in used.values()) == books.cost + books.lost
-        assert books.budget._reserved == {}
-        await session.close()
+    session = await runs.session()
+    books = Books(runs, session, seed)
+    await asyncio.gather(*(books.call() for _ in range(30)))
+    used = await books.budget._sum_usage(ANNA, NOW)
+    assert sum(sum(tokens) for tokens in used.values()) == books.cost + books.lost
+    assert books.budget._reserved == {}
+    await session.close()
 
 
-async def test_a_failed_turn_does_not_refuse_the_next_call_for_a_moment(tmp_path: Path) -> None:
+async def test_a_failed_turn_does_not_refuse_the_next_call_for_a_moment(runs: World) -> None:
     """The failure is stored before the budget lets another call of the person go on: it must not read an estimate that is void."""
-    async with a_run_world(tmp_path, {}) as world:
-        budget = limit(world, 1_000)
-        world.model.gate = asyncio.Event()
-        world.model.will(ModelClientError("gone"))
-        turn = asyncio.ensure_future(world.work(message("что нового?")))
-        await until(lambda: len(world.model.prompts) == 1)
-        waiting = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(900)))
-        await settle_soon()
-        await world.orchestrator._sessions[CHAT].flush()  # as after 50 ms; tests have no such timer
-        world.model.gate.set()
-        assert isinstance(await waiting, Reservation)
-        await turn
+    budget = limit(runs, 1_000)
+    runs.model.gate = asyncio.Event()
+    runs.model.will(ModelClientError("gone"))
+    turn = asyncio.ensure_future(runs.work(message("что нового?")))
+    await until(lambda: len(runs.model.prompts) == 1)
+    waiting = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(900)))
+    await settle_soon()
+    await runs.orchestrator._sessions[CHAT].flush()  # as after 50 ms; tests have no such timer
+    runs.model.gate.set()
+    assert isinstance(await waiting, Reservation)
+    await turn
 
 
-async def test_two_processes_together_exceed_a_budget_by_no_more_than_a_call_each(tmp_path: Path) -> None:
+async def test_two_processes_together_exceed_a_budget_by_no_more_than_a_call_each(runs: World) -> None:
     """Each of them makes twenty calls at once with twenty tokens left."""
-    async with a_run_world(tmp_path, {}) as world:
-        session = await world.session()
-        spent = refused = 0
+    session = await runs.session()
+    spent = refused = 0
 
-        async def call(budget: object) -> None:
-            nonlocal spent, refused
-            asked = ask_for(500)
-            given = await budget.reserve(ANNA, NOW, asked)  # type: ignore[attr-defined]  # as `limit` makes it
-            if isinstance(given, Notice):
-                refused += 1
-                return
-            await session.commit(asked, actor=ANNA.key)
-            await asyncio.sleep(0)
-            await session.commit(answered(given.id, 7), actor=ANNA.key)
-            given.settle(ModelAnswer("да", 7, 0, "scripted", "stop", 0.0))
-            spent += 7
-
-        both = [limit(world, 20), limit(world, 20)]
-        await asyncio.gather(*(call(both[number % 2]) for number in range(40)))
-        assert spent <= 20 + 2 * 7
-        assert refused == 40 - spent // 7
-        await session.close()
-
-
-async def test_a_call_over_the_end_of_a_month_is_paid_by_the_month_of_its_answer(tmp_path: Path) -> None:
-    """It was reserved in the old month; the books of both months are right and hold nothing back."""
-    async with a_run_world(tmp_path, {}) as world:
-        session = await world.session()
-        budget = limit(world, 1_000)
-        before, after = datetime(2026, 11, 30, 20, tzinfo=UTC), datetime(2026, 12, 2, tzinfo=UTC)
-        asked = ask_for(900)
-        given = await budget.reserve(ANNA, before, asked)
-        assert isinstance(given, Reservation)
+    async def call(budget: object) -> None:
+        nonlocal spent, refused
+        asked = ask_for(500)
+        given = await budget.reserve(ANNA, NOW, asked)  # type: ignore[attr-defined]  # as `limit` makes it
+        if isinstance(given, Notice):
+            refused += 1
+            return
         await session.commit(asked, actor=ANNA.key)
-        assert isinstance(await budget.reserve(ANNA, after, ask_for(900).model_copy(update={"month": 202612})), Reservation)
-        await session.commit(answered(given.id, 800).model_copy(update={"month": 202612}), actor=ANNA.key)
-        given.settle(ModelAnswer("да", 800, 0, "scripted", "stop", 0.0))
-        assert await budget._sum_usage(ANNA, before) == {}
-        assert await budget._sum_usage(ANNA, after) == {"scripted": (800, 0)}
-        await session.close()
+        await asyncio.sleep(0)
+        await session.commit(answered(given.id, 7), actor=ANNA.key)
+        given.settle(ModelAnswer("да", 7, 0, "scripted", "stop", 0.0))
+        spent += 7
+
+    both = [limit(runs, 20), limit(runs, 20)]
+    await asyncio.gather(*(call(both[number % 2]) for number in range(40)))
+    assert spent <= 20 + 2 * 7
+    assert refused == 40 - spent // 7
+    await session.close()
 
 
-async def test_an_answer_that_could_not_be_stored_does_not_stay_in_the_books_for_ever(tmp_path: Path) -> None:
+async def test_a_call_over_the_end_of_a_month_is_paid_by_the_month_of_its_answer(runs: World) -> None:
+    """It was reserved in the old month; the books of both months are right and hold nothing back."""
+    session = await runs.session()
+    budget = limit(runs, 1_000)
+    before, after = datetime(2026, 11, 30, 20, tzinfo=UTC), datetime(2026, 12, 2, tzinfo=UTC)
+    asked = ask_for(900)
+    given = await budget.reserve(ANNA, before, asked)
+    assert isinstance(given, Reservation)
+    await session.commit(asked, actor=ANNA.key)
+    assert isinstance(await budget.reserve(ANNA, after, ask_for(900).model_copy(update={"month": 202612})), Reservation)
+    await session.commit(answered(given.id, 800).model_copy(update={"month": 202612}), actor=ANNA.key)
+    given.settle(ModelAnswer("да", 800, 0, "scripted", "stop", 0.0))
+    assert await budget._sum_usage(ANNA, before) == {}
+    assert await budget._sum_usage(ANNA, after) == {"scripted": (800, 0)}
+    await session.close()
+
+
+async def test_an_answer_that_could_not_be_stored_does_not_stay_in_the_books_for_ever(runs: World) -> None:
     """It counts in its month, and is forgotten with it."""
-    async with a_run_world(tmp_path, {}) as world:
-        budget = limit(world, 100_000)
-        (await reserve(budget)).settle(ANSWER)
-        assert await budget._sum_usage(ANNA, NOW) == {"scripted": (10, 5)}
-        await budget._sum_usage(ANNA, NOW + timedelta(days=70))
-        assert budget._reserved == {}
+    budget = limit(runs, 100_000)
+    (await reserve(budget)).settle(ANSWER)
+    assert await budget._sum_usage(ANNA, NOW) == {"scripted": (10, 5)}
+    await budget._sum_usage(ANNA, NOW + timedelta(days=70))
+    assert budget._reserved == {}
 
 
 def test_an_estimate_of_a_missing_count_leaves_the_other_one_as_it_is() -> None:
@@ -218,14 +213,13 @@ async def test_an_unusable_answer_without_counts_is_estimated(tmp_path: Path) ->
         await client.aclose()
 
 
-async def test_a_limit_that_is_raised_lets_a_waiting_call_go_on(tmp_path: Path) -> None:
+async def test_a_limit_that_is_raised_lets_a_waiting_call_go_on(runs: World) -> None:
     """The policy of the moment counts, not that of when the call began to wait."""
-    async with a_run_world(tmp_path, {}) as world:
-        budget = limit(world, 600)
-        first = await reserve(budget)
-        second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(500)))
-        await settle_soon()
-        assert not second.done()
-        budget._policies = limit(world, None)._policies
-        first.settle(replace(ANSWER, prompt_tokens=900))
-        assert isinstance(await second, Reservation)
+    budget = limit(runs, 600)
+    first = await reserve(budget)
+    second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(500)))
+    await settle_soon()
+    assert not second.done()
+    budget._policies = limit(runs, None)._policies
+    first.settle(replace(ANSWER, prompt_tokens=900))
+    assert isinstance(await second, Reservation)

@@ -102,80 +102,76 @@ class SideBySide:
         return TurnEnd(reason="answered", reply=build_reply(text="Готово."))
 
 
-async def test_a_turn_whose_parts_are_over_budget_keeps_what_was_paid(tmp_path: Path) -> None:
+async def test_a_turn_whose_parts_are_over_budget_keeps_what_was_paid(runs: World) -> None:
     """The person reads that the budget is used up, not that something failed; the answers that came are stored."""
-    async with a_run_world(tmp_path, {}) as world:
-        limit(world, 20)
-        world.orchestrator.tools = replace(world.orchestrator.tools, engines={"crm_agent": SideBySide()})
-        world.model.will("раз", "два")
-        await world.work(message("спроси двадцать раз"))
-        assert [code for row in world.outbox() for code in codes_of(row)] == ["budget-over"]
-        assert [one.data["text"] for one in world.events("ModelAnswered")] == ["раз", "два"]
-        assert world.events("TurnFinished")[0].data["reason"] == "budget"
+    limit(runs, 20)
+    runs.orchestrator.tools = replace(runs.orchestrator.tools, engines={"crm_agent": SideBySide()})
+    runs.model.will("раз", "два")
+    await runs.work(message("спроси двадцать раз"))
+    assert [code for row in runs.outbox() for code in codes_of(row)] == ["budget-over"]
+    assert [one.data["text"] for one in runs.events("ModelAnswered")] == ["раз", "два"]
+    assert runs.events("TurnFinished")[0].data["reason"] == "budget"
 
 
-async def test_a_call_waits_for_those_that_left_too_little(tmp_path: Path) -> None:
+async def test_a_call_waits_for_those_that_left_too_little(runs: World) -> None:
     """Whatever session they are in; another person does not wait. It goes on when one ends, and is refused only when none is under way."""
-    async with a_run_world(tmp_path, {}) as world:
-        budget = limit(world, 1000)
-        first = await reserve(budget)
-        second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(1000)))
-        other = await reserve(budget, BORIS, 900)
-        await settle_soon()
-        assert not second.done()
-        first.settle(ANSWER)
-        got = await second
-        assert isinstance(got, Reservation)
+    budget = limit(runs, 1000)
+    first = await reserve(budget)
+    second = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for(1000)))
+    other = await reserve(budget, BORIS, 900)
+    await settle_soon()
+    assert not second.done()
+    first.settle(ANSWER)
+    got = await second
+    assert isinstance(got, Reservation)
 
-        third = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for()))
-        got.settle(replace(ANSWER, prompt_tokens=5000))
-        refused = await third
-        assert isinstance(refused, Notice)
-        assert refused.code == "budget-over"
-        other.release()
+    third = asyncio.ensure_future(budget.reserve(ANNA, NOW, ask_for()))
+    got.settle(replace(ANSWER, prompt_tokens=5000))
+    refused = await third
+    assert isinstance(refused, Notice)
+    assert refused.code == "budget-over"
+    other.release()
 
 
 @pytest.mark.parametrize("end", [lambda one: one.settle(ANSWER), lambda one: one.release(), lambda one: one.abandon()])
-async def test_every_end_of_a_call_lets_the_next_one_go_on(tmp_path: Path, end: Callable[[Reservation], None]) -> None:
+async def test_every_end_of_a_call_lets_the_next_one_go_on(runs: World, end: Callable[[Reservation], None]) -> None:
     """Answered, failed or cancelled."""
-    async with a_run_world(tmp_path, {}) as world:
-        budget = limit(world, 600)
-        first = await reserve(budget)
-        second = asyncio.ensure_future(reserve(budget))
-        await settle_soon()
-        assert not second.done()
-        end(first)
-        await second
+    budget = limit(runs, 600)
+    first = await reserve(budget)
+    second = asyncio.ensure_future(reserve(budget))
+    await settle_soon()
+    assert not second.done()
+    end(first)
+    await second
 
 
-async def test_what_was_under_way_at_a_crash_counts_and_is_not_counted_twice(tmp_path: Path) -> None:
+async def test_what_was_under_way_at_a_crash_counts_and_is_not_counted_twice(runs: World) -> None:
     """The next process counts the estimate of the call without an answer; the turn is asked again and its answer counts too."""
-    async with a_run_world(tmp_path, {}) as world:
-        limit(world, 100_000)
-        world.model.gate = asyncio.Event()
-        world.model.will(reply(text="Вот."), reply(text="Вот."))
-        row = message("что нового?")
-        await world.store.put_inbox([row])
-        session = await world.session()
-        dying = asyncio.ensure_future(_take_turn(world, session))
-        await until(lambda: len(world.model.prompts) == 1)
-        await session.flush()  # as after 50 ms; tests have no such timer
-        dying.cancel()
-        await asyncio.gather(dying, return_exceptions=True)
-        totals = await UsageReader(world.store).refresh(NOW)
-        person, month = f"employee:{ANNA.bitrix_user_id}" if ANNA.bitrix_user_id else ANNA.key, 202611
-        (lost,) = totals.sum_estimates(person, month).values()
-        assert sum(lost) > 1000
-        assert totals.sum_by_model(person, month) == {}
+    limit(runs, 100_000)
+    runs.model.gate = asyncio.Event()
+    runs.model.will(reply(text="Вот."), reply(text="Вот."))
+    row = message("что нового?")
+    await runs.store.put_inbox([row])
+    session = await runs.session()
+    dying = asyncio.ensure_future(_take_turn(runs, session))
+    await until(lambda: len(runs.model.prompts) == 1)
+    await session.flush()  # as after 50 ms; tests have no such timer
+    dying.cancel()
+    await asyncio.gather(dying, return_exceptions=True)
+    totals = await UsageReader(runs.store).refresh(NOW)
+    person, month = f"employee:{ANNA.bitrix_user_id}" if ANNA.bitrix_user_id else ANNA.key, 202611
+    (lost,) = totals.sum_estimates(person, month).values()
+    assert sum(lost) > 1000
+    assert totals.sum_by_model(person, month) == {}
 
-        world.model.gate = None
-        world.clock.advance(timedelta(minutes=2))
-        other = await world.session(owner="two")
-        await recover(other, world.tools)
-        await _take_turn(world, other)
-        totals = await UsageReader(world.store).refresh(NOW)
-        assert totals.sum_by_model(person, month) == {"scripted": (10, 5)}
-        assert list(totals.sum_estimates(person, month).values()) == [lost]
+    runs.model.gate = None
+    runs.clock.advance(timedelta(minutes=2))
+    other = await runs.session(owner="two")
+    await recover(other, runs.tools)
+    await _take_turn(runs, other)
+    totals = await UsageReader(runs.store).refresh(NOW)
+    assert totals.sum_by_model(person, month) == {"scripted": (10, 5)}
+    assert list(totals.sum_estimates(person, month).values()) == [lost]
 
 
 async def _take_turn(world: World, session: Session) -> None:
@@ -184,18 +180,17 @@ async def _take_turn(world: World, session: Session) -> None:
     await run_turn(read_input(taken), session, world.tools)
 
 
-async def test_calls_of_another_process_count_once_they_are_stored(tmp_path: Path) -> None:
+async def test_calls_of_another_process_count_once_they_are_stored(runs: World) -> None:
     """Its estimate leaves less here, until its answer or its failure is stored."""
-    async with a_run_world(tmp_path, {}) as world:
-        session = await world.session()
-        theirs = ASKED.model_copy(update={"reservation": "other", "prompt_tokens": 5000})
-        await session.commit(theirs, actor=ANNA.key)
-        budget = limit(world, 1000)
-        refused = await budget.reserve(ANNA, NOW, ask_for())
-        assert isinstance(refused, Notice)
-        await session.commit(_failed("other"), actor=ANNA.key)
-        await reserve(budget)
-        await session.close()
+    session = await runs.session()
+    theirs = ASKED.model_copy(update={"reservation": "other", "prompt_tokens": 5000})
+    await session.commit(theirs, actor=ANNA.key)
+    budget = limit(runs, 1000)
+    refused = await budget.reserve(ANNA, NOW, ask_for())
+    assert isinstance(refused, Notice)
+    await session.commit(_failed("other"), actor=ANNA.key)
+    await reserve(budget)
+    await session.close()
 
 
 def _failed(reservation: str) -> Any:
@@ -204,28 +199,26 @@ def _failed(reservation: str) -> Any:
     return ModelFailed(turn_id="t", iteration=1, reason="gone", reservation=reservation)
 
 
-async def test_a_failed_call_costs_nothing(tmp_path: Path) -> None:
+async def test_a_failed_call_costs_nothing(runs: World) -> None:
     """Its estimate is given back with the failure."""
-    async with a_run_world(tmp_path, {}) as world:
-        budget = limit(world, 2000)
-        world.model.will(ModelClientError("gone"))
-        await world.work(message("что нового?"))
-        assert budget._reserved == {}
-        totals = await UsageReader(world.store).refresh(NOW)
-        assert totals.list_people(202611) == []
+    budget = limit(runs, 2000)
+    runs.model.will(ModelClientError("gone"))
+    await runs.work(message("что нового?"))
+    assert budget._reserved == {}
+    totals = await UsageReader(runs.store).refresh(NOW)
+    assert totals.list_people(202611) == []
 
 
-async def test_books_are_empty_when_everything_is_stored(tmp_path: Path) -> None:
+async def test_books_are_empty_when_everything_is_stored(runs: World) -> None:
     """Memory does not grow with the number of calls."""
-    async with a_run_world(tmp_path, {}) as world:
-        budget = limit(world, 1_000_000)
-        world.model.will(*[reply(text="Вот.")] * 5)
-        for number in range(5):
-            await world.work(message(f"вопрос {number}"))
-        await budget.describe_usage(ANNA, NOW)
-        assert budget._reserved == {}
-        assert budget._usage.totals.closed == set()
-        assert budget._usage.totals._open == {}
+    budget = limit(runs, 1_000_000)
+    runs.model.will(*[reply(text="Вот.")] * 5)
+    for number in range(5):
+        await runs.work(message(f"вопрос {number}"))
+    await budget.describe_usage(ANNA, NOW)
+    assert budget._reserved == {}
+    assert budget._usage.totals.closed == set()
+    assert budget._usage.totals._open == {}
 
 
 async def test_the_record_names_the_provider_that_answered_and_the_one_that_died(tmp_path: Path) -> None:

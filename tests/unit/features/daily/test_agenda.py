@@ -1,6 +1,5 @@
 """/today and the digest say exactly what the portal holds: lists of one's own records, counts and sums over all pages, numbers of a team."""
 
-import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -78,14 +77,20 @@ class Sandbox:
                 self.app.state.portal.store.remove(kind, row["ID"])
 
 
-@contextlib.asynccontextmanager
-async def a_sandbox(folder: Path) -> AsyncIterator[tuple[Home, Sandbox]]:
+@pytest.fixture
+async def wire() -> AsyncIterator[Sandbox]:
+    """The sandbox portal, whose records a test may add to."""
     app = create_app(Settings(bucket=None, clock=lambda: NOW))
-    wire = Sandbox(app, [], set())
-    async with a_world(folder, portal=cast("Portal", wire)) as world:
-        yield a_home(world), wire
+    yield Sandbox(app, [], set())
     await app.state.portal.events.aclose()
     app.state.portal.close()
+
+
+@pytest.fixture
+async def home(tmp_path: Path, wire: Sandbox) -> AsyncIterator[Home]:
+    """Daily help over that portal."""
+    async with a_world(tmp_path, portal=cast("Portal", wire)) as world:
+        yield a_home(world)
 
 
 async def lists(home: Home, actor: Actor = ANNA, **more: Any) -> dict[str, tuple[list[str], int, str]]:
@@ -94,115 +99,109 @@ async def lists(home: Home, actor: Actor = ANNA, **more: Any) -> dict[str, tuple
     return {notice.code: ([row.label for row in table.rows], table.total, table.sum_text) for notice, table in found.sections}
 
 
-async def test_the_lists_are_those_of_the_records(tmp_path: Path) -> None:
+async def test_the_lists_are_those_of_the_records(home: Home, wire: Sandbox) -> None:
     """Checked against the shipped portal's records one by one: overdue, closing, idle deals of Anna's with their sums."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.add(TITLE="Забытая", DATE_MODIFY="2026-11-01T09:00:00Z", LAST_ACTIVITY_TIME="2026-11-02T09:00:00Z")
-        wire.add(TITLE="Просроченная", CLOSEDATE="2026-11-20", OPPORTUNITY=1_500_000.0)
-        wire.add(TITLE="Сегодняшняя", CLOSEDATE="2026-11-21")
-        found = await lists(home)
-        open_ones = [row for row in wire.deals() if row["ASSIGNED_BY_ID"] == ME and row["CLOSED"] == "N"]
-        week = (TODAY + timedelta(days=7)).isoformat()
-        idle = (NOW - timedelta(days=7)).isoformat().replace("+00:00", "Z")
-        expected = {
-            "today-overdue-deals": [row for row in open_ones if row["CLOSEDATE"] < TODAY.isoformat()],
-            "today-closing": [row for row in open_ones if TODAY.isoformat() <= row["CLOSEDATE"] <= week],
-            "today-idle": [row for row in open_ones if row["DATE_MODIFY"] < idle and (row.get("LAST_ACTIVITY_TIME") or "") < idle],
-        }
-        told = {row["ID"] for row in expected["today-overdue-deals"]}
-        expected["today-idle"] = [row for row in expected["today-idle"] if row["ID"] not in told]  # no deal is told twice
-        for code, rows in expected.items():
-            labels, total, _ = found[code]
-            assert rows, code
-            assert total == len(rows), code
-            assert sorted(int(label.split("№")[1].split(" ")[0]) for label in labels) == sorted(row["ID"] for row in rows), code
-        assert any("Забытая" in label for label in found["today-idle"][0])
-        assert all(" · без движения с " in label for label in found["today-idle"][0])  # a bare day would look like one to come
-        assert any("Просроченная" in label and label.endswith("пт, 20 ноября") for label in found["today-overdue-deals"][0])
-        assert [method for method, _ in wire.sent].count("batch") == 1, "one request for all lists"
-        assert not {"crm.deal.list", "tasks.task.list"} & {method for method, _ in wire.sent}
+    wire.add(TITLE="Забытая", DATE_MODIFY="2026-11-01T09:00:00Z", LAST_ACTIVITY_TIME="2026-11-02T09:00:00Z")
+    wire.add(TITLE="Просроченная", CLOSEDATE="2026-11-20", OPPORTUNITY=1_500_000.0)
+    wire.add(TITLE="Сегодняшняя", CLOSEDATE="2026-11-21")
+    found = await lists(home)
+    open_ones = [row for row in wire.deals() if row["ASSIGNED_BY_ID"] == ME and row["CLOSED"] == "N"]
+    week = (TODAY + timedelta(days=7)).isoformat()
+    idle = (NOW - timedelta(days=7)).isoformat().replace("+00:00", "Z")
+    expected = {
+        "today-overdue-deals": [row for row in open_ones if row["CLOSEDATE"] < TODAY.isoformat()],
+        "today-closing": [row for row in open_ones if TODAY.isoformat() <= row["CLOSEDATE"] <= week],
+        "today-idle": [row for row in open_ones if row["DATE_MODIFY"] < idle and (row.get("LAST_ACTIVITY_TIME") or "") < idle],
+    }
+    told = {row["ID"] for row in expected["today-overdue-deals"]}
+    expected["today-idle"] = [row for row in expected["today-idle"] if row["ID"] not in told]  # no deal is told twice
+    for code, rows in expected.items():
+        labels, total, _ = found[code]
+        assert rows, code
+        assert total == len(rows), code
+        assert sorted(int(label.split("№")[1].split(" ")[0]) for label in labels) == sorted(row["ID"] for row in rows), code
+    assert any("Забытая" in label for label in found["today-idle"][0])
+    assert all(" · без движения с " in label for label in found["today-idle"][0])  # a bare day would look like one to come
+    assert any("Просроченная" in label and label.endswith("пт, 20 ноября") for label in found["today-overdue-deals"][0])
+    assert [method for method, _ in wire.sent].count("batch") == 1, "one request for all lists"
+    assert not {"crm.deal.list", "tasks.task.list"} & {method for method, _ in wire.sent}
 
 
-async def test_tasks_by_their_hour_in_the_persons_zone(tmp_path: Path) -> None:
+async def test_tasks_by_their_hour_in_the_persons_zone(home: Home, wire: Sandbox) -> None:
     """Overdue this minute, due later today, not tomorrow; done and other people's are left out."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.empty()
-        wire.task(TITLE="Утром", DEADLINE="2026-11-21T08:00:00Z")
-        wire.task(TITLE="Вчера", DEADLINE="2026-11-20T08:00:00Z")
-        wire.task(TITLE="Вечером", DEADLINE="2026-11-21T20:59:00Z")
-        wire.task(TITLE="Завтра", DEADLINE="2026-11-21T21:00:00Z")
-        wire.task(TITLE="Готовая", DEADLINE="2026-11-21T08:00:00Z", STATUS=5, REAL_STATUS=5)
-        wire.task(TITLE="Чужая", DEADLINE="2026-11-21T08:00:00Z", RESPONSIBLE_ID=8, CREATED_BY=8)
-        found = await lists(home)
-        short = {code: [(label.split(" · ")[0], label.split(" · ")[-1]) for label in labels] for code, (labels, _, _) in found.items()}
-        assert short == {"today-overdue": [("Вчера", "пт, 20 ноября"), ("Утром", "11:00")], "today-tasks": [("Вечером", "23:59")]}
-        further = await lists(home, ANNA.model_copy(update={"time_zone": "Asia/Vladivostok"}))
-        assert "today-tasks" not in further, "there it is past ten in the evening, and 20:59Z is tomorrow"
+    wire.empty()
+    wire.task(TITLE="Утром", DEADLINE="2026-11-21T08:00:00Z")
+    wire.task(TITLE="Вчера", DEADLINE="2026-11-20T08:00:00Z")
+    wire.task(TITLE="Вечером", DEADLINE="2026-11-21T20:59:00Z")
+    wire.task(TITLE="Завтра", DEADLINE="2026-11-21T21:00:00Z")
+    wire.task(TITLE="Готовая", DEADLINE="2026-11-21T08:00:00Z", STATUS=5, REAL_STATUS=5)
+    wire.task(TITLE="Чужая", DEADLINE="2026-11-21T08:00:00Z", RESPONSIBLE_ID=8, CREATED_BY=8)
+    found = await lists(home)
+    short = {code: [(label.split(" · ")[0], label.split(" · ")[-1]) for label in labels] for code, (labels, _, _) in found.items()}
+    assert short == {"today-overdue": [("Вчера", "пт, 20 ноября"), ("Утром", "11:00")], "today-tasks": [("Вечером", "23:59")]}
+    further = await lists(home, ANNA.model_copy(update={"time_zone": "Asia/Vladivostok"}))
+    assert "today-tasks" not in further, "there it is past ten in the evening, and 20:59Z is tomorrow"
 
 
-async def test_counts_and_sums_are_those_of_all_pages(tmp_path: Path) -> None:
+async def test_counts_and_sums_are_those_of_all_pages(home: Home, wire: Sandbox) -> None:
     """Two currencies, three pages: «показано 10 из 137, всего …»."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.empty()
-        for number in range(136):
-            wire.add(TITLE=f"Сделка {number}", CLOSEDATE="2026-11-01", OPPORTUNITY=100_000.0)
-        wire.add(CLOSEDATE="2026-11-02", OPPORTUNITY=2_000.0, CURRENCY_ID="USD")
-        _, total, sums = (await lists(home))["today-overdue-deals"]
-        assert (total, sums.replace("\xa0", " ")) == (137, "13,6 млн ₽ + 2 000 $")
-        await home.world.put(command("today"))
-        await home.work(await home.session())
-        (body,) = home.told("daily")
-        text = to_plain_text(render_daily(body, Translator("ru"))).replace("\xa0", " ")
-        assert "Показано 5 из 137, всего 13,6 млн ₽ + 2 000 $" in text
+    wire.empty()
+    for number in range(136):
+        wire.add(TITLE=f"Сделка {number}", CLOSEDATE="2026-11-01", OPPORTUNITY=100_000.0)
+    wire.add(CLOSEDATE="2026-11-02", OPPORTUNITY=2_000.0, CURRENCY_ID="USD")
+    _, total, sums = (await lists(home))["today-overdue-deals"]
+    assert (total, sums.replace("\xa0", " ")) == (137, "13,6 млн ₽ + 2 000 $")
+    await home.world.put(command("today"))
+    await home.work(await home.session())
+    (body,) = home.told("daily")
+    text = to_plain_text(render_daily(body, Translator("ru"))).replace("\xa0", " ")
+    assert "Показано 5 из 137, всего 13,6 млн ₽ + 2 000 $" in text
 
 
-async def test_a_sum_of_a_part_is_not_shown(tmp_path: Path) -> None:
+async def test_a_sum_of_a_part_is_not_shown(home: Home, wire: Sandbox) -> None:
     """A list longer than what is read has its count alone."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.empty()
-        for _ in range(MOST + 1):
-            wire.add(CLOSEDATE="2026-11-01")
-        labels, total, sums = (await lists(home))["today-overdue-deals"]
-        assert (len(labels), total, sums) == (MOST, MOST + 1, "")
+    wire.empty()
+    for _ in range(MOST + 1):
+        wire.add(CLOSEDATE="2026-11-01")
+    labels, total, sums = (await lists(home))["today-overdue-deals"]
+    assert (len(labels), total, sums) == (MOST, MOST + 1, "")
 
 
-async def test_a_list_that_the_portal_refuses_is_named_and_the_others_stay(tmp_path: Path) -> None:
+async def test_a_list_that_the_portal_refuses_is_named_and_the_others_stay(home: Home, wire: Sandbox) -> None:
     """A webhook without the right for tasks: the deals are shown, and what is missing is said."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.closed = {"tasks.task.list"}
-        await home.world.put(command("today"))
-        await home.work(await home.session())
-        (body,) = home.told("daily")
-        assert body["unread"] == ["today-overdue", "today-tasks"]
-        assert "⚠️ Битрикс24 не показал: «Просроченные задачи», «Задачи на сегодня»." in to_plain_text(render_daily(body, Translator("ru")))
-        wire.closed = {"tasks.task.list", "crm.deal.list"}
-        with pytest.raises(BitrixError):
-            await lists(home)
+    wire.closed = {"tasks.task.list"}
+    await home.world.put(command("today"))
+    await home.work(await home.session())
+    (body,) = home.told("daily")
+    assert body["unread"] == ["today-overdue", "today-tasks"]
+    assert "⚠️ Битрикс24 не показал: «Просроченные задачи», «Задачи на сегодня»." in to_plain_text(render_daily(body, Translator("ru")))
+    wire.closed = {"tasks.task.list", "crm.deal.list"}
+    with pytest.raises(BitrixError):
+        await lists(home)
 
 
-async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(tmp_path: Path) -> None:
+async def test_a_lead_sees_the_teams_numbers_and_no_record_of_theirs(home: Home, wire: Sandbox) -> None:
     """Counted person by person; their sum is the last line; a manager sees no team."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.empty()
-        for owner, day in ((7, "2026-11-01"), (7, "2026-11-22"), (8, "2026-11-01"), (8, "2026-11-02")):
-            wire.add(TITLE=f"Чужая {owner}", ASSIGNED_BY_ID=owner, CLOSEDATE=day)
-        wire.add(TITLE="Старая", ASSIGNED_BY_ID=8, DATE_MODIFY="2026-11-01T09:00:00Z", LAST_ACTIVITY_TIME="2026-11-01T09:00:00Z")
-        wire.task(RESPONSIBLE_ID=7, DEADLINE="2026-11-21T08:00:00Z")
-        wire.task(RESPONSIBLE_ID=7, DEADLINE="2026-11-21T20:00:00Z")
-        await home.world.put(command("today", actor=VERA, key=VERA.key))
-        await home.work(await home.session(VERA))
-        (body,) = home.told("daily")
-        assert body["sections"] == []
-        assert [line["name"] for line in body["team"]][-1] == ""
-        numbers = {line["name"]: tuple(line[key] for key in ("overdue", "due", "closing", "idle")) for line in body["team"]}
-        assert numbers.pop("") == (4, 1, 1, 1)
-        assert sorted(numbers.values()) == [(2, 0, 0, 1), (2, 1, 1, 0)]
-        text = to_plain_text(render_daily(body, Translator("ru")))
-        assert "Чужая" not in text
-        assert "Всего: просрочено 4, на сегодня 1, закрываются 1, без движения 1" in text
-        await home.world.put(command("today"))
-        await home.work(await home.session())
-        assert home.told("daily")[0]["team"] == []
+    wire.empty()
+    for owner, day in ((7, "2026-11-01"), (7, "2026-11-22"), (8, "2026-11-01"), (8, "2026-11-02")):
+        wire.add(TITLE=f"Чужая {owner}", ASSIGNED_BY_ID=owner, CLOSEDATE=day)
+    wire.add(TITLE="Старая", ASSIGNED_BY_ID=8, DATE_MODIFY="2026-11-01T09:00:00Z", LAST_ACTIVITY_TIME="2026-11-01T09:00:00Z")
+    wire.task(RESPONSIBLE_ID=7, DEADLINE="2026-11-21T08:00:00Z")
+    wire.task(RESPONSIBLE_ID=7, DEADLINE="2026-11-21T20:00:00Z")
+    await home.world.put(command("today", actor=VERA, key=VERA.key))
+    await home.work(await home.session(VERA))
+    (body,) = home.told("daily")
+    assert body["sections"] == []
+    assert [line["name"] for line in body["team"]][-1] == ""
+    numbers = {line["name"]: tuple(line[key] for key in ("overdue", "due", "closing", "idle")) for line in body["team"]}
+    assert numbers.pop("") == (4, 1, 1, 1)
+    assert sorted(numbers.values()) == [(2, 0, 0, 1), (2, 1, 1, 0)]
+    text = to_plain_text(render_daily(body, Translator("ru")))
+    assert "Чужая" not in text
+    assert "Всего: просрочено 4, на сегодня 1, закрываются 1, без движения 1" in text
+    await home.world.put(command("today"))
+    await home.work(await home.session())
+    assert home.told("daily")[0]["team"] == []
 
 
 @pytest.mark.parametrize(
@@ -224,44 +223,41 @@ async def test_today_says_why_the_portal_shows_nothing(home: Home, error: Bitrix
     assert said in to_plain_text(render_reply(Reply.model_validate(row.body), Translator("ru")))
 
 
-async def test_a_large_team_is_counted_together(tmp_path: Path) -> None:
+async def test_a_large_team_is_counted_together(home: Home, wire: Sandbox) -> None:
     """More people than fit one request: one line for all of them; what cannot be counted is not guessed."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.empty()
-        for owner in (6, 7, 8):
-            wire.add(ASSIGNED_BY_ID=owner, CLOSEDATE="2026-11-01")
-        naming = watcher_of(home.world.orchestrator)._look._naming  # type: ignore[union-attr]
-        found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
-        assert found.team == (TeamLine(name="", overdue=2),), "her own deal is not the team's"
-        wire.closed = {"tasks.task.list"}
-        found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
-        assert (found.team, found.unread) == ((), ("today-overdue", "today-tasks", "today-team"))
+    wire.empty()
+    for owner in (6, 7, 8):
+        wire.add(ASSIGNED_BY_ID=owner, CLOSEDATE="2026-11-01")
+    naming = watcher_of(home.world.orchestrator)._look._naming  # type: ignore[union-attr]
+    found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
+    assert found.team == (TeamLine(name="", overdue=2),), "her own deal is not the team's"
+    wire.closed = {"tasks.task.list"}
+    found = await load_agenda(home.reads, naming, VERA, NOW, team=range(1, 40))
+    assert (found.team, found.unread) == ((), ("today-overdue", "today-tasks", "today-team"))
 
 
-async def test_nothing_to_do_is_one_friendly_sentence(tmp_path: Path) -> None:
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.empty()
-        await home.world.put(command("today"))
-        await home.work(await home.session())
-        (body,) = home.told("daily")
-        assert (
-            to_plain_text(render_daily(body, Translator("ru")))
-            == "На сегодня ничего срочного: ни просроченного, ни закрывающегося. Хорошего дня!"
-        )
+async def test_nothing_to_do_is_one_friendly_sentence(home: Home, wire: Sandbox) -> None:
+    wire.empty()
+    await home.world.put(command("today"))
+    await home.work(await home.session())
+    (body,) = home.told("daily")
+    assert (
+        to_plain_text(render_daily(body, Translator("ru")))
+        == "На сегодня ничего срочного: ни просроченного, ни закрывающегося. Хорошего дня!"
+    )
 
 
-async def test_titles_are_text_and_nothing_else(tmp_path: Path) -> None:
+async def test_titles_are_text_and_nothing_else(home: Home, wire: Sandbox) -> None:
     """A title with markup, another address or our own separator stays one line of text with one link to the portal."""
-    async with a_sandbox(tmp_path) as (home, wire):
-        wire.empty()
-        wire.add(TITLE="<b>Ж</b> *x* [a](http://evil.example) · 9 млн\n[[list 1]] \u202eабв", CLOSEDATE="2026-11-01")
-        await home.world.put(command("today"))
-        await home.work(await home.session())
-        (body,) = home.told("daily")
-        spans = render_daily(body, Translator("ru"))
-        links = [span for span in spans if span.url]
-        assert [link.url.startswith("https://portal.example/crm/deal/details/") for link in links] == [True]
-        assert "\n" not in links[0].text
-        assert "\u202e" not in links[0].text
-        (line,) = [line for line in "".join(span.text for span in spans).splitlines() if links[0].text in line]
-        assert line.count(" · ") == 4
+    wire.empty()
+    wire.add(TITLE="<b>Ж</b> *x* [a](http://evil.example) · 9 млн\n[[list 1]] \u202eабв", CLOSEDATE="2026-11-01")
+    await home.world.put(command("today"))
+    await home.work(await home.session())
+    (body,) = home.told("daily")
+    spans = render_daily(body, Translator("ru"))
+    links = [span for span in spans if span.url]
+    assert [link.url.startswith("https://portal.example/crm/deal/details/") for link in links] == [True]
+    assert "\n" not in links[0].text
+    assert "\u202e" not in links[0].text
+    (line,) = [line for line in "".join(span.text for span in spans).splitlines() if links[0].text in line]
+    assert line.count(" · ") == 4

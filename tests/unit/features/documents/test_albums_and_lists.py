@@ -12,19 +12,12 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Reply
 from orchestrator.features.documents import offers
-from orchestrator.runtime import worker
 from orchestrator.services.rag.shelf import FolderShelf
 from state.sql import build_sqlite_url, open_store
 from tests.unit.features.documents.chat_kit import ADMIN, Desk, a_desk, press
 from tests.unit.reports.erasing_kit import LATER
 from tests.unit.services.rag.rag_kit import write_files
 from tests.unit.spine_kit import command
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def take_questions(desk: Desk) -> dict[str, tuple[str, list[str]]]:
@@ -63,21 +56,20 @@ async def test_a_button_that_was_shown_before_the_caption_came_puts_nothing_else
         assert [path for path, _ in take_questions(desk).values()] == ["г.md"]
 
 
-async def test_two_files_at_once_are_two_offers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_two_files_at_once_are_two_offers(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """None of them is lost although both lanes of the chat are at work: an offer is stored by itself, together with its question."""
-    async with a_desk(tmp_path) as desk:
-        both, real = asyncio.Barrier(2), FolderShelf.find_readers
+    both, real = asyncio.Barrier(2), FolderShelf.find_readers
 
-        async def wait_for_the_other(self: FolderShelf, path: str) -> frozenset[str] | None:
-            await asyncio.wait_for(both.wait(), 10)
-            return await real(self, path)
+    async def wait_for_the_other(self: FolderShelf, path: str) -> frozenset[str] | None:
+        await asyncio.wait_for(both.wait(), 10)
+        return await real(self, path)
 
-        monkeypatch.setattr(FolderShelf, "find_readers", wait_for_the_other)
-        await desk.world.work(desk.build_sent("а.md", "текст а"), replace(desk.build_sent("б.md", "текст б"), lane="turn"))
-        monkeypatch.setattr(FolderShelf, "find_readers", real)
-        asked = [words for _, words in take_questions(desk).values()]
-        await desk.world.work(*(press(words) for words in asked))
-        assert set(desk.list_files()) == {"а.md", "б.md"}
+    monkeypatch.setattr(FolderShelf, "find_readers", wait_for_the_other)
+    await desk.world.work(desk.build_sent("а.md", "текст а"), replace(desk.build_sent("б.md", "текст б"), lane="turn"))
+    monkeypatch.setattr(FolderShelf, "find_readers", real)
+    asked = [words for _, words in take_questions(desk).values()]
+    await desk.world.work(*(press(words) for words in asked))
+    assert set(desk.list_files()) == {"а.md", "б.md"}
 
 
 async def test_a_long_list_has_pages_of_ten_in_one_message(tmp_path: Path) -> None:
@@ -128,13 +120,12 @@ async def test_nothing_of_the_offers_is_left_of_a_person_who_is_erased(tmp_path:
         assert ("воробьёв" in stored, "альбом-77" in stored) == (False, False)
 
 
-async def test_offers_end_by_themselves(tmp_path: Path) -> None:
+async def test_offers_end_by_themselves(desk: Desk) -> None:
     """Their buttons are outdated then."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("а.md", album="77")
-        (add, _) = desk.take()[1]
-        desk.world.clock.advance(timedelta(days=31))
-        await desk.world.work()
-        await desk.world.work(press(add))
-        assert desk.take_toasts() == ["docs-toast-old"]
-        assert desk.world.sql.list_timers(offers.TIMER) == []
+    await desk.send("а.md", album="77")
+    (add, _) = desk.take()[1]
+    desk.world.clock.advance(timedelta(days=31))
+    await desk.world.work()
+    await desk.world.work(press(add))
+    assert desk.take_toasts() == ["docs-toast-old"]
+    assert desk.world.sql.list_timers(offers.TIMER) == []

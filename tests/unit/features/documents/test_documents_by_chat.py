@@ -5,33 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.runtime import worker
 from orchestrator.services.rag import shelf
-from tests.unit.features.documents.chat_kit import ADMIN, TEXT, a_desk, press
+from tests.unit.features.documents.chat_kit import ADMIN, TEXT, Desk, a_desk, press
 from tests.unit.services.rag.rag_kit import write_files
 from tests.unit.spine_kit import ANNA, Said, command
 
 
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
-
-
 @pytest.mark.req("S001-58")
-async def test_a_file_becomes_a_document_after_one_press_however_often_it_is_pressed(tmp_path: Path) -> None:
+async def test_a_file_becomes_a_document_after_one_press_however_often_it_is_pressed(desk: Desk) -> None:
     """Nothing is downloaded before; afterwards it can be asked, and the journal says who added it."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        codes, buttons = desk.take()
-        assert (codes, desk.files.reads, desk.list_files()) == (["docs-add"], [], {})
-        await desk.world.work(press(buttons[0]), press(buttons[0]))
-        assert desk.take()[0] == ["docs-done"]
-        assert (desk.list_files(), desk.files.reads) == ({"отпуск.md": TEXT}, ["отпуск.md"])
-        (event,) = desk.world.events("DocumentChanged", key=ADMIN.key)
-        assert (event.data["what"], event.data["by"]) == ("added", ADMIN.key)
-        await desk.world.work(press(buttons[0]))
-        assert [row.kind for row in desk.world.outbox()] == ["toast"]
+    await desk.send("отпуск.md")
+    codes, buttons = desk.take()
+    assert (codes, desk.files.reads, desk.list_files()) == (["docs-add"], [], {})
+    await desk.world.work(press(buttons[0]), press(buttons[0]))
+    assert desk.take()[0] == ["docs-done"]
+    assert (desk.list_files(), desk.files.reads) == ({"отпуск.md": TEXT}, ["отпуск.md"])
+    (event,) = desk.world.events("DocumentChanged", key=ADMIN.key)
+    assert (event.data["what"], event.data["by"]) == ("added", ADMIN.key)
+    await desk.world.work(press(buttons[0]))
+    assert [row.kind for row in desk.world.outbox()] == ["toast"]
 
 
 async def test_a_document_with_this_name_is_replaced_only_after_a_question_and_only_if_it_is_the_one_that_was_seen(tmp_path: Path) -> None:
@@ -50,14 +42,13 @@ async def test_a_document_with_this_name_is_replaced_only_after_a_question_and_o
         assert (desk.take()[0], desk.list_files()) == (["docs-changed"], {"Отпуск.md": "кто-то другой изменил"})
 
 
-async def test_what_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+async def test_what_came_meanwhile_is_not_overwritten(desk: Desk) -> None:
     """Two administrators add a file of one name: the second is told."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        buttons = desk.take()[1]
-        write_files(desk.folder, {"отпуск.md": "первый"})
-        await desk.world.work(press(buttons[0]))
-        assert (desk.take()[0], desk.list_files()) == (["docs-exists"], {"отпуск.md": "первый"})
+    await desk.send("отпуск.md")
+    buttons = desk.take()[1]
+    write_files(desk.folder, {"отпуск.md": "первый"})
+    await desk.world.work(press(buttons[0]))
+    assert (desk.take()[0], desk.list_files()) == (["docs-exists"], {"отпуск.md": "первый"})
 
 
 async def test_a_document_is_removed_after_two_presses(tmp_path: Path) -> None:
@@ -99,18 +90,17 @@ async def test_a_document_that_changed_since_the_list_is_kept(tmp_path: Path) ->
         assert desk.take_toasts() == ["docs-toast-failed"]
 
 
-async def test_everybody_else_is_refused_with_a_sentence(tmp_path: Path) -> None:
+async def test_everybody_else_is_refused_with_a_sentence(desk: Desk) -> None:
     """Nothing is downloaded; a file with words is the request that the words are; /docs and forged presses are refused too."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md", actor=ANNA)
-        assert (desk.take()[0], desk.files.reads) == (["docs-file-refused"], [])
-        desk.world.model.will(Said("ASSISTANT: Хорошо."))
-        await desk.send("отпуск.md", actor=ANNA, caption="что тут?")
-        assert "docs-file-refused" not in desk.take()[0]
-        await desk.send("отпуск.md")
-        buttons = desk.take()[1]
-        await desk.world.work(command("docs", actor=ANNA, key=ANNA.key), press(buttons[0], ANNA))
-        assert (desk.take()[0], desk.list_files()) == (["docs-admins-only", "docs-admins-only"], {})
+    await desk.send("отпуск.md", actor=ANNA)
+    assert (desk.take()[0], desk.files.reads) == (["docs-file-refused"], [])
+    desk.world.model.will(Said("ASSISTANT: Хорошо."))
+    await desk.send("отпуск.md", actor=ANNA, caption="что тут?")
+    assert "docs-file-refused" not in desk.take()[0]
+    await desk.send("отпуск.md")
+    buttons = desk.take()[1]
+    await desk.world.work(command("docs", actor=ANNA, key=ANNA.key), press(buttons[0], ANNA))
+    assert (desk.take()[0], desk.list_files()) == (["docs-admins-only", "docs-admins-only"], {})
 
 
 async def test_words_name_a_folder_or_are_a_request(tmp_path: Path) -> None:
@@ -139,33 +129,30 @@ async def test_words_name_a_folder_or_are_a_request(tmp_path: Path) -> None:
         ("", "docs-kind-unknown"),
     ],
 )
-async def test_a_name_that_no_document_has_is_refused_before_anything_is_downloaded(tmp_path: Path, name: str, code: str) -> None:
+async def test_a_name_that_no_document_has_is_refused_before_anything_is_downloaded(desk: Desk, name: str, code: str) -> None:
     """Names are written by strangers: rules of access, hidden files, devices, signs that nobody sees."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send(name)
-        assert (desk.take()[0], desk.files.reads) == ([code], [])
+    await desk.send(name)
+    assert (desk.take()[0], desk.files.reads) == ([code], [])
 
 
-async def test_a_file_that_is_too_large_or_does_not_come_leaves_nothing(tmp_path: Path) -> None:
+async def test_a_file_that_is_too_large_or_does_not_come_leaves_nothing(desk: Desk) -> None:
     """Neither a document nor a part of one."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("большой.pdf", size=21 * 1024 * 1024)
-        assert desk.take()[0] == ["docs-too-large"]
-        await desk.send("отпуск.md")
-        buttons = desk.take()[1]
-        desk.files.contents.clear()
-        await desk.world.work(press(buttons[0]))
-        assert (desk.take()[0], desk.list_files()) == (["docs-not-downloaded"], {})
+    await desk.send("большой.pdf", size=21 * 1024 * 1024)
+    assert desk.take()[0] == ["docs-too-large"]
+    await desk.send("отпуск.md")
+    buttons = desk.take()[1]
+    desk.files.contents.clear()
+    await desk.world.work(press(buttons[0]))
+    assert (desk.take()[0], desk.list_files()) == (["docs-not-downloaded"], {})
 
 
-async def test_a_document_that_cannot_be_read_says_why(tmp_path: Path) -> None:
+async def test_a_document_that_cannot_be_read_says_why(desk: Desk) -> None:
     """It is in the folder, and the administrator knows that nobody can ask it."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("пусто.md", " \n")
-        await desk.world.work(press(desk.take()[1][0]))
-        (told,) = [row for row in desk.world.outbox() if row.kind == "reply"]
-        assert told.body["notices"][0]["args"]["state"] == "unreadable"
-        assert told.body["notices"][0]["args"]["reason"] == "файл пуст."
+    await desk.send("пусто.md", " \n")
+    await desk.world.work(press(desk.take()[1][0]))
+    (told,) = [row for row in desk.world.outbox() if row.kind == "reply"]
+    assert told.body["notices"][0]["args"]["state"] == "unreadable"
+    assert told.body["notices"][0]["args"]["reason"] == "файл пуст."
 
 
 async def test_without_a_folder_it_says_where_documents_are(tmp_path: Path) -> None:

@@ -4,22 +4,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from bot.telegram.intake.files import TelegramFiles
-from orchestrator.runtime import worker
 from orchestrator.services.rag.building import connect_embedded
 from tests.unit.bot.telegram.door_kit import opened_door
 from tests.unit.runs.sent_kit import document, send
 from tests.unit.runs.test_runs_telegram import Chat
 from tests.unit.services.rag.rag_kit import build_service
 from tests.unit.spine_kit import ANNA, a_world
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 @asynccontextmanager

@@ -7,18 +7,11 @@ import pytest
 
 from orchestrator.domain.inputs import DocumentOrder
 from orchestrator.domain.shelf import ShelfFailed
-from orchestrator.runtime import worker
 from orchestrator.services.rag.shelf import FolderShelf
 from state.journal.store import InboxRow
 from tests.unit.features.documents.chat_kit import ADMIN, SECOND, TEXT, Desk, a_desk, build_row, press
 from tests.unit.services.rag.rag_kit import write_files
 from tests.unit.spine_kit import ANNA, command
-
-
-@pytest.fixture(autouse=True)
-def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pauses of the loop are a matter of the real clock: shortened, not mocked away."""
-    monkeypatch.setattr(worker, "POLL", 0.02)
 
 
 def list_changes(desk: Desk) -> list[tuple[str, str]]:
@@ -36,56 +29,52 @@ async def ask_to_remove(desk: Desk, actor: object = ADMIN) -> list[str]:
     return desk.take()[1][0]
 
 
-async def test_a_failure_that_may_pass_is_offered_again_and_then_done_once(tmp_path: Path) -> None:
+async def test_a_failure_that_may_pass_is_offered_again_and_then_done_once(desk: Desk) -> None:
     """The answer has the button, and the first button works too; only afterwards it is told as done."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        (add, _) = desk.take()[1]
-        desk.files.contents.clear()
-        await desk.world.work(press(add))
-        codes, retry = desk.take()
-        assert (codes, retry) == (["docs-not-downloaded"], [add])
-        await desk.world.work(press(add))
-        assert desk.take()[0] == ["docs-not-downloaded"]
-        desk.files.contents["отпуск.md"] = TEXT.encode()
-        await desk.world.work(press(retry[0]), press(add))
-        assert (desk.take()[0], desk.list_files()) == (["docs-done"], {"отпуск.md": TEXT})
-        await desk.world.work(press(add))
-        assert (desk.take_toasts(), len(desk.files.reads)) == (["docs-toast-done"], 3)
+    await desk.send("отпуск.md")
+    (add, _) = desk.take()[1]
+    desk.files.contents.clear()
+    await desk.world.work(press(add))
+    codes, retry = desk.take()
+    assert (codes, retry) == (["docs-not-downloaded"], [add])
+    await desk.world.work(press(add))
+    assert desk.take()[0] == ["docs-not-downloaded"]
+    desk.files.contents["отпуск.md"] = TEXT.encode()
+    await desk.world.work(press(retry[0]), press(add))
+    assert (desk.take()[0], desk.list_files()) == (["docs-done"], {"отпуск.md": TEXT})
+    await desk.world.work(press(add))
+    assert (desk.take_toasts(), len(desk.files.reads)) == (["docs-toast-done"], 3)
 
 
-async def test_a_failure_that_stays_is_told_as_one(tmp_path: Path) -> None:
+async def test_a_failure_that_stays_is_told_as_one(desk: Desk) -> None:
     """Not as something that is done."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        (add, _) = desk.take()[1]
-        write_files(desk.folder, {"отпуск.md": "другой"})
-        await desk.world.work(press(add))
-        assert desk.take() == (["docs-exists"], [])
-        await desk.world.work(press(add))
-        assert desk.take_toasts() == ["docs-toast-failed"]
+    await desk.send("отпуск.md")
+    (add, _) = desk.take()[1]
+    write_files(desk.folder, {"отпуск.md": "другой"})
+    await desk.world.work(press(add))
+    assert desk.take() == (["docs-exists"], [])
+    await desk.world.work(press(add))
+    assert desk.take_toasts() == ["docs-toast-failed"]
 
 
-async def test_after_refusing_the_offer_is_over(tmp_path: Path) -> None:
+async def test_after_refusing_the_offer_is_over(desk: Desk) -> None:
     """A press on another copy of the question adds nothing."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        (add, leave) = desk.take()[1]
-        await desk.world.work(press(leave))
-        assert desk.take()[0] == ["docs-left"]
-        await desk.world.work(press(add), press(leave))
-        assert (desk.take_toasts(), desk.list_files(), desk.files.reads) == (["docs-toast-refused"] * 2, {}, [])
+    await desk.send("отпуск.md")
+    (add, leave) = desk.take()[1]
+    await desk.world.work(press(leave))
+    assert desk.take()[0] == ["docs-left"]
+    await desk.world.work(press(add), press(leave))
+    assert (desk.take_toasts(), desk.list_files(), desk.files.reads) == (["docs-toast-refused"] * 2, {}, [])
 
 
-async def test_refusing_what_is_done_does_not_say_that_nothing_changed(tmp_path: Path) -> None:
+async def test_refusing_what_is_done_does_not_say_that_nothing_changed(desk: Desk) -> None:
     """The document is there."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        (add, leave) = desk.take()[1]
-        await desk.world.work(press(add))
-        desk.take()
-        await desk.world.work(press(leave))
-        assert (desk.take_toasts(), list(desk.list_files())) == (["docs-toast-done"], ["отпуск.md"])
+    await desk.send("отпуск.md")
+    (add, leave) = desk.take()[1]
+    await desk.world.work(press(add))
+    desk.take()
+    await desk.world.work(press(leave))
+    assert (desk.take_toasts(), list(desk.list_files())) == (["docs-toast-done"], ["отпуск.md"])
 
 
 async def test_the_journal_names_who_removed_a_document_and_nobody_else(tmp_path: Path) -> None:
@@ -99,17 +88,16 @@ async def test_the_journal_names_who_removed_a_document_and_nobody_else(tmp_path
         assert list_changes(desk) == [("removed", SECOND.key)]
 
 
-async def test_the_journal_names_who_added_a_document_and_nobody_else(tmp_path: Path) -> None:
+async def test_the_journal_names_who_added_a_document_and_nobody_else(desk: Desk) -> None:
     """Both sent the same file: the second is told that it is there."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        (mine, _) = desk.take()[1]
-        await desk.send("отпуск.md", actor=SECOND)
-        (theirs, _) = desk.take()[1]
-        await desk.world.work(press(theirs, SECOND))
-        await desk.world.work(press(mine))
-        assert desk.take()[0] == ["docs-done", "docs-same"]
-        assert list_changes(desk) == [("added", SECOND.key)]
+    await desk.send("отпуск.md")
+    (mine, _) = desk.take()[1]
+    await desk.send("отпуск.md", actor=SECOND)
+    (theirs, _) = desk.take()[1]
+    await desk.world.work(press(theirs, SECOND))
+    await desk.world.work(press(mine))
+    assert desk.take()[0] == ["docs-done", "docs-same"]
+    assert list_changes(desk) == [("added", SECOND.key)]
 
 
 def order(what: str, *, attempts: int = 1) -> InboxRow:
@@ -124,22 +112,21 @@ def order(what: str, *, attempts: int = 1) -> InboxRow:
     return replace(build_row(DocumentOrder.KIND, DocumentOrder.model_validate(body).to_json()), lane="turn", attempts=attempts)
 
 
-async def test_after_a_crash_the_order_is_noted_as_its_own_unless_the_journal_says_otherwise(tmp_path: Path) -> None:
+async def test_after_a_crash_the_order_is_noted_as_its_own_unless_the_journal_says_otherwise(desk: Desk) -> None:
     """What an attempt did that ended before it was noted is noted by the next; what another administrator did meanwhile is theirs."""
-    async with a_desk(tmp_path) as desk:
-        desk.files.contents["отпуск.md"] = TEXT.encode()
-        write_files(desk.folder, {"отпуск.md": TEXT})
-        await desk.world.work(order("add"))
-        assert (desk.take()[0], list_changes(desk)) == (["docs-done"], [("added", ADMIN.key)])
-        late = order("remove")
-        theirs = await ask_to_remove(desk, SECOND)
-        await desk.world.work(press(theirs, SECOND))
-        desk.take()
-        await desk.world.work(late)
-        assert desk.take()[0] == ["docs-gone"]
-        assert list_changes(desk) == [("added", ADMIN.key), ("removed", SECOND.key)]
-        await desk.world.work(order("remove"))
-        assert desk.take()[0] == ["docs-removed"]
+    desk.files.contents["отпуск.md"] = TEXT.encode()
+    write_files(desk.folder, {"отпуск.md": TEXT})
+    await desk.world.work(order("add"))
+    assert (desk.take()[0], list_changes(desk)) == (["docs-done"], [("added", ADMIN.key)])
+    late = order("remove")
+    theirs = await ask_to_remove(desk, SECOND)
+    await desk.world.work(press(theirs, SECOND))
+    desk.take()
+    await desk.world.work(late)
+    assert desk.take()[0] == ["docs-gone"]
+    assert list_changes(desk) == [("added", ADMIN.key), ("removed", SECOND.key)]
+    await desk.world.work(order("remove"))
+    assert desk.take()[0] == ["docs-removed"]
 
 
 async def test_readers_that_changed_since_the_question_stop_the_order(tmp_path: Path) -> None:
@@ -154,13 +141,12 @@ async def test_readers_that_changed_since_the_question_stop_the_order(tmp_path: 
         assert "Кадры/оклады.md" not in desk.list_files()
 
 
-async def test_readers_that_changed_after_a_crash_do_not_hide_what_was_done(tmp_path: Path) -> None:
+async def test_readers_that_changed_after_a_crash_do_not_hide_what_was_done(desk: Desk) -> None:
     """The document is there: saying that nothing was done would be wrong."""
-    async with a_desk(tmp_path) as desk:
-        desk.files.contents["отпуск.md"] = TEXT.encode()
-        write_files(desk.folder, {"отпуск.md": TEXT, "access.yaml": ".: [admin]"})
-        await desk.world.work(order("add"))
-        assert desk.take()[0] == ["docs-done"]
+    desk.files.contents["отпуск.md"] = TEXT.encode()
+    write_files(desk.folder, {"отпуск.md": TEXT, "access.yaml": ".: [admin]"})
+    await desk.world.work(order("add"))
+    assert desk.take()[0] == ["docs-done"]
 
 
 async def test_a_change_is_told_although_the_folder_cannot_be_looked_at_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,15 +163,14 @@ async def test_a_change_is_told_although_the_folder_cannot_be_looked_at_afterwar
         assert (desk.take()[0], list_changes(desk)) == (["docs-removed"], [("removed", ADMIN.key)])
 
 
-async def test_a_role_that_is_lost_between_press_and_order_adds_nothing_and_leaves_the_offer(tmp_path: Path) -> None:
+async def test_a_role_that_is_lost_between_press_and_order_adds_nothing_and_leaves_the_offer(desk: Desk) -> None:
     """Who is an administrator again can press again; the button is not shown to who is not."""
-    async with a_desk(tmp_path) as desk:
-        await desk.send("отпуск.md")
-        (add, _) = desk.take()[1]
-        now, asked = desk.world.tools.refresh_actor, iter([ADMIN, ANNA])
-        object.__setattr__(desk.world.tools, "refresh_actor", lambda _: next(asked))
-        await desk.world.work(press(add))
-        object.__setattr__(desk.world.tools, "refresh_actor", now)
-        assert (desk.take(), desk.list_files()) == ((["docs-admins-only"], []), {})
-        await desk.world.work(press(add))
-        assert (desk.take()[0], list(desk.list_files())) == (["docs-done"], ["отпуск.md"])
+    await desk.send("отпуск.md")
+    (add, _) = desk.take()[1]
+    now, asked = desk.world.tools.refresh_actor, iter([ADMIN, ANNA])
+    object.__setattr__(desk.world.tools, "refresh_actor", lambda _: next(asked))
+    await desk.world.work(press(add))
+    object.__setattr__(desk.world.tools, "refresh_actor", now)
+    assert (desk.take(), desk.list_files()) == ((["docs-admins-only"], []), {})
+    await desk.world.work(press(add))
+    assert (desk.take()[0], list(desk.list_files())) == (["docs-done"], ["отпуск.md"])
