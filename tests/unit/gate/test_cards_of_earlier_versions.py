@@ -27,9 +27,8 @@ def draw_as_before(session: Session, entry: Card, *, longest: int = 200, **more:
 
 
 @pytest.mark.req("S004-31", "G2")
-async def test_a_card_with_cut_values_is_asked_anew(world: World) -> None:
+async def test_a_card_with_cut_values_is_asked_anew(world: World, session: Session) -> None:
     """Failed before: the press sent 300 characters of which 200 stood on the card. The new card has all of them, and its press counts."""
-    session = await world.session()
     entry = draw_as_before(session, await world.asked(session, effect(*LONG)))
     decided = await decide(world, session, yes(entry))
     assert decided.replaced_by is not None
@@ -43,25 +42,22 @@ async def test_a_card_with_cut_values_is_asked_anew(world: World) -> None:
     assert done.outcome.status == "succeeded"
 
 
-async def test_nobody_is_asked_anew_about_a_card_that_said_everything(world: World) -> None:
+async def test_nobody_is_asked_anew_about_a_card_that_said_everything(world: World, session: Session) -> None:
     """A card of the earlier version on which the same stands as on one drawn now runs with its press."""
-    session = await world.session()
     entry = draw_as_before(session, await world.asked(session, effect(*SUM)))
     decided = await decide(world, session, yes(entry))
     assert decided.outcome.status == "succeeded"
 
 
 @pytest.mark.parametrize("change", [{"verb": "delete"}, {"entity": "task"}, {"title": "Ромаш"}, {"lines": []}, {"items": [{}]}])
-async def test_a_card_that_named_another_act_is_asked_anew(world: World, change: dict[str, Any]) -> None:
+async def test_a_card_that_named_another_act_is_asked_anew(world: World, session: Session, change: dict[str, Any]) -> None:
     """The heading of an old card may have been wrong: consent to it is no consent to what would be sent."""
-    session = await world.session()
     entry = draw_as_before(session, await world.asked(session, effect(*SUM)), **change)
     assert (await decide(world, session, yes(entry))).replaced_by is not None
     assert world.portal.ledger == []
 
 
-async def test_a_card_over_another_door_is_asked_anew_too(world: World) -> None:
+async def test_a_card_over_another_door_is_asked_anew_too(world: World, session: Session) -> None:
     """The terminal and the API show every value that the preview has: of a cut one they show the cut."""
-    session = await world.session()
     entry = draw_as_before(session, await world.asked(session, effect(*LONG)))
     assert (await decide(world, session, yes(entry, saw_all=True))).replaced_by is not None

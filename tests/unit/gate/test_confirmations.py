@@ -8,6 +8,7 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce, find_objection
+from orchestrator.sessions.session import Session
 from state.clock import format_iso
 from state.events.fold import list_open_confirmations
 from state.journal.store import EffectConflict
@@ -25,10 +26,8 @@ def decision(entry: Card, **more: Any) -> Decision:
 
 
 @pytest.mark.req("S004-9", "S004-53", "S004-X3")
-async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World) -> None:
+async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World, session: Session, entry: Card) -> None:
     """Call, hash, before-image, who asked, when it ends, and a timer for that end, in one commit."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     row = await session.find_effect(entry.effect_id)
     assert (row.status, row.fingerprint, row.call["confirmation_id"]) == ("requested", entry.fingerprint, entry.confirmation_id)
     assert row.call["actor"]["key"] == ANNA.key
@@ -39,9 +38,8 @@ async def test_a_card_keeps_what_is_needed_to_decide_and_to_run(world: World) ->
 
 
 @pytest.mark.req("G2")
-async def test_each_card_has_its_own_nonce(world: World) -> None:
+async def test_each_card_has_its_own_nonce(world: World, session: Session) -> None:
     """Two cards never share id or nonce, and both fit into a button."""
-    session = await world.session()
     cards = [
         await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": n}}, slot=f"t1/1/{n}"))
         for n in range(1, 9)
@@ -62,19 +60,15 @@ async def test_each_card_has_its_own_nonce(world: World) -> None:
         ({"nonce": "00000000", "approve": False}, "card-outdated"),
     ],
 )
-async def test_only_the_nonce_of_the_card_counts(world: World, more: dict[str, Any], code: str) -> None:
+async def test_only_the_nonce_of_the_card_counts(session: Session, entry: Card, more: dict[str, Any], code: str) -> None:
     """Anything else, forged or old, changes nothing."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     found = find_objection(entry, decision(entry, **more), session)
     assert (found.code if found else "") == code
 
 
 @pytest.mark.parametrize("status", ["approved", "denied", "expired", "superseded", "executed", "refused", "unknown"])
-async def test_a_settled_card_says_how_it_stands(world: World, status: str) -> None:
+async def test_a_settled_card_says_how_it_stands(session: Session, entry: Card, status: str) -> None:
     """The sentence names the state, and who and when where that is known."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     found = find_objection(
         entry.with_values(**{"status": status, f"{status}_at": format_iso(NOW), "approved_by_name": "Вера"}), decision(entry), session
     )
@@ -87,27 +81,22 @@ async def test_a_settled_card_says_how_it_stands(world: World, status: str) -> N
     ("code", "words"),
     [("gate-already-so", "не выполнено, причина на карточке"), ("", "не выполнено"), ("ACCESS_DENIED", "Битрикс24 отказал"), ("refused", "Битрикс24 отказал")],
 )  # fmt: skip
-async def test_the_portal_is_blamed_only_for_what_it_said(world: World, code: str, words: str) -> None:
+async def test_the_portal_is_blamed_only_for_what_it_said(session: Session, entry: Card, code: str, words: str) -> None:
     """What the gate refused was never asked of it."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     found = find_objection(entry.with_values(status="refused", refused_at=format_iso(NOW), code=code), decision(entry), session)
     assert found is not None
     assert words in Translator("ru").translate_notice(found)
     assert ("Битрикс24" in Translator("ru").translate_notice(found)) == ("Битрикс24" in words)
 
 
-async def test_an_unknown_card_is_outdated(world: World) -> None:
+async def test_an_unknown_card_is_outdated(session: Session) -> None:
     """A press on something that was never a card of this session."""
-    session = await world.session()
     found = find_objection(None, Decision(confirmation_id="x", nonce="y", approve=True, actor=ANNA, via="button"), session)
     assert found.code == "card-outdated"
 
 
-async def test_time_over_counts_even_before_the_timer_has_run(world: World) -> None:
+async def test_time_over_counts_even_before_the_timer_has_run(world: World, session: Session, entry: Card) -> None:
     """At the very moment of its end a card is over."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     world.clock.advance(timedelta(hours=24) - timedelta(seconds=1))
     assert find_objection(entry, decision(entry), session) is None
     world.clock.advance(timedelta(seconds=1))
@@ -146,10 +135,8 @@ async def test_a_dangerous_card_is_denied_with_one_tap(tmp_path: Any) -> None:
 
 
 @pytest.mark.req("S004-32", "S004-12")
-async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
+async def test_a_denial_is_final_and_drops_the_timer(world: World, session: Session, entry: Card) -> None:
     """Denied in journal, state and effects table; nothing waits any more."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await confirmations.deny(entry, decision(entry, approve=False, reason="не надо"), session, ())
     await session.flush()
     after = card(session, entry.confirmation_id)
@@ -166,10 +153,8 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World) -> None:
         await confirmations.approve(entry, decision(entry), session, ())
 
 
-async def test_an_approval_is_recorded_once(world: World) -> None:
+async def test_an_approval_is_recorded_once(world: World, session: Session, entry: Card) -> None:
     """The second record of the same approval is refused, before the first is stored and after."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await confirmations.approve(entry, decision(entry), session, ())
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
@@ -180,10 +165,8 @@ async def test_an_approval_is_recorded_once(world: World) -> None:
         await confirmations.approve(entry, decision(entry), session, ())
 
 
-async def test_expiry_never_takes_an_approved_call_away(world: World) -> None:
+async def test_expiry_never_takes_an_approved_call_away(session: Session, entry: Card) -> None:
     """Approved in the moment in which its time ended: the decision wins."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await confirmations.approve(entry, decision(entry), session, ())
     with pytest.raises(EffectConflict):
         await confirmations.expire(entry, session, ())
@@ -191,20 +174,16 @@ async def test_expiry_never_takes_an_approved_call_away(world: World) -> None:
     assert row.status == "approved"
 
 
-async def test_an_expired_card_can_never_run(world: World) -> None:
+async def test_an_expired_card_can_never_run(session: Session, entry: Card) -> None:
     """Its effect is expired too."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await confirmations.expire(entry, session, ())
     assert card(session, entry.confirmation_id).status == "expired"
     with pytest.raises(EffectConflict):
         await confirmations.approve(entry, decision(entry), session, ())
 
 
-async def test_a_superseded_card_closes_from_requested(world: World) -> None:
+async def test_a_superseded_card_closes_from_requested(session: Session, entry: Card) -> None:
     """The closing carries its event and the change that belongs to it."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     close = confirmations.build_superseded_closing(entry, why="edited", by="c2")
     await session.commit(close.event, actor="system", effects=[close.change])
     after = card(session, entry.confirmation_id)

@@ -40,10 +40,9 @@ async def read_new_card(world: World, session: Session, entry: Card, locale: Loc
     ids=["sum", "title", "person", "currency"],
 )
 async def test_drift_names_the_field_and_both_values(
-    world: World, asked: tuple[str, Any], changed: dict[str, str], said: str | None
+    world: World, session: Session, asked: tuple[str, Any], changed: dict[str, str], said: str | None
 ) -> None:
     """The new card tells what changed while the old one waited, in words."""
-    session = await world.session()
     entry = await world.asked(session, effect(*asked))
     world.portal.records["deal", 481].update(changed)
     if said is None:  # the deal is another person's now: there is nothing to ask Anna any more
@@ -55,9 +54,8 @@ async def test_drift_names_the_field_and_both_values(
     assert world.portal.ledger == []
 
 
-async def test_the_old_card_says_the_same(world: World) -> None:
+async def test_the_old_card_says_the_same(world: World, session: Session) -> None:
     """The person who pressed reads on the card itself why nothing was sent; a field too many is counted."""
-    session = await world.session()
     entry = await world.asked(session, effect(*MANY))
     world.portal.records["deal", 481].update(
         {"OPPORTUNITY": "5.00", "TITLE": "Лютик", "CLOSEDATE": "2027-01-01", "COMMENTS": "нет", "PROBABILITY": "20"}
@@ -72,9 +70,8 @@ async def test_the_old_card_says_the_same(world: World) -> None:
 
 
 @pytest.mark.req("S004-31", "G2")
-async def test_an_approved_step_of_the_same_plan_is_no_drift(world: World) -> None:
+async def test_an_approved_step_of_the_same_plan_is_no_drift(world: World, session: Session) -> None:
     """Two cards about the same sum, both approved: the second runs, and its undo would bring back what the first one wrote."""
-    session = await world.session()
     first = await world.asked(session, effect(*SUM, slot="t1/1/1"))
     second = await world.asked(session, effect(*CURRENCY, slot="t1/1/2"))
     assert (await decide(world, session, yes(first))).replaced_by is None
@@ -84,9 +81,8 @@ async def test_an_approved_step_of_the_same_plan_is_no_drift(world: World) -> No
     assert str(row.call["before"]["deal:481"]["OPPORTUNITY"]) == "1200000"
 
 
-async def test_what_others_write_after_the_own_step_is_drift(world: World) -> None:
+async def test_what_others_write_after_the_own_step_is_drift(world: World, session: Session) -> None:
     """Somebody raises the sum once more between the two presses: the second card is asked again, with that value."""
-    session = await world.session()
     first = await world.asked(session, effect(*SUM, slot="t1/1/1"))
     second = await world.asked(session, effect(*CURRENCY, slot="t1/1/2"))
     await decide(world, session, yes(first))
@@ -94,9 +90,8 @@ async def test_what_others_write_after_the_own_step_is_drift(world: World) -> No
     assert "1\u00a0000\u00a0000 → 1\u00a0300\u00a0000" in await read_new_card(world, session, second)
 
 
-async def test_an_approved_step_of_another_turn_is_drift(world: World) -> None:
+async def test_an_approved_step_of_another_turn_is_drift(world: World, session: Session) -> None:
     """Only the plan that the person saw as one counts as one."""
-    session = await world.session()
     first = await world.asked(session, effect(*SUM, slot="t1/1/1"))
     result = await world.submit(session, effect(*CURRENCY, slot="t2/1/1"), turn_id="t2")
     assert not isinstance(result, Outcome)
@@ -106,9 +101,8 @@ async def test_an_approved_step_of_another_turn_is_drift(world: World) -> None:
     ).replace(",", " ")
 
 
-async def test_a_denied_or_failed_step_takes_nothing_over(world: World) -> None:
+async def test_a_denied_or_failed_step_takes_nothing_over(world: World, session: Session) -> None:
     """The first step was refused by the portal, and somebody else wrote its very value: that is a change."""
-    session = await world.session()
     first = await world.asked(session, effect(*SUM, slot="t1/1/1"))
     second = await world.asked(session, effect(*CURRENCY, slot="t1/1/2"))
     world.portal.will("crm.deal.update", says(400, {"error": "ERROR_CORE", "error_description": "no"}))

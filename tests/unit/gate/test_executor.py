@@ -96,9 +96,8 @@ async def test_every_answer_ends_in_its_status(world: World, answer: CallResult,
     assert row.call["started_at"].endswith("Z")
 
 
-async def test_what_another_party_said_is_kept_for_the_card(world: World) -> None:
+async def test_what_another_party_said_is_kept_for_the_card(world: World, session: Session) -> None:
     """The words of its sentence stand in the event, from which the card is drawn; those of the portal are its detail."""
-    session = await world.session()
     refused = Rejected(code="http-refused", detail="the host answered 422: no", args={"status": 422, "text": "no"})
     call = replace(order(world).call, kind="http")
     outcome = await executor.run_write(order(world, call=call), Act(world, refused), session)
@@ -107,9 +106,8 @@ async def test_what_another_party_said_is_kept_for_the_card(world: World) -> Non
     assert (event.data["code"], event.data["args"]) == ("http-refused", {"status": 422, "text": "no"})
 
 
-async def test_a_batch_keeps_the_word_of_each_command(world: World) -> None:
+async def test_a_batch_keeps_the_word_of_each_command(world: World, session: Session) -> None:
     """Reports are in the event and in the outcome (S004-71)."""
-    session = await world.session()
     report = CommandReport(key="a", method="user.current", status="error", error="no")
     outcome = await executor.run_write(order(world), Act(world, Succeeded(result={}, commands=(report,))), session)
     assert outcome.commands == (report,)
@@ -261,9 +259,10 @@ def nest(depth: int) -> Any:
 
 @pytest.mark.req("S004-A2")
 @pytest.mark.parametrize("result", [nest(300), nest(5000), float("nan"), "\0", {"a": object()}, 2**60], ids=lambda one: type(one).__name__)
-async def test_a_result_that_cannot_be_stored_is_left_out_and_what_happened_is_recorded(world: World, result: Any) -> None:
+async def test_a_result_that_cannot_be_stored_is_left_out_and_what_happened_is_recorded(
+    world: World, session: Session, result: Any
+) -> None:
     """A write is done; a read has no answer, which an engine must not take for an empty one."""
-    session = await world.session()
     outcome = await executor.run_write(order(world), Act(world, Succeeded(result=result)), session)
     read = await executor.run_read(order(world, "crm.deal.get", {"id": 481}, slot="t1/1/2"), Act(world, Succeeded(result=result)), session)
     await session.flush()

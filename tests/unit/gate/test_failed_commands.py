@@ -11,6 +11,7 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Reply
+from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import World, message, press, reply, step
 from tests.unit.spine_portal import says
 
@@ -40,8 +41,7 @@ TASKS = {
 }
 
 
-async def test_one_failed_write_of_two_is_named(world: World) -> None:
-    session = await world.session()
+async def test_one_failed_write_of_two_is_named(world: World, session: Session) -> None:
     world.portal.will("batch", batch_says({"b": {"task": {"id": 9001}}}, {"c": ERROR}), holding="tasks.task.add")
     world.model.will(reply(step("batch", {"cmd": TASKS})), reply(text="Готово."))
     await world.turn(session, message("поставь задачу Один и поставь задачу Два"))
@@ -51,9 +51,8 @@ async def test_one_failed_write_of_two_is_named(world: World) -> None:
     assert not foreign_words(text), text
 
 
-async def test_when_all_fail_each_is_named(world: World) -> None:
+async def test_when_all_fail_each_is_named(world: World, session: Session) -> None:
     """The batch as a whole is refused; the model's «Готово» does not stand alone."""
-    session = await world.session()
     world.portal.will("batch", batch_says([], {"b": ERROR, "c": ERROR}), holding="tasks.task.add")
     world.model.will(reply(step("batch", {"cmd": TASKS})), reply(text="Готово."))
     await world.turn(session, message("поставь задачу Один и поставь задачу Два"))
@@ -65,9 +64,8 @@ async def test_when_all_fail_each_is_named(world: World) -> None:
 
 
 @pytest.mark.parametrize("results", [{"x": {"ID": "481", "TITLE": "Ромашка"}}, []])
-async def test_a_read_that_failed_is_named(world: World, results: Any) -> None:
+async def test_a_read_that_failed_is_named(world: World, session: Session, results: Any) -> None:
     """One of two, or both."""
-    session = await world.session()
     errors = {key: ERROR for key in ("x", "y") if key not in results}
     world.portal.will("batch", batch_says(results, errors), holding='"x"')
     world.model.will(
@@ -80,9 +78,8 @@ async def test_a_read_that_failed_is_named(world: World, results: Any) -> None:
     assert not foreign_words(text), text
 
 
-async def test_a_read_that_was_made_good_is_not_told(world: World) -> None:
+async def test_a_read_that_was_made_good_is_not_told(world: World, session: Session) -> None:
     """The model reads the record by itself after the batch had failed to."""
-    session = await world.session()
     world.portal.will("batch", batch_says({"x": {"ID": "481", "TITLE": "Ромашка"}}, {"y": ERROR}), holding='"x"')
     reads = step("batch", {"cmd": {"x": "crm.deal.get?id=481", "y": "crm.deal.get?id=482"}})
     world.model.will(reply(reads), reply(step("crm.deal.get", {"id": 482})), reply(text="Вот обе."))

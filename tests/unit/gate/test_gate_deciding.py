@@ -10,7 +10,9 @@ import pytest
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.sessions.session import Session
 from state.journal.store import StoreUnwritable
+from state.model.card import Card
 from state.sql import commit as writing
 from tests.unit.gate.submit_kit import SUM, decide, full_disk, yes
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, effect
@@ -18,10 +20,8 @@ from tests.unit.spine_portal import Held, unreachable
 
 
 @pytest.mark.req("S004-10", "S004-31", "S004-A2", "G2")
-async def test_an_approval_runs_exactly_the_shown_call_once(world: World) -> None:
+async def test_an_approval_runs_exactly_the_shown_call_once(world: World, session: Session, entry: Card) -> None:
     """What is sent is what the card was made of; the second press finds it used."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     seen: list[str] = []
 
     async def watch(method: str, params: Any) -> None:
@@ -41,10 +41,8 @@ async def test_an_approval_runs_exactly_the_shown_call_once(world: World) -> Non
 
 
 @pytest.mark.req("G2", "S004-A2")
-async def test_of_two_presses_at_once_one_counts(world: World) -> None:
+async def test_of_two_presses_at_once_one_counts(world: World, session: Session, entry: Card) -> None:
     """The compare-and-set lets one decision through; the other is told that it came late."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     found = await asyncio.gather(*(decide(world, session, yes(entry)) for _ in range(5)))
     assert len([item for item in found if item.outcome is not None]) == 1
     assert {item.notice.code for item in found if item.notice} <= {"card-outdated", "card-already-approved", "card-already-executed"}
@@ -52,10 +50,8 @@ async def test_of_two_presses_at_once_one_counts(world: World) -> None:
 
 
 @pytest.mark.req("G2")
-async def test_a_press_and_a_denial_at_once_do_not_both_count(world: World) -> None:
+async def test_a_press_and_a_denial_at_once_do_not_both_count(world: World, session: Session, entry: Card) -> None:
     """Either it ran and is executed, or it is denied and nothing was sent."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await asyncio.gather(decide(world, session, yes(entry)), decide(world, session, yes(entry, approve=False)))
     status = card(session, entry.confirmation_id).status
     assert (status, len(world.portal.ledger)) in {("executed", 1), ("denied", 0)}
@@ -73,10 +69,10 @@ async def test_two_processes_with_one_approval_send_once(world: World) -> None:
     assert len(outcomes) == 1
 
 
-async def test_an_approval_that_cannot_be_stored_sends_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_approval_that_cannot_be_stored_sends_nothing(
+    world: World, session: Session, entry: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The card still waits in the session that the worker opens next."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     with monkeypatch.context() as broken:
         broken.setattr(world.sql, "commit", full_disk)
         with pytest.raises(StoreUnwritable):
@@ -87,10 +83,8 @@ async def test_an_approval_that_cannot_be_stored_sends_nothing(world: World, mon
 
 
 @pytest.mark.req("S004-A2")
-async def test_a_changed_record_gets_a_new_card(world: World) -> None:
+async def test_a_changed_record_gets_a_new_card(world: World, session: Session, entry: Card) -> None:
     """Somebody changed the sum: the old card is superseded, the new one shows the new value, and only it can run, once."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     world.portal.records["deal", 481]["OPPORTUNITY"] = "1100000.00"
     decided = await decide(world, session, yes(entry))
     assert decided.replaced_by is not None
@@ -107,9 +101,8 @@ async def test_a_changed_record_gets_a_new_card(world: World) -> None:
 
 
 @pytest.mark.parametrize("method", ["crm.item.update", "tasks.task.update"])
-async def test_drift_is_seen_in_either_family_of_fields(world: World, method: str) -> None:
+async def test_drift_is_seen_in_either_family_of_fields(world: World, session: Session, method: str) -> None:
     """The universal method and tasks spell their fields otherwise than the record does: a change still shows."""
-    session = await world.session()
     if method == "crm.item.update":
         what = effect(method, {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 5}})
         place = world.portal.records["deal", 481], "OPPORTUNITY", "7.00"
@@ -123,17 +116,14 @@ async def test_drift_is_seen_in_either_family_of_fields(world: World, method: st
     assert world.portal.ledger == []
 
 
-async def test_an_unrelated_edit_costs_no_second_card(world: World) -> None:
+async def test_an_unrelated_edit_costs_no_second_card(world: World, session: Session, entry: Card) -> None:
     """Only what the call touches is compared."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     world.portal.records["deal", 481]["COMMENTS"] = "новый комментарий"
     assert (await decide(world, session, yes(entry))).outcome is not None
 
 
-async def test_a_batch_with_reads_costs_one_card(world: World) -> None:
+async def test_a_batch_with_reads_costs_one_card(world: World, session: Session) -> None:
     """What is compared at the press is what was read for the card, for a person who sees everything too."""
-    session = await world.session()
     cmd = {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=482&fields[OPPORTUNITY]=7"}
     entry = await world.asked(session, effect("batch", {"cmd": cmd}), actor=VERA)
     decided = await decide(world, session, yes(entry, VERA))
@@ -141,9 +131,8 @@ async def test_a_batch_with_reads_costs_one_card(world: World) -> None:
     assert decided.outcome.status == "succeeded"
 
 
-async def test_records_of_smart_processes_can_be_changed(world: World) -> None:
+async def test_records_of_smart_processes_can_be_changed(world: World, session: Session) -> None:
     """A universal item is read with its kind, so that rights and the before-image hold."""
-    session = await world.session()
     what = effect("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 200}})
     entry = await world.asked(session, what)
     assert entry.before["item:177:5"]["opportunity"] == 100
@@ -153,10 +142,8 @@ async def test_records_of_smart_processes_can_be_changed(world: World) -> None:
 
 
 @pytest.mark.parametrize(("mode", "code"), [("shadow", "shadow-now"), ("canary", "gate-mode")])
-async def test_a_mode_lowered_after_the_card_holds_at_the_press(world: World, mode: str, code: str) -> None:
+async def test_a_mode_lowered_after_the_card_holds_at_the_press(world: World, session: Session, entry: Card, mode: str, code: str) -> None:
     """Approved but no longer allowed: refused for good, with the reason; nothing is sent."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     decided = await decide(world, session, yes(entry), mode)
     assert decided.outcome.reason.code == code
     assert world.portal.ledger == []
@@ -164,30 +151,26 @@ async def test_a_mode_lowered_after_the_card_holds_at_the_press(world: World, mo
     assert card(session, entry.confirmation_id).code == code
 
 
-async def test_a_policy_closed_after_the_card_holds_at_the_press(tmp_path: Path, world: World) -> None:
+async def test_a_policy_closed_after_the_card_holds_at_the_press(tmp_path: Path, world: World, session: Session, entry: Card) -> None:
     """The same database under a stricter policy refuses the approved call."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     async with a_world(tmp_path, policy={"refuse_methods": ["crm.deal.update"]}) as stricter:
         decided = await stricter.gate.decide_card(yes(entry), mode="full", ledger=session)
     assert decided.outcome.reason.code == "gate-policy-refuses"
     assert world.portal.ledger == []
 
 
-async def test_an_unreadable_portal_at_the_press_refuses(world: World) -> None:
+async def test_an_unreadable_portal_at_the_press_refuses(world: World, session: Session, entry: Card) -> None:
     """What cannot be compared is not sent."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     world.portal.will("crm.deal.get", *[unreachable] * 9)
     decided = await decide(world, session, yes(entry))
     assert decided.outcome.reason.code == "portal-unreadable"
     assert world.portal.ledger == []
 
 
-async def test_a_method_that_left_the_catalogue_is_not_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_method_that_left_the_catalogue_is_not_run(
+    world: World, session: Session, entry: Card, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A stored call of an unlisted method is refused at the press."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     monkeypatch.setattr(Catalogue, "find", lambda *_: None)
     decided = await decide(world, session, yes(entry))
     assert decided.outcome.reason.code == "gate-method-unknown"
@@ -195,10 +178,8 @@ async def test_a_method_that_left_the_catalogue_is_not_run(world: World, monkeyp
 
 
 @pytest.mark.parametrize("status", ["requested", "started", "succeeded", "denied"])
-async def test_only_an_approved_effect_is_run(world: World, status: str) -> None:
+async def test_only_an_approved_effect_is_run(world: World, session: Session, entry: Card, status: str) -> None:
     """`run_approved` is no way around the approval, nor a way to run twice."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = ?", (status,))
     decided = await world.gate.run_approved(entry.effect_id, mode="full", ledger=session)
@@ -207,10 +188,8 @@ async def test_only_an_approved_effect_is_run(world: World, status: str) -> None
     assert world.portal.ledger == []
 
 
-async def test_an_approved_call_started_elsewhere_meanwhile_is_left_alone(world: World) -> None:
+async def test_an_approved_call_started_elsewhere_meanwhile_is_left_alone(world: World, session: Session, entry: Card) -> None:
     """Between the look and the intent somebody else began: the compare-and-set says no."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     held = Held()
     world.portal.will("crm.deal.get", held)
     pressing = asyncio.ensure_future(decide(world, session, yes(entry)))
@@ -234,19 +213,15 @@ async def test_an_approved_call_started_elsewhere_meanwhile_is_left_alone(world:
         (Actor(key="http:ci", name="ci", role="admin", sees="all", may_approve=False), "may-not-approve"),
     ],
 )
-async def test_who_may_decide(world: World, actor: Actor, code: str) -> None:
+async def test_who_may_decide(world: World, session: Session, entry: Card, actor: Actor, code: str) -> None:
     """The requester, or a lead who may see the record; nobody else, and no token without that right."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     decided = await decide(world, session, yes(entry, actor))
     assert (decided.notice.code if decided.notice else "") == code
     assert len(world.portal.ledger) == (0 if code else 1)
 
 
-async def test_the_rights_of_the_requester_hold_at_the_press(world: World) -> None:
+async def test_the_rights_of_the_requester_hold_at_the_press(world: World, session: Session, entry: Card) -> None:
     """A lead's yes does not lend the manager the lead's eyes: the deal has changed hands, so it is refused."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     world.portal.records["deal", 481]["ASSIGNED_BY_ID"] = "8"
     decided = await decide(world, session, yes(entry, VERA))
     assert decided.outcome.reason.code == "gate-not-yours"
@@ -264,29 +239,23 @@ async def test_sessions_are_kept_apart(world: World) -> None:
     assert other.key != CHAT
 
 
-async def test_a_requester_who_lost_access_runs_nothing(world: World) -> None:
+async def test_a_requester_who_lost_access_runs_nothing(world: World, session: Session, entry: Card) -> None:
     """Approved by a lead, but the person who asked is no longer in the access file: refused for good, with the reason."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     world.gate._deps = dataclasses.replace(world.gate._deps, present=lambda actor: None)
     decided = await decide(world, session, yes(entry, VERA))
     assert decided.outcome.reason.code == "requester-gone"
     assert world.portal.ledger == []
 
 
-async def test_the_lower_mode_of_who_approves_holds(world: World) -> None:
+async def test_the_lower_mode_of_who_approves_holds(world: World, session: Session, entry: Card) -> None:
     """A lead who may only look on cannot let a change through."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     decided = await decide(world, session, yes(entry, VERA.model_copy(update={"max_mode": "shadow"})))
     assert decided.outcome.reason.code == "shadow-now"
     assert world.portal.ledger == []
 
 
-async def test_a_card_that_is_no_longer_known_runs_nothing(world: World) -> None:
+async def test_a_card_that_is_no_longer_known_runs_nothing(world: World, session: Session, entry: Card) -> None:
     """Approved before a restart, forgotten by the state: refused, not run on trust."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = 'approved'")
     session = await world.session()

@@ -235,9 +235,8 @@ async def test_limits_are_judged_again_at_the_press(tmp_path: Any, values: dict[
 
 
 @pytest.mark.req("S004-31")
-async def test_values_that_hold_are_not_sent(world: World) -> None:
+async def test_values_that_hold_are_not_sent(world: World, session: Session) -> None:
     """The person hears that it is so already; a value that does change takes the others along."""
-    session = await world.session()
     held = await world.submit(session, wanted("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": "1000000", "STAGE_ID": "NEW"}}))
     assert held.reason == Notice(code="gate-already-so", args={"method": "crm.deal.update"})
     assert world.portal.ledger == []
@@ -246,9 +245,8 @@ async def test_values_that_hold_are_not_sent(world: World) -> None:
     assert result.status == "succeeded"
 
 
-async def test_a_change_somebody_else_made_meanwhile_is_not_sent_again(world: World) -> None:
+async def test_a_change_somebody_else_made_meanwhile_is_not_sent_again(world: World, session: Session) -> None:
     """The card waited, the record has the value now: nothing is left to do."""
-    session = await world.session()
     entry = await world.asked(session, wanted("crm.deal.update", {"id": 481, "fields": {"STAGE_ID": "WON"}}))
     world.portal.records["deal", 481]["STAGE_ID"] = "WON"
     decided = await press(world, session, entry, SPINE_ANNA)
@@ -256,9 +254,8 @@ async def test_a_change_somebody_else_made_meanwhile_is_not_sent_again(world: Wo
     assert world.portal.ledger == []
 
 
-async def test_a_batch_of_held_values_still_runs(world: World) -> None:
+async def test_a_batch_of_held_values_still_runs(world: World, session: Session) -> None:
     """One command that changes nothing does not stop the others."""
-    session = await world.session()
     cmd = {"a": "crm.deal.update?id=481&fields[TITLE]=Ромашка", "b": "crm.deal.update?id=482&fields[TITLE]=Y"}
     result = await world.submit(session, wanted("batch", {"cmd": cmd}))
     assert not isinstance(result, Pending)

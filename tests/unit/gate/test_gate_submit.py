@@ -8,17 +8,18 @@ import pytest
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.gate.call.serialization import build_effect_id
+from orchestrator.sessions.session import Session
 from state.clock import format_iso
 from state.journal.store import StoreUnwritable
+from state.model.card import Card
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, Wish, decide, yes
 from tests.unit.spine_kit import NOW, World, a_world, card, effect
 from tests.unit.spine_portal import lost, says
 
 
 @pytest.mark.req("S004-10", "S004-13", "S004-33", "G1")
-async def test_a_free_call_runs_after_its_intent_is_durable(world: World) -> None:
+async def test_a_free_call_runs_after_its_intent_is_durable(world: World, session: Session) -> None:
     """When the request reaches the wire, its effect is `started` in the database and CallStarted is the journal's last word."""
-    session = await world.session()
     seen: list[tuple[str, str]] = []
 
     async def watch(method: str, params: Any) -> None:
@@ -36,10 +37,8 @@ async def test_a_free_call_runs_after_its_intent_is_durable(world: World) -> Non
 
 
 @pytest.mark.req("S004-9", "S004-29", "S004-31", "S004-53", "G4")
-async def test_a_critical_change_waits_for_a_person(world: World) -> None:
+async def test_a_critical_change_waits_for_a_person(world: World, entry: Card) -> None:
     """A changed sum is stored as `requested`, with times in UTC; nothing is written until it is approved."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     assert world.portal.ledger == []
     assert entry.status == "requested"
     assert entry.requested_at == format_iso(NOW)
@@ -50,9 +49,8 @@ async def test_a_critical_change_waits_for_a_person(world: World) -> None:
 
 
 @pytest.mark.req("G1", "S004-A2")
-async def test_the_same_slot_never_runs_twice(world: World) -> None:
+async def test_the_same_slot_never_runs_twice(world: World, session: Session) -> None:
     """A turn that runs again after a crash finds what its step came to and repeats nothing."""
-    session = await world.session()
     first = await world.submit(session, effect(*TASK))
     again = await world.submit(session, effect(*TASK))
     assert (again.status, again.created, again.effect_id) == ("succeeded", first.created, first.effect_id)
@@ -73,9 +71,8 @@ async def test_the_same_slot_never_runs_twice(world: World) -> None:
         ("succeeded", "", "succeeded"),
     ],
 )
-async def test_a_step_met_again_stands_as_it_is(world: World, status: str, code: str, said: str) -> None:
+async def test_a_step_met_again_stands_as_it_is(world: World, session: Session, status: str, code: str, said: str) -> None:
     """Whatever became of a slot before is what its step is now, also what a look at the portal settled; no restart is spoken of."""
-    session = await world.session()
     await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = ?", (status,))
@@ -89,10 +86,8 @@ async def test_a_step_met_again_stands_as_it_is(world: World, status: str, code:
         assert (found.status == "succeeded") or ("restart" not in found.detail and f"stands as {status}" in found.detail)
 
 
-async def test_an_identical_proposal_shares_the_open_card(world: World) -> None:
+async def test_an_identical_proposal_shares_the_open_card(world: World, session: Session, entry: Card) -> None:
     """Asked for twice, shown once: the second slot leads to the card that waits."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     again = await world.submit(session, effect(*SUM, slot="t2/1/1"), turn_id="t2")
     assert again.confirmation_id == entry.confirmation_id
     assert len(world.events("ConfirmationRequested")) == 1
@@ -102,19 +97,16 @@ async def test_an_identical_proposal_shares_the_open_card(world: World) -> None:
 @pytest.mark.parametrize(
     "more", [{"confirmed": True}, {"confirmation_decision": "approve"}, {"confirmed": True, "confirmation_decision": "approve"}]
 )
-async def test_the_model_cannot_approve(world: World, more: dict[str, Any]) -> None:
+async def test_the_model_cannot_approve(world: World, session: Session, more: dict[str, Any]) -> None:
     """`confirmed: true` and `approve` of the model lead to a card, with and without one that waits."""
-    session = await world.session()
     assert isinstance(await world.submit(session, effect(*SUM, **more)), Pending)
     assert isinstance(await world.submit(session, effect(*SUM, slot="t1/1/2", **more)), Pending)
     assert world.portal.ledger == []
 
 
 @pytest.mark.req("S004-12", "S004-32", "S004-A1")
-async def test_the_model_may_withdraw_what_waits(world: World) -> None:
+async def test_the_model_may_withdraw_what_waits(world: World, session: Session, entry: Card) -> None:
     """A deny of the model closes the card for good: a later press finds it denied."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     result = await world.submit(session, effect(*SUM, slot="t2/1/1", confirmation_decision="deny"), turn_id="t2")
     assert (result.status, result.reason.code if result.reason else "") == ("refused", "denied-by-model")
     pressed = await decide(world, session, yes(entry))
@@ -124,9 +116,8 @@ async def test_the_model_may_withdraw_what_waits(world: World) -> None:
 
 
 @pytest.mark.req("S004-A10", "S004-12")
-async def test_a_denial_of_something_never_requested_is_recorded(world: World) -> None:
+async def test_a_denial_of_something_never_requested_is_recorded(world: World, session: Session) -> None:
     """It is in the state as denied and the person is told; a card for the same call says so."""
-    session = await world.session()
     result = await world.submit(session, effect(*SUM, confirmation_decision="deny"))
     assert result.reason.code == "denied-by-model"
     entries = list(session.state.agent.confirmations.values())
@@ -135,10 +126,8 @@ async def test_a_denial_of_something_never_requested_is_recorded(world: World) -
     assert "gate-denied-before" in [reason.code for reason in later.reasons]
 
 
-async def test_a_withdrawal_that_meets_an_approval_is_told_as_too_late(world: World) -> None:
+async def test_a_withdrawal_that_meets_an_approval_is_told_as_too_late(world: World, session: Session, entry: Card) -> None:
     """The model denies in the moment in which the person approves: the approval holds, nothing fails."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     with world.sql._database.write() as transaction:
         transaction._cursor.execute("update effects set status = 'approved'")
     session = await world.session()
@@ -148,10 +137,8 @@ async def test_a_withdrawal_that_meets_an_approval_is_told_as_too_late(world: Wo
 
 
 @pytest.mark.req("S004-A11", "S004-X3")
-async def test_a_denied_call_is_refused_in_its_turn_and_asked_anew_later(world: World) -> None:
+async def test_a_denied_call_is_refused_in_its_turn_and_asked_anew_later(world: World, session: Session, entry: Card) -> None:
     """Denied while the turn runs: refused there; in a later turn a new card says when it was denied."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await decide(world, session, yes(entry, approve=False))
     same = await world.submit(session, effect(*SUM, slot="t1/2/1"))
     assert same.reason.code == "gate-denied-now"
@@ -174,9 +161,8 @@ async def test_in_shadow_nothing_of_a_plan_is_sent(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("S004-8", "S004-28")
-async def test_canary_refuses_a_change_with_its_reason(world: World) -> None:
+async def test_canary_refuses_a_change_with_its_reason(world: World, session: Session) -> None:
     """An update in canary is refused and recorded; nothing is sent."""
-    session = await world.session()
     result = await world.submit(session, effect(*TITLE), mode="canary")
     assert result.reason.code == "gate-mode"
     assert world.events("StepRefused")[0].data["code"] == "gate-mode"
@@ -191,26 +177,25 @@ async def test_canary_refuses_a_change_with_its_reason(world: World) -> None:
         ({"x": 1}, "gate-param-unknown"),
     ],
 )
-async def test_params_that_cannot_be_stored_are_refused_and_recorded(world: World, params: dict[str, Any], code: str) -> None:
+async def test_params_that_cannot_be_stored_are_refused_and_recorded(
+    world: World, session: Session, params: dict[str, Any], code: str
+) -> None:
     """A refusal is written down even when its params cannot be: the turn goes on."""
-    session = await world.session()
     result = await world.submit(session, effect("crm.deal.add", params))
     assert result.reason.code == code
     assert world.events("StepRefused")[0].data["code"] == code
 
 
-async def test_an_unreadable_record_refuses_the_step(world: World) -> None:
+async def test_an_unreadable_record_refuses_the_step(world: World, session: Session) -> None:
     """The portal does not let the record be read: nothing is sent, the reason is told."""
-    session = await world.session()
     world.portal.will("crm.deal.get", says(403, {"error": "ACCESS_DENIED", "error_description": "no"}))
     result = await world.submit(session, effect(*SUM))
     assert result.reason.code == "portal-unreadable"
     assert world.portal.ledger == []
 
 
-async def test_a_record_that_is_gone_refuses_the_step(world: World) -> None:
+async def test_a_record_that_is_gone_refuses_the_step(world: World, session: Session) -> None:
     """A deal that does not exist cannot be changed."""
-    session = await world.session()
     result = await world.submit(session, effect("crm.deal.update", {"id": 5, "fields": {"TITLE": "x"}}))
     assert result.reason.code == "gate-not-found"
 
@@ -234,9 +219,8 @@ async def test_a_kind_that_is_closed_or_not_set_up_is_refused_before_anybody_is_
 
 @pytest.mark.req("G1", "S004-A2")
 @pytest.mark.parametrize("what", [TASK, SUM])
-async def test_without_a_stored_intent_nothing_is_sent(world: World, what: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_without_a_stored_intent_nothing_is_sent(world: World, session: Session, what: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk is full: neither the free call nor the card goes out, and the caller hears of it."""
-    session = await world.session()
 
     def full(commit: Any) -> Any:
         raise StoreUnwritable("no space left")
@@ -248,9 +232,8 @@ async def test_without_a_stored_intent_nothing_is_sent(world: World, what: Any, 
 
 
 @pytest.mark.req("S004-36")
-async def test_an_outcome_nobody_knows_is_told_and_not_repeated(world: World) -> None:
+async def test_an_outcome_nobody_knows_is_told_and_not_repeated(world: World, session: Session) -> None:
     """The answer was lost: unknown, once in the ledger, and a timer will look again."""
-    session = await world.session()
     world.portal.will("tasks.task.add", lost)
     result = await world.submit(session, effect(*TASK))
     assert result.status == "unknown"
@@ -263,9 +246,8 @@ async def test_an_outcome_nobody_knows_is_told_and_not_repeated(world: World) ->
 
 
 @pytest.mark.req("S004-26", "S004-70", "S004-71", "S004-72", "S004-A9")
-async def test_a_batch_is_reported_command_by_command(world: World) -> None:
+async def test_a_batch_is_reported_command_by_command(world: World, session: Session) -> None:
     """Each command has its status, the state one summary with keys and methods."""
-    session = await world.session()
     cmd = {"a": "tasks.task.add?fields[TITLE]=A", "b": "tasks.task.add?fields[TITLE]=B", "c": "crm.deal.get?id=481"}
     result = await world.submit(session, effect("batch", {"cmd": cmd}))
     assert [(item.key, item.method, item.status) for item in result.commands] == [
@@ -280,9 +262,8 @@ async def test_a_batch_is_reported_command_by_command(world: World) -> None:
 
 
 @pytest.mark.req("S004-30", "S004-76")
-async def test_one_critical_command_makes_the_whole_batch_wait(world: World) -> None:
+async def test_one_critical_command_makes_the_whole_batch_wait(world: World, session: Session) -> None:
     """Nothing of the batch runs before the press, all of it in one call after it."""
-    session = await world.session()
     cmd = {"a": "tasks.task.add?fields[TITLE]=A", "b": "crm.deal.update?id=481&fields[OPPORTUNITY]=7"}
     entry = await world.asked(session, effect("batch", {"cmd": cmd}))
     assert world.portal.ledger == []
@@ -291,9 +272,8 @@ async def test_one_critical_command_makes_the_whole_batch_wait(world: World) -> 
     assert [method for method, _ in world.portal.ledger] == ["tasks.task.add", "crm.deal.update"]
 
 
-async def test_prose_read_before_makes_a_harmless_write_ask(world: World) -> None:
+async def test_prose_read_before_makes_a_harmless_write_ask(world: World, session: Session) -> None:
     """After free text of others every write of the turn needs a person."""
-    session = await world.session()
     tainted = Provenance(message=None, prose=True, targets=frozenset({"deal:481"}), person_text="сделка 481")
     assert isinstance(await world.submit(session, effect(*TASK, provenance=tainted)), Pending)
     assert isinstance(await world.submit(session, effect("tasks.task.add", {"fields": {"TITLE": "Другое"}}, slot="t1/1/2")), Outcome)
@@ -308,9 +288,8 @@ async def test_the_gate_tells_the_policy_of_plans(tmp_path: Path, world: World) 
 
 @pytest.mark.req("S004-A2")
 @pytest.mark.parametrize("what", [TASK, TITLE])
-async def test_a_wish_whose_first_outcome_is_unknown_asks(world: World, what: Any) -> None:
+async def test_a_wish_whose_first_outcome_is_unknown_asks(world: World, session: Session, what: Any) -> None:
     """Asked for again while nobody knows whether it happened: the card says so instead of doing it a second time."""
-    session = await world.session()
     world.portal.will(what[0], lost)
     assert (await world.submit(session, effect(*what))).status == "unknown"  # type: ignore[union-attr]
     again = await world.submit(session, effect(*what, slot="t2/1/1"), turn_id="t2")

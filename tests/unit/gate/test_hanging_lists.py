@@ -8,6 +8,7 @@ import pytest
 
 from orchestrator.directory import reference_cache
 from orchestrator.domain.effect import Effect
+from orchestrator.sessions.session import Session
 from tests.unit.gate.submit_kit import SUM, decide, yes
 from tests.unit.spine_kit import World, effect
 
@@ -43,9 +44,8 @@ def hang(world: World, hanging: str) -> list[str]:
     [("crm.deal.fields", SUM), ("crm.status.list", TO_A_STAGE), ("user.get", TO_OTHERS)],
     ids=["fields", "stages", "people"],
 )
-async def test_a_hanging_list_holds_no_call_up(world: World, method: str, wish: tuple[str, dict[str, Any]]) -> None:
+async def test_a_hanging_list_holds_no_call_up(world: World, session: Session, method: str, wish: tuple[str, dict[str, Any]]) -> None:
     """The card comes, the press runs it, and the list was asked for once."""
-    session = await world.session()
     asked = hang(world, method)
     async with asyncio.timeout(SOON):
         entry = await world.asked(session, effect(*wish))
@@ -64,9 +64,8 @@ async def test_other_sessions_do_not_queue_behind_it(world: World) -> None:
     assert len(asked) == 1
 
 
-async def test_after_a_rest_it_is_asked_again(world: World) -> None:
+async def test_after_a_rest_it_is_asked_again(world: World, session: Session) -> None:
     """A portal that recovered is believed within a minute."""
-    session = await world.session()
     asked = hang(world, "crm.deal.fields")
     await world.asked(session, effect(*SUM))
     world.clock.advance(reference_cache.TIMEOUT_PAUSE - timedelta(seconds=1))

@@ -14,6 +14,7 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Reply
 from orchestrator.gate.call.portal_errors import explain_portal_error
+from orchestrator.sessions.session import Session
 from tests.unit.gate.test_failed_commands import foreign_words, told_of
 from tests.unit.spine_kit import World, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Fault, cut, html, says
@@ -70,9 +71,8 @@ def test_nothing_english_of_the_portal_is_ever_said(text: str, code: str) -> Non
 
 @pytest.mark.parametrize("body", [{"error": "ERROR_CORE", "error_description": "Wrong field: UF_SECRET"}, {"error": "E_NEW"}])
 @pytest.mark.parametrize("wish", [step("crm.deal.list", {}), step("tasks.task.add", {"fields": {"TITLE": "А"}})])
-async def test_a_person_reads_no_code_of_a_refused_step(world: World, body: dict[str, Any], wish: dict[str, Any]) -> None:
+async def test_a_person_reads_no_code_of_a_refused_step(world: World, session: Session, body: dict[str, Any], wish: dict[str, Any]) -> None:
     """Reads and writes alike; the code to give the administrator finds the whole of it in the journal."""
-    session = await world.session()
     world.portal.will(wish["method"], says(400, body))
     world.model.will(reply(wish), reply(text="Вот."))
     await world.turn(session, message("поставь задачу А"))
@@ -126,10 +126,9 @@ PAGE = "Ответ Битрикс24 не разобрать"
 )
 @pytest.mark.parametrize("is_read", [True, False])
 async def test_a_person_reads_what_the_portal_really_said(
-    world: World, fault: Fault, on_read: str, on_write: str, *, is_read: bool
+    world: World, session: Session, fault: Fault, on_read: str, on_write: str, *, is_read: bool
 ) -> None:
     """A portal that is closed, or whose answer cannot be read, is told as that, in a list that is read and in a task that is written."""
-    session = await world.session()
     wish = step("crm.deal.list", {}) if is_read else step("tasks.task.add", {"fields": {"TITLE": "А"}})
     world.portal.will(wish["method"], *[fault] * 9)
     is_over = not is_read and on_write == "Исход неизвестен"  # the model is asked no more
@@ -150,9 +149,8 @@ async def test_a_person_reads_what_the_portal_really_said(
         (says(200, "x"), "ответ не разобрать"),
     ],
 )
-async def test_a_record_that_cannot_be_read_says_why(world: World, fault: Fault, said: str) -> None:
+async def test_a_record_that_cannot_be_read_says_why(world: World, session: Session, fault: Fault, said: str) -> None:
     """A change of a record that the closed portal does not show is refused with the portal's own reason."""
-    session = await world.session()
     world.portal.will("crm.deal.get", *[fault] * 9)
     world.model.will(reply(raise_sum()), reply(text="Не вышло."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))

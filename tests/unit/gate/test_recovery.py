@@ -276,10 +276,8 @@ async def test_a_second_recovery_finds_nothing_to_do(world: World, monkeypatch: 
 
 
 @pytest.mark.req("S004-A2")
-async def test_an_approved_call_that_never_started_goes_on_once(world: World) -> None:
+async def test_an_approved_call_that_never_started_goes_on_once(world: World, session: Session, entry: Card) -> None:
     """Killed between approval and intent: proven not sent, so it goes on, through the same checks; a second start adds nothing."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*UPDATE))
     await _approve_only(session, entry)
     world.clock.advance(timedelta(minutes=2))
     for owner in ("two", "two", "three"):
@@ -290,10 +288,8 @@ async def test_an_approved_call_that_never_started_goes_on_once(world: World) ->
     assert world.codes() == ["card:executed"]
 
 
-async def test_an_approved_call_whose_record_changed_becomes_a_new_card(world: World) -> None:
+async def test_an_approved_call_whose_record_changed_becomes_a_new_card(world: World, session: Session, entry: Card) -> None:
     """The checks of a fresh approval hold after a restart too."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*UPDATE))
     await _approve_only(session, entry)
     _changed(world)
     world.clock.advance(timedelta(minutes=2))
@@ -375,9 +371,8 @@ async def test_a_call_without_a_card_is_told_by_a_sentence(world: World, monkeyp
     assert session.state.agent.objects["current_deal_id"] == 9001
 
 
-async def test_a_call_whose_approver_lost_access_meanwhile_is_refused_with_that_reason(world: World) -> None:
+async def test_a_call_whose_approver_lost_access_meanwhile_is_refused_with_that_reason(world: World, session: Session) -> None:
     """The person reads who lost access, not that the bot stood still."""
-    session = await world.session()
     entry = await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}}))
     await _approve_only(session, entry)
     world.gate._deps = dataclasses.replace(world.gate._deps, present=lambda actor: None)
@@ -388,10 +383,9 @@ async def test_a_call_whose_approver_lost_access_meanwhile_is_refused_with_that_
 
 @pytest.mark.parametrize("store", [False, True])
 async def test_one_call_that_cannot_be_gone_on_with_does_not_close_the_session(
-    world: World, monkeypatch: pytest.MonkeyPatch, *, store: bool
+    world: World, session: Session, monkeypatch: pytest.MonkeyPatch, *, store: bool
 ) -> None:
     """Whatever goes wrong with one approved call, the others go on; only a store that gives out is passed up."""
-    session = await world.session()
     entries = [
         await world.asked(session, effect("crm.deal.update", {"id": number, "fields": {"OPPORTUNITY": 5}}, slot=f"t/{number}"))
         for number in (481, 482)

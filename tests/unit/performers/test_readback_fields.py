@@ -58,10 +58,9 @@ async def done(world: World, session: Session, method: str, params: dict[str, An
     ],
 )
 async def test_what_a_new_record_lacks_is_named(
-    world: World, method: str, params: dict[str, Any], dropped: list[str], instead: dict[str, Any], unchanged: list[str]
+    world: World, session: Session, method: str, params: dict[str, Any], dropped: list[str], instead: dict[str, Any], unchanged: list[str]
 ) -> None:
     """Vector 12: only what was sent and is not there; a rounded sum, a tidied text and hidden fields are not blamed."""
-    session = await world.session()
     leaves_out(world, method, *dropped, **instead)
     found = await done(world, session, method, params)
     assert (found.status, list(found.unchanged)) == ("succeeded", unchanged)
@@ -70,9 +69,8 @@ async def test_what_a_new_record_lacks_is_named(
         assert unchanged[0] in found.detail
 
 
-async def test_a_sum_that_the_rows_recompute_is_told_with_its_value(world: World) -> None:
+async def test_a_sum_that_the_rows_recompute_is_told_with_its_value(world: World, session: Session) -> None:
     """Neither the old one nor the new one: the person reads what stands there now."""
-    session = await world.session()
     leaves_out(world, "crm.deal.update", OPPORTUNITY="700.00", IS_MANUAL_OPPORTUNITY="N")
     found = await done(world, session, "crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}})
     assert found.unchanged == ("OPPORTUNITY",)
@@ -80,9 +78,8 @@ async def test_a_sum_that_the_rows_recompute_is_told_with_its_value(world: World
 
 
 @pytest.mark.parametrize("fields", [{"ufCrm3List": []}, {"ufCrm3List": None}])
-async def test_a_list_that_was_to_be_cleared_and_was_not(world: World, fields: dict[str, Any]) -> None:
+async def test_a_list_that_was_to_be_cleared_and_was_not(world: World, session: Session, fields: dict[str, Any]) -> None:
     """An empty list has no effect on a field of several values."""
-    session = await world.session()
     world.portal.records["item:177", 5]["ufCrm3List"] = [1, 2]
     leaves_out(world, "crm.item.update", "ufCrm3List")
     found = await done(world, session, "crm.item.update", {"entityTypeId": 177, "id": 5, "fields": fields})
@@ -97,18 +94,16 @@ async def test_a_list_that_was_to_be_cleared_and_was_not(world: World, fields: d
         ("crm.contact.update", {"id": 43, "fields": {"PHONE": [{"ID": 156, "DELETE": "Y"}]}}, "PHONE"),
     ],
 )
-async def test_a_phone_that_stayed_as_it_was(world: World, method: str, params: dict[str, Any], dropped: str) -> None:
+async def test_a_phone_that_stayed_as_it_was(world: World, session: Session, method: str, params: dict[str, Any], dropped: str) -> None:
     """Vector 19: success and no change, in either family."""
-    session = await world.session()
     world.portal.records["contact", 43]["PHONE"] = list(PHONES)
     leaves_out(world, method, dropped)
     found = await done(world, session, method, params)
     assert found.unchanged == (dropped,)
 
 
-async def test_commands_of_a_batch_are_looked_at_by_their_keys(world: World) -> None:
+async def test_commands_of_a_batch_are_looked_at_by_their_keys(world: World, session: Session) -> None:
     """Adds and updates; a record that two commands write is left out, and so is a command that failed."""
-    session = await world.session()
     leaves_out(world, "crm.deal.add", "UF_CRM_X")
     cmd = {
         "a": "crm.deal.add?fields[TITLE]=A&fields[UF_CRM_X]=1",
@@ -121,18 +116,16 @@ async def test_commands_of_a_batch_are_looked_at_by_their_keys(world: World) -> 
     assert found.reason.args["field"] == "UF_CRM_X"
 
 
-async def test_a_new_record_that_cannot_be_read_is_not_blamed(world: World) -> None:
+async def test_a_new_record_that_cannot_be_read_is_not_blamed(world: World, session: Session) -> None:
     """The add stands, and the detail says that nobody looked."""
-    session = await world.session()
     world.portal.will("crm.deal.get", *[cut] * 9)
     found = await done(world, session, "crm.deal.add", {"fields": {"TITLE": "x", "COMMENTS": "y"}})
     assert (found.status, found.unchanged) == ("succeeded", ())
     assert "could not be read back" in found.detail
 
 
-async def test_an_answer_without_a_number_is_not_looked_up(world: World) -> None:
+async def test_an_answer_without_a_number_is_not_looked_up(world: World, session: Session) -> None:
     """Nothing is read for a record that nobody can name."""
-    session = await world.session()
 
     async def odd(*_: Any) -> httpx.Response:
         return httpx.Response(200, json={"result": {"id": None}})

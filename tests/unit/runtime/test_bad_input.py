@@ -12,6 +12,7 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
 from orchestrator.domain.outputs import Reply
+from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Portal, cut, says, unreachable
 
@@ -31,9 +32,8 @@ def a_page(total: int, following: int | None) -> Any:
 
 
 @pytest.mark.parametrize("fault", [[cut] * 9, [unreachable] * 9, [says(400, {"error": "E", "error_description": "No"})]])
-async def test_a_list_that_breaks_off_says_how_many_of_how_many(world: World, fault: list[Any]) -> None:
+async def test_a_list_that_breaks_off_says_how_many_of_how_many(world: World, session: Session, fault: list[Any]) -> None:
     """The third page does not come: the person hears 100 of 340, and reads no row, count or sum; the model reads none either."""
-    session = await world.session()
     world.portal.will("crm.deal.list", a_page(340, 50), a_page(340, 100), *fault)
     world.model.will(reply(step("crm.deal.list", {})), reply(text="[[list 1]]"))
     await world.turn(session, message("покажи мои сделки и сумму"))
@@ -46,9 +46,8 @@ async def test_a_list_that_breaks_off_says_how_many_of_how_many(world: World, fa
     assert "Сделка 1" not in observed
 
 
-async def test_a_list_that_comes_when_it_is_asked_again_is_whole(world: World) -> None:
+async def test_a_list_that_comes_when_it_is_asked_again_is_whole(world: World, session: Session) -> None:
     """The model asks again, the portal gives it, and the trouble in between is not told."""
-    session = await world.session()
     world.portal.will("crm.deal.list", a_page(100, 50), *[unreachable] * 9)
     world.model.will(reply(step("crm.deal.list", {})), reply(step("crm.deal.list", {"order": {"ID": "ASC"}})), reply(text="[[list 1]]"))
 
@@ -94,9 +93,8 @@ def _with_fields(portal: Portal) -> Any:
     return answer
 
 
-async def test_a_model_that_repeats_a_refused_step_is_not_asked_a_third_time(world: World) -> None:
+async def test_a_model_that_repeats_a_refused_step_is_not_asked_a_third_time(world: World, session: Session) -> None:
     """Six calls would be paid for nothing."""
-    session = await world.session()
     delete = step("crm.deal.delete", {"id": 481})
     world.model.will(reply(delete, text="Удаляю."), reply(delete, text="Удаляю."))
     await world.turn(session, message("удали сделку 481"))
@@ -138,9 +136,8 @@ async def test_a_set_of_which_a_record_is_gone_does_nothing_and_says_which(world
     assert any("482" in text and "Не выполнено" in text for text in texts), texts
 
 
-async def test_an_answer_to_a_question_that_was_overtaken_is_told_so(world: World) -> None:
+async def test_an_answer_to_a_question_that_was_overtaken_is_told_so(world: World, session: Session) -> None:
     """A new request closes the question; the old button changes nothing, asks no model, and says what to do."""
-    session = await world.session()
     world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"ASSIGNED_BY_ID": "@user:Анна"}})), reply(text="Привет."))
     await world.turn(session, message("передай сделку 481 Анне"))
     question = session.state.question
@@ -152,9 +149,8 @@ async def test_an_answer_to_a_question_that_was_overtaken_is_told_so(world: Worl
     assert len(world.model.prompts) == 2
 
 
-async def test_five_wishes_of_one_message_are_done_or_named(world: World) -> None:
+async def test_five_wishes_of_one_message_are_done_or_named(world: World, session: Session) -> None:
     """The limit comes after three: what was made has its line, what was proposed and refused its reason."""
-    session = await world.session()
     tasks = [step("tasks.task.add", {"fields": {"TITLE": f"Дело {number}"}}) for number in range(1, 4)]
     closed = step("crm.deal.delete", {"id": 481})
     foreign = raise_sum(deal=500)

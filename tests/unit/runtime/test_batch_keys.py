@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from orchestrator.sessions.session import Session
 from tests.unit.engines.crm_agent.engine_kit import Fake, run
 from tests.unit.spine_kit import World, message, press, reply, state_of, step
 
@@ -19,9 +20,8 @@ def seen_by_model(world: World) -> str:
     return json.dumps([prompt[1:] for prompt in world.model.prompts], ensure_ascii=False)
 
 
-async def test_a_read_is_told_and_logged_under_its_own_keys(world: World) -> None:
+async def test_a_read_is_told_and_logged_under_its_own_keys(world: World, session: Session) -> None:
     """On the wire they are numbered, since PHP makes a list of numbers; nobody else meets that."""
-    session = await world.session()
     world.model.will(reply(step("batch", {"cmd": READS})), reply(text="Вот."))
     await world.turn(session, message("покажи сделки 481 и 482"))
     sent = [params for method, params in world.portal.requests if method == "batch" and "n00--zeta" in params["cmd"]]
@@ -55,9 +55,8 @@ async def test_a_write_that_waits_keeps_them_through_card_and_state(world: World
 
 
 @pytest.mark.parametrize("cmd", [UNSORTED, READS])
-async def test_a_refusal_names_the_written_key(world: World, cmd: dict[str, str]) -> None:
+async def test_a_refusal_names_the_written_key(world: World, session: Session, cmd: dict[str, str]) -> None:
     """The model reads which of its commands was wrong."""
-    session = await world.session()
     wrong = {**cmd, "a": "crm.deal.obliterate?id=1"}
     world.model.will(reply(step("batch", {"cmd": wrong})), reply(text="Не вышло."))
     await world.turn(session, message("сделай"))

@@ -35,9 +35,8 @@ def ask(number: int = 1) -> TurnModelRequest:
 
 
 @pytest.mark.req("S004-1", "S004-7")
-async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
+async def test_an_answer_is_recorded_before_it_is_used(world: World, session: Session) -> None:
     """Before the engine acts on it or the model is asked again, the journal has it."""
-    session = await world.session()
     made = context(world, session)
     world.model.will(reply(), reply())
     answer = await made.ask_model(ask())
@@ -50,9 +49,8 @@ async def test_an_answer_is_recorded_before_it_is_used(world: World) -> None:
     assert made.iterations[0].tokens == {"prompt": 10, "completion": 5}
 
 
-async def test_a_recorded_answer_is_not_asked_for_again(world: World) -> None:
+async def test_a_recorded_answer_is_not_asked_for_again(world: World, session: Session) -> None:
     """After a restart the model is not paid twice for one input."""
-    session = await world.session()
     made = context(world, session, recorded=RecordedTurn(answers={1: ModelAnswered(turn_id="", iteration=1, text="раньше", model="m")}))
     answer = await made.ask_model(ask())
     assert (answer.text, answer.recorded) == ("раньше", True)
@@ -61,9 +59,8 @@ async def test_a_recorded_answer_is_not_asked_for_again(world: World) -> None:
 
 
 @pytest.mark.req("S004-20", "S004-21")
-async def test_a_failure_of_the_model_is_recorded_and_raised(world: World) -> None:
+async def test_a_failure_of_the_model_is_recorded_and_raised(world: World, session: Session) -> None:
     """With its reason."""
-    session = await world.session()
     world.model.will(ModelClientError("no key"))
     with pytest.raises(ModelClientError):
         await context(world, session).ask_model(ask())
@@ -71,9 +68,8 @@ async def test_a_failure_of_the_model_is_recorded_and_raised(world: World) -> No
     assert [(event.type, event.data.get("reason")) for event in world.events()] == [("ModelAsked", None), ("ModelFailed", "no key")]
 
 
-async def test_a_call_on_its_way_is_heard_to_its_end(world: World) -> None:
+async def test_a_call_on_its_way_is_heard_to_its_end(world: World, session: Session) -> None:
     """Stopped once, twice, thrice: the call ends, its outcome is stored and noted, then the stop is heard."""
-    session = await world.session()
     made = context(world, session)
     held = Held()
     world.portal.will("tasks.task.add", held)
@@ -137,10 +133,9 @@ async def test_a_shutdown_is_no_stop(world: World) -> None:
 
 @pytest.mark.parametrize(("fresh", "slot", "looks"), [(True, "t1/1/1", 1), (False, "t1/1/1", 2), (True, "t0/1/1", 2)])
 async def test_a_place_of_a_fresh_turn_is_looked_up_from_its_second_time_on(
-    world: World, monkeypatch: pytest.MonkeyPatch, *, fresh: bool, slot: str, looks: int
+    world: World, session: Session, monkeypatch: pytest.MonkeyPatch, *, fresh: bool, slot: str, looks: int
 ) -> None:
     """Nothing can be stored of it before; a resumed turn, and a place that is not of this turn, are looked up. None runs twice."""
-    session = await world.session()
     made = context(world, session, recorded=RecordedTurn(is_fresh=fresh))
     looked_at, stored = [], world.sql.find_effect
 
@@ -155,9 +150,8 @@ async def test_a_place_of_a_fresh_turn_is_looked_up_from_its_second_time_on(
     assert world.types() == ["CallStarted", "CallSucceeded"]
 
 
-async def test_what_the_engine_sees(world: World) -> None:
+async def test_what_the_engine_sees(world: World, session: Session) -> None:
     """Time, state, policy and queries are those of the session."""
-    session = await world.session()
     made = context(world, session)
     assert (made.now, made.state, made.halt_on_block) == (session.now, session.state, False)
     when = await made.query("when", actor=ANNA)
@@ -169,9 +163,8 @@ async def test_what_the_engine_sees(world: World) -> None:
     made.stop()
 
 
-async def test_blocks_are_kept_by_iteration(world: World) -> None:
+async def test_blocks_are_kept_by_iteration(world: World, session: Session) -> None:
     """Noted for the present iteration, or for a new one where none was asked for."""
-    session = await world.session()
     made = context(world, session)
     made.record_iteration(1, {"thought": "a"})
     made.record_iteration(1, {"thought": "b"})
@@ -211,9 +204,8 @@ def test_the_audit_record_of_a_call(result: Outcome | Pending, said: dict[str, A
 
 
 @pytest.mark.req("S004-43", "S004-44", "S004-45", "S004-46", "S004-47", "S004-48", "S004-X9")
-async def test_each_iteration_is_one_audit_record(world: World) -> None:
+async def test_each_iteration_is_one_audit_record(world: World, session: Session) -> None:
     """Input, blocks, requests, answers, state, who, how much: one JSON line an iteration."""
-    session = await world.session()
     world.model.will(reply(step(*TASK), text="Создаю."), reply(text="Готово."))
     await world.turn(session, message("создай задачу"))
     records = [json.loads(line) for line in world.audit().splitlines()]

@@ -147,9 +147,8 @@ async def make_lead(world: World, session: Session, *, via: str = "button", by: 
     return card(session, entry.confirmation_id)
 
 
-async def test_what_the_card_shows_is_covered(world: World) -> None:
+async def test_what_the_card_shows_is_covered(world: World, session: Session) -> None:
     """Of its steps, those that only add something."""
-    session = await world.session()
     made = await make_lead(world, session)
     assert "t1/1/2" in {one["slot"] for one in made.covers}
     result = await world.submit(session, propose())
@@ -180,9 +179,8 @@ async def test_what_the_card_shows_is_covered(world: World) -> None:
         *("another method", "an update", "another place", "another plan", "the model asks"),
     ],
 )
-async def test_anything_else_asks(world: World, changed: Effect) -> None:
+async def test_anything_else_asks(world: World, session: Session, changed: Effect) -> None:
     """A customer's text that changes one value, the record or the place gets a card."""
-    session = await world.session()
     await make_lead(world, session)
     world.portal.records["lead", 9002] = {**world.portal.records["lead", 9001], "ID": "9002"}
     result = await world.submit(session, changed)
@@ -190,9 +188,8 @@ async def test_anything_else_asks(world: World, changed: Effect) -> None:
     assert list_methods(world) == ["crm.lead.add"]
 
 
-async def test_what_deletes_or_reaches_people_is_never_covered(world: World) -> None:
+async def test_what_deletes_or_reaches_people_is_never_covered(world: World, session: Session) -> None:
     """It stands on the card and still asks, or is refused, when its turn comes."""
-    session = await world.session()
     await make_lead(world, session)
     steps = {one.slot: one for one in build_maker().following}
     for slot, method, params in (("t1/1/3", "crm.lead.delete", {"id": 9001}), ("t1/1/5", "calendar.event.add", steps["t1/1/5"].params)):
@@ -217,18 +214,16 @@ def hand_over(world: World) -> None:
 
 
 @pytest.mark.parametrize("happens", [wait_a_day, rename], ids=["expired", "renamed"])
-async def test_what_happens_meanwhile_makes_the_step_ask(world: World, happens: Callable[[World], None]) -> None:
+async def test_what_happens_meanwhile_makes_the_step_ask(world: World, session: Session, happens: Callable[[World], None]) -> None:
     """The approval is as old as its card, and holds for the record that the card showed."""
-    session = await world.session()
     await make_lead(world, session)
     happens(world)
     assert isinstance(await world.submit(session, propose()), Pending)
     assert list_methods(world) == ["crm.lead.add"]
 
 
-async def test_a_lead_of_somebody_else_now_is_not_touched_without_asking(world: World) -> None:
+async def test_a_lead_of_somebody_else_now_is_not_touched_without_asking(world: World, session: Session) -> None:
     """Handed over meanwhile: the rights of the person decide, as for any step."""
-    session = await world.session()
     await make_lead(world, session)
     hand_over(world)
     result = await world.submit(session, propose())
@@ -238,25 +233,22 @@ async def test_a_lead_of_somebody_else_now_is_not_touched_without_asking(world: 
 
 @pytest.mark.req("C-16")
 @pytest.mark.parametrize("via", ["typed", "console"])
-async def test_a_decision_where_the_steps_are_shown_covers_them(world: World, via: str) -> None:
+async def test_a_decision_where_the_steps_are_shown_covers_them(world: World, session: Session, via: str) -> None:
     """A word in the chat and a click in the console count as the button does: both are answered below the steps."""
-    session = await world.session()
     await make_lead(world, session, via=via)
     assert isinstance(await world.submit(session, propose()), Outcome)
 
 
 @pytest.mark.parametrize("via", ["http", "terminal", "viewer"])
-async def test_a_decision_that_was_not_shown_the_steps_covers_none(world: World, via: str) -> None:
+async def test_a_decision_that_was_not_shown_the_steps_covers_none(world: World, session: Session, via: str) -> None:
     """Over the API a card is decided without what follows on it."""
-    session = await world.session()
     await make_lead(world, session, via=via)
     assert isinstance(await world.submit(session, propose()), Pending)
 
 
 @pytest.mark.parametrize(("actor", "turn"), [(ANNA, "t2"), (BORIS, "t1")], ids=["turn", "person"])
-async def test_another_person_or_turn_is_not_covered(world: World, actor: Actor, turn: str) -> None:
+async def test_another_person_or_turn_is_not_covered(world: World, session: Session, actor: Actor, turn: str) -> None:
     """The approval belongs to one request of one person."""
-    session = await world.session()
     await make_lead(world, session)
     result = await world.submit(session, propose(), actor=actor, turn_id=turn)
     assert isinstance(result, Pending) or result.status == "refused"
@@ -264,9 +256,8 @@ async def test_another_person_or_turn_is_not_covered(world: World, actor: Actor,
 
 
 @pytest.mark.parametrize("denied", [False, True], ids=["waits", "denied"])
-async def test_a_card_whose_call_did_not_run_covers_nothing(world: World, *, denied: bool) -> None:
+async def test_a_card_whose_call_did_not_run_covers_nothing(world: World, session: Session, *, denied: bool) -> None:
     """Although the lead is there, because somebody else made it."""
-    session = await world.session()
     entry = await world.asked(session, build_maker())
     if denied:
         decision = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=False, actor=ANNA, via="button")
@@ -278,9 +269,8 @@ async def test_a_card_whose_call_did_not_run_covers_nothing(world: World, *, den
 
 
 @pytest.mark.parametrize("mode", ["shadow", "canary"])
-async def test_the_mode_of_now_holds(world: World, mode: str) -> None:
+async def test_the_mode_of_now_holds(world: World, session: Session, mode: str) -> None:
     """In shadow the step is only planned, and in canary nothing runs that canary does not allow."""
-    session = await world.session()
     await make_lead(world, session)
     result = await world.submit(session, propose(), mode=mode)  # type: ignore[arg-type]
     if mode == "shadow":
@@ -336,9 +326,8 @@ async def test_a_lead_who_sees_all_covers_what_they_approved(tmp_path: Path) -> 
         assert [event.data["approved_by"] for event in world.events("CallStarted")] == [VERA.key, VERA.key]
 
 
-async def test_a_freeze_stops_a_covered_step(world: World) -> None:
+async def test_a_freeze_stops_a_covered_step(world: World, session: Session) -> None:
     """All writes are stopped, also those that were approved in advance."""
-    session = await world.session()
     await make_lead(world, session)
     await freeze(world)
     result = await world.submit(session, propose())
@@ -346,9 +335,8 @@ async def test_a_freeze_stops_a_covered_step(world: World) -> None:
     assert list_methods(world) == ["crm.lead.add"]
 
 
-async def test_a_card_without_room_for_all_covers_nothing(world: World) -> None:
+async def test_a_card_without_room_for_all_covers_nothing(world: World, session: Session) -> None:
     """What a message cannot show whole was not approved by pressing a button under it."""
-    session = await world.session()
     long = FollowingStep(method="tasks.task.add", params=build_task(f"L_{STAND_IN}", DESCRIPTION="о" * 2_950), made="lead", slot="t1/1/2")
     entry = await world.asked(session, build_maker().model_copy(update={"following": (long,)}))
     assert entry.next_steps
@@ -365,9 +353,8 @@ HOSTILE_NUMBERS = [
 
 
 @pytest.mark.parametrize("text", HOSTILE_NUMBERS)
-async def test_a_text_that_holds_the_stand_in_is_shown_as_it_will_be_sent(world: World, text: str) -> None:
+async def test_a_text_that_holds_the_stand_in_is_shown_as_it_will_be_sent(world: World, session: Session, text: str) -> None:
     """The number that stands for the new record, or a phone that contains it, is a text like any other: the card shows it unchanged."""
-    session = await world.session()
     held = FollowingStep(method="tasks.task.add", params=build_task(f"L_{STAND_IN}", DESCRIPTION=text), made="lead", slot="t1/1/2")
     entry = await world.asked(session, build_maker().model_copy(update={"following": (held,)}))
     lines = {line["field"]: line["after"] for line in entry.next_steps[0]["lines"]}

@@ -14,9 +14,8 @@ async def fill(session: Session, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [0, 1, 16, 17, 700])
-async def test_all_events_come_once_page_by_page_from_the_end(world: World, count: int) -> None:
+async def test_all_events_come_once_page_by_page_from_the_end(world: World, session: Session, count: int) -> None:
     """Joined from the last page to the first they are the stream, and the first page is small."""
-    session = await world.session()
     await fill(session, count)
     pages = [page async for page in world.store.iterate_back(session.stream, session.seq)]
     await session.close()
@@ -24,9 +23,8 @@ async def test_all_events_come_once_page_by_page_from_the_end(world: World, coun
     assert all(len(page) <= SHORTEST_PAGE * 2**number for number, page in enumerate(pages))
 
 
-async def test_a_turn_that_goes_on_in_a_long_conversation_reads_little_of_it(world: World) -> None:
+async def test_a_turn_that_goes_on_in_a_long_conversation_reads_little_of_it(world: World, session: Session) -> None:
     """Its request and what it did are read again after its card, and not the hundreds of events before it."""
-    session = await world.session()
     await fill(session, 400)
     await session.close()
     read = 0

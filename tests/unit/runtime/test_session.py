@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.errors import SessionTaken
-from orchestrator.sessions.session import LEASE, open_session
+from orchestrator.sessions.session import LEASE, Session, open_session
 from orchestrator.sessions.steps import INLINE_RESULT
 from state.events import fold
 from state.events.base import Event
@@ -30,9 +30,8 @@ def read(result: Any) -> CallSucceeded:
 
 
 @pytest.mark.req("S004-14", "S004-57", "S004-A2")
-async def test_events_are_folded_as_they_are_stored(world: World) -> None:
+async def test_events_are_folded_as_they_are_stored(world: World, session: Session) -> None:
     """The state in memory, the fold of the journal, and a session opened anew agree."""
-    session = await world.session()
     await session.commit(said(1), actor="a")
     await session.commit(TurnFinished(turn_id="t1", reason="answered", history="ок", targets=["deal:481"]), actor="a")
     assert session.seq == 2
@@ -41,9 +40,8 @@ async def test_events_are_folded_as_they_are_stored(world: World) -> None:
     assert isinstance(verify_stream(world.sql, STREAM), Verified)
 
 
-async def test_a_refused_commit_leaves_nothing(world: World) -> None:
+async def test_a_refused_commit_leaves_nothing(world: World, session: Session) -> None:
     """Neither event nor state of a commit whose effect was not where it should be."""
-    session = await world.session()
     change = EffectChange(effect_id="e1", expect=("approved",), status="started")
     with pytest.raises(EffectConflict):
         await session.commit(said(1), actor="a", effects=[change])
@@ -52,9 +50,8 @@ async def test_a_refused_commit_leaves_nothing(world: World) -> None:
     assert world.types() == ["MessageReceived"]
 
 
-async def test_a_failed_write_leaves_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failed_write_leaves_nothing(world: World, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Disk full: the caller hears of it, the state stays."""
-    session = await world.session()
     with monkeypatch.context() as broken:
         broken.setattr(world.sql, "commit", _full)
         with pytest.raises(StoreUnwritable):
@@ -66,9 +63,8 @@ def _full(commit: Commit) -> Any:
     raise StoreUnwritable("no space left")
 
 
-async def test_a_cancelled_commit_is_stored_and_folded(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_cancelled_commit_is_stored_and_folded(world: World, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who cancels its caller in the middle gets the cancellation after both: the state never misses a stored event."""
-    session = await world.session()
     begun, go = asyncio.Event(), asyncio.Event()
     loop, commit = asyncio.get_running_loop(), world.sql.commit
 
@@ -91,9 +87,8 @@ async def test_a_cancelled_commit_is_stored_and_folded(world: World, monkeypatch
     assert session.state.turn.turn_id == "t1"
 
 
-async def test_commits_of_several_tasks_are_taken_one_by_one(world: World) -> None:
+async def test_commits_of_several_tasks_are_taken_one_by_one(world: World, session: Session) -> None:
     """Numbers are dense and the state is that of the journal."""
-    session = await world.session()
     await asyncio.gather(*(session.commit(said(n), actor="a") for n in range(20)))
     assert [item.seq for item in world.events()] == list(range(1, 21))
     assert session.state == load_state(world.sql, STREAM)[0]
@@ -118,9 +113,8 @@ async def test_who_lost_the_lease_writes_nothing_late(world: World) -> None:
     await new.commit(said(4), actor="b")
 
 
-async def test_a_lease_is_kept_and_given_up(world: World) -> None:
+async def test_a_lease_is_kept_and_given_up(world: World, session: Session) -> None:
     """Renewed in time it holds; closed, anybody may have it, and the closed session writes no more."""
-    session = await world.session()
     world.clock.advance(LEASE - timedelta(seconds=1))
     await session.renew()
     world.clock.advance(timedelta(seconds=30))
@@ -133,9 +127,8 @@ async def test_a_lease_is_kept_and_given_up(world: World) -> None:
 
 
 @pytest.mark.parametrize("size", [INLINE_RESULT - 2, INLINE_RESULT - 1])
-async def test_large_answers_lie_once_in_the_blob_table(world: World, size: int) -> None:
+async def test_large_answers_lie_once_in_the_blob_table(world: World, session: Session, size: int) -> None:
     """Up to 2 KB they stay in the event; above, the event keeps the digest and the text is stored once."""
-    session = await world.session()
     for _ in range(2):
         await session.commit(read("x" * size), actor="a")
     events = world.events()
@@ -147,9 +140,8 @@ async def test_large_answers_lie_once_in_the_blob_table(world: World, size: int)
         assert world.sql.load_blob(digests.pop()) == '"' + "x" * size + '"'
 
 
-async def test_snapshots_make_opening_fast_and_change_nothing(world: World) -> None:
+async def test_snapshots_make_opening_fast_and_change_nothing(world: World, session: Session) -> None:
     """A used snapshot stands at most SNAPSHOT_EVERY events behind, and the state read through it is the fold of all events."""
-    session = await world.session()
     for number in range(3 * SNAPSHOT_EVERY + 7):
         await session.commit(said(number), actor="a")
     snapshot = world.sql.load_snapshot(STREAM)
@@ -170,9 +162,8 @@ async def test_snapshots_make_opening_fast_and_change_nothing(world: World) -> N
     assert state == folded
 
 
-async def test_a_snapshot_that_was_not_stored_is_tried_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_snapshot_that_was_not_stored_is_tried_again(world: World, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """The commit that carried it failed: the next one carries it."""
-    session = await world.session()
     for number in range(SNAPSHOT_EVERY):
         await session.commit(said(number), actor="a")
     with monkeypatch.context() as broken:
@@ -184,9 +175,8 @@ async def test_a_snapshot_that_was_not_stored_is_tried_again(world: World, monke
     assert snapshot.seq == SNAPSHOT_EVERY
 
 
-async def test_an_empty_commit_is_no_event(world: World) -> None:
+async def test_an_empty_commit_is_no_event(world: World, session: Session) -> None:
     """Outbox rows alone leave the journal as it is."""
-    session = await world.session()
     await session.commit(actor="a")
     assert (session.seq, session.now) == (0, NOW)
     events: list[Event] = []

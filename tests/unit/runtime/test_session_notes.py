@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.sessions import session as sessions
+from orchestrator.sessions.session import Session
 from state.events import fold
 from state.events.base import Event
 from state.events.calls import CallRefused, CallSucceeded
@@ -50,10 +51,9 @@ def answered(number: int, call_class: str = "R") -> CallSucceeded:
     ],
 )
 async def test_before_a_read_all_is_stored_but_the_answers_of_reads(
-    world: World, event: Event, effects: list[EffectChange], stored: object
+    world: World, session: Session, event: Event, effects: list[EffectChange], stored: object
 ) -> None:
     """The plan is stored before its first read; before the next one only what is more than an answer to a read, and then all of it."""
-    session = await world.session()
     await session.buffer(said(1), actor="tg:7")
     await session.flush_plan()
     assert world.types() == ["MessageReceived"]
@@ -66,9 +66,8 @@ async def test_before_a_read_all_is_stored_but_the_answers_of_reads(
 
 
 @pytest.mark.req("S004-14", "S004-A2")
-async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: World) -> None:
+async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: World, session: Session) -> None:
     """Nothing in the journal before; then one transaction, each event with its own moment and person, and the fold is the state."""
-    session = await world.session()
     await session.buffer(said(1), actor="tg:7", effects=[card("e1", "absent")])
     assert (session.state.turn.turn_id, session.seq, world.types()) == ("t1", 1, [])
     assert await world.store.find_effect("e1") is None
@@ -90,9 +89,8 @@ async def test_a_note_is_state_at_once_and_goes_with_the_next_commit(world: Worl
     assert json.dumps([noted.status, noted.call, noted.fingerprint]) == json.dumps([stored.status, stored.call, stored.fingerprint])
 
 
-async def test_a_note_that_conflicts_is_refused_when_it_is_made(world: World) -> None:
+async def test_a_note_that_conflicts_is_refused_when_it_is_made(world: World, session: Session) -> None:
     """Against what is stored and against what is noted; nothing of it is kept."""
-    session = await world.session()
     with pytest.raises(EffectConflict):
         await session.buffer(said(1), actor="a", effects=[card("e1", "requested", status="approved")])
     await session.buffer(actor="a", effects=[card("e1", "absent")])
@@ -102,9 +100,8 @@ async def test_a_note_that_conflicts_is_refused_when_it_is_made(world: World) ->
     assert (world.types(), session.state.turn) == ([], None)
 
 
-async def test_a_conflict_of_a_commit_costs_only_itself(world: World) -> None:
+async def test_a_conflict_of_a_commit_costs_only_itself(world: World, session: Session) -> None:
     """What was noted before it is stored, and state and journal agree."""
-    session = await world.session()
     await session.buffer(said(1), actor="a")
     with pytest.raises(EffectConflict):
         await session.commit(said(2), actor="a", effects=[card("e1", "approved", status="started")])
@@ -114,9 +111,8 @@ async def test_a_conflict_of_a_commit_costs_only_itself(world: World) -> None:
     assert [item.data["turn_id"] for item in world.events()] == ["t1", "t3"]
 
 
-async def test_a_note_that_conflicts_after_all_is_taken_back(world: World) -> None:
+async def test_a_note_that_conflicts_after_all_is_taken_back(world: World, session: Session) -> None:
     """Somebody changed the effect behind the lease: that note is dropped, the others are kept, the state is that of the journal."""
-    session = await world.session()
     await session.buffer(said(1), actor="a")
     await session.buffer(ModelAnswered(turn_id="t1", iteration=1, text="да"), actor="a", effects=[card("e1", "absent")])
     with world.sql._database.write() as transaction:
@@ -131,9 +127,8 @@ async def test_a_note_that_conflicts_after_all_is_taken_back(world: World) -> No
     assert [item.data["turn_id"] for item in world.events()] == ["t1", "t3"]
 
 
-async def test_what_could_not_be_stored_waits_on(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_what_could_not_be_stored_waits_on(world: World, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """Disk full: the note stays noted and goes with the next commit; who has lost the lease stores none of it."""
-    session = await world.session()
     await session.buffer(said(1), actor="a")
     with monkeypatch.context() as broken:
         broken.setattr(world.sql, "commit", _full)
@@ -166,9 +161,8 @@ async def test_a_note_is_stored_by_itself_in_a_moment(world: World, monkeypatch:
     assert len(world.types()) == 2
 
 
-async def test_notes_and_commits_of_several_tasks_keep_one_order(world: World) -> None:
+async def test_notes_and_commits_of_several_tasks_keep_one_order(world: World, session: Session) -> None:
     """Whatever the order in which they came: the state is the fold of the journal, through snapshots too."""
-    session = await world.session()
 
     async def one(number: int) -> None:
         await (session.buffer if number % 3 else session.commit)(said(number), actor="a")
@@ -200,9 +194,10 @@ async def test_a_conflict_that_nobody_waited_for_is_heard_of_by_the_next(world: 
     assert world.types() == []
 
 
-async def test_how_its_own_effects_stand_a_session_knows_without_asking(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_how_its_own_effects_stand_a_session_knows_without_asking(
+    world: World, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever stored them, until they are over; and just as the database has them."""
-    session = await world.session()
     await session.buffer(said(1), actor="a", effects=[card("e1", "absent")])
     await session.commit(said(2), actor="a")
     monkeypatch.setattr(sessions, "BUFFER_SECONDS", 0.001)

@@ -50,9 +50,8 @@ def answer_in(world: World) -> str:
     return next(item["content"] for item in world.model.prompts[-1] if item["role"] == "assistant")
 
 
-async def test_the_next_prompt_has_the_rows_and_their_numbers(world: World) -> None:
+async def test_the_next_prompt_has_the_rows_and_their_numbers(world: World, session: Session) -> None:
     """In place of the marker stand number, id and label; STATE tells the records by number, and so does the journal after a restart."""
-    session = await world.session()
     await shown(world, session)
     world.model.will(reply(text="Хорошо."))
     await world.turn(session, message("спасибо"))
@@ -69,9 +68,8 @@ async def test_the_next_prompt_has_the_rows_and_their_numbers(world: World) -> N
 @pytest.mark.parametrize(
     "words", ["во вторую запиши «Договор»", "в №2 запиши «Договор»", "в последнюю запиши «Договор»", "note on the 2nd: «Договор»"]
 )
-async def test_a_row_named_by_the_person_is_the_record_that_stood_there(world: World, words: str) -> None:
+async def test_a_row_named_by_the_person_is_the_record_that_stood_there(world: World, session: Session, words: str) -> None:
     """Also when the portal's own order has changed since; the gate does not ask whether the person meant it."""
-    session = await world.session()
     await shown(world, session)
     world.portal.records = dict(reversed(world.portal.records.items()))
     world.model.will(reply(TO_CONTRACT, text="Переименовываю."), reply(text="Готово."))
@@ -81,9 +79,8 @@ async def test_a_row_named_by_the_person_is_the_record_that_stood_there(world: W
 
 @pytest.mark.req("S004-A12")
 @pytest.mark.parametrize("words", ["запиши «Договор»", "в первую запиши «Договор»", "в неё запиши «Договор»"])
-async def test_a_row_that_the_person_did_not_name_is_asked_about(world: World, words: str) -> None:
+async def test_a_row_that_the_person_did_not_name_is_asked_about(world: World, session: Session, words: str) -> None:
     """Text of others may have made the model write the number: the reference resolves, the record is not named, a card asks."""
-    session = await world.session()
     await shown(world, session)
     world.model.will(reply(TO_CONTRACT, text="Переименовываю."))
     await world.turn(session, message(words))
@@ -93,9 +90,8 @@ async def test_a_row_that_the_person_did_not_name_is_asked_about(world: World, w
     assert "gate-taint-target" in [reason["code"] for reason in card.reasons]
 
 
-async def test_it_means_the_row_that_was_named_before(world: World) -> None:
+async def test_it_means_the_row_that_was_named_before(world: World, session: Session) -> None:
     """«Её» names no row of two by itself, and the one of which the person spoke a moment ago."""
-    session = await world.session()
     await shown(world, session)
     for words in ("во вторую запиши «Договор»", "в неё запиши «Счёт»"):
         fields = {"ENTITY_ID": "@shown:2", "ENTITY_TYPE": "deal", "COMMENT": words}
@@ -117,9 +113,8 @@ async def test_it_means_the_row_that_was_named_before(world: World) -> None:
         ("crm.deal.update", {"id": 481, "fields": {"TITLE": "@shown:2"}}, "row-other-kind"),
     ],
 )
-async def test_what_does_not_fit_is_told_and_never_guessed(world: World, method: str, params: Any, code: str) -> None:
+async def test_what_does_not_fit_is_told_and_never_guessed(world: World, session: Session, method: str, params: Any, code: str) -> None:
     """A number without a row, a record of another kind, a field that holds no record: nothing is sent, the model and the person are told."""
-    session = await world.session()
     await shown(world, session)
     world.model.will(reply(step(method, params), text="Сейчас."), reply(text="Не вышло."))
     await world.turn(session, message("вторую и третью поменяй у 481"))
@@ -129,17 +124,15 @@ async def test_what_does_not_fit_is_told_and_never_guessed(world: World, method:
     assert '"status": "refused"' in observed
 
 
-async def test_without_a_list_there_is_no_row(world: World) -> None:
+async def test_without_a_list_there_is_no_row(world: World, session: Session) -> None:
     """Nor after /new."""
-    session = await world.session()
     world.model.will(reply(TO_CONTRACT, text="Сейчас."), reply(text="Не вышло."))
     await world.turn(session, message("вторую переименуй"))
     assert "no-list-shown" in world.codes()
 
 
-async def test_of_two_lists_the_last_one_is_meant_and_both_are_kept(world: World) -> None:
+async def test_of_two_lists_the_last_one_is_meant_and_both_are_kept(world: World, session: Session) -> None:
     """The history has the rows of both, by their steps."""
-    session = await world.session()
     await shown(world, session, LIST, step("crm.company.list"), text="Сделки:\n[[list 1]]\nКомпании:\n[[list 2]]")
     assert session.state.last_shown.rows[0].record == "company:5"
     told = format_history_line(session.state.history[-1])
@@ -148,9 +141,8 @@ async def test_of_two_lists_the_last_one_is_meant_and_both_are_kept(world: World
     assert told.index("deal:481") < told.index("Компании:") < told.index("company:5")
 
 
-async def test_a_turn_with_a_card_still_shows_and_keeps_its_list(world: World) -> None:
+async def test_a_turn_with_a_card_still_shows_and_keeps_its_list(world: World, session: Session) -> None:
     """The words beside the change speak of the list that was observed before it."""
-    session = await world.session()
     change = step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 2_000_000}})
     world.model.will(reply(LIST), reply(change, text="Ваши сделки:\n[[list 1]]\nСумма ждёт подтверждения."))
     await world.turn(session, message("покажи сделки и подними сумму сделки 481 до 2 млн"))
@@ -159,9 +151,8 @@ async def test_a_turn_with_a_card_still_shows_and_keeps_its_list(world: World) -
     assert [row.record for row in session.state.last_shown.rows] == ["deal:481", "deal:482"]
 
 
-async def test_a_list_of_an_earlier_iteration_is_shown_by_its_number(world: World) -> None:
+async def test_a_list_of_an_earlier_iteration_is_shown_by_its_number(world: World, session: Session) -> None:
     """[[list 1.1]] after a second iteration."""
-    session = await world.session()
     world.model.will(reply(LIST), reply(step("crm.company.list")), reply(text="[[list 1.1]]\nи\n[[list 1]]"))
     await world.turn(session, message("покажи сделки и компании"))
     parts = world.outbox()[0].body["parts"]

@@ -5,14 +5,14 @@ from datetime import timedelta
 import pytest
 
 from orchestrator.runtime import timers
+from orchestrator.sessions.session import Session
 from state.journal.store import Timer
 from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply
 from tests.unit.spine_portal import cut
 
 
-async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World) -> None:
+async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World, session: Session) -> None:
     """The same timer gives the same source; one that is not due gives none."""
-    session = await world.session()
     set_ = [
         Timer(id=f"t{n}", due_at=NOW + timedelta(minutes=n), session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"})
         for n in (0, 5)
@@ -28,9 +28,8 @@ async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World) -
     assert (row.kind, row.body["timer"], row.body["kind"], row.actor["key"]) == ("timer", "t0", "confirmation_expires", "system")
 
 
-async def test_a_timer_of_a_card_that_is_gone_is_dropped(world: World) -> None:
+async def test_a_timer_of_a_card_that_is_gone_is_dropped(world: World, session: Session) -> None:
     """Nothing to close: the timer goes, nobody is told."""
-    session = await world.session()
     await session.commit(
         actor="a", timers=[Timer(id="confirmation:c", due_at=NOW, session=CHAT, kind="confirmation_expires", body={"confirmation_id": "c"})]
     )
@@ -40,9 +39,8 @@ async def test_a_timer_of_a_card_that_is_gone_is_dropped(world: World) -> None:
     assert world.outbox() == []
 
 
-async def test_a_timer_nobody_knows_is_quarantined(world: World) -> None:
+async def test_a_timer_nobody_knows_is_quarantined(world: World, session: Session) -> None:
     """It holds nobody up."""
-    session = await world.session()
     await session.commit(actor="a", timers=[Timer(id="x", due_at=NOW, session=CHAT, kind="of the future")])
     await session.close()
     world.model.will(reply(text="ок"))

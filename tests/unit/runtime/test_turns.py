@@ -49,9 +49,8 @@ async def resumed(world: World, row: InboxRow) -> None:
     await run_turn(read_input(taken), session, world.tools)
 
 
-async def test_an_answer_is_stored_before_the_model_is_asked_again(world: World) -> None:
+async def test_an_answer_is_stored_before_the_model_is_asked_again(world: World, session: Session) -> None:
     """Nothing is read or written between the two answers, so only the second request itself can have the first one stored."""
-    session = await world.session()
     stored: list[int] = []
 
     def answer(_: Any) -> str:
@@ -64,9 +63,8 @@ async def test_an_answer_is_stored_before_the_model_is_asked_again(world: World)
 
 
 @pytest.mark.req("S004-1", "S004-5", "S004-7", "S004-10", "S004-13", "S004-14", "S004-15", "S004-X6")
-async def test_one_turn_from_message_to_answer(world: World) -> None:
+async def test_one_turn_from_message_to_answer(world: World, session: Session) -> None:
     """Input, answers, plan, call, end are journalled in this order; the answer goes out with the end; THOUGHT never does."""
-    session = await world.session()
     world.model.will(reply(TASK, text="Создаю."), reply(text="У вас ещё три просроченные."))
     await world.turn(session, message("создай задачу"))
     assert world.types() == [
@@ -95,9 +93,8 @@ async def test_one_turn_from_message_to_answer(world: World) -> None:
 
 @pytest.mark.req("S004-A2")
 @pytest.mark.parametrize("kept", range(3))
-async def test_a_turn_that_died_goes_on_without_repeating_anything(world: World, kept: int) -> None:
+async def test_a_turn_that_died_goes_on_without_repeating_anything(world: World, session: Session, kept: int) -> None:
     """Dead before its intent, its outcome or its end is stored: resumed, no stored answer is asked for again, the portal written once."""
-    session = await world.session()
     world.model.will(reply(TASK, text="Создаю."), reply(text="Готово."))
     row = message("создай задачу")
     await killed(world, session, row=row, kept=kept)
@@ -114,9 +111,8 @@ async def test_a_turn_that_died_goes_on_without_repeating_anything(world: World,
 
 @pytest.mark.req("S004-20", "S004-54", "S004-55", "S004-21")
 @pytest.mark.parametrize("answers", [[ModelClientError("unreachable")], ["nonsense", "nonsense again"]])
-async def test_without_a_model_a_stub_and_no_action(world: World, answers: list[Any]) -> None:
+async def test_without_a_model_a_stub_and_no_action(world: World, session: Session, answers: list[Any]) -> None:
     """Unreachable, or broken twice: the predictable sentence, nothing run, the failure journalled where there was no answer."""
-    session = await world.session()
     world.model.will(*answers)
     await world.turn(session, message("покажи сделки"))
     assert world.codes() == ["degraded"]
@@ -124,9 +120,8 @@ async def test_without_a_model_a_stub_and_no_action(world: World, answers: list[
     assert world.events("TurnFinished")[0].data["reason"] == "degraded"
 
 
-async def test_nobody_goes_on_from_an_unknown_outcome(world: World) -> None:
+async def test_nobody_goes_on_from_an_unknown_outcome(world: World, session: Session) -> None:
     """The turn ends with the sentence; the model is not asked what to do next."""
-    session = await world.session()
     world.portal.will("tasks.task.add", lost)
     world.model.will(reply(TASK, text="Создаю."))
     await world.turn(session, message("создай задачу"))
@@ -143,9 +138,8 @@ async def test_who_has_lost_access_is_told_and_nothing_is_done(world: World) -> 
     assert world.sql.list_ready_sessions() == []
 
 
-async def test_a_fault_of_ours_is_an_apology_with_a_code(world: World, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_fault_of_ours_is_an_apology_with_a_code(world: World, session: Session, caplog: pytest.LogCaptureFixture) -> None:
     """The person gets a code, ops the traceback and an audit line, the row is done, the bot lives."""
-    session = await world.session()
     world.model.will(RuntimeError("broken"))
     row = message("покажи сделки")
     await world.turn(session, row)
@@ -156,9 +150,10 @@ async def test_a_fault_of_ours_is_an_apology_with_a_code(world: World, caplog: p
     assert await world.store.take_inbox(CHAT, "turn") is None
 
 
-async def test_a_store_that_gives_out_stops_the_turn_before_it_sends(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_store_that_gives_out_stops_the_turn_before_it_sends(
+    world: World, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No intent, no call: the error goes up to the worker, the row waits."""
-    session = await world.session()
     world.model.will(reply(TASK))
     commit = world.sql.commit
 
@@ -177,9 +172,8 @@ async def test_a_store_that_gives_out_stops_the_turn_before_it_sends(world: Worl
 
 
 @pytest.mark.req("S004-9", "S004-15", "S004-31", "S004-X7")
-async def test_a_waiting_step_brings_its_card_with_the_answer(world: World) -> None:
+async def test_a_waiting_step_brings_its_card_with_the_answer(world: World, session: Session) -> None:
     """The turn ends, the card goes out with the same commit, the step stays planned."""
-    session = await world.session()
     world.model.will(reply(raise_sum(), TASK, text="Жду вашего решения."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000 и поставь задачу"))
     assert world.codes() == ["made", "card:requested"]
@@ -189,9 +183,8 @@ async def test_a_waiting_step_brings_its_card_with_the_answer(world: World) -> N
     assert world.portal.written("crm.deal.update") == []
 
 
-async def test_an_answer_without_words_still_brings_something(world: World) -> None:
+async def test_an_answer_without_words_still_brings_something(world: World, session: Session) -> None:
     """The same request again while its card waits: the card is shown, the person is not left without a sign."""
-    session = await world.session()
     world.model.will(reply(raise_sum()), reply(raise_sum()))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
     await world.turn(session, message("ну так подними"))
@@ -217,9 +210,8 @@ async def test_shadow_plans_and_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.req("S004-12")
-async def test_a_card_the_model_takes_back_loses_its_buttons(world: World) -> None:
+async def test_a_card_the_model_takes_back_loses_its_buttons(world: World, session: Session) -> None:
     """The withdrawn card is edited with the answer."""
-    session = await world.session()
     world.model.will(reply(raise_sum()), reply({**raise_sum(), "confirmation_decision": "deny"}, text="Снял."), reply(text="Снял."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
     world.outbox()
@@ -227,9 +219,8 @@ async def test_a_card_the_model_takes_back_loses_its_buttons(world: World) -> No
     assert world.codes() == ["withdrawn", "card:denied"]
 
 
-async def test_what_was_taken_back_is_named_by_its_record(world: World) -> None:
+async def test_what_was_taken_back_is_named_by_its_record(world: World, session: Session) -> None:
     """«Снято: изменение сделки «Ромашка»», as on its card, and not only its number."""
-    session = await world.session()
     world.model.will(reply(raise_sum()), reply({**raise_sum(), "confirmation_decision": "deny"}, text="Снял."), reply(text="Снял."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
     world.outbox()
@@ -238,9 +229,8 @@ async def test_what_was_taken_back_is_named_by_its_record(world: World) -> None:
     assert [call["args"]["title"] for call in notice["args"]["calls"]] == ["Ромашка"]
 
 
-async def test_a_question_is_answered_by_its_own_options_only(world: World) -> None:
+async def test_a_question_is_answered_by_its_own_options_only(world: World, session: Session) -> None:
     """Unknown question, option out of range, an answer twice: «Этот выбор уже не действует», and the model is not asked."""
-    session = await world.session()
     world.model.will(reply(step("crm.deal.update", {"id": 481, "fields": {"ASSIGNED_BY_ID": "@user:Анна"}})))
     await world.turn(session, message("передай сделку 481 Анне"))
     question = session.state.question
@@ -257,9 +247,8 @@ async def test_a_question_is_answered_by_its_own_options_only(world: World) -> N
 
 
 @pytest.mark.parametrize("kept", range(3))
-async def test_an_answered_question_survives_a_crash(world: World, kept: int) -> None:
+async def test_an_answered_question_survives_a_crash(world: World, session: Session, kept: int) -> None:
     """Dead at any commit of the turn that a choice began: resumed, the recorded plan goes on and nothing is asked anew."""
-    session = await world.session()
     world.model.will(
         reply(step("tasks.task.add", {"fields": {"TITLE": "Звонок", "RESPONSIBLE_ID": 7, "DESCRIPTION": "@user:Анна"}})), reply()
     )
@@ -326,9 +315,8 @@ async def test_two_people_are_two_conversations(world: World) -> None:
     assert VERA.key != BORIS.key
 
 
-async def test_an_address_that_nobody_gave_does_not_leave_with_the_answer(world: World) -> None:
+async def test_an_address_that_nobody_gave_does_not_leave_with_the_answer(world: World, session: Session) -> None:
     """The model may have it from a customer's text: only the portal's own and what the person wrote themselves can be pressed."""
-    session = await world.session()
     said = "Откройте https://evil.example/?d=481 или https://shop.example/price"
     world.model.will(reply(text=said))
     await world.turn(session, message("что там на https://shop.example/price ?"))
@@ -357,9 +345,10 @@ async def test_an_answer_has_no_secret_and_no_address_but_what_the_person_wrote(
 
 
 @pytest.mark.parametrize(("hours", "day"), [(0, "2026-11-22"), (8, "2026-11-22"), (10, "2026-11-22")])
-async def test_a_message_that_waited_over_midnight_means_the_days_of_its_writer(world: World, hours: int, day: str) -> None:
+async def test_a_message_that_waited_over_midnight_means_the_days_of_its_writer(
+    world: World, session: Session, hours: int, day: str
+) -> None:
     """Written at three in the afternoon of the 21st; the bot stood still, or another turn took long. "Tomorrow" stays the 22nd."""
-    session = await world.session()
     row = message("поставь задачу на завтра", at=int(world.clock.now().timestamp()))
     world.clock.advance(timedelta(hours=hours))
     world.model.will(reply(step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "DEADLINE": "@date:завтра в 18:00"}})), reply())

@@ -13,6 +13,7 @@ from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.reports.log_rebuild.rebuild import rebuild_records
 from orchestrator.reports.stats import count_journal
+from orchestrator.sessions.session import Session
 from state.clock import generate_id
 from state.journal import freeze_switch
 from state.journal.freeze_switch import SwitchOperator
@@ -115,9 +116,8 @@ async def test_no_way_leads_to_a_write(world: World, way: Callable[[World], Awai
 
 
 @pytest.mark.parametrize("wish", [SUM, BATCH, BIND], ids=["update", "batch", "event.bind"])
-async def test_every_kind_of_write_is_refused(world: World, wish: Any) -> None:
+async def test_every_kind_of_write_is_refused(world: World, session: Session, wish: Any) -> None:
     """A batch that writes as well as reads, and what only sets the portal up, too."""
-    session = await world.session()
     freeze_switch.freeze_writes(world.sql, HAND)
     found = await world.submit(session, effect(*wish))
     assert found.reason is not None
@@ -159,10 +159,8 @@ async def test_a_process_that_knows_of_nothing_and_whose_approver_is_gone_reopen
     assert world.portal.ledger == []
 
 
-async def test_rebuilt_logs_tell_both_approvals(world: World) -> None:
+async def test_rebuilt_logs_tell_both_approvals(world: World, session: Session, entry: Card) -> None:
     """As the program's own: one that came to nothing, and the one whose call was made; the card counts as waiting in between."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await session.close()
     await world.gate.deps.switch.find_freeze()
     freeze_switch.freeze_writes(world.sql, HAND)

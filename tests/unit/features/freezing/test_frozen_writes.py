@@ -16,6 +16,7 @@ from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.runtime import worker
+from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Feature, merge_features
 from state.journal import freeze_switch as stored_switch
 from state.journal.freeze_switch import SwitchOperator
@@ -83,9 +84,10 @@ def events(world: World, name: str) -> int:
 @pytest.mark.req("S004-28")
 @pytest.mark.parametrize("known", [False, True], ids=["found by the transaction", "known to the process"])
 @pytest.mark.parametrize(("wish", "ends"), [(FREE, "refused"), (READ, "succeeded"), (SUM, "card or refused")])
-async def test_a_write_that_is_asked_for_is_refused_with_who_and_why(world: World, wish: Any, ends: str, *, known: bool) -> None:
+async def test_a_write_that_is_asked_for_is_refused_with_who_and_why(
+    world: World, session: Session, wish: Any, ends: str, *, known: bool
+) -> None:
     """Whether the process knows of the freeze or learns of it from the very transaction; reads go on."""
-    session = await world.session()
     await world.gate.deps.switch.find_freeze()  # sure for a second that writes may start
     freeze(world)
     if known:
@@ -103,9 +105,8 @@ async def test_a_write_that_is_asked_for_is_refused_with_who_and_why(world: Worl
     assert events(world, "CallStarted") == 0
 
 
-async def test_reminders_of_the_bot_itself_go_on(world: World) -> None:
+async def test_reminders_of_the_bot_itself_go_on(world: World, session: Session) -> None:
     """They write nothing to the portal."""
-    session = await world.session()
     freeze(world)
     found = await world.submit(session, effect(*LATER, kind="schedule"))
     assert found.status == "succeeded", found
@@ -113,10 +114,10 @@ async def test_reminders_of_the_bot_itself_go_on(world: World) -> None:
 
 @pytest.mark.req("S004-10")
 @pytest.mark.parametrize("known", [True, False], ids=["known", "in this very moment"])
-async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it_once(world: World, *, known: bool) -> None:
+async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it_once(
+    world: World, session: Session, entry: Card, *, known: bool
+) -> None:
     """The press is answered, nothing is sent; after the release the same card is approved by a new press, once."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     await session.close()
     await world.gate.deps.switch.find_freeze()
     freeze(world)
@@ -142,9 +143,8 @@ async def test_a_press_while_frozen_leaves_the_card_open_and_a_later_one_runs_it
     assert (await standing(world, entry)).status == "executed"
 
 
-async def test_a_card_may_be_denied_and_runs_out_while_frozen(world: World) -> None:
+async def test_a_card_may_be_denied_and_runs_out_while_frozen(world: World, session: Session) -> None:
     """To say no is no write, and time goes on."""
-    session = await world.session()
     first = await world.asked(session, effect(*SUM))
     second = await world.asked(session, effect("crm.deal.update", {"id": 482, "fields": {"OPPORTUNITY": 5}}, slot="t1/1/2"))
     await session.close()
@@ -157,10 +157,8 @@ async def test_a_card_may_be_denied_and_runs_out_while_frozen(world: World) -> N
     assert found == {first.confirmation_id: "denied", second.confirmation_id: "expired"}
 
 
-async def test_an_approval_that_a_crash_left_behind_does_not_run_while_frozen(world: World) -> None:
+async def test_an_approval_that_a_crash_left_behind_does_not_run_while_frozen(world: World, session: Session, entry: Card) -> None:
     """The next process opens the session, finds writes frozen, and lets the card wait for a press again."""
-    session = await world.session()
-    entry = await world.asked(session, effect(*SUM))
     decision = Decision(confirmation_id=entry.confirmation_id, nonce=entry.nonce, approve=True, actor=ANNA, via="button")
     await confirmations.approve(card(session, entry.confirmation_id), decision, session, ())
     await session.close()
@@ -186,9 +184,8 @@ async def test_a_turn_tells_one_sentence_and_the_model(world: World) -> None:
     assert world.portal.ledger == []
 
 
-async def test_the_switch_that_cannot_be_read_lets_nothing_start(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_switch_that_cannot_be_read_lets_nothing_start(world: World, session: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store that does not answer is no permission."""
-    session = await world.session()
 
     def gone(key: str) -> str:
         raise StoreUnwritable("gone")
