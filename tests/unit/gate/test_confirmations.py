@@ -52,14 +52,10 @@ async def test_each_card_has_its_own_nonce(world: World, session: Session) -> No
 @pytest.mark.parametrize(
     ("more", "code"),
     [
-        ({}, ""),
-        ({"nonce": "00000000"}, "card-outdated"),
-        ({"nonce": ""}, "card-outdated"),
-        ({"nonce": "нонс\ud800🙂"}, "card-outdated"),
-        ({"nonce": "x" * 5000}, "card-outdated"),
-        ({"nonce": "00000000", "approve": False}, "card-outdated"),
+        ({}, ""), ({"nonce": "00000000"}, "card-outdated"), ({"nonce": ""}, "card-outdated"), ({"nonce": "нонс\ud800🙂"}, "card-outdated"),
+        ({"nonce": "x" * 5000}, "card-outdated"), ({"nonce": "00000000", "approve": False}, "card-outdated"),
     ],
-)
+)  # fmt: skip
 async def test_only_the_nonce_of_the_card_counts(session: Session, entry: Card, more: dict[str, Any], code: str) -> None:
     """Anything else, forged or old, changes nothing."""
     found = find_objection(entry, decision(entry, **more), session)
@@ -141,12 +137,8 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World, session: Sess
     await session.flush()
     after = card(session, entry.confirmation_id)
     assert (after.status, after.denied_by, after.denied_at, after.via, after.reason) == (
-        "denied",
-        ANNA.key,
-        format_iso(NOW),
-        "button",
-        "не надо",
-    )
+        "denied", ANNA.key, format_iso(NOW), "button", "не надо",
+    )  # fmt: skip
     assert session.state.denied[entry.essence].by == "Анна"
     assert world.sql.list_due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):

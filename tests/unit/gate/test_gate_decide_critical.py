@@ -76,11 +76,8 @@ def test_a_critical_field_asks_when_its_value_really_changes(method: str, fields
         ("tasks.task.delegate", {"taskId": 8017, "userId": 7}, []),
         ("tasks.task.complete", {"taskId": 8017}, ["gate-critical-action"]),
         ("tasks.task.start", {"taskId": 8017}, []),
-        (
-            "crm.activity.todo.updateDeadline",
-            {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-02T10:00:00+03:00"},
-            ["gate-critical"],
-        ),
+        ("crm.activity.todo.updateDeadline", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-02T10:00:00+03:00"},
+         ["gate-critical"]),
         ("crm.activity.todo.updateDeadline", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "value": "2026-12-01T10:00:00+03:00"}, []),
         ("crm.activity.todo.updateResponsibleUser", {"id": 55, "ownerTypeId": 2, "ownerId": 481, "responsibleId": 8}, ["gate-critical"]),
         ("crm.deal.contact.items.set", {"id": 481, "items": [{"CONTACT_ID": 43}]}, ["gate-critical-action", "gate-critical"]),
@@ -91,7 +88,7 @@ def test_a_critical_field_asks_when_its_value_really_changes(method: str, fields
         ("crm.status.add", {"fields": {"NAME": "x"}}, ["gate-class-config"]),
         ("bizproc.workflow.start", {"TEMPLATE_ID": 1, "DOCUMENT_ID": ["crm"]}, ["gate-critical-action"]),
     ],
-)
+)  # fmt: skip
 def test_other_ways_to_the_same_change_ask_too(method: str, params: dict[str, Any], codes: list[str]) -> None:
     """Delegating, moving a deadline, replacing rows, writing to people: each asks by its own rule."""
     assert said(judged(effect(method, params))) == codes
@@ -174,16 +171,11 @@ def test_the_same_reason_is_given_once() -> None:
 @pytest.mark.parametrize(
     ("written", "codes"),
     [
-        (["ТН-7"], ["gate-critical"]),
-        ("ТН-7", ["gate-critical"]),
-        ([], ["gate-critical"]),
-        ("", ["gate-critical"]),
-        (["ТН-1"], ["gate-critical"]),
-        (["ТН-1", "ТН-2"], []),
-        (["ТН-2", "ТН-1", "ТН-7"], []),
+        (["ТН-7"], ["gate-critical"]), ("ТН-7", ["gate-critical"]), ([], ["gate-critical"]), ("", ["gate-critical"]),
+        (["ТН-1"], ["gate-critical"]), (["ТН-1", "ТН-2"], []), (["ТН-2", "ТН-1", "ТН-7"], []),
         ({"0": "ТН-1", "1": "ТН-2", "2": "ТН-7"}, []),
     ],
-)
+)  # fmt: skip
 @pytest.mark.parametrize(
     ("method", "name"), [("crm.deal.update", "UF_CRM_1747310105"), ("crm.item.update", "ufCrm_1747310105")], ids=["classic", "item"]
 )
