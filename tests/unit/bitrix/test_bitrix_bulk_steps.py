@@ -152,13 +152,10 @@ async def test_nobody_is_there() -> None:
 @pytest.mark.parametrize(
     "step",
     [
-        ("batch", {"cmd": {}}),
-        ("crm.deal.get.json", {}),
-        (UPDATE, {"id": "$result[c00]"}),
-        (UPDATE, {"id": float("nan")}),
+        ("batch", {"cmd": {}}), ("crm.deal.get.json", {}), (UPDATE, {"id": "$result[c00]"}), (UPDATE, {"id": float("nan")}),
         (UPDATE, {"a b": 1}),
     ],
-)
+)  # fmt: skip
 async def test_steps_that_cannot_go(step: Any) -> None:
     """A step that no batch can hold is not sent, and says why; the others are."""
     portal = WritePortal()
