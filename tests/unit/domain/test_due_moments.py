@@ -13,17 +13,9 @@ from orchestrator.domain.due_moments import MOST_COUNTED, Firing, find_next, lis
 
 BERLIN, NEW_YORK, MOSCOW = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Europe/Moscow")
 ZONES = [
-    "UTC",
-    "Europe/Moscow",
-    "Europe/Berlin",
-    "America/New_York",
-    "America/Santiago",
-    "Africa/Cairo",
-    "Asia/Kathmandu",
-    "Australia/Lord_Howe",
-    "Pacific/Chatham",
-    "Asia/Vladivostok",
-]
+    "UTC", "Europe/Moscow", "Europe/Berlin", "America/New_York", "America/Santiago", "Africa/Cairo", "Asia/Kathmandu",
+    "Australia/Lord_Howe", "Pacific/Chatham", "Asia/Vladivostok",
+]  # fmt: skip
 LINES = ["0 9 * * 1-5", "30 2 * * *", "*/5 * * * *", "0 * * * *", "0 0 * * *", "50 1-3 * * *", "*/10 2 * * *", "0 0 1 * *", "15 0 L * *"]
 
 
