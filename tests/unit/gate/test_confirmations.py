@@ -15,7 +15,6 @@ from state.journal.store import EffectConflict
 from state.model.card import Card
 from tests.unit.spine_kit import ANNA, CHAT, NOW, VERA, World, a_world, card, effect
 
-SUM = ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1_200_000}})
 DELETE = ("crm.deal.delete", {"id": 481})
 
 
@@ -83,12 +82,6 @@ async def test_the_portal_is_blamed_only_for_what_it_said(session: Session, entr
     assert found is not None
     assert words in Translator("ru").translate_notice(found)
     assert ("Битрикс24" in Translator("ru").translate_notice(found)) == ("Битрикс24" in words)
-
-
-async def test_an_unknown_card_is_outdated(session: Session) -> None:
-    """A press on something that was never a card of this session."""
-    found = find_objection(None, Decision(confirmation_id="x", nonce="y", approve=True, actor=ANNA, via="button"), session)
-    assert found.code == "card-outdated"
 
 
 async def test_time_over_counts_even_before_the_timer_has_run(world: World, session: Session, entry: Card) -> None:

@@ -6,7 +6,6 @@ import httpx
 import pytest
 
 from orchestrator.directory.reference_data import Field
-from orchestrator.domain.outcome import Pending
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.decide import field_checks
 from tests.unit.gate.gate_kit import FIRST, RECORDS, call
@@ -126,8 +125,3 @@ def test_what_a_record_needs_and_what_stays_as_it_is(method: str, params: dict[s
     assert (wrong.reason.code if wrong else "") == code
     if wrong is not None:
         assert args in str(wrong.reason.args)
-
-
-async def test_a_card_of_a_right_field_still_asks(desk: Desk) -> None:
-    """Checking names takes nothing from judging."""
-    assert isinstance(await desk.wish("crm.deal.update", {"id": 410, "fields": {"OPPORTUNITY": 5}}), Pending)

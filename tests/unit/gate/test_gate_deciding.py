@@ -16,7 +16,7 @@ from state.model.card import Card
 from state.sql import commit as writing
 from tests.unit.gate.submit_kit import SUM, decide, full_disk, yes
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, effect
-from tests.unit.spine_portal import Held, unreachable
+from tests.unit.spine_portal import Held
 
 
 @pytest.mark.req("S004-10", "S004-31", "S004-A2", "G2")
@@ -100,28 +100,6 @@ async def test_a_changed_record_gets_a_new_card(world: World, session: Session, 
     assert world.sql.list_due_timers(world.clock.now().replace(year=2030)) == []
 
 
-@pytest.mark.parametrize("method", ["crm.item.update", "tasks.task.update"])
-async def test_drift_is_seen_in_either_family_of_fields(world: World, session: Session, method: str) -> None:
-    """The universal method and tasks spell their fields otherwise than the record does: a change still shows."""
-    if method == "crm.item.update":
-        what = effect(method, {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 5}})
-        place = world.portal.records["deal", 481], "OPPORTUNITY", "7.00"
-    else:
-        what = effect(method, {"taskId": 8017, "fields": {"DEADLINE": "2026-12-05T10:00:00+03:00"}})
-        place = world.portal.records["task", 8017], "deadline", "2026-12-02T10:00:00+03:00"
-    entry = await world.asked(session, what)
-    record, name, value = place
-    record[name] = value
-    assert (await decide(world, session, yes(entry))).replaced_by is not None
-    assert world.portal.ledger == []
-
-
-async def test_an_unrelated_edit_costs_no_second_card(world: World, session: Session, entry: Card) -> None:
-    """Only what the call touches is compared."""
-    world.portal.records["deal", 481]["COMMENTS"] = "новый комментарий"
-    assert (await decide(world, session, yes(entry))).outcome is not None
-
-
 async def test_a_batch_with_reads_costs_one_card(world: World, session: Session) -> None:
     """What is compared at the press is what was read for the card, for a person who sees everything too."""
     cmd = {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=482&fields[OPPORTUNITY]=7"}
@@ -129,16 +107,6 @@ async def test_a_batch_with_reads_costs_one_card(world: World, session: Session)
     decided = await decide(world, session, yes(entry, VERA))
     assert decided.replaced_by is None
     assert decided.outcome.status == "succeeded"
-
-
-async def test_records_of_smart_processes_can_be_changed(world: World, session: Session) -> None:
-    """A universal item is read with its kind, so that rights and the before-image hold."""
-    what = effect("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 200}})
-    entry = await world.asked(session, what)
-    assert entry.before["item:177:5"]["opportunity"] == 100
-    done = await decide(world, session, yes(entry))
-    assert done.outcome.status == "succeeded"
-    assert world.portal.records["item:177", 5]["opportunity"] == 200
 
 
 @pytest.mark.parametrize(("mode", "code"), [("shadow", "shadow-now"), ("canary", "gate-mode")])
@@ -156,14 +124,6 @@ async def test_a_policy_closed_after_the_card_holds_at_the_press(tmp_path: Path,
     async with a_world(tmp_path, policy={"refuse_methods": ["crm.deal.update"]}) as stricter:
         decided = await stricter.gate.decide_card(yes(entry), mode="full", ledger=session)
     assert decided.outcome.reason.code == "gate-policy-refuses"
-    assert world.portal.ledger == []
-
-
-async def test_an_unreadable_portal_at_the_press_refuses(world: World, session: Session, entry: Card) -> None:
-    """What cannot be compared is not sent."""
-    world.portal.will("crm.deal.get", *[unreachable] * 9)
-    decided = await decide(world, session, yes(entry))
-    assert decided.outcome.reason.code == "portal-unreadable"
     assert world.portal.ledger == []
 
 

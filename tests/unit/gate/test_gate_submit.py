@@ -14,7 +14,7 @@ from state.journal.store import StoreUnwritable
 from state.model.card import Card
 from tests.unit.gate.submit_kit import SUM, TASK, TITLE, Wish, decide, yes
 from tests.unit.spine_kit import NOW, World, a_world, card, effect
-from tests.unit.spine_portal import lost, says
+from tests.unit.spine_portal import lost
 
 
 @pytest.mark.req("S004-10", "S004-13", "S004-33", "G1")
@@ -84,13 +84,6 @@ async def test_a_step_met_again_stands_as_it_is(world: World, session: Session, 
     else:
         assert (found.status, found.reason.code if found.reason else "") == (said, code)
         assert (found.status == "succeeded") or ("restart" not in found.detail and f"stands as {status}" in found.detail)
-
-
-async def test_an_identical_proposal_shares_the_open_card(world: World, session: Session, entry: Card) -> None:
-    """Asked for twice, shown once: the second slot leads to the card that waits."""
-    again = await world.submit(session, effect(*SUM, slot="t2/1/1"), turn_id="t2")
-    assert again.confirmation_id == entry.confirmation_id
-    assert len(world.events("ConfirmationRequested")) == 1
 
 
 @pytest.mark.req("S004-11", "S004-A1", "S004-M2")
@@ -186,20 +179,6 @@ async def test_params_that_cannot_be_stored_are_refused_and_recorded(
     assert world.events("StepRefused")[0].data["code"] == code
 
 
-async def test_an_unreadable_record_refuses_the_step(world: World, session: Session) -> None:
-    """The portal does not let the record be read: nothing is sent, the reason is told."""
-    world.portal.will("crm.deal.get", says(403, {"error": "ACCESS_DENIED", "error_description": "no"}))
-    result = await world.submit(session, effect(*SUM))
-    assert result.reason.code == "portal-unreadable"
-    assert world.portal.ledger == []
-
-
-async def test_a_record_that_is_gone_refuses_the_step(world: World, session: Session) -> None:
-    """A deal that does not exist cannot be changed."""
-    result = await world.submit(session, effect("crm.deal.update", {"id": 5, "fields": {"TITLE": "x"}}))
-    assert result.reason.code == "gate-not-found"
-
-
 MANY = effect("update_many", {"collection": "deals", "query": {"a": 1}, "update": {"$set": {"a": 2}}}, kind="mongo")
 
 
@@ -229,20 +208,6 @@ async def test_without_a_stored_intent_nothing_is_sent(world: World, session: Se
     with pytest.raises(StoreUnwritable):
         await world.submit(session, effect(*what))
     assert world.portal.ledger == []
-
-
-@pytest.mark.req("S004-36")
-async def test_an_outcome_nobody_knows_is_told_and_not_repeated(world: World, session: Session) -> None:
-    """The answer was lost: unknown, once in the ledger, and a timer will look again."""
-    world.portal.will("tasks.task.add", lost)
-    result = await world.submit(session, effect(*TASK))
-    assert result.status == "unknown"
-    assert len(world.portal.ledger) == 1
-    again = await world.submit(session, effect(*TASK))
-    assert again.status == "unknown"
-    assert len(world.portal.ledger) == 1
-    timers = world.sql.list_due_timers(world.clock.now().replace(year=2030))
-    assert [timer.kind for timer in timers] == ["reconcile"]
 
 
 @pytest.mark.req("S004-26", "S004-70", "S004-71", "S004-72", "S004-A9")
@@ -277,13 +242,6 @@ async def test_prose_read_before_makes_a_harmless_write_ask(world: World, sessio
     tainted = Provenance(message=None, prose=True, targets=frozenset({"deal:481"}), person_text="сделка 481")
     assert isinstance(await world.submit(session, effect(*TASK, provenance=tainted)), Pending)
     assert isinstance(await world.submit(session, effect("tasks.task.add", {"fields": {"TITLE": "Другое"}}, slot="t1/1/2")), Outcome)
-
-
-async def test_the_gate_tells_the_policy_of_plans(tmp_path: Path, world: World) -> None:
-    """Whether a plan stops at its first blocked step is the policy's word."""
-    assert world.gate.halt_on_block is False
-    async with a_world(tmp_path, policy={"halt_on_block": True}) as strict:
-        assert strict.gate.halt_on_block is True
 
 
 @pytest.mark.req("S004-A2")

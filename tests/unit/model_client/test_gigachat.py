@@ -168,23 +168,6 @@ async def test_a_token_is_renewed_although_nobody_asks(monkeypatch: pytest.Monke
     await token.aclose()
 
 
-async def test_a_token_with_a_short_life_is_not_fetched_anew_with_each_call() -> None:
-    """It is renewed after half of its life."""
-    sber = Sber()
-    sber.life = 90.0
-    token = sber.build_token()
-    for _ in range(10):
-        await token.build_headers()
-        await go_on()
-    assert len(sber.forms) == 1
-    sber.now += 46
-    for _ in range(10):
-        await token.build_headers()
-        await go_on()
-    assert len(sber.forms) == 2
-    await token.aclose()
-
-
 async def test_a_renewal_that_fails_disturbs_nobody_while_the_token_lives() -> None:
     """It is tried again after a pause, not with each call."""
     sber = Sber()
@@ -240,20 +223,6 @@ async def test_a_hostile_token_server_is_an_error_without_secrets(answer: Any, c
     assert len(sber.forms) == 1 or "500" in why.value.reason
 
 
-@pytest.mark.parametrize("ends", [0, -5, "soon", None, 10**30])
-async def test_an_absurd_end_of_a_token_does_not_ask_with_each_call(ends: Any) -> None:
-    """The clocks of both may differ: a token is used for a minute at least, and for a day at most."""
-    sber = Sber()
-    sber.answer = lambda: httpx.Response(200, json={"access_token": "token", "expires_at": ends})
-    token = sber.build_token()
-    await token.build_headers()
-    sber.gate = asyncio.Event()
-    await token.build_headers()
-    assert len([one for one in sber.forms if one]) <= 2
-    sber.gate.set()
-    await token.aclose()
-
-
 async def test_functions_take_the_place_of_tools_and_arguments_are_objects() -> None:
     """The request has functions, the answer a function_call; history with tool calls is translated too."""
     called = {"role": "assistant", "function_call": {"name": "weather", "arguments": {"city": "Омск"}}}
@@ -286,14 +255,6 @@ async def test_wide_schemas_are_split_and_arguments_joined_again() -> None:
     assert [len(one["properties"]) for one in parts] == [8, 8, 4]
     assert sorted(name for one in parts for name in one["properties"]) == sorted(WIDE.parameters["properties"])
     assert (sent["required"], parts[0]["required"]) == (["part_1"], ["f19", "f0"])
-
-
-@pytest.mark.parametrize("arguments", [{"part_1": "x"}, {"part_1": {"f0": 1}, "part_2": {"f0": 2}}])
-async def test_arguments_that_do_not_join_are_a_problem_of_the_call(arguments: Any) -> None:
-    """A part that is no object, or one argument given twice: nothing is guessed."""
-    sber = Sber(chunk({"function_call": {"name": "card", "arguments": arguments}}), chunk({}, "function_call"))
-    (call,) = (await sber.build_provider().chat(ModelRequest(messages=ASK, tools=[WIDE]))).calls
-    assert (call.arguments, bool(call.problem)) == ({}, True)
 
 
 async def test_narrowing_keeps_what_is_required() -> None:

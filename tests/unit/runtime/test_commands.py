@@ -153,16 +153,6 @@ async def test_details_show_the_exact_call(world: World) -> None:
     ]
 
 
-async def test_a_portal_that_is_down_does_not_swallow_the_command(world: World) -> None:
-    """/today without a portal: the person is told, the row does not stay for ever."""
-    from tests.unit.spine_portal import html  # noqa: PLC0415
-
-    world.portal.will("tasks.task.list", *[html] * 12)
-    await world.work(command("today"))
-    assert world.outbox() != []
-    assert await world.store.take_inbox(CHAT, "express") is None
-
-
 async def test_the_lower_mode_is_told(world: World) -> None:
     """A person limited to canary hears canary."""
     limited = BORIS.model_copy(update={"max_mode": "canary"})

@@ -12,7 +12,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.reports.cards import load_session_state
 from state.events.fold import list_open_confirmations
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, card, message, press, raise_sum, reply, step
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Held, cut, lost
 
 
@@ -168,16 +168,6 @@ def timer_row(world: World, entry: dict[str, Any]) -> Any:
     return _build_row(Timer(id="t", due_at=world.clock.now(), session=CHAT, kind="confirmation_expires", body=body), world.clock.now())
 
 
-async def test_a_mode_lowered_meanwhile_is_told_on_the_card(world: World, tmp_path: Path) -> None:
-    """Restarted in shadow: the press is refused with its reason, nothing is sent."""
-    entry = await asked(world)
-    async with a_world(tmp_path, mode="shadow", store=world.sql, portal=world.portal) as shadow:
-        await shadow.work(press(entry))
-        rows = shadow.outbox()
-    assert [row.body.get("code") for row in rows if row.kind == "card"] == ["shadow-now"]
-    assert world.portal.ledger == []
-
-
 @pytest.mark.req("S004-45", "S004-46")
 async def test_who_decided_and_what_came_of_it_is_on_the_audit_record(world: World) -> None:
     """Requester, decider, channel, exact call, outcome: one record, under the decider."""
@@ -190,17 +180,6 @@ async def test_who_decided_and_what_came_of_it_is_on_the_audit_record(world: Wor
     assert decision["confirmation"]["params"] == {"id": 481, "fields": {"OPPORTUNITY": 1200000}}
     assert decision["outcome"]["status"] == "succeeded"
     assert decision["via"] == "button"
-
-
-async def test_a_decision_on_a_foreign_session_finds_no_card(world: World) -> None:
-    """Cards live in their session."""
-    entry = await asked(world)
-    await world.work(press(entry, key="tg:1008"))
-    assert world.codes() == ["toast:card-outdated"]
-    session = await world.session(owner="other", key="tg:5")
-    assert session.state.agent.confirmations == {}
-    with pytest.raises(KeyError):
-        card(session, entry["confirmation_id"])
 
 
 @pytest.mark.parametrize(

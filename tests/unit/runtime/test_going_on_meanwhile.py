@@ -17,9 +17,8 @@ from state.journal.freeze_switch import SwitchOperator
 from state.journal.store import InboxRow
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, command, message, press, raise_sum, reply, step
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, command, message, press, raise_sum, reply
 
-TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}})
 SECOND = raise_sum(deal=482)
 GROUP = "tg:-100500"
 
@@ -79,18 +78,6 @@ async def test_a_shadow_before_the_press_runs_nothing(world: World) -> None:
     await world.work(press(card))
     assert written(world) == []
     assert "card:refused" in world.codes()
-
-
-async def test_while_writes_are_frozen_nothing_that_goes_on_writes(world: World) -> None:
-    """Frozen between the press and the next step: the next step is refused, and the person is told why."""
-    (card,) = await ask(world)
-    await decide_only(world, press(card))
-    await freeze(world)
-    world.model.will_go_on(reply(TASK, text="Теперь задача."))
-    world.model.will(reply(text="Не вышло."))
-    await world.work()
-    assert written(world) == [481]
-    assert "frozen" in world.codes()
 
 
 async def test_a_press_while_frozen_wakes_nobody(world: World) -> None:

@@ -100,15 +100,6 @@ async def test_an_old_press_after_a_step_was_left_out_approves_nothing(world: Wo
     assert [params.get("id") for _, params in world.portal.written()] == [481, None]
 
 
-async def test_the_last_waiting_step_is_approved_as_part_of_its_plan(world: World) -> None:
-    """One step is left: the card asks for it alone, and the press counts."""
-    plan = await ask_plan(world, *TWO)
-    await world.work(press(plan["members"][0], approve=False))
-    fresh = show(world)
-    await world.work(press(fresh))
-    assert [params["id"] for _, params in world.portal.written()] == [482]
-
-
 async def test_a_press_for_another_card_of_the_plan_does_not_decide_the_plan(world: World) -> None:
     """The nonce of the plan counts with the id of its card only."""
     plan = await ask_plan(world, *TWO)

@@ -87,13 +87,6 @@ async def test_a_cancelled_commit_is_stored_and_folded(world: World, session: Se
     assert session.state.turn.turn_id == "t1"
 
 
-async def test_commits_of_several_tasks_are_taken_one_by_one(world: World, session: Session) -> None:
-    """Numbers are dense and the state is that of the journal."""
-    await asyncio.gather(*(session.commit(said(n), actor="a") for n in range(20)))
-    assert [item.seq for item in world.events()] == list(range(1, 21))
-    assert session.state == load_state(world.sql, STREAM)[0]
-
-
 @pytest.mark.req("S004-A2")
 async def test_who_lost_the_lease_writes_nothing_late(world: World) -> None:
     """After another process took over, the paused one is refused and cannot renew."""

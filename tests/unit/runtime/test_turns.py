@@ -17,7 +17,7 @@ from orchestrator.runtime.recovery import recover
 from orchestrator.sessions.session import Session
 from orchestrator.turns.turn import run_turn
 from state.journal.store import InboxRow, StoreUnwritable
-from tests.unit.spine_kit import BORIS, CHAT, MODEL_KEY, VERA, World, a_world, command, message, press, raise_sum, reply, step
+from tests.unit.spine_kit import BORIS, CHAT, MODEL_KEY, VERA, World, a_world, codes_of, command, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import CODE, lost, says
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
@@ -143,27 +143,6 @@ async def test_a_fault_of_ours_is_an_apology_with_a_code(world: World, session: 
     assert await world.store.take_inbox(CHAT, "turn") is None
 
 
-async def test_a_store_that_gives_out_stops_the_turn_before_it_sends(
-    world: World, session: Session, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No intent, no call: the error goes up to the worker, the row waits."""
-    world.model.will(reply(TASK))
-    commit = world.sql.commit
-
-    def full(what: Any) -> Any:
-        if any(type(event).__name__ == "CallStarted" for event in what.events):
-            raise StoreUnwritable("no space left")
-        return commit(what)
-
-    with monkeypatch.context() as broken:
-        broken.setattr(world.sql, "commit", full)
-        with pytest.raises(StoreUnwritable):
-            await world.turn(session, message("создай задачу"))
-    assert world.portal.ledger == []
-    assert world.outbox() == []
-    assert await world.store.take_inbox(CHAT, "turn") is not None
-
-
 @pytest.mark.req("S004-9", "S004-15", "S004-31", "S004-X7")
 async def test_a_waiting_step_brings_its_card_with_the_answer(world: World, session: Session) -> None:
     """The turn ends, the card goes out with the same commit, the step stays planned."""
@@ -204,21 +183,14 @@ async def test_shadow_plans_and_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.req("S004-12")
 async def test_a_card_the_model_takes_back_loses_its_buttons(world: World, session: Session) -> None:
-    """The withdrawn card is edited with the answer."""
+    """The withdrawn card is edited with the answer, which names it by its record: «Снято: изменение сделки «Ромашка»»."""
     world.model.will(reply(raise_sum()), reply({**raise_sum(), "confirmation_decision": "deny"}, text="Снял."), reply(text="Снял."))
     await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
     world.outbox()
     await world.turn(session, message("не надо"))
-    assert world.codes() == ["withdrawn", "card:denied"]
-
-
-async def test_what_was_taken_back_is_named_by_its_record(world: World, session: Session) -> None:
-    """«Снято: изменение сделки «Ромашка»», as on its card, and not only its number."""
-    world.model.will(reply(raise_sum()), reply({**raise_sum(), "confirmation_decision": "deny"}, text="Снял."), reply(text="Снял."))
-    await world.turn(session, message("подними сумму сделки 481 до 1 200 000"))
-    world.outbox()
-    await world.turn(session, message("не надо"))
-    notice = next(one for row in world.outbox() for one in row.body.get("notices", []) if one["code"] == "withdrawn")
+    rows = world.outbox()
+    assert [code for row in rows for code in codes_of(row)] == ["withdrawn", "card:denied"]
+    notice = next(one for row in rows for one in row.body.get("notices", []) if one["code"] == "withdrawn")
     assert [call["args"]["title"] for call in notice["args"]["calls"]] == ["Ромашка"]
 
 

@@ -2,23 +2,11 @@
 
 import asyncio
 
-from orchestrator.domain.errors import ModelClientError
 from tests.unit.spine_kit import CHAT, World, command, message, press, raise_sum, reply, step, until
 from tests.unit.spine_portal import Held, lost
 
 TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить"}})
 LIST = step("crm.deal.list", {"filter": {"CLOSED": "N"}})
-
-
-async def test_trouble_after_a_write_does_not_say_that_nothing_was_done(world: World) -> None:
-    """Who is told "nothing was done, ask again" would get it twice: what was done is named."""
-    session = await world.session()
-    world.model.will(reply(TASK, text="Создаю."), ModelClientError("unreachable"))
-    await world.turn(session, message("создай задачу"))
-    row = world.outbox()[0]
-    assert [notice["code"] for notice in row.body["notices"]] == ["degraded-partly", "made", "done-already"]
-    made = row.body["notices"][1]["args"]
-    assert (made["name"], made["values"]) == ("«Позвонить» №9001", "Исполнитель: вы")
 
 
 async def test_a_stop_after_a_lost_answer_says_that_too(world: World) -> None:

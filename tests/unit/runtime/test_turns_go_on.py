@@ -14,7 +14,6 @@ from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.gate.approve.confirmations import build_superseded_closing
 from orchestrator.sessions import session
-from tests.unit import spine_kit
 from tests.unit.runtime.kill_kit import work_killed
 from tests.unit.spine_kit import World, a_world, command, effect, message, press, raise_sum, reply, step
 
@@ -74,9 +73,7 @@ async def test_a_decided_card_has_used_up_the_only_order(world: World, *, approv
     """What the model adds behind it was not ordered, whether the person approved or denied."""
     await ask(world)
     world.model.will_go_on(reply(TASK, text="Теперь задача."))
-    async with world.working() as orchestrator:
-        await orchestrator.receive([press(next(row.body for row in world.outbox() if row.kind == "card"), approve=approve)])
-        await world.idle()
+    await world.work(press(next(row.body for row in world.outbox() if row.kind == "card"), approve=approve))
     assert [event.data["method"] for event in world.events("ConfirmationRequested")] == ["crm.deal.update", "tasks.task.add"]
     assert [method for method, _ in world.portal.written()] == ["crm.deal.update"][:approve]
 
@@ -245,23 +242,6 @@ def check_went_on(world: World) -> None:
     assert [event.data["params"]["id"] for event in world.events("ConfirmationRequested")] == [481, 482]
     assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "waiting"]
     assert world.types().count("TurnResumed") == 1
-
-
-async def test_a_decision_while_another_turn_runs_wakes_the_first_one_too(world: World) -> None:
-    """The person writes on while the card waits, and presses while the model thinks: both turns come to their end."""
-    await ask(world)
-    shown = world.events("ConfirmationRequested")[-1].data
-    world.model.gate = asyncio.Event()
-    world.model.will(reply(text="Привет."))
-    async with world.working() as orchestrator:
-        await orchestrator.receive([message("привет")])
-        await spine_kit.until(lambda: len(world.model.prompts) == 2)
-        await orchestrator.receive([press({**shown, "status": "requested"})])
-        await spine_kit.until(lambda: bool(world.portal.written()))
-        world.model.gate.set()
-        await world.idle()
-    assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "answered", "answered"]
-    assert told(world).endswith(AFTER_CARDS)
 
 
 async def test_later_prompts_know_what_was_decided(world: World) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.budget import Budget, Limits
-from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.inputs import read_input
 from orchestrator.domain.models import ModelAnswer, ProviderUnavailable
 from orchestrator.domain.outputs import Notice, build_reply
@@ -197,16 +196,6 @@ def _failed(reservation: str) -> Any:
     from state.events.conversation import ModelFailed  # noqa: PLC0415 - only here
 
     return ModelFailed(turn_id="t", iteration=1, reason="gone", reservation=reservation)
-
-
-async def test_a_failed_call_costs_nothing(runs: World) -> None:
-    """Its estimate is given back with the failure."""
-    budget = limit(runs, 2000)
-    runs.model.will(ModelClientError("gone"))
-    await runs.work(message("что нового?"))
-    assert budget._reserved == {}
-    totals = await UsageReader(runs.store).refresh(NOW)
-    assert totals.list_people(202611) == []
 
 
 async def test_books_are_empty_when_everything_is_stored(runs: World) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.policy import Policy
-from tests.unit.features.leads.leads_kit import DINA, GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
+from tests.unit.features.leads.leads_kit import GLEB, LIMIT, PAIR, Department, a_department, ask_for, by_chat, gone
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, World, card, codes_of, message, press, raise_sum, reply
 
 
@@ -124,17 +124,6 @@ async def test_a_deputy_decides_while_the_lead_is_away(tmp_path: Path) -> None:
         await world.work(press(entry, actor=deputy))
         assert by_chat(world.outbox())[deputy.key][0] == "toast:toast-running"
         assert len(world.portal.ledger) == 1
-
-
-async def test_a_deputy_does_not_stand_in_for_the_lead_in_what_is_their_own(tmp_path: Path) -> None:
-    """Their own request goes to somebody else."""
-    department = Department(absent={VERA.key: gone(date(2026, 11, 21), ANNA)})
-    async with a_department(tmp_path, department=department) as world:
-        entry = await ask_for(world)
-        assert entry["told"] == [DINA.key]
-        await world.work(press(entry))
-        assert "toast:lead-only" in by_chat(world.outbox())[CHAT]
-        assert world.portal.ledger == []
 
 
 async def test_where_no_lead_is_known_it_is_said(tmp_path: Path) -> None:

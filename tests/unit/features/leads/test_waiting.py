@@ -4,10 +4,9 @@ from datetime import timedelta
 from pathlib import Path
 
 from orchestrator.domain.outcome import Outcome
-from orchestrator.features.budgets.change_counter import JournalChangeCounter
 from state.journal.store import OutboxRow
 from tests.unit.features.leads.leads_kit import LIMIT, a_department, ask_for, by_chat
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, effect, press
+from tests.unit.spine_kit import ANNA, CHAT, VERA, World, a_world, effect, press
 
 
 def fails(world: World, chat: str) -> list[OutboxRow]:
@@ -65,44 +64,6 @@ async def test_a_decided_request_reminds_nobody(department: World) -> None:
     entry = await ask_for(department)
     await department.work(press(entry, actor=VERA))
     assert department.sql.list_due_timers(department.clock.now() + timedelta(days=2)) == []
-
-
-async def test_the_cap_of_a_day_counts_all_conversations_of_a_person(tmp_path: Path) -> None:
-    """In a group as in private; others have their own count, and after a day it begins anew."""
-    policy = {"caps": {"writes_per_day": 3}}
-    async with a_world(tmp_path, policy=policy) as world:
-        from dataclasses import replace  # noqa: PLC0415 - as its only user
-
-        world.gate._deps = replace(world.gate._deps, change_counter=JournalChangeCounter(world.store))
-        private, group = await world.session(), await world.session("tg:-100", "two")
-
-        async def task(number: int, *, session: object = private, actor: object = ANNA) -> str:
-            made = effect("tasks.task.add", {"fields": {"TITLE": f"t{number}"}}, slot=f"t1/1/{number}")
-            done = await world.submit(session, made, actor=actor)  # type: ignore[arg-type]
-            return done.reason.code if done.reason else done.status
-
-        assert [await task(1), await task(2, session=group), await task(3)] == ["succeeded"] * 3
-        assert [await task(4), await task(5, session=group)] == ["gate-cap-day"] * 2
-        assert await task(6, session=group, actor=BORIS) == "succeeded"
-        world.clock.advance(timedelta(hours=24, seconds=1))
-        assert await task(7) == "succeeded"
-        assert len(world.portal.ledger) == 5
-
-
-async def test_an_approved_change_is_counted_when_it_runs_and_refused_at_the_cap(tmp_path: Path) -> None:
-    """Cards that wait cost nothing; of two approved ones the second is too much."""
-    async with a_world(tmp_path, policy={"caps": {"writes_per_day": 1}}) as world:
-        session = await world.session()
-        cards = [
-            await world.asked(session, effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": amount}}, slot=f"t1/1/{amount}"))
-            for amount in (1_100_000, 1_200_000)
-        ]
-        await session.close()
-        for entry in cards:
-            await world.work(press(entry))
-        (shown,) = [row.body for row in world.outbox() if row.kind == "card"]
-        assert [(one["status"], one.get("code")) for one in shown["members"]] == [("executed", None), ("refused", "gate-cap-day")]
-        assert len(world.portal.ledger) == 1
 
 
 async def test_without_a_tally_of_the_journal_the_conversation_itself_counts(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from orchestrator.domain.card_view import CardView
 from orchestrator.domain.staff import Absence
 from orchestrator.features.leads.approvers import LeadApprovers
 from state.journal.store import InboxRow
-from tests.unit.features.leads.leads_kit import ask_for, by_chat
+from tests.unit.features.leads.leads_kit import by_chat
 from tests.unit.spine_kit import CHAT, VERA, World, command, message, raise_sum, reply
 
 ACCESS = """
@@ -52,12 +52,6 @@ async def test_the_buttons_of_the_leads_copy_lead_home(department: World) -> Non
     body = {"words": list(why.words), "callback_id": "c", "message_id": 1}
     await department.work(InboxRow(**{**made.__dict__, "kind": "press", "body": body}))
     assert by_chat(department.outbox())[VERA.key] == ["toast:lead-why-toast", "lead-why-ask"]
-
-
-async def test_a_request_below_the_limit_keeps_its_own_buttons(department: World) -> None:
-    """The requester approves it."""
-    entry = await ask_for(department, 1_500_000)
-    assert [press.approve for press in _presses(entry) if isinstance(press, CardClick)] == [True, False]
 
 
 def _presses(body: dict[str, Any]) -> list[Any]:
