@@ -135,7 +135,6 @@ def test_a_damaged_record_is_named_with_stream_and_number(sound: Path, tmp_path:
     with closing(sqlite3.connect(path)) as connection:
         changed = connection.execute('SELECT min(seq) FROM events WHERE data LIKE \'%"mode":"gull"%\'').fetchone()[0]
     found = [item for item in verified(path).findings if item.kind != "note"]
-
     assert [(item.kind, item.place, item.seq, item.file) for item in found] == [("damaged", STREAM, changed, str(path))]
 
 
@@ -163,7 +162,6 @@ def test_a_damaged_write_ahead_log_is_named_with_its_file(in_log: tuple[Path, li
     data[32 + 24 + 200] ^= 4
     log.write_bytes(data)
     found = [item for item in verified(path).findings if item.kind != "note"]
-
     assert [(item.kind, item.file, item.offset) for item in found] == [("damaged", str(log), 32)]
 
 

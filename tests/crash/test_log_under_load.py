@@ -64,7 +64,6 @@ def test_four_processes_on_one_user_lose_tear_and_double_nothing(tmp_path: Path,
         writer.join(500)
         assert writer.exitcode == 0
     seen = _check(tmp_path)
-
     assert sorted(seen) == [(writer, number) for writer in range(4) for number in range(count)]
     assert all([number for who, number in seen if who == writer] == list(range(count)) for writer in range(4))
     assert len(list(tmp_path.glob("*.gz"))) >= 5

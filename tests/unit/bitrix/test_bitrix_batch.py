@@ -88,14 +88,12 @@ def test_parse_refuses(cmd: Any, key: str, why: str) -> None:
     """A batch that has no single reading is refused by key."""
     with pytest.raises(BatchError, match=why) as caught:
         parse_commands(cmd)
-
     assert caught.value.key == key
 
 
 def test_list_keys_sort() -> None:
     """Fifty commands of a list sort in the order they run, once they are numbered."""
     keys = [command.key for command in number_keys(parse_commands(["server.time"] * MAX_COMMANDS))]
-
     assert keys == sorted(keys)
     assert len(keys) == MAX_COMMANDS
 
@@ -127,7 +125,6 @@ def test_rebuild() -> None:
     """The batch is rebuilt in one spelling and reads back the same."""
     commands = parse_commands({"z": "crm.deal.update?fields%5BTITLE%5D=A+B&fields[TITLE]=%D0%B4%26&id=1", "a": "profile?"})
     cmd = build_cmd(commands)
-
     assert cmd == {"z": "crm.deal.update?fields[TITLE]=%D0%B4%26&id=1", "a": "profile"}
     assert list(cmd) == ["z", "a"]
     assert parse_commands(cmd) == commands
@@ -220,6 +217,5 @@ def test_php_lists() -> None:
     """A PHP list answers numeric keys by position."""
     commands = [Command("0", "server.time", {}), Command("1", "nope", {})]
     answer = {"result": ["2026-11-21T21:00:00+03:00"], "result_error": {"1": "plain text"}}
-
     assert outcomes(answer, commands=commands) == [("0", "success"), ("1", "error")]
     assert read_answer(commands, Answer(answer))[1].description == "plain text"

@@ -29,7 +29,6 @@ async def test_counts(count: int, requests: int) -> None:
     """One counted page, then 50 pages to a request."""
     portal = users(count)
     seen: list[Progress] = []
-
     assert await read(portal, on_progress=seen.append) == list(range(1, count + 1))
     assert len(portal.requests) == requests
     assert seen[-1] == Progress(done=count, total=count)
@@ -49,7 +48,6 @@ async def test_no_start() -> None:
     portal = users(3)
     with pytest.raises(ValueError, match="start"):
         await read(portal, {"start": 50})
-
     assert not portal.requests
 
 
@@ -57,7 +55,6 @@ async def test_rows_that_come_meanwhile() -> None:
     """Rows added at the end while the list is read are read too."""
     portal = users(5000)
     portal.answer = lambda number: portal.ids.extend(range(5001, 5201)) if number == 2 else None
-
     assert await read(portal, in_flight=1) == list(range(1, 5201))
 
 
@@ -73,7 +70,6 @@ async def test_a_limit_inside_of_a_batch() -> None:
     """A page that a limit refused is asked for again, alone."""
     portal = users(4000)
     portal.spoil = lambda number, key, params: "QUERY_LIMIT_EXCEEDED" if number in {2, 3} and key == "p100" else ""
-
     assert await read(portal) == list(range(1, 4001))
     assert sorted(len(body["cmd"]) for body in portal.requests[1:])[:2] == [1, 29]
 

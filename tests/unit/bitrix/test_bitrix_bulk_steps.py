@@ -84,7 +84,6 @@ async def test_each_step_once(count: int, in_flight: int) -> None:
     """Outcomes come in the order of the steps, 50 steps to a request, each step sent once."""
     portal = WritePortal()
     outcomes = await run(portal, steps(count), in_flight=in_flight)
-
     assert [(item.index, item.status, item.method) for item in outcomes] == [(number, "done", UPDATE) for number in range(count)]
     assert [item.result["item"]["id"] for item in outcomes] == list(range(1, count + 1))
     assert list(portal.written.values()) == [1] * count
@@ -128,7 +127,6 @@ async def test_a_silent_portal_is_not_fed() -> None:
     portal = WritePortal()
     portal.after = lambda number: drop(number, *range(5, 100))
     outcomes = await run(portal, steps(2000), in_flight=4)
-
     assert told(outcomes) == {"done": 200, "unknown": 50 * (len(portal.requests) - 4), "not_sent": 2000 - 50 * len(portal.requests)}
     assert len(portal.requests) <= 4 + 3 + 4
     assert "several answers" in outcomes[-1].description
@@ -160,7 +158,6 @@ async def test_steps_that_cannot_go(step: Any) -> None:
     """A step that no batch can hold is not sent, and says why; the others are."""
     portal = WritePortal()
     outcomes = await run(portal, [*steps(2), step, *steps(2)])
-
     assert [item.status for item in outcomes] == ["done", "done", "not_sent", "done", "done"]
     assert outcomes[2].description
 
@@ -182,7 +179,6 @@ async def test_deadline() -> None:
     """After the deadline nothing is sent; every step still has its outcome."""
     portal = WritePortal()
     outcomes = await run(portal, steps(120), deadline=asyncio.get_running_loop().time() - 1)
-
     assert told(outcomes) == {"not_sent": 120}
     assert not portal.requests
 
@@ -193,7 +189,6 @@ async def test_a_limit_that_stays() -> None:
     portal.refuse = lambda number, deal: "QUERY_LIMIT_EXCEEDED"
     async with client_of(portal, hours) as client:
         outcomes = [outcome async for outcome in call_all(client, steps(3), pause=hours.pause)]
-
     assert {(item.status, item.code) for item in outcomes} == {("not_sent", "QUERY_LIMIT_EXCEEDED")}
     assert 60 <= hours.now - 1000 <= 300
     assert not portal.written
@@ -277,6 +272,5 @@ async def test_progress() -> None:
     portal.after = lambda number: drop(number, 1)
     seen: list[Progress] = []
     await run(portal, steps(120), on_progress=seen.append)
-
     assert seen[-1] == Progress(done=69, total=120, refused=1, unknown=50)
     assert len(seen) == 3

@@ -44,7 +44,6 @@ def test_any_ids(ids: list[int], broken: str, interactive: Any, in_flight: int) 
     """Whatever the ids and whatever a broken reference becomes: exactly the rows, once, in order."""
     portal = ListPortal(ids, broken=broken)
     priority = Priority.INTERACTIVE if interactive else Priority.BULK
-
     assert asyncio.run(read(portal, priority=priority, in_flight=in_flight)) == ids
 
 
@@ -72,7 +71,6 @@ SPARSE = random.Random(4)  # noqa: S311 - test data
 async def test_requests(ids: Any, requests: int, in_flight: int) -> None:
     """No count is asked for, and the requests are at most those of the table; 20 is the floor for 50,000."""
     portal = ListPortal(ids)
-
     assert await read(portal, in_flight=in_flight) == list(ids)
     assert len(portal.requests) <= requests
     assert all("start=-1" in command for command in portal.commands)
@@ -83,7 +81,6 @@ async def test_several_in_flight() -> None:
     """Dense ids are read by several batches at a time."""
     portal = ListPortal(range(1, 50_001))
     await read(portal, in_flight=5)
-
     assert portal.most_at_work == 5
 
 
@@ -91,14 +88,12 @@ async def test_a_person_waits_for_a_small_list() -> None:
     """Interactive work asks for two pages first, bulk work for a full batch."""
     portal = ListPortal(range(1, 61))
     await read(portal, priority=Priority.INTERACTIVE)
-
     assert [len(body["cmd"]) for body in portal.requests] == [2]
 
 
 async def test_universal_items() -> None:
     """`crm.item.list` is walked under `items` by its own name of the id."""
     portal = ListPortal(range(1, 3001), told="id", box="items")
-
     assert await read(portal, {"entityTypeId": 2, "select": ["title"]}, method="crm.item.list") == list(range(1, 3001))
     assert all("select[1]=id" in command and "entityTypeId=2" in command for command in portal.commands)
 
@@ -135,7 +130,6 @@ async def test_the_greatest_row_leaves_at_the_beginning(leaving: int) -> None:
 async def test_the_callers_filter_stays() -> None:
     """The caller's conditions go with every page, and his bounds of the id hold."""
     portal = ListPortal(range(1, 9001))
-
     assert await read(portal, {"filter": {">ID": 100, "<=ID": "8000", "STAGE_ID": "NEW"}, "order": {"ID": "asc"}}) == list(range(101, 8001))
     assert all("filter[STAGE_ID]=NEW" in command for command in portal.commands)
 
@@ -153,7 +147,6 @@ async def test_what_walking_cannot_honour(params: Any) -> None:
     portal = ListPortal(range(1, 10))
     with pytest.raises(ValueError, match=r"list|filter|bound"):
         await read(portal, params)
-
     assert not portal.requests
 
 
@@ -163,7 +156,6 @@ async def test_a_limit_inside_of_a_batch(code: str, key: str) -> None:
     """A page that a limit refused is asked for again; nothing is missing."""
     portal = ListPortal(range(1, 9001))
     portal.spoil = lambda number, where, params: code if where == key and number in {1, 2, 3} else ""
-
     assert await read(portal) == list(range(1, 9001))
 
 
@@ -212,7 +204,6 @@ async def test_a_list_without_sense(result: Any) -> None:
 async def test_activities_come_once() -> None:
     """An activity with several bindings in the filter comes several times and is given once (crm-activity-list)."""
     portal = ListPortal([number for number in range(1, 700) for _ in range(1 + number % 3)])
-
     assert await read(portal, method="crm.activity.list") == list(range(1, 700))
 
 
@@ -220,7 +211,6 @@ async def test_progress_rises() -> None:
     """The people who wait see how many rows have come."""
     seen: list[Progress] = []
     await read(ListPortal(range(1, 10_001)), on_progress=seen.append)
-
     assert [progress.done for progress in seen][-1] == 10_000
     assert len(seen) >= 4
 
@@ -235,7 +225,6 @@ async def test_leaving_early_leaves_nothing_running() -> None:
                     break
         asked = len(portal.requests)
         await asyncio.sleep(0.01)
-
         assert asked == len(portal.requests) <= 8
         assert asyncio.all_tasks() == {asyncio.current_task()}
 

@@ -24,7 +24,6 @@ def test_sentences(error: Any, text: str) -> None:
     """Every error has a sentence."""
     if isinstance(error, Refused) and error.code + error.description:
         error = Refused(error.code, error.description, 400)
-
     assert str(error) == text
 
 

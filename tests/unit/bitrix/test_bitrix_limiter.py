@@ -144,7 +144,6 @@ async def test_idle(fake_time: Any) -> None:
     fake_time.now += 3_600
     for _ in range(5):
         await ours.acquire()
-
     assert fake_time.slept == [pytest.approx(0.5)] * 3
 
 
@@ -154,7 +153,6 @@ async def test_off(fake_time: Any) -> None:
     for _ in range(200):
         await ours.acquire(Priority.BULK)
         ours.settle(SendResult.REFUSED)
-
     assert fake_time.slept == []
 
 

@@ -48,7 +48,6 @@ PLAIN = [
 def test_hidden(text: str) -> None:
     """A secret is hidden in any wrapping."""
     masked = mask(f"before {text} after")
-
     assert SECRET not in masked
     assert BOT[11:] not in masked
     assert "***" in masked
@@ -96,7 +95,6 @@ def test_bottomless() -> None:
         leaf["a"] = {}
         leaf = leaf["a"]
     leaf["x"] = WEBHOOK
-
     assert "***" in json.dumps(mask_value(data))
 
 
@@ -117,7 +115,6 @@ def test_linear_time(piece: str) -> None:
     text = piece * (200_000 // len(piece))
     began = time.process_time()
     mask(text)
-
     assert time.process_time() - began < 1.0
 
 
@@ -174,7 +171,6 @@ def test_library_levels(lines: list[str]) -> None:
     logging.getLogger("httpx").setLevel(logging.DEBUG)
     logging.getLogger("httpcore").setLevel(logging.ERROR)
     install_log_filter()
-
     assert not logging.getLogger("httpx").isEnabledFor(logging.INFO)
     assert logging.getLogger("httpcore").level == logging.ERROR
 

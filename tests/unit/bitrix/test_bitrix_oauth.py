@@ -43,7 +43,6 @@ async def test_the_token_travels_in_the_body_only(world: World, processes: Proce
     client = processes.start()
     await client.call("event.bind", {"b": 1, "a": 2})
     await client.call("profile", {})
-
     assert [str(r.url) for r in world.rest] == [f"https://{PORTAL}/rest/event.bind", f"https://{PORTAL}/rest/profile"]
     assert [r.content for r in world.rest] == [b'{"auth":"accesstoken1","b":1,"a":2}', b'{"auth":"accesstoken1"}']
     assert (client.is_application, client.portal, client.base_url) == (True, PORTAL, f"https://{PORTAL}")

@@ -93,7 +93,6 @@ async def test_batch_pauses_before_the_limit(connect: Connect, fake_time: Any) -
     client = connect(portal)
     for shape in ["map", "list"] * 10:
         await client.call("batch", batch(shape), priority=Priority.BULK)
-
     assert (portal.refused, portal.ran) == (0, 200)
     paused = [seconds for seconds in fake_time.slept if seconds != 0.25]
     assert paused == [pytest.approx(300 - 8 * 0.25 + 1, abs=1)]
@@ -127,7 +126,6 @@ async def test_no_word_no_limit(connect: Connect, fake_time: Any) -> None:
     client = connect(portal)
     for _ in range(400):
         await client.call(METHOD, {"id": 1})
-
     assert portal.ran == 400
 
 
@@ -170,7 +168,6 @@ async def test_refused_in_a_batch(connect: Connect, fake_time: Any) -> None:
     client = connect(portal, operating_limit=0.0)  # so that nothing but the refusals can block
     first = await client.call("batch", batch("map"), priority=Priority.BULK)
     await client.call("batch", {"cmd": {"a": METHOD}}, priority=Priority.BULK)
-
     assert len(first.result["result_error"]) == portal.refused == 7
     assert portal.ran_at - 1_000 == pytest.approx(301.5, abs=1)
 
@@ -182,7 +179,6 @@ async def test_deadline(connect: Connect, fake_time: Any) -> None:
     client = connect(portal)
     with pytest.raises(NotSent) as caught:
         await client.call(METHOD, {}, priority=Priority.BULK, send_within=59)
-
     assert fake_time.slept == [0.25]
     assert caught.value.free_at is not None
 

@@ -47,7 +47,6 @@ async def test_pages(wrap: Any, count: int, max_rows: int, calls: int, complete:
     """A list is read to its end or to the limit."""
     rows = [{"ID": str(number)} for number in range(count)]
     answer, asked = portal(rows, wrap=wrap)
-
     assert await listing(answer, max_rows=max_rows) == FirstRows(rows[:max_rows], count, complete)
     assert [params["start"] for params in asked] == [0, 50, 100][:calls]
     assert all(params["filter"] == {"A": 1} for params in asked)
@@ -56,7 +55,6 @@ async def test_pages(wrap: Any, count: int, max_rows: int, calls: int, complete:
 async def test_too_few_rows() -> None:
     """Fewer rows than the portal counted is not complete."""
     answer, _ = portal([1, 2, 3], total=5)
-
     assert not (await listing(answer, max_rows=10)).complete
 
 

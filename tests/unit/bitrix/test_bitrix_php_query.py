@@ -145,7 +145,6 @@ def _keys_collide(value: Any) -> bool:
 def test_round_trip(params: dict[str, Any]) -> None:
     """What is built is read back."""
     query = build(params)
-
     assert parse(query) == {name: stringified(value) for name, value in params.items()}
     assert query.isascii()
 
@@ -158,7 +157,6 @@ def test_any_text(query: str) -> None:
         params = parse(query)
     except QueryError:
         return
-
     assert parse(build(params)) == params
 
 
@@ -172,7 +170,6 @@ def test_depth() -> None:
     value: Any = "x"
     for _ in range(MAX_DEPTH - 1):
         value = {"b": value}
-
     assert parse(build({"a": value})) == {"a": value}
     with pytest.raises(QueryError, match="nested deeper"):
         build({"a": {"b": value}})

@@ -190,7 +190,6 @@ half past five tomorrow                 2026-11-27 17:30 | 2026-11-27 05:30
 def test_words_become_the_moment_they_mean(line: str) -> None:
     """On a Thursday noon each phrase means exactly this, or is asked about for exactly this reason."""
     text, expected = line[:40].strip(), line[40:].strip()
-
     assert said(text) == expected
 
 
@@ -219,7 +218,6 @@ def test_what_becomes_of_a_past_meaning_depends_on_what_it_is_for(line: str) -> 
     """Refused for a deadline; taken where an earlier day was named; and for what took place, words look back themselves."""
     text = line[:26].strip()
     expected = [line[26:51].strip(), line[51:91].strip(), line[91:].strip()]
-
     assert [said(text, past=past) for past in get_args(PastRule)] == expected
 
 
@@ -270,7 +268,6 @@ def test_on_a_friday_friday_is_two_days(text: str, now: datetime, wanted: WhenPu
 def test_months_end_where_the_calendar_says(text: str, today: str, expected: str) -> None:
     """Short months, leap days and year ends shift nothing into another month."""
     now = datetime.fromisoformat(f"{today}T09:00").replace(tzinfo=ZoneInfo(MOSCOW))
-
     assert said(text, now=now) == expected
 
 
@@ -280,14 +277,12 @@ BERLIN = ZoneInfo("Europe/Berlin")
 def test_clock_changes_keep_wall_time_and_real_hours() -> None:
     """Summer time begins on 29 March 2026 and ends on 25 October 2026 in Berlin."""
     spring, autumn = datetime(2026, 3, 28, 23, tzinfo=BERLIN), datetime(2026, 10, 25, 0, tzinfo=BERLIN)
-
     after = [
         parse_when("завтра в 02:30", now=spring, zone="Europe/Berlin"),  # this time does not exist
         parse_when("завтра", now=spring, zone="Europe/Berlin"),
         parse_when("через 4 часа", now=spring, zone="Europe/Berlin"),
         parse_when("через 4 часа", now=autumn, zone="Europe/Berlin"),
     ]
-
     assert [to_bitrix_datetime(when.at) for when in after if isinstance(when, When)] == [
         "2026-03-29T03:30:00+02:00", "2026-03-29T18:00:00+02:00", "2026-03-29T04:00:00+02:00", "2026-10-25T03:00:00+01:00",
     ]  # fmt: skip
@@ -296,7 +291,6 @@ def test_clock_changes_keep_wall_time_and_real_hours() -> None:
 def test_the_day_is_the_persons_and_not_the_servers() -> None:
     """«Завтра» counts from the person's date, not from the date in UTC."""
     late = datetime(2026, 11, 26, 21, 30, tzinfo=UTC)  # already Friday in Moscow and in Vladivostok
-
     assert said("завтра", now=late) == "2026-11-28 18:00~"
     assert said("завтра", now=late, zone="America/New_York") == "2026-11-27 18:00~"
     assert said("завтра", now=late, zone="Asia/Vladivostok") == "2026-11-28 18:00~"
@@ -378,7 +372,6 @@ def test_a_shown_day_reads_back_as_the_same_day(now: datetime, zone: str, ahead:
     today = now.astimezone(ZoneInfo(zone)).date()
     day = today + timedelta(days=ahead)
     shown = format_day(day, today=today) if day.year != today.year else f"{format_day(day, today=today)} {day.year}"
-
     for text in (shown, f"{day:%d.%m.%Y}", to_bitrix_date(day), format_day(day, today=date(2000, 1, 1), locale="en")):
         when = parse_when(text, now=now, zone=zone)
         assert isinstance(when, When)

@@ -53,7 +53,6 @@ def test_each_record_has_its_line() -> None:
 def test_a_long_title_is_cut_and_the_rest_stays() -> None:
     """What tells two records apart is never cut."""
     label = spaced(format_deal_label(row({**DEAL, "TITLE": "Поставка мебели и оборудования " * 5}), stage_name="Договор"))
-
     assert len(label) <= 64
     assert "…" in label
     assert label.endswith(" · 1,2 млн ₽ · Договор · №481")
@@ -79,7 +78,6 @@ def test_hidden_and_misleading_characters_do_not_reach_a_label(title: str, shown
 def test_a_clean_text_is_one_visible_line_within_its_limit(text: str, limit: int) -> None:
     """Cleaning any text leaves one line of visible characters, and cleaning it again changes nothing."""
     shown = to_visible_line(text, limit=limit)
-
     assert len(shown) <= limit
     assert not [char for char in shown if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}]
     assert shown == shown.strip()
@@ -90,7 +88,6 @@ def test_a_clean_text_is_one_visible_line_within_its_limit(text: str, limit: int
 def test_no_title_or_stage_can_add_a_field_to_a_label(title: str, stage: str) -> None:
     """The separator and the number of a label are always ours."""
     label = format_deal_label(row({**DEAL, "TITLE": title}), stage_name=stage)
-
     assert label.endswith("№481")
     assert label.count(" · ") <= 3
 

@@ -28,7 +28,6 @@ ROWS: list[Candidate[None]] = [
 def test_one_match_after_whole_titles_is_found(query: str, found: int | None) -> None:
     """A whole title or a number beats titles named in part; one row left is found."""
     chosen = find_match(query, ROWS, me=ME)
-
     assert (chosen.found.id if isinstance(chosen, OneMatch) else None) == found
 
 
@@ -44,7 +43,6 @@ def test_one_match_after_whole_titles_is_found(query: str, found: int | None) ->
 def test_several_matches_are_offered_open_and_mine_first(query: str, ids: list[int]) -> None:
     """State and owner order the buttons."""
     chosen = find_match(query, ROWS, me=ME)
-
     assert isinstance(chosen, SeveralMatches)
     assert [one.id for one in chosen.candidates] == ids
 
@@ -55,7 +53,6 @@ def test_my_only_open_match_is_still_a_choice() -> None:
         Candidate(id=1, title="Вектор опт", owner=ME, closed=False, item=None),
         Candidate(id=2, title="Вектор плюс", owner=8, closed=True, item=None),
     ]
-
     assert isinstance(find_match("Вектор", rows, me=ME), SeveralMatches)
 
 
@@ -64,7 +61,6 @@ def test_the_number_of_matches_decides_the_kind(count: int, kind: type) -> None:
     """None, one, up to six and more are four answers; repeated rows count once."""
     rows = [Candidate(id=i + 1, title=f"Ромашка {i}", owner=ME, closed=False, item=None) for i in range(count)]
     chosen = find_match("Ромашку", [*rows, *rows], me=None)
-
     assert isinstance(chosen, kind)
     if isinstance(chosen, TooManyMatches):
         assert chosen.count == count
@@ -74,6 +70,5 @@ def test_two_equal_titles_are_never_decided_by_owner() -> None:
     """Equal titles are a choice, mine first."""
     rows: list[Candidate[None]] = [Candidate(id=i, title="Ромашка", owner=owner, closed=False, item=None) for i, owner in ((1, 8), (2, ME))]
     chosen = find_match("Ромашка", rows, me=ME)
-
     assert isinstance(chosen, SeveralMatches)
     assert [one.id for one in chosen.candidates] == [2, 1]

@@ -59,7 +59,6 @@ Acme Acmes
 def test_all_forms_of_a_name_are_one_word_and_share_their_beginning(line: str) -> None:
     """Every case is the same word, and the search stem of each case finds the title."""
     forms = [normalize_text(form) for form in line.split()]
-
     assert [pair for pair in permutations(forms, 2) if not is_same_word(*pair)] == []
     # The search stem of any form must find the title, which is written in the dictionary form.
     assert [form for form in forms if not forms[0].startswith(find_stem(form))] == []
@@ -76,7 +75,6 @@ DIFFERENT = [
 def test_similar_names_stay_different_words(pair: str) -> None:
     """A person, a derived name and a spouse are not the same word."""
     left, right = pair.split()
-
     assert not is_same_word(normalize_text(left), normalize_text(right))
 
 
@@ -100,7 +98,6 @@ def test_score_follows_the_written_rules(query: str, title: str, expected: float
 def test_a_run_beats_order_and_order_beats_any_order() -> None:
     """The closer to the title, the higher the score."""
     title = "Ромашка — поставка мебели"
-
     assert (
         WHOLE_BACKWARDS
         > measure_match("поставку мебели", title)

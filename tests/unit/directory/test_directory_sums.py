@@ -57,7 +57,6 @@ def test_what_is_not_one_certain_sum_is_refused_with_its_reason(text: str, reaso
     """No sum is guessed, and each refusal has its question."""
     with pytest.raises(UnclearSum) as caught:
         parse_sum(text)
-
     assert caught.value.reason == reason
     assert format_sum_question(caught.value)
     assert format_sum_question(caught.value, locale="en")
@@ -67,7 +66,6 @@ def test_a_sum_with_two_readings_offers_both() -> None:
     """«1,500» is asked about in Russian and certain in English."""
     with pytest.raises(UnclearSum) as caught:
         parse_sum("1,500")
-
     assert [option.amount for option in caught.value.options] == [Decimal("1.5"), Decimal(1500)]
     assert format_sum_question(caught.value) == "Какая это сумма? 1,50 или 1\u00a0500"
     assert parse_sum("1,500", locale="en") == Sum(Decimal(1500))
@@ -106,7 +104,6 @@ def test_the_short_form_never_lies(amount: Decimal, currency: str | None, locale
     """Below a million it is exact; above it is at most 5,000 off, and no decimal is an idle zero."""
     short = format_sum_short(amount, currency, locale=locale)
     back = parse_sum(short, locale=locale).amount
-
     assert abs(back - amount) <= (0 if amount < 10**6 else 5000)
     if abs(amount) >= 10**6:
         whole, _, decimals = short.replace("\u00a0", " ").partition("," if locale == "ru" else ".")

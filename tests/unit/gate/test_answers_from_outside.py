@@ -18,7 +18,6 @@ async def test_an_answer_that_is_nested_too_deep_does_not_leave_its_call_without
     kinds.reply = lambda: answer(b"[" * depth + b"]" * depth)
     done = await kinds.approve(await kinds.ask("http.post"))
     read = await kinds.submit("http.get", {"url": SITE})
-
     assert (done.status, done.result) == ("succeeded", {"status": 200, "body": None})
     assert (read.status, read.reason and read.reason.code) == ("refused", "http-unreadable")
 
@@ -26,7 +25,6 @@ async def test_an_answer_that_is_nested_too_deep_does_not_leave_its_call_without
 async def test_an_answer_of_a_hundred_levels_is_taken(kinds: Kinds) -> None:
     kinds.reply = lambda: answer(b"[" * 100 + b"]" * 100)
     read = await kinds.submit("http.get", {"url": SITE})
-
     assert read.status == "succeeded"
 
 
@@ -47,7 +45,6 @@ async def test_a_card_quotes_a_refusal_in_one_line(kinds: Kinds, method: str, bo
     entry = await kinds.ask(method)
     outcome = await kinds.approve(entry)
     card = kinds.draw(entry)
-
     assert card.split("\n\n")[-1] == f"⚠️ Не выполнено. {said}"
     assert outcome.reason is not None
     assert Translator("ru").translate_notice(outcome.reason) == said
@@ -59,7 +56,6 @@ async def test_a_card_says_until_when_a_messenger_asks_to_wait(kinds: Kinds) -> 
     entry = await kinds.ask("telegram.send_message")
     await kinds.approve(entry)
     card = kinds.draw(entry, "en")
-
     assert card.endswith("⚠️ Not done. Telegram asks to wait until 22 Nov 15:00: the message was not sent")
 
 
@@ -96,7 +92,6 @@ async def test_what_a_write_gave_is_there_when_its_step_is_played_again(kinds: K
     first = await kinds.approve(entry)
     kinds.count -= 1
     again = await kinds.submit(method)
-
     assert (again.status, again.result) == ("succeeded", result)
     assert first.result == result
     assert len(kinds.requests) + len(kinds.messenger.sent) <= 1

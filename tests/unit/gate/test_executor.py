@@ -18,7 +18,7 @@ from orchestrator.gate.execute.executor import Order
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.sessions.session import Session
 from state.events.calls import StateChanges
-from state.journal.store import Commit, EffectConflict, StaleEpoch, StoreUnwritable
+from state.journal.store import Commit, EffectConflict, StoreUnwritable
 from tests.unit.spine_kit import ANNA, World, effect
 
 
@@ -133,19 +133,6 @@ async def test_no_intent_no_act(world: World, monkeypatch: pytest.MonkeyPatch) -
     assert act.calls == 0
 
 
-@pytest.mark.req("S004-A2")
-async def test_an_outcome_that_cannot_be_stored_leaves_the_effect_started(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It was sent and nobody could write down how it ended: recovery will find it `started`."""
-    session, act = await world.session(), Act(world, Succeeded(result=1))
-    with monkeypatch.context() as broken:
-        broken.setattr(world.sql, "commit", _fail_after(1, world.sql.commit))
-        with pytest.raises(StoreUnwritable):
-            await executor.run_write(order(world), act, session)
-    session = await world.session()
-    assert (act.calls, await in_store(session, world)) == (1, "started")
-    assert [row.effect_id for row in await session.list_effects("started")] == [build_effect_id("t1/1/1")]
-
-
 def _fail_after(good: int, commit: Any) -> Any:
     left = [good]
 
@@ -156,20 +143,6 @@ def _fail_after(good: int, commit: Any) -> Any:
         return commit(what)
 
     return failing
-
-
-async def test_a_lost_lease_stores_nothing_late(world: World) -> None:
-    """Another process took the session over while the call was on its way: the late outcome is refused by the epoch."""
-    session, act = await world.session(), Act(world, Succeeded(result=1))
-    act.go.clear()
-    writing = asyncio.ensure_future(executor.run_write(order(world), act, session))
-    await act.begun.wait()
-    world.clock.advance(timedelta(minutes=5))
-    await world.session(owner="two")
-    act.go.set()
-    with pytest.raises(StaleEpoch):
-        await writing
-    assert world.types() == ["CallStarted"]
 
 
 async def test_whoever_cancels_waits_for_the_outcome(world: World) -> None:
@@ -258,7 +231,6 @@ async def test_a_result_that_cannot_be_stored_is_left_out_and_what_happened_is_r
     outcome = await executor.run_write(order(world), Act(world, Succeeded(result=result)), session)
     read = await executor.run_read(order(world, "crm.deal.get", {"id": 481}, slot="t1/1/2"), Act(world, Succeeded(result=result)), session)
     await session.flush()
-
     assert (outcome.status, outcome.result, outcome.detail) == ("succeeded", None, "the answer cannot be stored")
     assert (read.status, read.detail) == ("refused", "the answer cannot be stored")
     assert world.types() == ["CallStarted", "CallSucceeded", "CallRefused"]

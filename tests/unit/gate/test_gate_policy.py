@@ -84,7 +84,6 @@ def test_hosts_are_checked(tmp_path: Path) -> None:
     with pytest.raises(SettingsError) as error:
         load_policy(_written(tmp_path, "http_hosts: [api.example.com, '*.example.com']\nhttp_private_hosts: [erp.local/api]\n"))
     policy = load_policy(_written(tmp_path, "http_hosts: ['http://127.0.0.1:8080']\nopen_kinds: [http]\n"))
-
     assert ["*.example.com" in error.value.reason, "erp.local/api" in error.value.reason] == [True, True]
     assert policy.open_kinds == {"http"}
 

@@ -192,7 +192,6 @@ async def test_a_kind_that_is_closed_or_not_set_up_is_refused_before_anybody_is_
     async with a_world(tmp_path, policy=opened) as world:
         session = await world.session()
         result = await world.submit(session, MANY)
-
         assert (result.reason.code, dict(session.state.cards)) == (code, {})
 
 

@@ -27,7 +27,6 @@ LISTED = frozenset({"api.example.com", "http://127.0.0.1:8080", "https://[2001:4
 def test_an_ordinary_address_is_read_and_written_in_one_form(text: str, whole: str | None) -> None:
     """What is written is read again as the same."""
     found = parse_address(text)
-
     assert whole is None or str(found) == whole
     assert parse_address(str(found)) == found
     assert str(found).isascii()

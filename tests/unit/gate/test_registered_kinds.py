@@ -44,7 +44,6 @@ def normalize(kind: EffectKind, method: KindMethod, params: dict[str, Any]) -> d
 def test_the_empty_policy_opens_nothing(kind: EffectKind, method: KindMethod) -> None:
     """Only methods that are declared as always open run without a word in the policy."""
     refusal = kind.find_refusal(a_call(kind, method), Policy())
-
     assert (refusal is None) == (method.spec.name in kind.always_open)
     assert refusal is None or refusal.reason.code == "gate-kind"
 
@@ -53,7 +52,6 @@ def test_the_empty_policy_opens_nothing(kind: EffectKind, method: KindMethod) ->
 def test_canary_runs_reads_and_safe_creates_alone(kind: EffectKind, method: KindMethod) -> None:
     """Whatever the kind."""
     expected = method.spec.classes == ("R",) or (method.spec.safe_create and method.spec.classes == ("W",))
-
     assert may_run(a_call(kind, method), "canary") == expected
 
 
@@ -61,7 +59,6 @@ def test_canary_runs_reads_and_safe_creates_alone(kind: EffectKind, method: Kind
 def test_a_method_is_found_with_its_kind_and_without(kind: EffectKind, method: KindMethod) -> None:
     """Both spellings mean the same method."""
     name = method.spec.name
-
     assert kind.find_method(name) is method
     assert kind.find_method(name.removeprefix(f"{kind.name}.")) is method
 
@@ -92,7 +89,6 @@ def test_any_parameters_are_refused_or_have_one_form(data: st.DataObject) -> Non
     method = data.draw(st.sampled_from(list(kind.methods.values())))
     names = [field.alias or name for name, field in method.params.model_fields.items()] or ["x"]
     once = normalize(kind, method, data.draw(st.dictionaries(st.sampled_from(names), JSON, max_size=4)))
-
     assert once is None or normalize(kind, method, once) == once
 
 
@@ -102,7 +98,6 @@ def test_http_parameters_that_are_accepted_keep_their_form(data: st.DataObject) 
     method = data.draw(st.sampled_from(list(HTTP.methods.values())))
     asked = {"url": "https://api.example.com/x", "query": data.draw(st.dictionaries(st.text(max_size=5), st.text(max_size=9), max_size=3))}
     once = normalize(HTTP, method, asked)
-
     assert once is None or normalize(HTTP, method, once) == once
 
 
@@ -111,7 +106,6 @@ def test_a_query_that_no_request_can_carry_is_refused_before_any_card(letter: st
     """Its size counts as it is sent: one Cyrillic letter takes six signs."""
     method = HTTP.methods["http.get"]
     fits = 8_000 // (1 if letter == "x" else 6) - 2
-
     assert normalize(HTTP, method, {"url": "https://api.example.com", "query": {"q": letter * fits}}) is not None
     assert normalize(HTTP, method, {"url": "https://api.example.com", "query": {"q": letter * (fits + 4)}}) is None
 
@@ -119,5 +113,4 @@ def test_a_query_that_no_request_can_carry_is_refused_before_any_card(letter: st
 def test_a_header_in_two_spellings_is_refused() -> None:
     """Otherwise one of the two values would vanish without a word."""
     given_twice = {"Accept": "text/plain", "accept": "application/json"}
-
     assert normalize(HTTP, HTTP.methods["http.get"], {"url": "https://api.example.com", "headers": given_twice}) is None

@@ -66,7 +66,6 @@ async def test_an_undo_of_a_file_is_not_promised_in_the_portal(kinds: Kinds) -> 
     done = find_completed(kinds.find_card(entry.confirmation_id))
     assert done is not None
     found = build_undo_parts(done, policy=kinds.world.gate.policy, catalogue=kinds.world.gate.deps.catalogue)
-
     assert not isinstance(found, tuple)
     assert Translator("ru").translate_notice(found) == "Это действие нельзя отменить через бота: верните в файле вручную"
 
@@ -74,7 +73,6 @@ async def test_an_undo_of_a_file_is_not_promised_in_the_portal(kinds: Kinds) -> 
 @pytest.mark.parametrize("method", ["mongo.aggregate", "file.chmod", "http.head", "telegram.get_me"])
 async def test_a_method_that_a_kind_does_not_have_is_no_command_of_the_portal(kinds: Kinds, method: str) -> None:
     found = await kinds.submit(method, {})
-
     assert found.reason is not None
     assert Translator("ru").translate_notice(found.reason) == "Такого действия я не знаю. Скажите другими словами, что должно получиться"
     assert (
@@ -93,7 +91,6 @@ async def test_a_value_from_outside_is_asked_about_in_words(kinds: Kinds, method
     """Not by the name of a parameter, and not as text of the CRM, for it may be a site's, a database's or the model's."""
     entry = await kinds.ask(method, provenance=Provenance(message=None, external=(f"a.txt -100123 Вера {SITE}",)))
     card = kinds.draw(entry)
-
     assert f"Значение взято не из ваших слов: {BORROWED[method]}" in card
     assert "CRM" not in card
 
@@ -105,7 +102,6 @@ async def test_an_empty_body_is_on_the_card_because_it_is_sent(kinds: Kinds, bod
     card = kinds.draw(entry)
     await kinds.approve(entry)
     assert kinds.requests[0].content.decode() == shown.removeprefix("Данные: ")
-
     assert shown in card
 
 
@@ -122,7 +118,6 @@ async def test_lines_that_differ_in_spaces_alone_are_seen_to_differ(kinds: Kinds
     """«b → b» would be approved as no change, and indentation has a meaning in many files."""
     (kinds.root / "a.txt").write_text(old)
     card = kinds.draw(await kinds.ask("file.write", {"path": "a.txt", "text": new}))
-
     assert line in card
 
 
@@ -133,7 +128,6 @@ async def test_a_text_of_an_entry_does_not_pass_for_a_further_field(kinds: Kinds
         "mongo.insert_many", {"collection": "deals", "documents": rows}, provenance=Provenance(message=None, prose=True)
     )
     card = kinds.draw(entry)
-
     assert "Запись 1: client: «Анна; Сумма: 999»; Сумма: 5\n" in card
     assert "Запись 2: client: ООО Ромашка; tags: «a; Сумма: 1, b»" in card
 
@@ -143,7 +137,6 @@ async def test_an_author_reads_all_mistakes_of_a_call(tmp_path: Path) -> None:
     wrong = {"url": "http://a b", "query": {"a": None}, "headers": {"Cookie": "x"}, "credential": "a b", "what": 1}
     async with a_product(tmp_path) as kinds:
         found = await kinds.submit("http.post", wrong)
-
     assert isinstance(found, Outcome)
     assert all(place in found.detail for place in ("url", "query.a", "headers", "credential", "what"))
     assert found.foreign_text, "names of fields may come from an object that a stranger wrote"
@@ -158,7 +151,6 @@ async def test_each_new_entry_counts_as_a_change_of_the_day(tmp_path: Path) -> N
         for _ in range(2):
             found = await kinds.submit("mongo.insert_many", {"collection": "deals", "documents": rows})
             assert isinstance(found, Outcome)
-
     assert (found.status, found.reason and found.reason.code) == ("refused", "gate-cap-day")
     assert (found.reason.args["count"], found.reason.args["made"]) == (3, 3)
 
@@ -169,7 +161,6 @@ async def test_a_kind_that_goes_away_while_a_card_waits_ends_it_in_words(kinds: 
     kinds.performers.pop("http")
     outcome = await kinds.approve(entry)
     card = kinds.draw(entry)
-
     assert (outcome.status, outcome.reason and outcome.reason.code) == ("refused", "gate-kind-missing")
     assert card.endswith("⚠️ Не выполнено. Это действие не настроено на этом сервере, скажите администратору (http)")
 
@@ -180,7 +171,6 @@ async def test_writing_that_is_frozen_is_not_called_that_of_the_portal_alone(kin
     switch = kinds.world.gate.deps.switch
     await switch.freeze(SwitchOperator(key="tg:1", name="Ольга", via="cli", at=kinds.session.now), "проверка")
     found = await kinds.submit(method)
-
     assert found.reason is not None
     assert Translator("ru").translate_notice(found.reason).startswith("⛔ Запись остановлена (Ольга, ")
     assert Translator("en").translate_notice(found.reason).startswith("⛔ Writing is stopped (Ольга, ")

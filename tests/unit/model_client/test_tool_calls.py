@@ -25,22 +25,6 @@ async def ask(*events: object, tools: tuple[ModelTool, ...] = (TOOL,)) -> ModelA
     return await OpenAiProvider(Wire(body(*events, "[DONE]")).client()).chat(ModelRequest(messages=ASK, tools=tools))
 
 
-async def test_calls_are_put_together_from_the_pieces_of_a_stream() -> None:
-    """Two calls, their arguments cut anywhere, each keeps its id, name and arguments."""
-    answer = await ask(
-        piece("", name="weather", call_id="c1"),
-        piece('{"ci'),
-        piece('ty": "Омск"}'),
-        piece('{"city": "Тверь"}', name="weather", index=1, call_id="c2"),
-        delta(None, "tool_calls"),
-    )
-    assert [(one.id, one.name, one.arguments, one.problem) for one in answer.calls] == [
-        ("c1", "weather", {"city": "Омск"}, ""),
-        ("c2", "weather", {"city": "Тверь"}, ""),
-    ]
-    assert (answer.text, answer.finish_reason) == ("", "tool_calls")
-
-
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

@@ -50,7 +50,6 @@ async def do(answer: Answer, method: str = "post", path: str = "/x", performer: 
 async def test_a_read_gives_what_the_host_answers() -> None:
     """JSON as data; the host is named, the address is the one that was resolved."""
     result, received = await do(reply('{"имя": [1, null]}'.encode()), "get", "/a?b=1", query={"q": "Ромашка & Ко", "n": [1, True]})
-
     assert result == Succeeded(result={"status": 200, "body": {"имя": [1, None]}}, foreign_text=True)
     head = received[0].decode()
     assert head.startswith("GET /a?b=1&q=%D0%A0%D0%BE%D0%BC%D0%B0%D1%88%D0%BA%D0%B0+%26+%D0%9A%D0%BE&n=1&n=true HTTP/1.1")
@@ -60,7 +59,6 @@ async def test_a_read_gives_what_the_host_answers() -> None:
 async def test_a_write_carries_its_body_and_a_key_against_repetition() -> None:
     """The key is that of the effect, so that the other side can tell a repetition."""
     result, received = await do(reply(b"", "204 No Content"), "post", json={"sum": 150000, "имя": "Ромашка"}, ORIGIN_ID="effect-1")
-
     assert isinstance(result, Succeeded)
     head, _, body = received[0].partition(b"\r\n\r\n")
     assert b"idempotency-key: effect-1" in head.lower()
@@ -91,7 +89,6 @@ async def test_a_host_in_a_private_network_is_not_connected_to(addresses: tuple[
     """Whatever its name; one private address among public ones is enough."""
     performer = a_performer(*addresses, private=False)
     result, received = await do(reply(), "get", performer=performer)
-
     assert isinstance(result, Rejected)
     assert (result.code, result.sent, received) == ("http-not-sent", False, [])
 
@@ -100,7 +97,6 @@ async def test_a_host_in_a_private_network_is_not_connected_to(addresses: tuple[
 async def test_the_keys_of_clouds_and_the_like_are_opened_by_no_policy(address: str) -> None:
     """A private network may be opened, not whatever else is no public address."""
     result, received = await do(reply(), "get", performer=a_performer(address))
-
     assert isinstance(result, Rejected)
     assert "no policy" in result.detail
     assert received == []
@@ -112,7 +108,6 @@ async def test_a_literal_private_address_is_not_connected_to() -> None:
         performer = a_performer(private=False)
         result = await performer.execute(a_call("get", f"http://127.0.0.1:{server.port}/"))
         await performer.aclose()
-
     assert isinstance(result, Rejected)
     assert server.received == []
 
@@ -144,7 +139,6 @@ async def test_a_name_is_resolved_once() -> None:
 async def test_a_status_says_whether_a_write_happened(status: str, read: type, write: type) -> None:
     """Redirects are never followed; what is not certain is unknown."""
     answer = reply(b"{}", status, Location="http://127.0.0.1:1/secret")
-
     assert type((await do(answer, "get"))[0]) is read
     assert type((await do(answer, "post", text="x"))[0]) is write
 
@@ -186,7 +180,6 @@ async def talk_nonsense(_request: bytes, writer: asyncio.StreamWriter) -> None:
 async def test_a_lost_answer_of_a_write_is_an_unknown_outcome(answer: Answer) -> None:
     """It is never said that nothing happened, and nothing is sent again."""
     result, received = await do(answer, "post", performer=a_performer(seconds=0.2), text="x")
-
     assert isinstance(result, Unknown)
     assert len(received) == 1
 
@@ -195,7 +188,6 @@ async def test_a_lost_answer_of_a_write_is_an_unknown_outcome(answer: Answer) ->
 async def test_a_read_that_fails_is_a_refusal(answer: Answer) -> None:
     """Bounded in time and memory."""
     result, _ = await do(answer, "get", performer=a_performer(seconds=0.2))
-
     assert isinstance(result, Rejected)
 
 
@@ -216,7 +208,6 @@ async def test_an_answer_that_cannot_be_read_fails_a_read_and_not_a_write(answer
     """The write has happened: it is told so, with the remark that the answer could not be read."""
     assert isinstance((await do(answer, "get"))[0], Rejected)
     result, _ = await do(answer, "post", text="x")
-
     assert isinstance(result, Succeeded)
     assert "could not be read" in result.note
 
@@ -228,7 +219,6 @@ async def test_nobody_there_means_that_nothing_was_sent() -> None:
         port = server.port
     result = await performer.execute(a_call("post", f"http://api.example.com:{port}/", text="x"))
     await performer.aclose()
-
     assert isinstance(result, Rejected)
     assert (result.code, result.sent) == ("http-not-reached", False)
 
@@ -238,7 +228,6 @@ async def test_whether_a_lost_request_arrived_stays_unclear() -> None:
     performer = a_performer()
     found = await performer.reconcile(a_call("post", "https://api.example.com/x"), {})
     await performer.aclose()
-
     assert found.verdict == "unclear"
 
 
@@ -246,7 +235,6 @@ async def test_whether_a_lost_request_arrived_stays_unclear() -> None:
 async def test_a_request_that_cannot_be_built_was_not_sent(method: str) -> None:
     """A write that never left has a known outcome."""
     result, received = await do(reply(), method, query={"q": "x" * 70_000})
-
     assert isinstance(result, Rejected)
     assert not result.sent
     assert not received
@@ -269,7 +257,6 @@ async def test_a_request_that_cannot_be_built_was_not_sent(method: str) -> None:
 async def test_a_refusal_is_told_with_its_status_and_the_sentence_of_the_site(body: bytes, code: str, text: str | None) -> None:
     """The person reads what the site says, not its JSON and not the words of this program."""
     result, _ = await do(reply(body, "422 Unprocessable Entity"), "post", text="x")
-
     assert isinstance(result, Rejected)
     assert (result.code, dict(result.args)) == (code, {"status": 422, **({"text": text} if text is not None else {})})
     assert result.foreign_text is (text is not None)

@@ -81,7 +81,6 @@ def test_records_of_version_1_still_load_and_fit_theirs(tmp_path: Path) -> None:
         "tg:1007", {"v": 2, "type": "trouble", "session": "s", "turn_id": "t", "errors": ["x"]}
     )
     *old, new = everything(tmp_path)
-
     assert {record["type"] for record in old} == {"iteration", "decision", "trouble"}
     assert all(schema(".v1").is_valid(record) and not schema().is_valid(record) for record in old)
     assert schema().is_valid(new)

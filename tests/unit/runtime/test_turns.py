@@ -49,19 +49,6 @@ async def resumed(world: World, row: InboxRow) -> None:
     await run_turn(read_input(taken), session, world.tools)
 
 
-async def test_an_answer_is_stored_before_the_model_is_asked_again(world: World, session: Session) -> None:
-    """Nothing is read or written between the two answers, so only the second request itself can have the first one stored."""
-    stored: list[int] = []
-
-    def answer(_: Any) -> str:
-        stored.append(len(world.events("ModelAnswered")))
-        return reply(text="Так нельзя.")
-
-    world.model.will(reply(step("crm.deal.nonsense", {"id": 481})), answer)
-    await world.turn(session, message("сделай невозможное"))
-    assert stored == [1]
-
-
 @pytest.mark.req("S004-1", "S004-5", "S004-7", "S004-10", "S004-13", "S004-14", "S004-15", "S004-X6")
 async def test_one_turn_from_message_to_answer(world: World, session: Session) -> None:
     """Input, answers, plan, call, end are journalled in this order; the answer goes out with the end; THOUGHT never does."""

@@ -112,18 +112,6 @@ def _buttons(body: dict[str, Any]) -> list[Any]:
     return [unpack(button.callback_data or "") for line in markup.inline_keyboard for button in line]
 
 
-async def test_a_lead_is_reminded_in_the_morning_and_not_at_night(department: World) -> None:
-    """Asked at 20:00 in Moscow, two hours are over at 22:00: at nine the next day, exactly once."""
-    department.clock.advance(timedelta(hours=5))
-    await ask_for(department)
-    seen = []
-    for _ in range(46):  # 23 hours
-        department.clock.advance(timedelta(minutes=30))
-        await department.work()
-        seen += [(department.clock.now().isoformat()[:16], code) for code in by_chat(department.outbox()).get(VERA.key, [])]
-    assert seen == [("2026-11-22T06:00", "card:requested"), ("2026-11-22T06:00", "lead-remind")]
-
-
 async def test_each_lead_is_reminded_in_their_own_day(tmp_path: Path) -> None:
     """In Moscow it is 17:00, in Kamchatka night: each once."""
     far = GLEB.model_copy(update={"time_zone": "Asia/Kamchatka"})

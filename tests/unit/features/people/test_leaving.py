@@ -194,6 +194,5 @@ async def test_a_person_who_is_no_administrator_removes_and_invites_nobody(offic
         await office.work(given("person_removed", {"person": f"tg:{GLEB}"}, actor=by), given("invite", invitation, actor=by))
     assert office.access.find_actor(GLEB) is not None
     assert "f" * 64 not in (await office.world.store.read(load_state, STREAM))[0].access.invited  # type: ignore[union-attr]
-
     await office.work(given("person_removed", {"person": f"tg:{GLEB}"}, actor={"key": "tg:1001", "name": "Ольга"}))
     assert office.access.find_actor(GLEB) is None

@@ -86,13 +86,6 @@ async def test_what_cannot_be_taken_back_says_why(world: World) -> None:
     assert "undo-changed" in codes(world.outbox())
 
 
-async def test_too_late_is_told_too(world: World) -> None:
-    await change(world)
-    world.clock.advance(timedelta(hours=2))
-    await world.work(message("отмени"))
-    assert "undo-late" in codes(world.outbox())
-
-
 @pytest.mark.parametrize("why", ["said since", "waits", "another's", "nothing", "undone", "asked", "anew"])
 async def test_otherwise_a_turn_finds_out_what_is_meant(world: World, why: str) -> None:
     """Something else was said since, a card waits, another person made the change, nothing was changed, or it was taken back already.
