@@ -12,21 +12,20 @@ from orchestrator.domain.actor import Actor
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.reports.cards import load_session_state
 from state.events.fold import list_open_confirmations
-from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, message, press, raise_sum, reply, step
+from tests.unit.features.cards.cards_kit import asked
+from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, a_world, press, raise_sum, step
 from tests.unit.spine_portal import Held, cut, lost
 
 
-async def asked(world: World, *steps: Any, text: str = "подними сумму сделки 481 до 1 200 000", actor: Any = ANNA) -> dict[str, Any]:
-    """The card as the chat shows it."""
-    world.model.will(reply(*(steps or (raise_sum(),))))
-    await world.work(message(text, actor=actor))
-    return dict(world.outbox()[-1].body)
+@pytest.fixture
+async def entry(world: World) -> dict[str, Any]:
+    """The card of a raised sum, as the chat shows it."""
+    return await asked(world)
 
 
 @pytest.mark.req("S004-10", "S004-31", "G2")
-async def test_one_press_runs_it_and_edits_the_card(world: World) -> None:
+async def test_one_press_runs_it_and_edits_the_card(world: World, entry: dict[str, Any]) -> None:
     """The toast and the running card leave with the approval, before the call; the executed card afterwards."""
-    entry = await asked(world)
     seen: list[list[str]] = []
 
     async def watch(method: str, params: Any) -> None:
@@ -42,9 +41,8 @@ async def test_one_press_runs_it_and_edits_the_card(world: World) -> None:
 
 
 @pytest.mark.req("G2", "S004-A2")
-async def test_five_quick_presses_and_one_after_a_restart_run_it_once(world: World) -> None:
+async def test_five_quick_presses_and_one_after_a_restart_run_it_once(world: World, entry: dict[str, Any]) -> None:
     """Every press is answered once; one counts."""
-    entry = await asked(world)
     await world.work(*(press(entry) for _ in range(5)))
     await world.work(press(entry))
     codes = world.codes()
@@ -53,9 +51,8 @@ async def test_five_quick_presses_and_one_after_a_restart_run_it_once(world: Wor
     assert codes.count("toast:card-already-executed") == 5
 
 
-async def test_a_denial_closes_the_card_and_sends_nothing(world: World) -> None:
+async def test_a_denial_closes_the_card_and_sends_nothing(world: World, entry: dict[str, Any]) -> None:
     """Toast and card in one commit; a press after it is told."""
-    entry = await asked(world)
     await world.work(press(entry, approve=False))
     assert world.codes() == ["toast:toast-denied", "card:denied"]
     await world.work(press(entry))
@@ -72,9 +69,10 @@ async def test_a_denial_closes_the_card_and_sends_nothing(world: World) -> None:
         ({"confirmation_id": "nothing"}, "card-outdated"),
     ],
 )
-async def test_a_press_that_does_not_count_is_told_and_changes_nothing(world: World, more: dict[str, Any], code: str) -> None:
+async def test_a_press_that_does_not_count_is_told_and_changes_nothing(
+    world: World, entry: dict[str, Any], more: dict[str, Any], code: str
+) -> None:
     """Foreign, forged or of another card: the person is told by the toast, the card still waits."""
-    entry = await asked(world)
     await world.work(press(entry, **more))
     assert world.codes()[0] == f"toast:{code}"
     assert world.portal.ledger == []
@@ -82,9 +80,8 @@ async def test_a_press_that_does_not_count_is_told_and_changes_nothing(world: Wo
     assert len(world.portal.ledger) == 1
 
 
-async def test_a_typed_answer_without_a_toast_is_answered_in_the_chat(world: World) -> None:
+async def test_a_typed_answer_without_a_toast_is_answered_in_the_chat(world: World, entry: dict[str, Any]) -> None:
     """There is no callback to answer: the sentence goes as a message."""
-    entry = await asked(world)
     await world.work(press(entry, actor=BORIS, via="typed", callback_id=""))
     assert world.codes() == ["not-your-card", "card:requested"]
     await world.work(press(entry, via="typed", callback_id=""))
@@ -104,9 +101,8 @@ async def test_the_second_tap_is_asked_for_on_the_card(tmp_path: Path) -> None:
         assert [method for method, _ in world.portal.ledger] == ["crm.deal.delete"]
 
 
-async def test_a_changed_record_brings_a_new_card(world: World) -> None:
+async def test_a_changed_record_brings_a_new_card(world: World, entry: dict[str, Any]) -> None:
     """The old card says so, the new one asks; the same press on the old one does nothing more."""
-    entry = await asked(world)
     world.portal.records["deal", 481]["OPPORTUNITY"] = "1100000.00"
     await world.work(press(entry))
     rows = world.outbox()
@@ -119,9 +115,8 @@ async def test_a_changed_record_brings_a_new_card(world: World) -> None:
 
 
 @pytest.mark.parametrize(("fault", "made"), [(lost, 1), (cut, 0)])
-async def test_a_lost_answer_is_shown_as_unknown_and_settled_later(world: World, fault: Any, made: int) -> None:
+async def test_a_lost_answer_is_shown_as_unknown_and_settled_later(world: World, entry: dict[str, Any], fault: Any, made: int) -> None:
     """Nobody knows: the card says so; when the portal cannot be working on it any more, a look settles it and tells."""
-    entry = await asked(world)
     world.portal.will("crm.deal.update", fault)
     await world.work(press(entry))
     assert world.codes() == ["toast:toast-running", "card:unknown"]
@@ -134,9 +129,8 @@ async def test_a_lost_answer_is_shown_as_unknown_and_settled_later(world: World,
 
 
 @pytest.mark.req("S004-53", "S004-X3")
-async def test_an_unanswered_card_expires(world: World) -> None:
+async def test_an_unanswered_card_expires(world: World, entry: dict[str, Any]) -> None:
     """Its timer closes it and edits the card; a late press is told."""
-    entry = await asked(world)
     world.clock.advance(timedelta(hours=24, seconds=1))
     await world.work()
     assert world.codes() == ["card:expired"]
@@ -146,9 +140,8 @@ async def test_an_unanswered_card_expires(world: World) -> None:
     assert world.events("ConfirmationExpired")[0].data["expired_at"].endswith("Z")
 
 
-async def test_a_timer_that_comes_after_the_decision_changes_nothing(world: World) -> None:
+async def test_a_timer_that_comes_after_the_decision_changes_nothing(world: World, entry: dict[str, Any]) -> None:
     """Decided while its timer was already an input."""
-    entry = await asked(world)
     held = Held()
     world.portal.will("crm.deal.update", held)
     async with world.working():
@@ -169,9 +162,8 @@ def timer_row(world: World, entry: dict[str, Any]) -> Any:
 
 
 @pytest.mark.req("S004-45", "S004-46")
-async def test_who_decided_and_what_came_of_it_is_on_the_audit_record(world: World) -> None:
+async def test_who_decided_and_what_came_of_it_is_on_the_audit_record(world: World, entry: dict[str, Any]) -> None:
     """Requester, decider, channel, exact call, outcome: one record, under the decider."""
-    entry = await asked(world)
     await world.work(press(entry, actor=VERA))
     records = [json.loads(line) for line in world.audit().splitlines()]
     decision = next(item for item in records if item["type"] == "decision")
@@ -185,12 +177,13 @@ async def test_who_decided_and_what_came_of_it_is_on_the_audit_record(world: Wor
 @pytest.mark.parametrize(
     ("actor", "codes"), [(ANNA, ["toast:no-access-any-more", "no-access-any-more"]), (BORIS, ["toast:no-access-any-more"])]
 )
-async def test_a_press_of_somebody_without_access_any_more_decides_nothing(world: World, actor: Actor, codes: list[str]) -> None:
+async def test_a_press_of_somebody_without_access_any_more_decides_nothing(
+    world: World, entry: dict[str, Any], actor: Actor, codes: list[str]
+) -> None:
     """Removed from the access file after the card went out, or between the press and its working: the press is answered all the same.
 
     Where others read along, only the presser reads it.
     """
-    entry = await asked(world)
     world.orchestrator.tools = dataclasses.replace(world.tools, refresh_actor=lambda actor: None)
     await world.work(press(entry, actor=actor))
     assert world.codes() == codes

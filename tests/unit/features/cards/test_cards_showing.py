@@ -1,6 +1,7 @@
 """Open cards once more: /pending, and after a stop that was longer than Telegram keeps a press."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -16,9 +17,8 @@ from tests.unit.spine_kit import reply as said
 GROUP = "tg:-1001234567890:5"
 
 
-async def test_pending_shows_the_cards_themselves_at_the_end_of_a_private_chat(world: World) -> None:
+async def test_pending_shows_the_cards_themselves_at_the_end_of_a_private_chat(world: World, entry: dict[str, Any]) -> None:
     """A card far above has scrolled away: it is sent anew, and what stood for it loses its buttons."""
-    entry = await asked(world)
     session = await world.session()
     told, card = await build_pending_rows(session, world.store)
     assert "Ждёт решения 1 запрос" in shown(told)
@@ -75,9 +75,8 @@ def test_only_messages_of_supergroups_have_addresses(session: str, ref: str, lin
     assert build_message_link(session, ref) == link
 
 
-async def test_cards_are_shown_anew_once_after_a_stop_longer_than_a_press_is_kept(world: World) -> None:
+async def test_cards_are_shown_anew_once_after_a_stop_longer_than_a_press_is_kept(world: World, entry: dict[str, Any]) -> None:
     """facts/telegram §5: taps made while the bot is away longer than 150 s are gone. Once for each such stop, however often it dies at it."""
-    entry = await asked(world)
     await CardRefresher(world.store).run(world.orchestrator.receive, NOW)
     world.clock.advance(LOST_AFTER + timedelta(seconds=1))
     assert world.outbox() == []
@@ -110,8 +109,7 @@ async def test_a_short_stop_shows_nothing_anew(world: World, away: timedelta) ->
     assert world.outbox() == []
 
 
-async def test_a_card_decided_meanwhile_is_not_shown_anew(world: World) -> None:
-    entry = await asked(world)
+async def test_a_card_decided_meanwhile_is_not_shown_anew(world: World, entry: dict[str, Any]) -> None:
     refresher = CardRefresher(world.store)
     await refresher.run(world.orchestrator.receive, world.clock.now())
     await world.work(press(entry))

@@ -22,9 +22,8 @@ from tests.unit.spine_portal import Held, lost
 TWO = step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 1200000, "ASSIGNED_BY_ID": 8}})
 
 
-async def test_a_new_value_makes_a_new_card_and_the_old_one_is_replaced(world: World) -> None:
+async def test_a_new_value_makes_a_new_card_and_the_old_one_is_replaced(world: World, entry: dict[str, Any]) -> None:
     """facts/telegram §5 "Edit": a new card with a new nonce; consent binds to exactly what the new one shows."""
-    entry = await asked(world)
     await world.work(pressing("edit", entry["confirmation_id"]))
     rows = world.outbox()
     assert [(row.kind, row.body.get("what")) for row in rows] == [("toast", None), ("edit", "value")]
@@ -62,9 +61,8 @@ async def test_of_several_fields_one_is_chosen_and_the_others_stay(world: World)
         ("1 000 000", "gate-already-so"),
     ],
 )  # fmt: skip
-async def test_a_wrong_value_is_told_and_asked_for_again(world: World, words: str, code: str) -> None:
+async def test_a_wrong_value_is_told_and_asked_for_again(world: World, entry: dict[str, Any], words: str, code: str) -> None:
     """The card stays open, and the next answer counts; an answer to the first question does not any more."""
-    entry = await asked(world)
     first = await opened(world, entry)
     await world.work(answer(first, words))
     second = world.outbox()[-1]
@@ -130,8 +128,7 @@ async def test_a_person_is_named_in_words(world: World) -> None:
     assert world.portal.ledger[0][1]["fields"] == {"ASSIGNED_BY_ID": 6}
 
 
-async def test_a_sum_with_two_readings_is_chosen_by_a_button(world: World) -> None:
-    entry = await asked(world)
+async def test_a_sum_with_two_readings_is_chosen_by_a_button(world: World, entry: dict[str, Any]) -> None:
     question = await opened(world, entry)
     await world.work(answer(question, "1,500"))
     choice = world.outbox()[-1]
@@ -152,10 +149,9 @@ async def test_a_sum_with_two_readings_is_chosen_by_a_button(world: World) -> No
     ],
 )  # fmt: skip
 async def test_a_press_that_does_not_fit_is_answered_once_and_changes_nothing(
-    world: World, words: Sequence[str], more: Any, code: str
+    world: World, entry: dict[str, Any], words: Sequence[str], more: Any, code: str
 ) -> None:
     """Data of a press is user input: a word too few, a number too large, another person."""
-    entry = await asked(world)
     filled = [words[0], *(word or entry["confirmation_id"] for word in words[1:])] if len(words) > 1 else [*words, entry["confirmation_id"]]
     await world.work(pressing(*filled, **more))
     assert [code for code in world.codes() if code.startswith("toast:")] == [f"toast:{code}"]
@@ -163,9 +159,8 @@ async def test_a_press_that_does_not_fit_is_answered_once_and_changes_nothing(
     assert len(world.portal.ledger) == 1
 
 
-async def test_a_card_that_is_decided_or_over_is_not_changed_any_more(world: World) -> None:
+async def test_a_card_that_is_decided_or_over_is_not_changed_any_more(world: World, entry: dict[str, Any]) -> None:
     """The press says how it stands; an answer that comes too late says so too."""
-    entry = await asked(world)
     question = await opened(world, entry)
     await world.work(press(entry))
     world.outbox()
@@ -181,9 +176,8 @@ async def test_a_batch_is_not_changed_by_one_answer(world: World) -> None:
     assert world.codes() == ["toast:edit-not-here"]
 
 
-async def test_a_stop_between_the_new_card_and_the_end_of_the_old_one_leaves_one_card(world: World) -> None:
+async def test_a_stop_between_the_new_card_and_the_end_of_the_old_one_leaves_one_card(world: World, entry: dict[str, Any]) -> None:
     """Killed after the new card was stored and before the old one was closed: the answer is worked again and makes no second card."""
-    entry = await asked(world)
     question = await opened(world, entry)
     row = answer(question, "1 300 000")
     session = await world.session(owner="dying")
@@ -198,9 +192,8 @@ async def test_a_stop_between_the_new_card_and_the_end_of_the_old_one_leaves_one
     assert list_edits((await world.session(owner="reader")).state) == {}
 
 
-async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) -> None:
+async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World, entry: dict[str, Any]) -> None:
     """While the answer is read the card is approved: the old call runs, the new card is never shown."""
-    entry = await asked(world)
     question = await opened(world, entry)
     session = await world.session(owner="racing")
     row = answer(question, "1 300 000")
@@ -221,8 +214,7 @@ async def test_a_decision_in_the_very_moment_of_the_answer_wins(world: World) ->
     await session.close()
 
 
-async def test_the_person_who_lost_access_changes_nothing(world: World) -> None:
-    entry = await asked(world)
+async def test_the_person_who_lost_access_changes_nothing(world: World, entry: dict[str, Any]) -> None:
     question = await opened(world, entry)
     world.orchestrator.tools = dataclasses.replace(world.tools, refresh_actor=lambda actor: None)
     await world.work(answer(question, "5"))
@@ -230,9 +222,8 @@ async def test_the_person_who_lost_access_changes_nothing(world: World) -> None:
     assert len(world.events("ConfirmationRequested")) == 1
 
 
-async def test_a_wish_nobody_decided_on_is_asked_for_once_more(world: World) -> None:
+async def test_a_wish_nobody_decided_on_is_asked_for_once_more(world: World, entry: dict[str, Any]) -> None:
     """«Запросить заново»: a new request with its own card; a second press finds that card."""
-    entry = await asked(world)
     world.clock.advance(timedelta(hours=24, seconds=1))
     await world.work()
     world.outbox()
@@ -246,9 +237,8 @@ async def test_a_wish_nobody_decided_on_is_asked_for_once_more(world: World) -> 
     assert len(world.portal.ledger) == 1
 
 
-async def test_the_call_of_an_erased_person_is_not_asked_for_again(world: World) -> None:
+async def test_the_call_of_an_erased_person_is_not_asked_for_again(world: World, entry: dict[str, Any]) -> None:
     """What it was is gone: nothing is submitted in its name, and whoever presses reads that the card is outdated."""
-    entry = await asked(world)
     world.clock.advance(timedelta(hours=24, seconds=1))
     await world.work()
     world.outbox()
@@ -264,8 +254,7 @@ async def test_the_call_of_an_erased_person_is_not_asked_for_again(world: World)
     assert (len(world.events("ConfirmationRequested")), world.events("StepRefused")) == (1, [])
 
 
-async def test_a_call_of_unknown_outcome_is_never_repeated(world: World) -> None:
-    entry = await asked(world)
+async def test_a_call_of_unknown_outcome_is_never_repeated(world: World, entry: dict[str, Any]) -> None:
     world.portal.will("crm.deal.update", lost)
     await world.work(press(entry))
     world.outbox()

@@ -135,9 +135,8 @@ LATER = [
 
 
 @pytest.mark.parametrize("words", LATER)
-async def test_a_later_sentence_is_a_request_and_no_value(world: World, words: str) -> None:
+async def test_a_later_sentence_is_a_request_and_no_value(world: World, entry: dict[str, Any], words: str) -> None:
     """Twelve of twelve were read as a sum; each is worked by a turn now, and the card waits unchanged."""
-    entry = await asked(world)
     question = await opened(world, entry)
     world.model.will(reply(text="Хорошо."))
     await world.work(answer(question, words))
@@ -225,9 +224,8 @@ async def test_no_to_a_question_without_such_a_value_ends_the_edit(world: World,
 
 
 @pytest.mark.parametrize("settled", ["decided", "cancelled"])
-async def test_a_reply_to_the_prompt_of_a_settled_card_is_a_request(world: World, settled: str) -> None:
+async def test_a_reply_to_the_prompt_of_a_settled_card_is_a_request(world: World, entry: dict[str, Any], settled: str) -> None:
     """Whatever it says: the card cannot change any more, and the person said something. Only a bare number is told that it came too late."""
-    entry = await asked(world)
     await opened(world, entry)
     session = await world.session(owner="reader")
     assert await is_answer(world, session, "1,3 млн")

@@ -33,9 +33,8 @@ async def pending(world: World, actor: Actor, key: str = "") -> list[Any]:
     return world.outbox()
 
 
-async def test_pending_of_a_lead_brings_what_waits_for_their_decision(department: World) -> None:
+async def test_pending_of_a_lead_brings_what_waits_for_their_decision(department: World, entry: dict[str, Any]) -> None:
     """The card of the other conversation, at the end of the lead's chat, with who asks; its buttons still lead home and count once."""
-    entry = await ask_for(department)
     rows = await pending(department, VERA)
     assert by_chat(rows) == {VERA.key: ["lead-pending", "card:requested"]}
     assert rows[0].body["notices"][0]["args"] == {"count": 1}
@@ -206,9 +205,8 @@ async def test_a_deputy_with_a_second_account_does_not_stand_in_for_the_lead_in_
         assert world.portal.ledger == []
 
 
-async def test_the_requester_reads_for_whom_and_until_when_they_wait(department: World) -> None:
+async def test_the_requester_reads_for_whom_and_until_when_they_wait(entry: dict[str, Any]) -> None:
     """«Ждёт руководителя (Вера) до …», in the clock of the one who reads."""
-    entry = await ask_for(department)
     text = to_plain_text(render_card(CardView.from_body({**entry, "expires_at": "2026-11-21T15:00:00.000000Z"}), Translator("ru")))
     assert "Ждёт руководителя (Вера) до " in text
     assert "18:00" in text.partition("Ждёт руководителя")[2]
@@ -247,9 +245,8 @@ async def test_a_new_record_is_shown_to_leads_who_may_see_those_of_the_one_who_a
         assert len(world.portal.ledger) == 1
 
 
-async def test_taking_back_what_a_lead_approved_asks_the_lead_again(department: World) -> None:
+async def test_taking_back_what_a_lead_approved_asks_the_lead_again(department: World, entry: dict[str, Any]) -> None:
     """An undo is a change like any other: a sum above the limit stands on the record."""
-    entry = await ask_for(department)
     await department.work(press(entry, actor=VERA))
     done = next(row.body for row in reversed(department.outbox()) if row.kind == "card" and row.session == CHAT)
     assert done["undo_until"]
@@ -263,9 +260,8 @@ async def test_taking_back_what_a_lead_approved_asks_the_lead_again(department: 
     assert department.portal.records["deal", 481]["OPPORTUNITY"] in {"1000000.00", "1000000", 1_000_000}
 
 
-async def test_a_leads_copy_of_a_settled_card_has_no_button_that_leads_nowhere(department: World) -> None:
+async def test_a_leads_copy_of_a_settled_card_has_no_button_that_leads_nowhere(entry: dict[str, Any]) -> None:
     """Checking, undoing and repeating belong to the conversation where the card lives."""
-    entry = await ask_for(department)
     for status in ("executed", "unknown", "refused", "expired", "denied", "superseded"):
         body = {**entry, "status": status, "home": CHAT, "undo_until": "2026-11-21T15:00:00.000000Z"}
         assert build_card_keyboard(CardView.from_body(body), Translator("ru")) is None, status

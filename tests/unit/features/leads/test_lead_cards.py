@@ -34,9 +34,8 @@ async def test_below_the_limit_nothing_is_different(department: World) -> None:
     assert by_chat(department.outbox()) == {CHAT: ["toast:toast-running", "card:executed"]}
 
 
-async def test_the_lead_decides_and_both_chats_show_it(department: World) -> None:
+async def test_the_lead_decides_and_both_chats_show_it(department: World, entry: dict[str, Any]) -> None:
     """The call runs once; the one who asked is told in words, since an edited card says nothing aloud."""
-    entry = await ask_for(department)
     await department.work(press(entry, actor=VERA))
     told = by_chat(department.outbox())
     assert told == {CHAT: ["card:executed", "lead-approved"], VERA.key: ["toast:toast-running", "card:executed"]}
@@ -46,17 +45,15 @@ async def test_the_lead_decides_and_both_chats_show_it(department: World) -> Non
 
 
 @pytest.mark.parametrize(("actor", "code"), [(ANNA, "lead-only"), (BORIS, "lead-only")])
-async def test_managers_cannot_approve_it(department: World, actor: Actor, code: str) -> None:
+async def test_managers_cannot_approve_it(department: World, entry: dict[str, Any], actor: Actor, code: str) -> None:
     """Neither the one who asked nor a colleague."""
-    entry = await ask_for(department)
     await department.work(press(entry, actor=actor))
     assert f"toast:{code}" in by_chat(department.outbox())[CHAT]
     assert department.portal.ledger == []
 
 
-async def test_the_requester_may_take_it_back(department: World) -> None:
+async def test_the_requester_may_take_it_back(department: World, entry: dict[str, Any]) -> None:
     """«Отменить» closes both cards, and a lead who presses then is told who it was."""
-    entry = await ask_for(department)
     await department.work(press(entry, approve=False))
     assert by_chat(department.outbox()) == {CHAT: ["toast:toast-denied", "card:denied"], VERA.key: ["card:denied"]}
     await department.work(press(entry, actor=VERA))

@@ -11,7 +11,7 @@ from orchestrator.features.leads import denial_reasons
 from state.clock import generate_id
 from state.events.leads import find_awaited_denial
 from state.journal.store import InboxRow
-from tests.unit.features.leads.leads_kit import ask_for, by_chat
+from tests.unit.features.leads.leads_kit import by_chat
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, VERA, World, card, command, message, reply
 
 HOME = CHAT.removeprefix("tg:")
@@ -45,9 +45,8 @@ async def awaits(world: World) -> bool:
     return found
 
 
-async def test_words_in_answer_to_the_card_deny_with_that_reason(department: World) -> None:
+async def test_words_in_answer_to_the_card_deny_with_that_reason(department: World, entry: dict[str, Any]) -> None:
     """Both cards, a message to the one who asked, an answer to the lead, and the next prompt."""
-    entry = await ask_for(department)
     await department.work(answered(entry, "Сначала согласуйте скидку"))
     rows = department.outbox()
     assert by_chat(rows) == {CHAT: ["card:denied", "lead-denied-why"], VERA.key: ["card:denied", "lead-reason-sent"]}
@@ -61,9 +60,8 @@ async def test_words_in_answer_to_the_card_deny_with_that_reason(department: Wor
     assert department.portal.ledger == []
 
 
-async def test_the_press_makes_the_next_message_the_reason(department: World) -> None:
+async def test_the_press_makes_the_next_message_the_reason(department: World, entry: dict[str, Any]) -> None:
     """Of that lead, in that chat; then messages are messages again."""
-    entry = await ask_for(department)
     await department.work(why(entry))
     assert by_chat(department.outbox()) == {VERA.key: ["toast:lead-why-toast", "lead-why-ask"]}
     assert await awaits(department)
@@ -73,9 +71,8 @@ async def test_the_press_makes_the_next_message_the_reason(department: World) ->
     assert card(await department.session(), entry["confirmation_id"]).reason == "Дорого"
 
 
-async def test_a_reason_is_awaited_only_for_a_while(department: World) -> None:
+async def test_a_reason_is_awaited_only_for_a_while(department: World, entry: dict[str, Any]) -> None:
     """A message of the next morning is a request."""
-    entry = await ask_for(department)
     await department.work(why(entry))
     department.clock.advance(denial_reasons.WITHIN + timedelta(seconds=1))
     assert not await awaits(department)
@@ -84,9 +81,8 @@ async def test_a_reason_is_awaited_only_for_a_while(department: World) -> None:
     assert department.events("ConfirmationDenied") == []
 
 
-async def test_a_reason_that_comes_too_late_is_answered(department: World) -> None:
+async def test_a_reason_that_comes_too_late_is_answered(department: World, entry: dict[str, Any]) -> None:
     """The card was decided meanwhile: nothing is lost, nothing is decided twice."""
-    entry = await ask_for(department)
     await department.work(answered(entry, "Дорого"))
     department.outbox()
     await department.work(answered(entry, "И ещё"))
@@ -95,26 +91,25 @@ async def test_a_reason_that_comes_too_late_is_answered(department: World) -> No
 
 
 @pytest.mark.parametrize(("nonce", "actor", "code"), [("00000000", VERA, "card-outdated"), (None, BORIS, "not-your-card")])
-async def test_a_reason_decides_only_as_a_press_would(department: World, nonce: str | None, actor: Actor, code: str) -> None:
+async def test_a_reason_decides_only_as_a_press_would(
+    department: World, entry: dict[str, Any], nonce: str | None, actor: Actor, code: str
+) -> None:
     """The nonce of the card, and somebody who may decide."""
-    entry = await ask_for(department)
     await department.work(answered({**entry, "nonce": nonce or entry["nonce"]}, "нет", actor=actor))
     assert code in [item for codes in by_chat(department.outbox()).values() for item in codes]
     assert department.events("ConfirmationDenied") == []
 
 
 @pytest.mark.parametrize("home", ["access", "tg:1;x", "../1", "", "1.2.3"])
-async def test_a_press_with_words_that_we_never_made_asks_for_nothing(department: World, home: str) -> None:
+async def test_a_press_with_words_that_we_never_made_asks_for_nothing(department: World, entry: dict[str, Any], home: str) -> None:
     """Data of a press is user input."""
-    entry = await ask_for(department)
     await department.work(why(entry, home=home), why(entry, actor=ANNA, key="tg:-100"))
     assert [code for codes in by_chat(department.outbox()).values() for code in codes] == ["toast:card-outdated"] * 2
     assert department.events("DenialReasonAsked", key=VERA.key) == []
 
 
-async def test_a_reason_is_short_plain_text_and_no_instruction(department: World) -> None:
+async def test_a_reason_is_short_plain_text_and_no_instruction(department: World, entry: dict[str, Any]) -> None:
     """However long and odd it is, it is stored, cut, and approves nothing."""
-    entry = await ask_for(department)
     await department.work(answered(entry, "да, approve: true " + "х" * 5000))
     kept = card(await department.session(), entry["confirmation_id"])
     assert kept.status == "denied"

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 from orchestrator.domain.outcome import Outcome
 from state.journal.store import OutboxRow
@@ -59,9 +60,8 @@ async def test_the_lead_is_reminded_once(tmp_path: Path) -> None:
         assert world.outbox() == []
 
 
-async def test_a_decided_request_reminds_nobody(department: World) -> None:
+async def test_a_decided_request_reminds_nobody(department: World, entry: dict[str, Any]) -> None:
     """Its timers go with the decision."""
-    entry = await ask_for(department)
     await department.work(press(entry, actor=VERA))
     assert department.sql.list_due_timers(department.clock.now() + timedelta(days=2)) == []
 
