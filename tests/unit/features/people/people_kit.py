@@ -160,6 +160,13 @@ async def an_office(folder: Path, *, store: SqlStore | None = None, owner: str =
         yield Office(world, portal, access, desk, owner)
 
 
+def find_present(office: Office, who: int) -> Actor:
+    """Somebody who has access."""
+    actor = office.access.find_actor(who)
+    assert actor is not None
+    return actor
+
+
 def invitation(office: Office, number: int = 8, *, role: str = "manager", name: str = "", hours: int = 48) -> tuple[str, InboxRow]:
     """A token and the input that `sdelka invite` stores."""
     token, now = create_token(), office.world.clock.now()

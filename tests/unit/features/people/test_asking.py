@@ -12,16 +12,10 @@ from bot.telegram.intake.people import ChatPeople, extract_start_payload, parse_
 from orchestrator.domain.actor import Actor
 from orchestrator.features.people import screens
 from tests.unit.bot.i18n.message_ids import list_message_ids
-from tests.unit.features.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, presses, writes
+from tests.unit.features.people.people_kit import ANNA, GLEB, IRINA, LENA, OLGA, Office, find_present, presses, writes
 from tests.unit.spine_kit import NOW
 
 ROOT = Path(__file__).parents[4]
-
-
-def _actor(office: Office, who: int) -> Actor:
-    actor = office.access.find_actor(who)
-    assert actor is not None
-    return actor
 
 
 async def _knocked(office: Office, who: int = GLEB) -> None:
@@ -75,7 +69,7 @@ async def test_an_administrator_lets_a_stranger_in(office: Office) -> None:
     """Role, then employee: the likeliest name first, page by page; each step edits the one card, in the end in every administrator's chat."""
     await _knocked(office)
     office.said()
-    olga = _actor(office, OLGA)
+    olga = find_present(office, OLGA)
     await office.work(presses("p1:who:666:m:0", olga))
     [(chat, words, data)] = office.said()
     assert (chat, words) == ("tg:1001", "Gleb (@user666), ID 666, войдёт как менеджер. Кто это в Битрикс24? Страница 1 из 2.")
@@ -91,7 +85,7 @@ async def test_an_administrator_lets_a_stranger_in(office: Office) -> None:
     assert told["tg:1001"] == "Глеб Седов теперь работает со мной: менеджер, сотрудник Битрикс24 №8, Telegram ID 666."
     assert told["tg:1002"].startswith("Глеб Седов now works with me")
     assert told["tg:666"].startswith("Здравствуйте, Глеб Седов!")
-    actor = _actor(office, GLEB)
+    actor = find_present(office, GLEB)
     assert (actor.role, actor.bitrix_user_id, actor.sees) == ("manager", 8, "own")
 
 
@@ -110,7 +104,7 @@ async def test_an_administrator_lets_a_stranger_in(office: Office) -> None:
 async def test_nobody_is_let_in_by_a_press_that_does_not_count(office: Office, who: int, data: str, chat: str) -> None:
     """Data of a press is user input: rights and place are checked at every press (facts: approvals by any group member)."""
     await _knocked(office)
-    await office.work(presses(data, _actor(office, who), chat=chat))
+    await office.work(presses(data, find_present(office, who), chat=chat))
     assert office.access.find_actor(GLEB) is None
     assert office.types() == ["AccessAsked"]
 
@@ -120,10 +114,10 @@ async def test_a_card_that_is_out_of_date_says_so_and_a_refusal_is_shown_to_all(
     await _knocked(office)
     await _knocked(office, LENA)
     office.said()
-    await office.work(presses("p1:admit:666:m:8", _actor(office, OLGA)), presses("p1:admit:666:l:6", _actor(office, IRINA)))
+    await office.work(presses("p1:admit:666:m:8", find_present(office, OLGA)), presses("p1:admit:666:l:6", find_present(office, IRINA)))
     assert [words for chat, words, _ in office.said() if chat == "tg:1002"][-1] == "Глеб Седов is on the list already."
-    assert _actor(office, GLEB).role == "manager"
-    await office.work(presses("p1:deny:667", _actor(office, IRINA)))
+    assert find_present(office, GLEB).role == "manager"
+    await office.work(presses("p1:deny:667", find_present(office, IRINA)))
     assert [(chat, words, data) for chat, words, data in office.said()] == [
         ("tg:1001", "Доступ не дан: Lena (@user667), ID 667. Решение: Irina.", []),
         ("tg:1002", "No access for Lena (@user667), ID 667. Decided by Irina.", []),
@@ -135,7 +129,7 @@ async def test_where_the_portal_is_down_the_card_says_so_and_keeps_its_buttons(o
     office.said()
     office.portal.down = True
     for data in ("p1:who:666:m:0", "p1:admit:666:m:8"):
-        await office.work(presses(data, _actor(office, OLGA)))
+        await office.work(presses(data, find_present(office, OLGA)))
         [(_, words, buttons)] = office.said()
         assert "Битрикс24 не подтвердил сотрудника" in words
         assert buttons == ["p1:who:666:m:0", "p1:who:666:l:0", "p1:deny:666"]

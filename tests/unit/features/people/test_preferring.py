@@ -8,18 +8,12 @@ from bot.access.access import Access, Person
 from bot.telegram.intake.people import ChatPeople
 from orchestrator.domain.actor import Actor
 from state.model.registry import JoinedPerson, Registry
-from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, build_preference_row, given, presses
+from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, build_preference_row, find_present, given, presses
 from tests.unit.spine_kit import CHAT, codes_of
 
 
-def _actor(office: Office, who: int) -> Actor:
-    actor = office.access.find_actor(who)
-    assert actor is not None
-    return actor
-
-
 async def _command(office: Office, name: str, *, session: str = CHAT) -> None:
-    actor = _actor(office, ANNA)
+    actor = find_present(office, ANNA)
     await office.work(given("command", {"name": name}, actor=actor.model_dump(mode="json"), session=session))
 
 
@@ -27,10 +21,10 @@ async def test_a_switch_changes_at_once_and_its_message_with_it(office: Office) 
     """The digest is off until it is wanted; each press shows the opposite next, in the same message."""
     await office.joined()
     *_, switch = next(data for chat, _, data in office.said() if chat == "tg:666")
-    assert not office.access.is_subscribed(_actor(office, GLEB), "digest")
+    assert not office.access.is_subscribed(find_present(office, GLEB), "digest")
     for state in (True, False):
-        await office.work(presses(switch, _actor(office, GLEB)))
-        assert office.access.is_subscribed(_actor(office, GLEB), "digest") == state
+        await office.work(presses(switch, find_present(office, GLEB)))
+        assert office.access.is_subscribed(find_present(office, GLEB), "digest") == state
         [row] = office.world.outbox()
         assert row.key == f"screen:{switch.rpartition(':')[2]}"
         _, words, [*_, switch] = office.shown(row)
@@ -43,10 +37,10 @@ async def test_the_language_is_the_persons_own(office: Office) -> None:
     await _command(office, "language")
     [(_, words, data)] = office.said()
     assert words == "На каком языке говорить?"
-    await office.work(presses(data[1], _actor(office, ANNA)))
+    await office.work(presses(data[1], find_present(office, ANNA)))
     [(_, words, _)] = office.said()
     assert words == "Which language shall I speak?"
-    anna = _actor(office, ANNA)
+    anna = find_present(office, ANNA)
     assert (anna.locale, anna.role, anna.name) == ("en", "manager", "Анна Ковалёва")
     assert office.access.refresh_actor(anna.model_copy(update={"role": "admin", "locale": "ru"})) == anna
     assert ChatPeople(office.access).build_translator(CHAT).locale == "en"
@@ -72,11 +66,11 @@ async def test_settings_are_shown_in_private_only_and_to_people_with_access(offi
 )  # fmt: skip
 async def test_only_what_can_be_set_is_set(office: Office, name: str, value: str, counts: bool) -> None:  # noqa: FBT001 - a column of the table
     """Rights are none of it."""
-    await office.work(build_preference_row(name, value, f"s:{name}:{value}", _actor(office, ANNA), office.world.clock.now()))
+    await office.work(build_preference_row(name, value, f"s:{name}:{value}", find_present(office, ANNA), office.world.clock.now()))
     assert office.types() == (["PreferenceSet"] if counts else [])
-    assert _actor(office, ANNA).role == "manager"
+    assert find_present(office, ANNA).role == "manager"
     if name == "time_zone" and counts:
-        assert _actor(office, ANNA).time_zone == value
+        assert find_present(office, ANNA).time_zone == value
 
 
 async def test_nobody_sets_anything_without_access(office: Office) -> None:
@@ -92,7 +86,7 @@ async def test_alerts_reach_those_who_want_them(office: Office) -> None:
     assert office.access.find_subscribers(7) == []
     assert [actor.key for actor in office.access.find_subscribers(1)] == ["tg:1001"]
     for who, value in ((ANNA, "on"), (OLGA, "off")):
-        await office.work(presses(f"p1:pref:alerts:{value}:s1", _actor(office, who)))
+        await office.work(presses(f"p1:pref:alerts:{value}:s1", find_present(office, who)))
     assert [actor.key for actor in office.access.find_subscribers(7)] == ["tg:1007"]
     assert office.access.find_subscribers(1) == []
     assert office.access.list_watched_users() == [7]
@@ -126,7 +120,7 @@ async def test_the_first_screen_is_everybodys_who_has_access(office: Office, who
     """Role, mode, three examples and the digest switch were shown to those only who had joined by a link; the switch works on each of them."""
     await office.joined()
     office.said()
-    actor = _actor(office, who)
+    actor = find_present(office, who)
     await office.work(given("command", {"name": name}, actor=actor.model_dump(mode="json"), session=actor.key))
     [(chat, words, data)] = office.said()
     assert chat == actor.key

@@ -4,24 +4,17 @@ import pytest
 
 from bot.access.access import Access, Person
 from bot.i18n.translate import Translator
-from orchestrator.domain.actor import Actor
 from orchestrator.features.leads.approvers import LeadApprovers
 from state.events.people import PersonDismissed
-from tests.unit.features.people.people_kit import ANNA, GLEB, IRINA, LENA, NAMES, OLGA, Office, presses, writes
+from tests.unit.features.people.people_kit import ANNA, GLEB, IRINA, LENA, NAMES, OLGA, Office, find_present, presses, writes
 from tests.unit.spine_kit import NOW, VERA
 
 CARD = "Просит доступ: Анна Ковалёва (@user666), ID 666."
 
 
-def _actor(office: Office, who: int) -> Actor:
-    actor = office.access.find_actor(who)
-    assert actor is not None
-    return actor
-
-
 async def _press(office: Office, data: str, who: int = OLGA) -> dict[str, tuple[str, list[str]]]:
     """What everybody reads after that press, with the data of the buttons."""
-    await office.work(presses(data, _actor(office, who)))
+    await office.work(presses(data, find_present(office, who)))
     return {chat: (words, buttons) for chat, words, buttons in office.said()}
 
 
@@ -35,7 +28,7 @@ async def _knocked(office: Office, monkeypatch: pytest.MonkeyPatch, name: str = 
 async def test_a_second_account_of_an_employee_is_never_two_presses_away(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:
     """The employee is marked as taken, pressing it asks with both numbers, and only the press after that lets the stranger in."""
     assert (await _knocked(office, monkeypatch))["tg:1001"][0].startswith(CARD)
-    await office.work(presses("p1:who:666:l:1", _actor(office, OLGA)))
+    await office.work(presses("p1:who:666:l:1", find_present(office, OLGA)))
     [row] = [row for row in office.world.outbox() if row.kind == "people"]
     tr = Translator("ru")
     labels = {
@@ -52,7 +45,7 @@ async def test_a_second_account_of_an_employee_is_never_two_presses_away(office:
     assert office.access.find_actor(GLEB) is None
     assert office.types() == ["AccessAsked"]
     told = await _press(office, buttons[0])
-    assert _actor(office, GLEB).role == "lead"
+    assert find_present(office, GLEB).role == "lead"
     assert "⚠️ У этого сотрудника уже был доступ: Telegram 1007." in told["tg:1001"][0]
     assert told["tg:1007"][0] == (
         "⚠️ К вашей записи сотрудника подключён второй Telegram: Анна Ковалёва (@user666), ID 666. "
@@ -74,10 +67,10 @@ async def test_accounts_of_one_employee_are_told_apart_by_their_number(office: O
     """On cards, in lists of approvers and in the history: everywhere the name is the actor's. Who is alone is called as before."""
     await office.joined(number=7, role="lead")
     await office.joined(LENA, number=8)
-    assert _actor(office, GLEB).name == "Анна Ковалёва (Telegram 666)"
-    assert _actor(office, ANNA).name == "Анна Ковалёва (Telegram 1007)"
+    assert find_present(office, GLEB).name == "Анна Ковалёва (Telegram 666)"
+    assert find_present(office, ANNA).name == "Анна Ковалёва (Telegram 1007)"
     assert office.access.find_name("tg:666") == "Анна Ковалёва (Telegram 666)"
-    assert _actor(office, LENA).name == "Глеб Седов"
+    assert find_present(office, LENA).name == "Глеб Седов"
     office.said()
     asked = await _press(office, "p1:revoke:666:0")
     assert asked["tg:1001"][0] == "Забрать доступ? Анна Ковалёва (Telegram 666), ID 666. Открытые карточки этого человека закроются."
