@@ -2,9 +2,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from bot.plugins.kind_face import KindFace, Say, Steps, Use
-from engines.scenarios.core.authoring.chart import build_chart
-from engines.scenarios.core.authoring.first import FirstTexts, build_first
-from engines.scenarios.core.authoring.schema import build_schema
+from engines.scenarios.core.authoring import FirstTexts, build_chart, build_first, build_schema
 from engines.scenarios.core.graph import build_graph, list_steps
 from engines.scenarios.core.registry import load_step_types
 from orchestrator.domain.finding import Path

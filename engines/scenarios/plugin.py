@@ -11,7 +11,7 @@ PLUGIN: Final = EnginePlugin(
         "wiring": "engines.scenarios.wiring:WIRING",
         "lifetime": "engines.scenarios.log_file:LIFETIME",
         "kind/scenario": "engines.scenarios.kind_face:SCENARIO_FACE",
-        "trial/scenario": "engines.scenarios.trial:TRIAL",
+        "trial/scenario": "engines.scenarios.cases:TRIAL",
         "cases/scenario": "engines.scenarios.cases:CASES",
         "family/scenario": "engines.scenarios.terminal.trying:FAMILY",
         "live/scenario": "engines.scenarios.terminal.trying:LIVE",

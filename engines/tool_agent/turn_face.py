@@ -5,9 +5,20 @@ from typing import Final
 
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.turn_face import TurnFace, TurnPorts
-from engines.tool_agent.agent_settings import build_agent_settings
+from bot.settings.settings import Settings
 from engines.tool_agent.core.engine import ToolAgent
-from engines.tool_agent.core.toolbox import Words
+from engines.tool_agent.core.toolbox import AgentSettings, Words
+
+
+def build_agent_settings(settings: Settings, *, longest: int | None = None) -> AgentSettings:
+    """`longest` replaces the lengths that hold in a terminal."""
+    return AgentSettings(
+        history_limit=settings.context_hist_limit,
+        question_maxlen=longest or settings.param_question_maxlen,
+        theme_maxlen=longest or settings.param_theme_maxlen,
+        text_maxlen=settings.chat_question_maxlen,
+        rag_top_k=settings.param_rag_top_k,
+    )
 
 
 def build_tool_agent(ports: TurnPorts) -> ToolAgent:

@@ -1,14 +1,21 @@
-"""What tests of all kinds of definitions have in common."""
+"""What tests of all kinds of definitions have in common, and with whom and what they begin."""
 
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import REHEARSAL_PERSON
+from orchestrator.domain.taint import Origins, Value
+from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.language.schedule_terms import is_plain_zone
 from state.stored import JsonObject
 
+BEGINS: Final = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
+"""A Monday: a test must not depend on the day on which it runs."""
+PERSONS: Final[Origins] = frozenset({"person"})
+PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1)
 EACH: Final = "each"
 """One value for each time the step is done."""
 REFUSED: Final = "refused"
@@ -97,3 +104,14 @@ def to_typed(scalar: object) -> object:
     if isinstance(scalar, bool):
         return str(scalar).lower()
     return str(scalar) if isinstance(scalar, int | float) else scalar
+
+
+def build_actor(person: Person) -> Actor:
+    actor_fields = {"key": person.key, "name": person.name, "bitrix_user_id": person.employee, "time_zone": person.time_zone}
+    return Actor.model_validate({**PERSON.model_dump(), **actor_fields})
+
+
+def build_launch_args(test: LaunchedCase, more: JsonObject | None = None) -> dict[str, Value]:
+    """By a program if parameters are given, otherwise in a chat."""
+    start_values: JsonObject = {PARAMETERS: test.parameters} if test.parameters is not None else {TEXT: test.text}
+    return {name: Value(one, PERSONS) for name, one in {**start_values, **(more or {})}.items()}

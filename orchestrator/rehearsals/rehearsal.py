@@ -7,7 +7,6 @@ from typing import Any, Final, Literal, Protocol
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.address import REHEARSAL_PERSON
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile, Text, build_reply
@@ -30,6 +29,7 @@ from orchestrator.engines.runs import (
     RunUpdate,
 )
 from orchestrator.engines.step_nodes import find_step_id
+from orchestrator.rehearsals.case import PERSON
 from orchestrator.rehearsals.known_steps import Names
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.memo import Memo, copy_data
@@ -39,7 +39,6 @@ from state.canonical import dumps
 from state.events.runs import NodeDone, RunWoken
 from state.stored import JsonObject
 
-PERSON: Final = Actor(key=REHEARSAL_PERSON, name="Test", role="admin", sees="all", bitrix_user_id=1)
 NO_ANSWER: Final = "degraded"
 """A model or an agent gives no answer."""
 CALLS: Final = "calls"

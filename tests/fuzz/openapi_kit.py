@@ -16,7 +16,7 @@ from bot.http_api.api import Api
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
 from bot.monitoring.monitor import open_monitor
-from engines.flows.http.definition_bodies import AGENT_SAMPLE, FLOW_SAMPLE
+from engines.flows.http.definition_models import AGENT_SAMPLE, FLOW_SAMPLE
 from engines.flows.http.definition_router import AGENTS_PATH, FLOWS_PATH
 from engines.flows.wiring import build_flows, connect
 from orchestrator.domain.actor import Actor

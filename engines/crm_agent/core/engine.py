@@ -6,9 +6,7 @@ from typing import Final
 from engines.crm_agent.core import prompt, turn_work
 from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, find_created, list_following
 from engines.crm_agent.core.ending import finish_turn
-from engines.crm_agent.core.list_steps import complete_select
-from engines.crm_agent.core.lists import hide_markers
-from engines.crm_agent.core.next_page import is_listable
+from engines.crm_agent.core.lists import complete_select, hide_markers, is_listable
 from engines.crm_agent.core.plan import (
     NameQuestion,
     PlannedStep,

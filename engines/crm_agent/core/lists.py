@@ -1,14 +1,121 @@
-"""Replaces markers such as [[list 2.1: TITLE, OPPORTUNITY]] in the model's text by tables that code built."""
+"""Lists of records: steps that read them are prepared, and their markers, such as [[list 2.1: TITLE]], become tables that code built."""
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Final
 
-from engines.crm_agent.core.turn_work import ReadList, TurnWork
-from orchestrator.directory.answers import ColumnedTable
+from engines.crm_agent.core.turn_work import Page, ReadList, TurnWork
+from orchestrator.directory.answers import ColumnedTable, Unresolved
+from orchestrator.directory.outcome_view import OWN_RECORDS
 from orchestrator.domain.outputs import Notice, Table, Text
 from orchestrator.engines.base import TurnContext
+from orchestrator.engines.crm_agent.blocks import Step
+from state.stored import JsonObject
+
+NEXT: Final = "list.next"
+"""The method for the rows below those that the person saw."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextPage:
+    step: Step
+    page: Page
+
+
+def find_next_page(ctx: TurnContext, work: TurnWork, proposed_step: Step) -> NextPage | Unresolved:
+    """Unresolved if no list of this person was cut."""
+    cut_list = ctx.state.last_shown
+    if work.lists:
+        detail = "list.next goes on with the list of an earlier answer; a list of this turn is shown with its marker"
+        return Unresolved(notice=_NONE, detail=detail)
+    if cut_list is None or not cut_list.method:
+        return Unresolved(notice=_NONE, detail="no list of records was shown that could go on; read the list that is meant")
+    if cut_list.by != ctx.actor.key:
+        return Unresolved(notice=_NONE, detail="the list shown last was read for somebody else; read it anew for this person")
+    last = cut_list.first + len(cut_list.rows) - 1
+    if last >= cut_list.total:
+        return Unresolved(
+            notice=Notice(code="list-is-whole", args={"total": cut_list.total}), detail=f"all {cut_list.total} rows were shown"
+        )
+    seen = tuple(row.record for row in cut_list.rows if row.record)
+    step = Step(method=cut_list.method, params=dict(cut_list.params), comment=proposed_step.comment)
+    return NextPage(step=step, page=Page(first=last + 1, hidden=cut_list.first - 1, seen=seen))
+
+
+def is_listable(method: str, group_by: str) -> bool:
+    return not group_by and method.lower().endswith(".list") and OWN_RECORDS.fullmatch(method) is not None
+
+
+_NONE: Final = Notice(code="no-next-page")
+
+
+GROUP_BY: Final = "group_by"
+LIMIT: Final = "limit"
+_MOST: Final = 500
+_LONGEST: Final = 5
+_ITEM_FIELDS: Final[Mapping[str, Sequence[str]]] = {
+    "1": ("opportunity", "currencyId", "stageId"),
+    "2": ("opportunity", "currencyId", "stageId", "categoryId"),
+    "7": ("opportunity", "currencyId", "stageId"),
+    "31": ("opportunity", "currencyId", "stageId", "categoryId"),
+}
+_FIELDS: Final[Mapping[str, Sequence[str]]] = {
+    "crm.deal.list": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID"),
+    "crm.lead.list": ("ID", "TITLE", "NAME", "LAST_NAME", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID"),
+    "crm.contact.list": ("ID", "NAME", "LAST_NAME", "POST"),
+    "crm.company.list": ("ID", "TITLE"),
+    "crm.quote.list": ("ID", "TITLE", "OPPORTUNITY", "CURRENCY_ID", "STATUS_ID"),
+    "crm.item.list": ("id", "title"),
+    "tasks.task.list": ("ID", "TITLE"),
+}
+_TASK_FIELDS: Final = ("ID", "TITLE", "STATUS", "DEADLINE", "RESPONSIBLE_ID", "CREATED_DATE")
+"""Read of tasks if the step selects nothing: the portal would give only ids."""
+
+
+def split_group(step: Step) -> tuple[Step, str]:
+    """ "" if the step names no field to group by."""
+    by = step.params.get(GROUP_BY)
+    if not isinstance(by, str) or not by.strip() or not step.method.lower().endswith(".list"):
+        return step, ""
+    return replace(step, params={name: value for name, value in step.params.items() if name != GROUP_BY}), by.strip()
+
+
+def split_limit(step: Step) -> tuple[Step, int]:
+    """0 for no limit.
+
+    A limit that is no whole number above 0 stays in the step, where the gate refuses it.
+    """
+    limit = step.params.get(LIMIT)
+    text = str(limit) if isinstance(limit, int | str) and not isinstance(limit, bool) else ""
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < _LONGEST else 0
+    if not 0 < number <= _MOST or not step.method.lower().endswith(".list"):
+        return step, 0
+    return replace(step, params={name: value for name, value in step.params.items() if name != LIMIT}), number
+
+
+def complete_select(method: str, params: JsonObject, *, is_grouped: bool) -> JsonObject:
+    """Add the fields that code needs to `select`."""
+    name = method.lower()
+    needed = _FIELDS.get(name)
+    if needed is None:
+        return params
+    if name == "tasks.task.list" and "select" not in params:
+        return {**params, "select": list(_TASK_FIELDS)}
+    select = params.get("select")
+    if not isinstance(select, list) or "*" in select:
+        return params
+    if is_grouped and name != "tasks.task.list":
+        return {key: value for key, value in params.items() if key != "select"}
+    if name == "crm.item.list":
+        needed = (*needed, *_ITEM_FIELDS.get(str(params.get("entityTypeId")), ()))
+    have = {_flatten(one) for one in select}
+    return {**params, "select": [*select, *(one for one in needed if _flatten(one) not in have)]}
+
+
+def _flatten(name: object) -> str:
+    return str(name).replace("_", "").lower()
+
 
 _MARKER: Final = re.compile(
     r"[ \t]*\[\[\s*list\s+(?:(?P<iteration>\d{1,3})\s*\.\s*)?(?P<step>\d{1,3})\s*(?::(?P<fields>[^\[\]]{0,600}))?\]\][ \t]*",

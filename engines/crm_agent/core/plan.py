@@ -8,8 +8,7 @@ from typing import Any, Final, assert_never
 from uuid import uuid5
 from zoneinfo import ZoneInfo
 
-from engines.crm_agent.core.list_steps import split_group, split_limit
-from engines.crm_agent.core.next_page import NEXT, find_next_page
+from engines.crm_agent.core.lists import NEXT, find_next_page, split_group, split_limit
 from engines.crm_agent.core.shown_text import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved

@@ -5,8 +5,7 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from engines.flows.core.definition import FlowStep
-from engines.flows.core.routes import find_route_after_failure, find_route_after_success
+from engines.flows.core.definition import FlowStep, find_route_after_failure, find_route_after_success
 from orchestrator.charts.chart import Arrow, Box, Chart, cut_text
 from state.stored import JsonObject
 

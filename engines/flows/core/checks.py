@@ -5,9 +5,18 @@ from typing import Final, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from engines.flows.core.definition import USUAL_LIMIT, Flow, FlowStep, MemoryWrite, Outputs
+from engines.flows.core.definition import (
+    USUAL_LIMIT,
+    Flow,
+    FlowStep,
+    MemoryWrite,
+    Outputs,
+    find_route_after_failure,
+    find_route_after_success,
+    list_next,
+    may_end,
+)
 from engines.flows.core.references import EXAMPLE, MARK, list_references, list_texts, read_reference
-from engines.flows.core.routes import find_route_after_failure, find_route_after_success, list_next, may_end
 from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document

@@ -8,13 +8,11 @@ from pydantic import ValidationError
 
 from engines.flows.core.agents import Agent, FindAgents, find_no_agents
 from engines.flows.core.attempts import Attempted, Attempts, Why
-from engines.flows.core.definition import Flow, FlowStep
-from engines.flows.core.memory import Channels
+from engines.flows.core.definition import Flow, FlowStep, find_route_after_failure, find_route_after_success
+from engines.flows.core.memory import Channels, LongChannels, NoMemory, PersonMemory
 from engines.flows.core.operations import OPERATIONS, submit_operations
 from engines.flows.core.outputs import StepOutputs
-from engines.flows.core.person_memory import LongChannels, NoMemory, PersonMemory
 from engines.flows.core.prompt import build_request
-from engines.flows.core.routes import find_route_after_failure, find_route_after_success
 from engines.flows.core.telling import build_result_reply
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.own_reads import FindDocuments

@@ -1,13 +1,122 @@
 """The channels of memory of a run (S002-16, S002-29…33, S002-X7)."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Any, Final, Protocol
 
-from engines.flows.core.definition import USUAL_DAYS, USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead
-from engines.flows.core.person_memory import Entry, LongChannels
-from orchestrator.domain.taint import Origins, Value, combine
+from engines.flows.core.definition import USUAL_DAYS, USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead, SharedChannel
+from orchestrator.domain.taint import Origins, Value, combine, join_origins
+from orchestrator.engines.runs import RunContext, RunFailed, RunInfo
 from state.canonical import dumps
+from state.stored import JsonObject
+
+MOST_ENTRY: Final = 200_000
+"""Characters of JSON in one entry."""
+MOST_READ: Final = 500_000
+"""Characters of JSON that a run reads of a channel, newest entries first."""
+SHADOW: Final = "shadow"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    channel: str
+    value: Value
+    at: datetime | None = None
+    """None if not known, as of one that is being written."""
+
+
+class PersonMemory(Protocol):
+    """Stores what runs of a flow leave for later runs of the same person; `run` names both."""
+
+    async def find_end(self, run: RunInfo, /) -> int:
+        """A mark for what is stored by now, which `read` takes."""
+
+    async def read(self, run: RunInfo, channels: Sequence[SharedChannel], at: datetime, end: int, /) -> Sequence[Entry]:
+        """Return what the channels hold of what was stored up to the mark, oldest first."""
+
+    async def write(self, run: RunInfo, node: str, entries: Sequence[Entry], channels: Sequence[SharedChannel], at: datetime, /) -> None:
+        """Store durably, once for each node of a run. `channels` are those that the flow declares."""
+
+
+class NoMemory:
+    async def find_end(self, _run: RunInfo, /) -> int:
+        return 0
+
+    async def read(self, _run: RunInfo, _channels: Sequence[SharedChannel], _at: datetime, _end: int, /) -> Sequence[Entry]:
+        return ()
+
+    async def write(
+        self, _run: RunInfo, _node: str, _entries: Sequence[Entry], _channels: Sequence[SharedChannel], _at: datetime, /
+    ) -> None: ...
+
+
+class LongChannels:
+    def __init__(self, ctx: RunContext, flow: Flow, memory: PersonMemory) -> None:
+        self._ctx, self._memory = ctx, memory
+        self._declared = [shared_channel for shared_channel in flow.memory.shared_channels if shared_channel.scope == "user"]
+        read = {one.channel for step in flow.steps for one in step.memory_reads}
+        self._read = [shared_channel for shared_channel in self._declared if shared_channel.id in read]
+
+    async def load(self) -> Mapping[str, Sequence[Entry]]:
+        """Oldest first, by channel; the same in a replay."""
+        if not self._read:
+            return {}
+        index = (await self._ctx.memo("memory", self._look, origins=_AUTHOR)).data
+        return {channel.id: await self._load_channel(channel, index) for channel in self._read if channel.id in index["origins"]}
+
+    async def _look(self) -> dict[str, Any]:
+        at, end = self._ctx.now, await self._memory.find_end(self._ctx.run)
+        origins = {one.id: sorted(join_origins(entry.value for entry in await self._find_entries(one, at, end))) for one in self._read}
+        return {"at": at.isoformat(), "end": end, "origins": {name: origin for name, origin in origins.items() if origin}}
+
+    async def _load_channel(self, channel: SharedChannel, index: Mapping[str, Any]) -> list[Entry]:
+        at = datetime.fromisoformat(index["at"])
+
+        async def read() -> list[JsonObject]:
+            entries = await self._find_entries(channel, at, index["end"])
+            return [{**one.value.to_stored(), "at": (one.at or at).isoformat()} for one in entries]
+
+        declared: Origins = frozenset(index["origins"][channel.id])
+        stored_entries = await self._ctx.memo(f"memory/{channel.id}/entries", read, origins=declared)
+        more = stored_entries.origins - declared  # what the run itself found foreign in these texts
+        entries: list[Entry] = []
+        for stored in stored_entries.data:
+            value = Value.from_stored(stored)
+            entries.append(
+                Entry(channel.id, Value(value.data, value.origins | more), datetime.fromisoformat(stored.get("at", index["at"])))
+            )
+        return entries
+
+    async def _find_entries(self, channel: SharedChannel, at: datetime, end: int) -> list[Entry]:
+        fitting: list[Entry] = []
+        length = 0
+        for entry in reversed(await self._memory.read(self._ctx.run, [channel], at, end)):
+            length += len(dumps(entry.value.data))
+            if length > MOST_READ:
+                break
+            fitting.append(entry)
+        return fitting[::-1]
+
+    async def keep(self, place: str, new_entries: Sequence[Entry]) -> None:
+        """Store what a visit left, nothing in shadow mode. Raises RunFailed if an entry is too large."""
+        declared_ids = {shared_channel.id for shared_channel in self._declared}
+        entries = [new_entry for new_entry in new_entries if new_entry.channel in declared_ids]
+        if not entries:
+            return
+        for new_entry in entries:
+            if (length := len(dumps(new_entry.value.data))) > MOST_ENTRY:
+                raise RunFailed("run-large-value", f"an entry of {new_entry.channel} has {length} characters", node=place, most=MOST_ENTRY)
+        node = f"{place}/memory"
+
+        async def write() -> int:
+            if self._ctx.mode == SHADOW:
+                return 0
+            await self._memory.write(self._ctx.run, node, entries, self._declared, self._ctx.now)
+            return len(entries)
+
+        await self._ctx.memo(node, write, origins=_AUTHOR)
+
 
 _AUTHOR: Final[Origins] = frozenset({"definition"})
 

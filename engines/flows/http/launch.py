@@ -16,10 +16,9 @@ from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.agents import Agent
-from engines.flows.core.definition import USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead
+from engines.flows.core.definition import USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead, list_next
 from engines.flows.core.kind import FLOW
 from engines.flows.core.prompt import build_request
-from engines.flows.core.routes import list_next
 from engines.flows.core.tools import LONGEST_ANSWER, MOST_CALLS, MOST_ROUNDS
 from engines.flows.http.run_models import (
     Estimate,

@@ -7,7 +7,7 @@ from bot.cli.author.group import Events, build_author_group
 from bot.cli.deferred import defer
 from bot.cli.options import Language
 
-_WORK: Final = "engines.flows.terminal.commands"
+_WORK: Final = "engines.flows.terminal.trying"
 
 _VALIDATE: Final = """Check flows and agents and say all mistakes at once, each with its place.
 

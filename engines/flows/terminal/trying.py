@@ -1,32 +1,50 @@
-"""`sdelka flow run`: plays a flow with its real engine. Only models are really asked."""
+"""`sdelka flow run`: plays a flow with its real engine. Only models are really asked. Which files are flows and agents, too."""
 
 import asyncio
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
-from bot.cli.author.asking import collect_parameters, split_parameters
-from bot.cli.author.faces import LiveFace, TryOptions
-from bot.cli.author.trying import PROGRAM_ERROR, load_mocks, open_model, write_text
+from bot.cli.author.faces import Family, LiveFace, TryOptions
+from bot.cli.author.trying import PROGRAM_ERROR, collect_parameters, load_mocks, open_model, split_parameters, try_file_or_key, write_text
+from bot.cli.author.work import exit_unless
 from bot.cli.ops import escape_text, write_json_lines
+from bot.cli.options import Language
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
+from engines.flows.cases import PlayableFlow
+from engines.flows.core.agents import KIND as AGENT
 from engines.flows.core.definition import Flow
 from engines.flows.core.engine import FlowEngine
-from engines.flows.core.kind import FLOW
-from engines.flows.rehearsal.case import FlowCase
-from engines.flows.trial import PlayableFlow
+from engines.flows.core.kind import FLOW, list_agents
+from engines.flows.rehearsal.playing import FlowCase
 from orchestrator.domain.outputs import Text
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunResult
 from orchestrator.engines.shared.launch import PARAMETERS
-from orchestrator.rehearsals.beginning import PERSONS
+from orchestrator.rehearsals.case import PERSONS
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
 from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
 from state.canonical import dumps
 from state.clock import SystemClock
 from state.stored import JsonObject
+
+FAMILY: Final = Family(
+    whole=FLOW,
+    part=AGENT,
+    key_field="flowId",
+    folder="agents",
+    is_part=lambda data: "systemPrompt" in data and "steps" not in data,
+    list_parts=list_agents,
+)
+
+
+def run(flow: str, *, param: list[str] | None, answers: Path | None, version: int, language: Language, as_json: bool) -> None:
+    options = TryOptions(params=tuple(param or ()), answers_file=answers, language=language, as_json=as_json)
+    exit_unless(try_file_or_key("flow", flow, version, options))
+
 
 ShowEvent = Callable[[JsonObject, Happening | None], None]
 """Takes an event for programs, and the happening behind it."""

@@ -8,8 +8,7 @@ from typing import Final, Literal
 from pydantic import ValidationError
 
 from engines.scenarios.core.definition import ABOUT_PERSON, AGENT, GIVEN_WINS, RESERVED
-from engines.scenarios.core.executor_log import ExecutorLog
-from engines.scenarios.core.logged_context import LoggedContext
+from engines.scenarios.core.executor_log import ExecutorLog, LoggedContext
 from engines.scenarios.core.plan import Plan, PlannedStep, Plans, StepTypes
 from engines.scenarios.core.steering import CANCELLED, Point, Steering
 from engines.scenarios.core.step_types import AnyStepCall, StepCall, StepResult, Surroundings

@@ -1,26 +1,120 @@
-"""Plays one dialogue of a scenario and compares what came with what was expected."""
+"""The form of a test of a scenario, which stands beside it as `NAME.test.yaml`, and how its dialogues are played and compared."""
 
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, Literal
+
+from pydantic import Field
 
 from engines.scenarios.core.checks import SYSTEM_NAMES
 from engines.scenarios.core.definition import ABOUT_PERSON
 from engines.scenarios.core.engine import ScenarioEngine
 from engines.scenarios.core.kind import KIND
-from engines.scenarios.core.plan import StepTypes, build_plan
+from engines.scenarios.core.plan import Plan, StepTypes, build_plan
 from engines.scenarios.core.step_types import AnyStepCall, AnyStepType, StepResult
-from engines.scenarios.rehearsal.dialogue import Dialogue, Expected
-from engines.scenarios.rehearsal.step_names import find_known_steps, name_steps
+from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.documents.document import Document
+from orchestrator.documents.findings import Findings
+from orchestrator.domain.finding import Finding, Path
 from orchestrator.domain.taint import Value
-from orchestrator.engines.runs import RunResult
-from orchestrator.rehearsals.beginning import BEGINS, PERSONS, build_actor
+from orchestrator.engines.runs import RunFailed, RunResult
+from orchestrator.rehearsals.case import BEGINS, PERSONS, Case, ExpectedEffect, FilePart, build_actor
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
+from orchestrator.rehearsals.known_steps import KnownSteps, Names
 from orchestrator.rehearsals.rehearsal import Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
 from state.stored import JsonObject
+
+_SUB_SCENARIO: Final = "execute_sub_scenario"
+_SUB_SCENARIO_ID: Final = "sub_scenario_id"
+
+
+def name_steps(plan: Plan) -> Names:
+    """The author's id, or `step-3` for the third step without one, or `#3` if that is an id of another."""
+    ids = {planned_step.step.id for planned_step in plan.steps}
+    return {one.label: one.step.id or (one.label if one.label not in ids else f"#{one.index + 1}") for one in plan.steps}
+
+
+def find_known_steps(key: str, documents: Mapping[str, Any], types: StepTypes) -> KnownSteps:
+    """Names in a scenario and those that it may start; `documents` are all. A name known only in the run may be any scenario."""
+    names: dict[str, Names] = {}
+    left = [key]
+    while left:
+        scenario_key = left.pop()
+        document = documents.get(scenario_key)
+        if scenario_key in names or document is None:
+            continue
+        try:
+            plan = build_plan(document, types)
+        except RunFailed:
+            names[scenario_key] = {}
+            continue
+        names[scenario_key] = name_steps(plan)
+        left += _list_started(plan, documents)
+    return KnownSteps(key, names)
+
+
+def _list_started(plan: Plan, documents: Mapping[str, Any]) -> Iterator[str]:
+    for planned_step in plan.steps:
+        started_key = planned_step.step.params.get(_SUB_SCENARIO_ID) if planned_step.type.name == _SUB_SCENARIO else None
+        if isinstance(started_key, str):
+            yield from documents if "{" in started_key else (started_key,)
+
+
+class Expected(FilePart):
+    """What must come of a dialogue. What is left out is not looked at."""
+
+    outcome: Literal["done", "failed", "cancelled"] = "done"
+    code: str = Field("", description="The code of the failure.")
+    messages: list[str] | None = Field(
+        None, description="Everything that the person reads, in order; a sentence of the program as [its-code]."
+    )
+    variables: JsonObject = Field(default_factory=dict, description="Variables at the end; others are not looked at.")
+    effects: list[ExpectedEffect] | None = Field(None, description="All effects, in order.")
+
+
+class Dialogue(Case):
+    """One dialogue."""
+
+    args: JsonObject = Field(default_factory=lambda: {"text": ""}, description="What it is started with; without it as by a bare /run.")
+    mocks: dict[str, Any] = Field(default_factory=dict, description="What models, effects, documents and agents give, by step.")
+    expect: Expected = Field(default_factory=Expected)
+
+    def choose_mocks(self, _place: object, _kind: object) -> tuple[str, Mapping[str, Any]]:
+        return "mocks", self.mocks
+
+
+class DialogueFile(FilePart):
+    """All dialogues of one scenario."""
+
+    dialogues: list[Dialogue] = Field(min_length=1, max_length=1000)
+
+
+def check_dialogue(document: Document, known: KnownSteps) -> Iterable[Finding]:
+    findings = Findings(document)
+    if report_model_mistakes(findings, Dialogue, document.data, ()):
+        _check_steps(findings, known, Dialogue.model_validate(document.data), ())
+    return findings.list_all()
+
+
+def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
+    """Return all mistakes; unknown steps are looked for when nothing else is wrong."""
+    findings = Findings(document)
+    if report_model_mistakes(findings, DialogueFile, document.data, ()):
+        for index, dialogue in enumerate(DialogueFile.model_validate(document.data).dialogues):
+            _check_steps(findings, known, dialogue, ("dialogues", index))
+    return findings.list_all()
+
+
+def _check_steps(findings: Findings, known: KnownSteps, dialogue: Dialogue, path: Path) -> None:
+    for name in dialogue.mocks:
+        known.report_unknown(findings, (*path, "mocks", name), name, may_be_keyed=True)
+    for index, effect in enumerate(dialogue.expect.effects or ()):
+        if effect.step is not None:
+            known.report_unknown(findings, (*path, "expect", "effects", index, "step"), effect.step, of_value=True)
+
 
 NoteCall = Callable[[AnyStepCall], AnyStepCall]
 """Called before each step; returns the call with which it is done."""

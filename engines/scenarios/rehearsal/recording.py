@@ -6,9 +6,7 @@ from typing import Any, Final
 
 from engines.scenarios.core.kind import KIND
 from engines.scenarios.core.plan import Plan, StepTypes, build_plan
-from engines.scenarios.rehearsal.dialogue import Dialogue, Expected
-from engines.scenarios.rehearsal.playing import Played, play_dialogue, select_own_variables
-from engines.scenarios.rehearsal.step_names import name_steps
+from engines.scenarios.rehearsal.playing import Dialogue, Expected, Played, name_steps, play_dialogue, select_own_variables
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
 from orchestrator.rehearsals.case import FAILED, Given

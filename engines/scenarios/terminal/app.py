@@ -7,7 +7,7 @@ from bot.cli.author.group import Events, Json, Svg, build_author_group
 from bot.cli.deferred import defer
 from bot.cli.options import Language
 
-_WORK: Final = "engines.scenarios.terminal.commands"
+_WORK: Final = "engines.scenarios.terminal.beginning"
 
 _TEST: Final = """\
 Play the recorded dialogues of scenarios, with everything outside mocked, and show which steps they cover.

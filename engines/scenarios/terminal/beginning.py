@@ -1,4 +1,4 @@
-"""How authors begin: the types of steps, and a first scenario."""
+"""What only `sdelka scenario` does; above all how authors begin: the types of steps, and a first scenario."""
 
 import re
 import sys
@@ -8,19 +8,52 @@ from typing import Final
 
 import typer
 
+from bot.cli.author.faces import TryOptions
+from bot.cli.author.work import exit_unless, load_translator
+from bot.cli.author.writing import check_files, draw_file, write_checked_in_english
 from bot.cli.definition_files import SUFFIXES, TEST
+from bot.cli.inputs import parse_arg
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.cli.options import Language
 from bot.i18n.translate import Translator
-from engines.scenarios.core.authoring.first import DOINGS, Doing, FirstTexts, build_first
-from engines.scenarios.core.authoring.step_docs import StepDoc, describe_types, format_default
+from engines.scenarios.core.authoring import DOINGS, Doing, FirstTexts, StepDoc, build_first, describe_types, format_default
 from engines.scenarios.core.checks import check_scenario
 from engines.scenarios.core.registry import load_step_types
+from engines.scenarios.terminal.trying import run_file
 from orchestrator.documents.reading import read_document
 from orchestrator.documents.writing import write_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import has_errors
 from orchestrator.domain.suggestions import suggest_name
+
+
+def steps(name: str, *, as_json: bool) -> None:
+    write_types(name, as_json=as_json)
+
+
+def validate(files: list[Path], *, language: Language, as_json: bool) -> None:
+    mistakes = load_translator(language) if language == "ru" else None
+    write = lambda checked: write_checked_in_english(checked, mistakes)  # noqa: E731 - reads as the argument that it is
+    exit_unless(check_files("scenario", files, load_translator(language), as_json=as_json, write=write))
+
+
+def graph(file: Path, *, svg: Path | None) -> None:
+    draw_file("scenario", file, svg, lambda path, count: f"{path}: {count} steps.")
+
+
+def run(
+    file: Path, *, answers: list[str] | None, inputs: Path | None, arg: list[str] | None, model: bool, language: Language, as_json: bool
+) -> None:
+    params, typed = tuple(arg or ()), tuple(answers or ())
+    for param in params:
+        parse_arg(param)
+    options = TryOptions(params=params, inputs=typed, inputs_file=inputs, asks_model=model, language=language, as_json=as_json)
+    exit_unless(run_file(file, options))
+
+
+def new(out: Path, *, name: str, description: str | None, question: list[str] | None, doing: str, language: Language) -> None:
+    write_first(out, name=name, description=description, questions=question or [], doing=doing, locale=language)
+
 
 _KEY: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 _MOST_QUESTIONS: Final = 50

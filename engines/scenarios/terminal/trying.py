@@ -16,14 +16,11 @@ from bot.cli.definition_files import load_call_forms, load_classes, read_file
 from bot.cli.inputs import parse_arg
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
-from engines.scenarios.cases import build
+from engines.scenarios.cases import PlayableScenario, build
 from engines.scenarios.core.checks import SENTENCES
 from engines.scenarios.core.kind import KIND
 from engines.scenarios.core.plan import ACTION, ACTION_TYPE
-from engines.scenarios.rehearsal.dialogue import Dialogue, check_dialogue
-from engines.scenarios.rehearsal.playing import Played, play_dialogue
-from engines.scenarios.rehearsal.step_names import find_known_steps
-from engines.scenarios.trial import PlayableScenario
+from engines.scenarios.rehearsal.playing import Dialogue, Played, check_dialogue, find_known_steps, play_dialogue
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST, Findings

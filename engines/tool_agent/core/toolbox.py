@@ -1,18 +1,24 @@
-"""What a tool of the tool agent is, what it may use, and how its parameters are checked (seed 001, step 4)."""
+"""What a tool of the tool agent is, what it may use, and how its parameters are checked (seed 001, step 4).
+
+The two requests of a tool with a service of its own are logged in the seed's words (S001-58…74).
+"""
 
 import json
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Literal, Protocol, TypeVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from orchestrator.directory.answers import FindRecords
+from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.outputs import Notice, Passage, Table, Text
-from state.canonical import to_storable_text
+from state.canonical import to_storable, to_storable_text
 from state.stored import JsonObject
 
+B = TypeVar("B", bound=BaseModel)
 P = TypeVar("P", bound=BaseModel)
 Part = Text | Table | Passage
 Words = Callable[[Notice], str]
@@ -141,3 +147,58 @@ def to_text(value: object) -> str:
 def format_arguments(arguments: JsonObject) -> str:
     """As people read it: "question: …, top: …"; a dash for none."""
     return ", ".join(f"{to_text(name)}: {'null' if value is None else to_text(value)}" for name, value in arguments.items()) or "—"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceCall(Generic[B]):
+    """A request to a service, and the form of a good answer."""
+
+    service: str
+    path: str
+    answer: type[B]
+    action: str
+    refused: str
+
+
+async def call_service(call: ServiceCall[B], body: JsonObject, ports: ToolPorts) -> B | Literal["down", "failed"]:
+    """Return "down" for an unhealthy service, "failed" for a bad request or answer.
+
+    The answer is remembered, so that a repeated turn asks no second time.
+    """
+    known = await ports.remember(call.service, lambda: _ask_service(call, body, ports))
+    remembered_body = known.get("body")
+    return (
+        call.answer.model_validate(remembered_body) if remembered_body is not None else "down" if known.get("fault") == "down" else "failed"
+    )
+
+
+async def _ask_service(call: ServiceCall[B], body: JsonObject, ports: ToolPorts) -> dict[str, Any]:
+    def note(text: str) -> None:
+        ports.note(logging.ERROR, text)
+
+    if not await _is_healthy(call, ports):
+        note(f"{call.action} // Health check failed")
+        return {"fault": "down"}
+    try:
+        reply = to_storable(await ports.services.post(call.service, call.path, body))
+    except ServiceFailed as error:
+        note(f"{call.action} // Unexpected error: {error.reason}")
+        return {"fault": "failed"}
+    if "error" in reply:
+        note(f"{call.action} // {call.refused} error: {reply['error']}")
+        return {"fault": "failed"}
+    try:
+        return {"body": call.answer.model_validate(reply).model_dump(mode="json")}
+    except ValidationError as error:  # its own text quotes the answer
+        wrong = ", ".join(f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in error.errors(include_input=False))
+        note(f"{call.action} // Unexpected error: the answer has another form ({wrong})")
+        return {"fault": "failed"}
+
+
+async def _is_healthy(call: ServiceCall[B], ports: ToolPorts) -> bool:
+    try:
+        health = await ports.services.check_health(call.service)
+    except ServiceFailed as error:
+        ports.note(logging.ERROR, f"check_health // Unexpected error: {error.reason}")
+        return False
+    return health.get("status") == "ok"

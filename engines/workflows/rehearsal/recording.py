@@ -7,9 +7,11 @@ from typing import Any, Final
 from engines.workflows.core.engine import TUUMS
 from engines.workflows.core.kind import WORKFLOW
 from engines.workflows.core.rune_types import RuneTypes
-from engines.workflows.rehearsal.case import CHUNKS, ExpectedWorkflow, WorkflowCase
 from engines.workflows.rehearsal.playing import (
+    CHUNKS,
+    ExpectedWorkflow,
     PlayableWorkflow,
+    WorkflowCase,
     WorkflowPlayed,
     WorkflowScript,
     compare_workflow,

@@ -6,20 +6,24 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
-from bot.cli.author.asking import collect_parameters, split_parameters
 from bot.cli.author.faces import LiveFace, TryOptions
-from bot.cli.author.trying import load_mocks, open_model, write_text
+from bot.cli.author.trying import collect_parameters, load_mocks, open_model, split_parameters, write_text
 from bot.cli.definition_files import load_classes
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
-from engines.workflows.cases import compile_playable
+from engines.workflows.cases import compile_playable, describe_operation
 from engines.workflows.core.compile import CompiledWorkflow
 from engines.workflows.core.definition import Workflow
 from engines.workflows.core.execution import STOPPED
-from engines.workflows.rehearsal.case import WorkflowCase, is_query_known
-from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowPlayed, WorkflowScript, rehearse_workflow
-from engines.workflows.trial import describe_operation
+from engines.workflows.rehearsal.playing import (
+    PlayableWorkflow,
+    WorkflowCase,
+    WorkflowPlayed,
+    WorkflowScript,
+    is_query_known,
+    rehearse_workflow,
+)
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunUpdate
@@ -27,7 +31,7 @@ from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import PARAMETERS
 from orchestrator.engines.shared.rendering import render_plain
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.beginning import PERSONS
+from orchestrator.rehearsals.case import PERSONS
 from orchestrator.rehearsals.rehearsal import Happening, Place, TakeText
 from orchestrator.rehearsals.script import AskModel, ask_no_model
 from state.clock import SystemClock

@@ -11,7 +11,7 @@ from engines.scenarios.wiring import build_scenarios
 from engines.workflows.core.blocks.host import ALONE, RecordHost
 from engines.workflows.core.engine import WorkflowEngine
 from engines.workflows.core.registry import build_rune_types
-from engines.workflows.stored_blocks import build_record_host
+from engines.workflows.wiring import build_record_host
 from examples.engines.fan import FanEngine
 from examples.engines.kinds import FAN, STEPS
 from examples.engines.steps import StepsEngine, list_children

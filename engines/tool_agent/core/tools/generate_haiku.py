@@ -2,8 +2,7 @@
 
 from pydantic import BaseModel, Field
 
-from engines.tool_agent.core.service_calls import ServiceCall, call_service
-from engines.tool_agent.core.toolbox import Tool, ToolAnswer, ToolPorts, build_message
+from engines.tool_agent.core.toolbox import ServiceCall, Tool, ToolAnswer, ToolPorts, build_message, call_service
 
 
 class GenerateHaikuParams(BaseModel):

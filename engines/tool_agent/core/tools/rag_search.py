@@ -4,8 +4,7 @@ import logging
 
 from pydantic import BaseModel, Field
 
-from engines.tool_agent.core.service_calls import ServiceCall, call_service
-from engines.tool_agent.core.toolbox import Tool, ToolAnswer, ToolPorts, build_message
+from engines.tool_agent.core.toolbox import ServiceCall, Tool, ToolAnswer, ToolPorts, build_message, call_service
 from orchestrator.domain.outputs import Passage, Text
 
 

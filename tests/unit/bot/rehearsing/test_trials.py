@@ -7,12 +7,12 @@ import pytest
 
 from bot.i18n.translate import Translator
 from bot.rehearsing.trials import TrialInputs, Tried, Watch, try_definition
-from engines.flows.trial import PlayableFlow
+from engines.flows.cases import PlayableFlow
+from engines.scenarios.cases import PlayableScenario
 from engines.scenarios.core.registry import build_step_types
-from engines.scenarios.trial import PlayableScenario
+from engines.workflows.cases import PlayableWorkflowTrial as PlayableWorkflow
 from engines.workflows.core.registry import build_rune_types
-from engines.workflows.trial import PlayableWorkflowTrial as PlayableWorkflow
-from orchestrator.rehearsals.rehearsal import PERSON
+from orchestrator.rehearsals.case import PERSON
 
 TYPES = build_step_types()
 ASKS: list[dict[str, Any]] = [

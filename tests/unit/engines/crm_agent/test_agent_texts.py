@@ -12,7 +12,7 @@ from bitrix.client.batch import find_references as find_results
 from bot.composition.installation import load_rules
 from bot.plugins.building import load_installed_engines
 from bot.settings.settings import Settings
-from engines.crm_agent.core.next_page import NEXT
+from engines.crm_agent.core.lists import NEXT
 from engines.crm_agent.core.plan import find_references, replace_references
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engines.crm_agent.core.list_steps import complete_select
+from engines.crm_agent.core.lists import complete_select
 from engines.crm_agent.core.shown_text import format_history_line
 from orchestrator.directory.answers import Ambiguous, GroupedView, Option, OutcomeView, Unresolved
 from orchestrator.domain.outputs import Notice, Row, Table

@@ -2,7 +2,7 @@
 
 import pytest
 
-from engines.crm_agent.core.list_steps import split_limit
+from engines.crm_agent.core.lists import split_limit
 from orchestrator.engines.crm_agent.blocks import Step
 
 

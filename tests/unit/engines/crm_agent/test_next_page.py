@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines.crm_agent.core.next_page import NEXT, NextPage, find_next_page
+from engines.crm_agent.core.lists import NEXT, NextPage, find_next_page
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.outcome import Outcome

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from engines.flows.core.engine import FlowEngine
-from engines.flows.stored_memory import StoredMemory
+from engines.flows.wiring import StoredMemory
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.taint import Value

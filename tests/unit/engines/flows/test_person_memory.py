@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from engines.flows.core.definition import Flow, SharedChannel
-from engines.flows.core.person_memory import MOST_ENTRY, Entry
-from engines.flows.stored_memory import StoredMemory
+from engines.flows.core.memory import MOST_ENTRY, Entry
+from engines.flows.wiring import StoredMemory
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.taint import Origin, Value
 from orchestrator.engines.runs import RunInfo

@@ -26,7 +26,7 @@ from bot.telegram.outgoing.menus import list_menus
 from orchestrator.documents.document import Document
 from orchestrator.domain.outputs import Notice
 from orchestrator.rehearsals.case import Given
-from orchestrator.rehearsals.rehearsal import PERSON
+from orchestrator.rehearsals.case import PERSON
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from tests.unit.engines.fourth.plant_kit import EXAMPLE, OURS, ROOT, Shape, describe_faults, plant_checklist, planted, run_planted
 from tests.unit.runs.runs_kit import index, start

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from engines.scenarios.core.authoring.chart import build_chart
+from engines.scenarios.core.authoring import build_chart
 from orchestrator.charts.chart import write_mermaid
 from orchestrator.charts.layout import BOX_HEIGHT, BOX_WIDTH, MOST_BOXES, ChartTooLarge, arrange
 from orchestrator.charts.svg import write_svg

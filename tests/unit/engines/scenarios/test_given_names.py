@@ -13,8 +13,7 @@ from bot.definition_service import build_class_finder
 from bot.i18n.translate import Translator
 from engines.scenarios.core.definition import ABOUT_PERSON
 from engines.scenarios.core.kind import build_kind
-from engines.scenarios.rehearsal.dialogue import Dialogue
-from engines.scenarios.rehearsal.playing import play_dialogue
+from engines.scenarios.rehearsal.playing import Dialogue, play_dialogue
 from orchestrator.definitions.checking import check_document
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice

@@ -7,12 +7,11 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from engines.scenarios.core import registry
-from engines.scenarios.core.authoring.schema import build_schema
+from engines.scenarios.core.authoring import build_schema
 from engines.scenarios.core.checks import check_scenario
 from engines.scenarios.core.step_types import StepCall, StepParams, StepResult, StepType
 from engines.scenarios.core.steps.talking import MESSAGE
-from engines.scenarios.rehearsal.dialogue import Dialogue
-from engines.scenarios.rehearsal.playing import play_dialogue
+from engines.scenarios.rehearsal.playing import Dialogue, play_dialogue
 from orchestrator.documents.reading import read_document
 from orchestrator.engines import plugins
 from orchestrator.rehearsals.comparing import list_messages

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from engines.scenarios.core.authoring.schema import build_schema
-from engines.scenarios.core.authoring.step_docs import describe_types
+from engines.scenarios.core.authoring import build_schema, describe_types
 from engines.scenarios.core.checks import check_scenario
 from engines.scenarios.core.step_types import StepParams, StepType
 from engines.scenarios.core.steps.talking import MESSAGE

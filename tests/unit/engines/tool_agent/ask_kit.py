@@ -13,7 +13,7 @@ from bot.cli.ask import make_printable
 from bot.cli.ask_face import AskPorts
 from bot.settings.settings import Settings
 from engines.tool_agent.core.rounds import Line
-from engines.tool_agent.terminal.session import ASK_FACE, Session
+from engines.tool_agent.terminal import ASK_FACE, Session
 from orchestrator.domain.errors import ModelClientError, ServiceFailed
 from orchestrator.domain.models import EmbedAnswer, EmbedRequest, ModelAnswer, ModelRequest, OnDelta, OnRestart, ToolCall
 

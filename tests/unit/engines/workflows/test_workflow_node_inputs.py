@@ -9,8 +9,7 @@ import pytest
 from engines.workflows.core.blocks.host import NoBlocks
 from engines.workflows.core.blocks.manager import Opened
 from engines.workflows.core.engine import WorkflowEngine
-from engines.workflows.stored_blocks import build_record_host
-from engines.workflows.wiring import build_tuum_finder
+from engines.workflows.wiring import build_record_host, build_tuum_finder
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.expressions.scripts.runner import ScriptRunner

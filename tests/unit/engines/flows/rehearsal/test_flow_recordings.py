@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from bot.cli.author.recording import write_cases
-from engines.flows.rehearsal.case import FlowCaseFile, check_flow_cases
-from engines.flows.rehearsal.playing import compare_flow, play_flow
+from bot.cli.author.testing import write_cases
+from engines.flows.rehearsal.playing import FlowCaseFile, check_flow_cases, compare_flow, play_flow
 from engines.flows.rehearsal.recording import RecordedFlow, complete_flow_recording, read_flow_recording
 from orchestrator.documents.reading import read_document
 from orchestrator.rehearsals.case import Given

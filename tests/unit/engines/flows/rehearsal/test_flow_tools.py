@@ -4,12 +4,11 @@ from typing import Any
 
 import pytest
 
-from engines.flows.rehearsal.case import FlowCase
-from engines.flows.rehearsal.playing import FlowScript, play_flow
+from engines.flows.rehearsal.playing import FlowCase, FlowScript, play_flow
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunModelRequest, RunResult
-from orchestrator.rehearsals.beginning import BEGINS
+from orchestrator.rehearsals.case import BEGINS
 from orchestrator.rehearsals.rehearsal import Rehearsal
 from orchestrator.rehearsals.script import ScriptEnded
 from tests.unit.engines.flows.flow_kit import agent, flow, step

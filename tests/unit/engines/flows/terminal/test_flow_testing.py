@@ -10,8 +10,7 @@ import pytest
 
 import engines
 from engines.flows.core.engine import FlowEngine
-from engines.flows.rehearsal.case import FlowCase
-from engines.flows.rehearsal.playing import FlowPlayed, play_flow
+from engines.flows.rehearsal.playing import FlowCase, FlowPlayed, play_flow
 from orchestrator.documents.reading import read_document
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime import worker

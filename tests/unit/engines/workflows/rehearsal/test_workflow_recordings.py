@@ -9,9 +9,15 @@ from typing import Any
 
 import pytest
 
-from bot.cli.author.recording import write_cases
-from engines.workflows.rehearsal.case import WorkflowCase, WorkflowCaseFile, check_workflow_cases
-from engines.workflows.rehearsal.playing import PlayableWorkflow, compare_workflow, play_workflow
+from bot.cli.author.testing import write_cases
+from engines.workflows.rehearsal.playing import (
+    PlayableWorkflow,
+    WorkflowCase,
+    WorkflowCaseFile,
+    check_workflow_cases,
+    compare_workflow,
+    play_workflow,
+)
 from engines.workflows.rehearsal.recording import (
     CompletedWorkflow,
     HeardInput,

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from bot.cli.ask_face import FAILED, INTERRUPTED, AskFace, AskPorts
 from bot.i18n.translate import Translator
-from engines.tool_agent.agent_settings import build_agent_settings
 from engines.tool_agent.core.rounds import (
     Line,
     RoundPorts,
@@ -21,6 +20,7 @@ from engines.tool_agent.core.rounds import (
 )
 from engines.tool_agent.core.toolbox import Message, Tool, build_message
 from engines.tool_agent.core.tools import TOOLS
+from engines.tool_agent.turn_face import build_agent_settings
 from orchestrator.engines.base import ModelText, TurnModelRequest
 from state.canonical import to_storable_text
 
