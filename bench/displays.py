@@ -37,10 +37,9 @@ from bot.telegram.intake.people import ChatPeople
 from bot.telegram.outgoing.delivery import Delivery
 from bot.telegram.outgoing.progress import DRAFT_EVERY
 from engines.workflows.core import engine as engine_module
-from engines.workflows.core.display import Notifier
 from engines.workflows.core.engine import WorkflowEngine
 from engines.workflows.core.registry import build_rune_types
-from engines.workflows.core.results import DisplayUpdatePayload
+from engines.workflows.core.results import DisplayUpdatePayload, Notifier
 from engines.workflows.core.rune_types import NO_CHANGES, Changes, RuneCall, RuneParams, RuneType
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Origins, Value

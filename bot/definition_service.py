@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from bitrix.catalogue.catalogue import Catalogue
-from bot.plugins.faults import list_faults
-from bot.plugins.loading import list_kinds
+from bot.plugins.loading import list_faults, list_kinds
 from bot.settings.settings import Settings
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses, IsCriticalField, KindRoles, MayFetch

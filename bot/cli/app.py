@@ -10,8 +10,7 @@ import typer
 
 from bot.cli.deferred import defer
 from bot.cli.options import Language
-from bot.plugins.faults import note_fault
-from bot.plugins.loading import UNUSABLE, load_plugins
+from bot.plugins.loading import UNUSABLE, load_plugins, note_fault
 from orchestrator.domain.errors import SettingsError
 
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its command line imports rich and pygments

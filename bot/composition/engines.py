@@ -6,8 +6,7 @@ from bot.composition.installation import Installation
 from bot.composition.outside import Outside
 from bot.composition.portal import Portal
 from bot.plugins.building import connect_engines, leave_out
-from bot.plugins.faults import note_fault
-from bot.plugins.loading import list_parts
+from bot.plugins.loading import list_parts, note_fault
 from bot.plugins.turn_face import TURN_FACE, TurnPorts
 from bot.plugins.wiring import LIFETIME, EnginePorts
 from bot.settings.settings import Settings

@@ -15,8 +15,7 @@ from bot.composition.outside import Outside
 from bot.composition.people import People
 from bot.composition.portal import Portal
 from bot.monitoring.reachability import ReachabilityTracker
-from bot.plugins.faults import note_fault
-from bot.plugins.loading import list_offering
+from bot.plugins.loading import list_offering, note_fault
 from bot.settings.model_plan import ProviderSpec
 from bot.settings.settings import Settings
 from orchestrator.directory.agenda import load_agenda

@@ -23,7 +23,7 @@ from bot.composition.tool_services import open_documents
 from bot.monitoring.meters import find_version
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.plugins.building import load_installed_engines
-from bot.plugins.faults import list_faults
+from bot.plugins.loading import list_faults
 from bot.settings.faults import check_required, find_misspelt
 from bot.settings.model_plan import load_plan
 from bot.settings.settings import Settings, list_portal_settings

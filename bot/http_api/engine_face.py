@@ -9,8 +9,7 @@ from fastapi.routing import iter_route_contexts
 
 from bot.http_api.audit.session_events import StreamReader
 from bot.http_api.server.endpoint_context import EndpointContext
-from bot.plugins.faults import note_fault
-from bot.plugins.loading import UNUSABLE, list_parts
+from bot.plugins.loading import UNUSABLE, list_parts, note_fault
 from bot.plugins.plugin import Slot
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.runs.registry import Engines

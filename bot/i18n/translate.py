@@ -9,8 +9,7 @@ from typing import Literal
 from zoneinfo import ZoneInfo
 
 from bot.i18n.sentences import Sentences, list_messages
-from bot.plugins.faults import note_fault
-from bot.plugins.loading import list_texts
+from bot.plugins.loading import list_texts, note_fault
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.param_words import find_common_words, find_param_words
 from orchestrator.language.date_format import format_short_day

@@ -3,8 +3,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import get_args
 
-from bot.plugins.faults import note_fault
-from bot.plugins.loading import UNUSABLE, list_kinds, list_parts, load_plugins
+from bot.plugins.loading import UNUSABLE, list_kinds, list_parts, load_plugins, note_fault
 from bot.plugins.wiring import WIRING, EnginePorts, Wiring
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.errors import SettingsError

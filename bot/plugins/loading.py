@@ -1,10 +1,11 @@
 """Finds the engines: folders of `engines` and entry points of packages.
 
-A faulty one is left out, logged, and told by `sdelka doctor`.
+A faulty one is left out, logged when it is met first, and told by `sdelka doctor`.
 """
 
+import logging
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import entry_points
@@ -12,8 +13,45 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Final, TypeVar
 
-from bot.plugins.faults import forget_faults, note_fault
 from bot.plugins.plugin import EnginePlugin, Slot
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EngineFault:
+    engine: str
+    """Or its folder or entry point, if it has told no name."""
+    slot: str
+    """"" for the engine as a whole."""
+    reason: str
+
+    def describe(self) -> str:
+        if self.slot:
+            return f"The engine {self.engine} is shown without its part {self.slot}: {self.reason}."
+        return f"The engine {self.engine} is left out: {self.reason}."
+
+
+_faults: dict[EngineFault, None] = {}
+
+
+def note_fault(engine: str, slot: str, reason: str, error: BaseException | None = None) -> None:
+    """Log it only when it is met first."""
+    fault = EngineFault(engine=engine, slot=slot, reason=reason)
+    if fault in _faults:
+        return
+    _faults[fault] = None
+    log.error("%s", fault.describe(), exc_info=error, extra={"action": "engine_fault", "engine": engine, "slot": slot})
+
+
+def list_faults() -> Sequence[EngineFault]:
+    return tuple(_faults)
+
+
+def forget_faults() -> None:
+    """The engines are looked for anew."""
+    _faults.clear()
+
 
 _PACKAGE: Final = "engines"
 _MODULE: Final = "plugin"

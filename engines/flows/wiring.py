@@ -8,9 +8,7 @@ from functools import partial
 from typing import Final
 
 from bot.plugins.wiring import EnginePorts, Wiring
-from engines.flows.core.agents import KIND as AGENT
-from engines.flows.core.agents import FindAgents
-from engines.flows.core.definition import SharedChannel
+from engines.flows.core.definition import AGENT, FindAgents, SharedChannel
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import AGENTS, FLOWS
 from engines.flows.core.memory import Entry

@@ -3,7 +3,7 @@ from typing import Final
 
 from bot.plugins.kind_face import KindFace, Say, Steps, Use
 from engines.scenarios.core.authoring import FirstTexts, build_chart, build_first, build_schema
-from engines.scenarios.core.graph import build_graph, list_steps
+from engines.scenarios.core.plan import build_graph, list_steps
 from engines.scenarios.core.registry import load_step_types
 from orchestrator.domain.finding import Path
 from state.stored import JsonObject

@@ -4,8 +4,7 @@ from typing import Final
 
 from bot.console.runs.run_face import RunFace
 from bot.i18n.translate import Translator, split_method
-from engines.scenarios.core.graph import list_steps
-from engines.scenarios.core.plan import name_label
+from engines.scenarios.core.plan import list_steps, name_label
 from orchestrator.charts.chart import Box
 
 _TITLES: Final = ("title", "name")

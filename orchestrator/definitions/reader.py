@@ -1,11 +1,11 @@
-"""Reads stored definitions for the doors, as far as each person may."""
+"""Reads stored definitions for the doors, as far as each person may, and compares two versions as data."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from itertools import islice
+from typing import Final, Literal
 
-from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.kinds import DefinitionKind, find_no_title, find_own_title
 from orchestrator.definitions.references import StoredVersions, is_version_id, name_references
 from orchestrator.definitions.rules import (
@@ -20,10 +20,59 @@ from orchestrator.definitions.rules import (
 )
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.errors import SdelkaError
+from orchestrator.domain.finding import WHOLE, Path
 from orchestrator.domain.suggestions import suggest_name
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
 from state.model.definitions import DefinitionDamaged, DefinitionKey, DefinitionMissing, DefinitionVersion, HistoryEntry
+
+MOST_CHANGES: Final = 1000
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Change:
+    """None stands for what is not there."""
+
+    kind: Literal["added", "removed", "changed"]
+    path: Path
+    before: object = None
+    after: object = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    changes: tuple[Change, ...]
+    more: bool = False
+    """Further changes are left out."""
+
+
+def compare_documents(before: object, after: object) -> Difference:
+    """Call it in a thread: a large document takes a moment."""
+    changes = list(islice(list_changes(before, after), MOST_CHANGES + 1))
+    return Difference(changes=tuple(changes[:MOST_CHANGES]), more=len(changes) > MOST_CHANGES)
+
+
+def list_changes(before: object, after: object, path: Path = WHOLE) -> Iterator[Change]:
+    """Elements are compared by position."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        keys: list[str] | range = list(dict.fromkeys([*before, *after]))
+        old, new = before, after
+    elif isinstance(before, list) and isinstance(after, list):
+        keys = range(max(len(before), len(after)))
+        old, new = dict(enumerate(before)), dict(enumerate(after))
+    else:
+        if type(before) is not type(after) or before != after:  # True == 1 in Python, but not in JSON
+            yield Change(kind="changed", path=path, before=before, after=after)
+        return
+    for key in keys:
+        place = (*path, key)
+        if key not in old:
+            yield Change(kind="added", path=place, after=new[key])
+        elif key not in new:
+            yield Change(kind="removed", path=place, before=old[key])
+        else:
+            yield from list_changes(old[key], new[key], place)
+
 
 _PAGE: Final = 500
 _MOST_TITLES: Final = 2_000

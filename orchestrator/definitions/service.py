@@ -10,10 +10,9 @@ from functools import partial
 from typing import Final, TypeVar
 
 from orchestrator.definitions.calls import CheckCall, check_no_call, find_call_mistakes, list_call_uses
-from orchestrator.definitions.changes import Difference, compare_documents
 from orchestrator.definitions.checking import Checked, Submission, check_calls, check_document, merge_findings, open_every_host, to_reading
 from orchestrator.definitions.kinds import DefinitionKind, find_linked_mistakes, find_mistakes, find_writes, soften_recent
-from orchestrator.definitions.reader import DefinitionReader
+from orchestrator.definitions.reader import DefinitionReader, Difference, compare_documents
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
 from orchestrator.definitions.rules import (
     Editor,

@@ -33,10 +33,28 @@ from orchestrator.gate.decide.value_place import Place, format_plainly
 from orchestrator.gate.normalize.batch import unpack_commands
 from orchestrator.gate.normalize.normalize import NormalizeContext, build_call, find_method, normalize
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.rehearsals import standard_portal
-from orchestrator.rehearsals.call_lists import STAGED, Lists, ask_lists, list_standard, load_entries, load_stages
-from orchestrator.rehearsals.call_names import find_fields_of, list_conditions, list_names
-from orchestrator.rehearsals.call_oversights import ALIKE, check_condition, check_directions, check_names, check_number
+from orchestrator.rehearsals.call_lists import (
+    STAGED,
+    Lists,
+    ask_lists,
+    drop_funnel,
+    is_own_field,
+    is_own_value,
+    list_fields,
+    list_standard,
+    load_entries,
+    load_stages,
+)
+from orchestrator.rehearsals.call_names import (
+    ALIKE,
+    check_condition,
+    check_directions,
+    check_names,
+    check_number,
+    find_fields_of,
+    list_conditions,
+    list_names,
+)
 from orchestrator.rehearsals.call_sketch import (
     MISSING,
     Sketch,
@@ -223,9 +241,9 @@ class CallForms:
         if verdict.reason.code not in MISSING or not isinstance(holder, Mapping):
             return None
         entity = find_definition(sketch.entity, self._find_catalogue())
-        known = [*(one.rpartition(".")[2] for one in sketch.spec.required), *standard_portal.list_fields(sketch.entity)]
+        known = [*(one.rpartition(".")[2] for one in sketch.spec.required), *list_fields(sketch.entity)]
         keys = {sketch.fold(name) for name in (*known, *(entity.fields if entity is not None else ()))}
-        odd = [name for name in holder if sketch.fold(name) not in keys and not standard_portal.is_own_field(name, sketch.entity)]
+        odd = [name for name in holder if sketch.fold(name) not in keys and not is_own_field(name, sketch.entity)]
         misspelt = suggest_name(missing, odd)
         if not misspelt:
             return None
@@ -326,7 +344,7 @@ def _describe(problem: _Problem, sketch: Sketch, place: Path | None) -> CallMist
         detail=verdict.detail,
     )
     is_unlooked = code in {"gate-param-unknown", "gate-filter-field"} and problem.lists.is_offline
-    if is_unlooked and problem.call is not None and standard_portal.is_own_field(field, find_list_name(problem.call)):
+    if is_unlooked and problem.call is not None and is_own_field(field, find_list_name(problem.call)):
         return replace(mistake, code="finding-call-own-field", args={"name": field}, severity="warning", suggestion="")
     return _describe_choice(problem, sketch, mistake, field) if code in _LISTED and place else mistake
 
@@ -343,11 +361,11 @@ def _describe_choice(problem: _Problem, sketch: Sketch, mistake: CallMistake, fi
     text = str(sketch.get(mistake.path))
     by_name = {name: code for code, name in reversed(list(known.items()))}  # its own funnel stands first
     near = suggest_name(text, [*known, *by_name])
-    meant = by_name.get(text) or near or suggest_name(standard_portal.drop_funnel(text), known)
+    meant = by_name.get(text) or near or suggest_name(drop_funnel(text), known)
     is_offline = not lists.has_stages if value is not None and value.kind == "stage" else lists.is_offline
     is_certain = value is None or value.kind in _FIXED or bool(value.field and value.field.choices) or not is_offline
     is_certain = is_certain or not text.isascii()  # a name in place of its code
-    if not is_certain and (standard_portal.is_own_value(text) or standard_portal.drop_funnel(text) in known):
+    if not is_certain and (is_own_value(text) or drop_funnel(text) in known):
         return None
     severity: Severity = "error" if is_certain or (meant and not lists.is_silent) else "warning"
     return replace(mistake, args={"name": field, "value": text}, suggestion=by_name.get(meant, meant), severity=severity)

@@ -1,16 +1,63 @@
-"""What tests of all kinds of definitions have in common, and with whom and what they begin."""
+"""What tests of all kinds of definitions have in common: their form, the steps that they may name, with whom and what they begin."""
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.documents.findings import Findings
+from orchestrator.documents.reports import quote_part
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import REHEARSAL_PERSON
+from orchestrator.domain.finding import Path
+from orchestrator.domain.suggestions import suggest_name
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.language.schedule_terms import is_plain_zone
 from state.stored import JsonObject
+
+_CODE: Final = "finding-reference-unknown"
+Names = Mapping[str, str]
+"""By the first part of their nodes' names."""
+
+
+@dataclass(frozen=True)
+class KnownSteps:
+    """Those of the tested definition, and of others that it may start."""
+
+    key: str
+    names: Mapping[str, Names]
+    """By the key of their definition."""
+    kind: str = "step"
+
+    @property
+    def is_open(self) -> bool:
+        """A definition cannot be played, so not all steps are known."""
+        return not all(self.names.values())
+
+    def list_names(self) -> list[str]:
+        return list(dict.fromkeys(name for names in self.names.values() for name in names.values()))
+
+    def list_keyed_names(self) -> list[str]:
+        """Return them as key/name."""
+        return [f"{key}/{name}" for key, names in self.names.items() for name in names.values()]
+
+    def report_unknown(self, findings: Findings, path: Path, name: str, *, may_be_keyed: bool = False, of_value: bool = False) -> None:
+        known = [*self.list_names(), *(self.list_keyed_names() if may_be_keyed else ())]
+        if name not in known and not self.is_open:
+            args: dict[str, str | int] = {"kind": self.kind, "name": quote_part(name)}
+            message = SENTENCES[_CODE].format(**args)
+            findings.add(_CODE, message, path, suggestion=self._suggest(name, known), of_value=of_value, args=args)
+
+    def _suggest(self, name: str, known: Collection[str]) -> str:
+        """By number, although it has an id, or by a similar name."""
+        label = name.rpartition("/")[2]
+        by_label = next((names[label] for names in self.names.values() if label in names), "")
+        return by_label or suggest_name(name, known)
+
 
 BEGINS: Final = datetime(2026, 1, 12, 9, 0, tzinfo=UTC)
 """A Monday: a test must not depend on the day on which it runs."""

@@ -29,8 +29,7 @@ from orchestrator.engines.runs import (
     RunUpdate,
 )
 from orchestrator.engines.step_nodes import find_step_id
-from orchestrator.rehearsals.case import PERSON
-from orchestrator.rehearsals.known_steps import Names
+from orchestrator.rehearsals.case import PERSON, Names
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.memo import Memo, copy_data
 from orchestrator.runs.nodes import NodeNames, check_ask, check_reply, check_result, check_value, plays_node, trim_args

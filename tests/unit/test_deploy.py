@@ -77,7 +77,7 @@ def test_the_image_holds_the_bot_and_no_secret(image: Path) -> None:
     ran = told([sys.executable, "-P", "-c", script], cwd=image)
     assert ran.returncode == 0, ran.stderr
     assert Path(ran.stdout.strip()) == image / "app" / "data"
-    engines = "from bot.plugins.building import load_installed_engines as load; from bot.plugins.faults import list_faults as faults; "
+    engines = "from bot.plugins.building import load_installed_engines as load; from bot.plugins.loading import list_faults as faults; "
     ran = told([sys.executable, "-c", f"{engines}print(sorted(load().runs), list(faults()))"], cwd=image / "app")
     assert ran.stdout.strip() == "['flow', 'scenario', 'workflow'] []", ran.stderr
     assert told([sys.executable, "-m", "bot", "--help"], cwd=image / "app").returncode == 0

@@ -5,10 +5,9 @@ import typer
 
 from bot.cli.author.faces import TryOptions
 from bot.cli.author.group import KindWords
-from bot.cli.author.publishing import publish_files
 from bot.cli.author.testing import play_tests, save_run
 from bot.cli.author.trying import try_file_or_key
-from bot.cli.author.writing import check_files, draw_file, write_difference, write_first, write_publication
+from bot.cli.author.writing import check_files, draw_file, publish_files, write_difference, write_first, write_publication
 from bot.cli.options import Language
 from bot.i18n.translate import Translator
 

@@ -11,9 +11,8 @@ from bot.console.runs.run_face import RUN_FACE
 from bot.http_api.engine_face import HTTP_FACE
 from bot.i18n.translate import Translator
 from bot.plugins.building import build_engines, leave_out
-from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE
-from bot.plugins.loading import find_part, find_part_of_kind, list_offering, load_plugins
+from bot.plugins.loading import find_part, find_part_of_kind, list_faults, list_offering, load_plugins
 from bot.plugins.plugin import EnginePlugin, Slot
 from bot.plugins.turn_face import TURN_FACE
 from bot.plugins.wiring import LIFETIME, WIRING

@@ -8,9 +8,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from bot.http_api.approvals.card_models import ApiModel, Person
 from bot.http_api.server.endpoint_context import CursorText, Moment
 from bot.http_api.server.errors import Trouble
-from orchestrator.definitions.changes import Change
 from orchestrator.definitions.checking import Checked
-from orchestrator.definitions.reader import Comparison
+from orchestrator.definitions.reader import Change, Comparison
 from orchestrator.definitions.service import LONGEST_NOTE, Saved
 from orchestrator.domain.finding import Finding, format_path
 from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry

@@ -9,7 +9,7 @@ from uuid import uuid5
 from zoneinfo import ZoneInfo
 
 from engines.crm_agent.core.lists import NEXT, find_next_page, split_group, split_limit
-from engines.crm_agent.core.shown_text import build_marker
+from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.crm_bindings import find_bound_references, replace_bound_references, strip_letters, to_binding

@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from itertools import count
 from typing import Final, Literal
 
-from engines.flows.core.agents import Agent
-from engines.flows.core.definition import FlowStep, Outputs
+from engines.flows.core.definition import Agent, FlowStep, Outputs
 from engines.flows.core.operations import Operation, OperationsUnfit, read_operations
 from engines.flows.core.outputs import list_read_by_fields
 from engines.flows.core.prompt import read_output

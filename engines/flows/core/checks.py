@@ -16,7 +16,7 @@ from engines.flows.core.definition import (
     list_next,
     may_end,
 )
-from engines.flows.core.references import EXAMPLE, MARK, list_references, list_texts, read_reference
+from engines.flows.core.outputs import EXAMPLE, MARK, list_references, list_texts, read_reference
 from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document

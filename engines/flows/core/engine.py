@@ -6,9 +6,16 @@ from typing import Final, Literal
 
 from pydantic import ValidationError
 
-from engines.flows.core.agents import Agent, FindAgents, find_no_agents
 from engines.flows.core.attempts import Attempted, Attempts, Why
-from engines.flows.core.definition import Flow, FlowStep, find_route_after_failure, find_route_after_success
+from engines.flows.core.definition import (
+    Agent,
+    FindAgents,
+    Flow,
+    FlowStep,
+    find_no_agents,
+    find_route_after_failure,
+    find_route_after_success,
+)
 from engines.flows.core.memory import Channels, LongChannels, NoMemory, PersonMemory
 from engines.flows.core.operations import OPERATIONS, submit_operations
 from engines.flows.core.outputs import StepOutputs

@@ -3,10 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from engines.flows.core.agents import KIND as AGENT
-from engines.flows.core.agents import OWN_TOOLS, Agent
 from engines.flows.core.checks import check_flow
-from engines.flows.core.definition import Flow
+from engines.flows.core.definition import AGENT, OWN_TOOLS, Agent, Flow
 from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document

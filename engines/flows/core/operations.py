@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from engines.flows.core.agents import Agent
+from engines.flows.core.definition import Agent
 from orchestrator.domain.effect import BatchUnwritable, write_batch
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice

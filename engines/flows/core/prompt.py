@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
 
-from engines.flows.core.agents import Agent
-from engines.flows.core.definition import Flow, FlowStep
+from engines.flows.core.definition import Agent, Flow, FlowStep
 from engines.flows.core.memory import render_channel
 from engines.flows.core.operations import describe_operations
 from orchestrator.domain.taint import Origins, Value, join_origins

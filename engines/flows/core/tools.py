@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from engines.flows.core.agents import OWN_TOOLS, Agent
+from engines.flows.core.definition import OWN_TOOLS, Agent
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.outcome import Outcome

@@ -15,7 +15,7 @@ from bot.http_api.definitions.request_body import BodyReader, DocumentBody, Give
 from bot.http_api.definitions.router import CREATED, FILE, MOST_ENTRIES, READ, WRITTEN, answer, answer_file
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors
-from engines.flows.core.agents import KIND as AGENT
+from engines.flows.core.definition import AGENT
 from engines.flows.core.kind import FLOW
 from engines.flows.http.definition_models import (
     AGENT_SAMPLE,
@@ -43,7 +43,7 @@ from engines.flows.http.definition_models import (
     VersionDiff,
     show_version,
 )
-from orchestrator.definitions.changes import Difference, compare_documents
+from orchestrator.definitions.reader import Difference, compare_documents
 from orchestrator.definitions.rules import LONGEST_KEY, Editor
 from orchestrator.definitions.service import DefinitionService, Saved
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors

@@ -14,9 +14,7 @@ from bot.http_api.runs.usage import round_cost
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
-from engines.flows.core.agents import KIND as AGENT
-from engines.flows.core.agents import Agent
-from engines.flows.core.definition import USUAL_LIMIT, USUAL_VERSIONS, Flow, FlowStep, MemoryRead, list_next
+from engines.flows.core.definition import AGENT, USUAL_LIMIT, USUAL_VERSIONS, Agent, Flow, FlowStep, MemoryRead, list_next
 from engines.flows.core.kind import FLOW
 from engines.flows.core.prompt import build_request
 from engines.flows.core.tools import LONGEST_ANSWER, MOST_CALLS, MOST_ROUNDS

@@ -6,8 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import dropwhile
 from typing import Final, Literal
 
-from engines.flows.core.agents import Agent
-from engines.flows.core.definition import Flow
+from engines.flows.core.definition import Agent, Flow
 from engines.flows.core.engine import REOPENED
 from engines.flows.core.operations import OPERATIONS, Operation, OperationsUnfit, read_operations, report_operations
 from engines.flows.core.prompt import read_output

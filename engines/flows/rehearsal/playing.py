@@ -6,8 +6,7 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from engines.flows.core.agents import Agent
-from engines.flows.core.definition import Flow, FlowStep, Route, find_route_after_failure, find_route_after_success
+from engines.flows.core.definition import Agent, Flow, FlowStep, Route, find_route_after_failure, find_route_after_success
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW
 from orchestrator.definitions.model_mistakes import report_model_mistakes
@@ -18,10 +17,9 @@ from orchestrator.domain.finding import Finding, Path
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunEffect, RunResult
 from orchestrator.engines.shared.launch import CONTEXT
-from orchestrator.rehearsals.case import BEGINS, ExpectedEffect, FilePart, LaunchedCase, build_actor, build_launch_args
+from orchestrator.rehearsals.case import BEGINS, ExpectedEffect, FilePart, KnownSteps, LaunchedCase, build_actor, build_launch_args
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
-from orchestrator.rehearsals.known_steps import KnownSteps
-from orchestrator.rehearsals.operation_mocks import apply_operation_mock
+from orchestrator.rehearsals.recorded_nodes import apply_operation_mock
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, find_shipped_classes
 from state.stored import JsonObject

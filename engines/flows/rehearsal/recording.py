@@ -15,7 +15,6 @@ from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.rehearsals.case import FAILED, Given
 from orchestrator.rehearsals.comparing import list_effects, list_messages
-from orchestrator.rehearsals.operation_mocks import build_operation_mock
 from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,
@@ -23,6 +22,7 @@ from orchestrator.rehearsals.recorded_nodes import (
     NotRecordable,
     build_mock,
     build_mocks,
+    build_operation_mock,
     check_effects,
     check_end,
     describe_start,

@@ -15,8 +15,7 @@ from bot.cli.options import Language
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
 from engines.flows.cases import PlayableFlow
-from engines.flows.core.agents import KIND as AGENT
-from engines.flows.core.definition import Flow
+from engines.flows.core.definition import AGENT, Flow
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW, list_agents
 from engines.flows.rehearsal.playing import FlowCase

@@ -8,8 +8,7 @@ from pydantic import TypeAdapter
 from pydantic.fields import FieldInfo
 
 from engines.scenarios.core.definition import Scenario
-from engines.scenarios.core.graph import Node, Target, build_graph, list_steps
-from engines.scenarios.core.plan import ACTION, ACTION_TYPE, StepTypes
+from engines.scenarios.core.plan import ACTION, ACTION_TYPE, Node, StepTypes, Target, build_graph, list_steps
 from engines.scenarios.core.step_types import AnyStepType
 from orchestrator.charts.chart import Arrow, Box, Chart, Shape, cut_text
 from orchestrator.documents.json_schema import REFS, split_schema, write_schema

@@ -14,8 +14,7 @@ from engines.scenarios.core.definition import (
     Scenario,
     is_for_customers,
 )
-from engines.scenarios.core.graph import Node, build_graph, find_endless_loops, find_reached
-from engines.scenarios.core.plan import ACTION, ACTION_TYPE, StepTypes
+from engines.scenarios.core.plan import ACTION, ACTION_TYPE, Node, StepTypes, build_graph, find_endless_loops, find_reached
 from engines.scenarios.core.step_types import StepMistake
 from orchestrator.definitions.mistakes import SENTENCES as COMMON
 from orchestrator.definitions.mistakes import report_missing

@@ -6,7 +6,7 @@ from typing import Final
 
 from engines.scenarios.core.plan import StepTypes
 from engines.scenarios.core.step_types import AnyStepType, StepType
-from engines.scenarios.core.steps import effects, flow, flow_runs, knowing, sent_files, talking, telegram
+from engines.scenarios.core.steps import effects, flow, flow_runs, knowing, talking, telegram
 from orchestrator.engines.plugins import load_types
 
 GROUP: Final = "sdelka.scenario_steps"
@@ -18,7 +18,6 @@ OWN: Final[tuple[AnyStepType, ...]] = (
     *knowing.TYPES,
     *effects.TYPES,
     *telegram.TYPES,
-    *sent_files.TYPES,
 )
 
 

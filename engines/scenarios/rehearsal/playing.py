@@ -20,9 +20,8 @@ from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import Finding, Path
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunResult
-from orchestrator.rehearsals.case import BEGINS, PERSONS, Case, ExpectedEffect, FilePart, build_actor
+from orchestrator.rehearsals.case import BEGINS, PERSONS, Case, ExpectedEffect, FilePart, KnownSteps, Names, build_actor
 from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
-from orchestrator.rehearsals.known_steps import KnownSteps, Names
 from orchestrator.rehearsals.rehearsal import Happening, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded
 from state.stored import JsonObject

@@ -8,8 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from engines.workflows.core.entities import ENTITIES, Entity, find_field_name
-from engines.workflows.core.field_values import compute_value, refuse_computing
+from engines.workflows.core.entities import ENTITIES, Entity, compute_value, find_field_name, refuse_computing
 from engines.workflows.core.operations import Emitted
 from engines.workflows.core.results import AtomicOperation
 from orchestrator.domain.effect import BatchUnwritable, write_batch

@@ -4,11 +4,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from engines.workflows.core.cycles import find_cycles
 from engines.workflows.core.definition import Mappings, Terminal, Tuum, TuumEntry, TuumReference, Workflow
 from engines.workflows.core.mistakes import Report
 from engines.workflows.core.rune_checks import check_runes
 from engines.workflows.core.rune_types import RuneTypes
+from engines.workflows.core.scheduler import find_cycles
 from engines.workflows.core.variables import AFTER_ANSWER, Variables, list_unproposed_of, read_variables
 from orchestrator.definitions.mistakes import report_name_twice
 from orchestrator.documents.findings import Findings

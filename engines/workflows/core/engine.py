@@ -15,8 +15,8 @@ from engines.workflows.core.blocks.host import ALONE, RecordHost
 from engines.workflows.core.blocks.work import RecordWork, begin_work, read_record
 from engines.workflows.core.compile import CompiledWorkflow, compile_workflow
 from engines.workflows.core.definition import Tuum, TuumReference, Workflow
-from engines.workflows.core.display import Notifier
 from engines.workflows.core.execution import Execution, execute_workflow
+from engines.workflows.core.results import Notifier
 from engines.workflows.core.rune_types import AUTHOR, RuneParams, RuneTypes
 from engines.workflows.core.surroundings import Bounds, Surroundings
 from orchestrator.domain.finding import DefinitionRefused

@@ -1,30 +1,223 @@
-"""Runs a compiled workflow with one pool of globals (S003-8…21, 26…37)."""
+"""Runs a compiled workflow with one pool of globals (S003-8…21, 26…37), and each tuum in it (S003-32…52)."""
 
+import logging
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from pydantic import ValidationError
+
 from engines.workflows.core.compile import CompiledTuum, CompiledWorkflow
+from engines.workflows.core.definition import Rune, Script, Tuum
 from engines.workflows.core.operations import (
     MOST_OPERATIONS,
     Emitted,
     OperationUnfit,
+    Published,
     check_proposals,
     judge_nulls,
     leave_out,
     read_operations,
 )
-from engines.workflows.core.published import Published
+from engines.workflows.core.registry import OWN
 from engines.workflows.core.results import WorkflowExecutionResult
-from engines.workflows.core.rune_types import AUTHOR, TuumFailed, TuumStopped
+from engines.workflows.core.rune_types import AUTHOR, PROMPTS, AnyRuneType, RuneCall, RuneParams, TuumFailed, TuumStopped
 from engines.workflows.core.scheduler import Graph, NotStarted, Played, play_graph
 from engines.workflows.core.surroundings import Surroundings
-from engines.workflows.core.tuum_run import run_tuum
+from engines.workflows.core.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
+from engines.workflows.core.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
 from orchestrator.domain.taint import Origins, Value, join_origins
-from orchestrator.engines.runs import RunContext, RunSuspended
+from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
 from orchestrator.engines.shared.block_marks import escape_value
+from orchestrator.engines.step_nodes import name_step_node
 from orchestrator.expressions.placeholders import format_value
-from state.canonical import dumps
+from state.canonical import dumps, loads
+from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+_OWN: Final = frozenset(kind.name for kind in OWN)
+"""Types of the program escape what comes in from outside; plugins read what they like."""
+_NULL: Final = Value(None, AUTHOR)
+
+
+async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings) -> Published:
+    """Run a tuum, or return what it has stored.
+
+    Raises TuumFailed, RunSuspended while a node waits, RunFailed if the run cannot go on, NotStarted if it has failed elsewhere.
+    """
+    node = name_step_node(compiled.id)
+    if ctx.find_state(node) == "finished":
+        return Published.from_stored(await ctx.memo(node, _make_nothing))
+    try:
+        published = await _TuumRun(ctx, compiled, pool, surroundings, node).run()
+        stored, origins = published.to_stored(), published.find_origins()
+
+        async def make() -> JsonObject:
+            return stored
+
+        stored_value = await ctx.memo(node, make, origins=origins)
+        return published if stored_value.origins == origins else Published.from_stored(stored_value)
+    except RunFailed as error:
+        if error.code not in UNFIT:
+            raise
+        raise TuumFailed(f"{compiled.id}: {error.detail}") from error
+
+
+async def _make_nothing() -> JsonObject:
+    raise AssertionError("the node is finished")
+
+
+class _TuumRun:
+    __slots__ = ("_began", "_compiled", "_ctx", "_locals", "_node", "_surroundings", "_tuum", "_work")
+
+    def __init__(self, ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, Value], surroundings: Surroundings, node: str) -> None:
+        self._ctx, self._compiled, self._surroundings, self._node = ctx, compiled, surroundings, node
+        self._tuum: Tuum = compiled.tuum
+        self._began = time.monotonic()
+        self._locals = _take_inputs(compiled, pool)
+        self._work = TuumWork(ctx=ctx, node=node, surroundings=surroundings, may_propose=compiled.tuum.may_propose)
+        self._work.opens_blocks = compiled.tuum.blocks == "model"
+
+    async def run(self) -> Published:
+        tuum = self._tuum
+        if tuum.prompt_runes:
+            await self._run_runes(tuum.prompt_runes, "prompt")
+        self._locals[FINAL_OUTPUT] = self._locals[AI_ERROR] = _NULL
+        unmade: Mapping[str, Value] = {}
+        if tuum.ai_service is None or await self._ask(tuum.ai_service):
+            await self._run_runes(tuum.runes, "rune")
+        else:
+            unmade = self._list_unmade()
+        if tuum.main_script is not None:
+            await self._run_main(tuum.main_script, unmade)
+        variables = {name: self._locals[local] for name, local in self._compiled.outputs.items() if local in self._locals}  # S003-X5
+        return Published(variables=variables, operations=tuple(self._work.staged.operations), ending=self._work.staged.ending)
+
+    async def _run_runes(self, runes: list[Rune], part: str) -> None:
+        for number, rune in enumerate(runes, 1):
+            if rune.enabled:
+                await self._run_rune(rune, f"{self._node}/{part}{number}")
+
+    async def _run_rune(self, rune: Rune, node: str) -> None:
+        kind = self._surroundings.types.get(rune.rune_type)
+        if kind is None:
+            raise TuumFailed(f"{node}: there are no runes of the type {rune.rune_type!r} here")
+        params = self._find_params(kind, rune, node)
+        work = self._work.narrow(node, kind)
+        call: RuneCall[Any] = RuneCall(node=node, params=params, variables=self._locals, work=work, note_missing=self._note_missing)
+        try:
+            changes = await kind.perform(call)
+            self._locals.update(changes if kind.name in _OWN else {name: escape_value(value) for name, value in changes.items()})
+        except (TuumFailed, RunFailed, RunSuspended, NotStarted):
+            raise
+        except Exception as error:  # a type of a plugin may do anything, and the other tuums go on
+            log.exception("run %s: the rune %s failed", self._ctx.run.run_id, node, extra={"action": "workflow_rune_failed"})
+            raise TuumFailed(f"{node}: {type(error).__name__}: {error}") from error
+
+    def _find_params(self, kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+        """Read once for all runs. Raises TuumFailed."""
+        if (params := self._surroundings.params.get(id(rune))) is None:
+            params = self._surroundings.params[id(rune)] = _read_params(kind, rune, node)
+        return params
+
+    def _note_missing(self, name: str) -> None:
+        log_args = (self._ctx.run.run_id, self._compiled.id, name[:100])
+        log.warning("run %s, tuum %s: a text names %s, which is not there", *log_args, extra={"action": "workflow_variable_missing"})
+
+    async def _ask(self, service: str) -> bool:
+        """Return whether the model did (S003-42, S003-43). Raises TuumFailed if the tuum cannot go on without."""
+        tuum, node = self._tuum, f"{self._node}/ai"
+        number = self._find_attempt(node)
+        failed = f"{node}/failed{number}"
+        if self._ctx.find_state(failed) == "finished":
+            self._take_failure(await self._ctx.memo(failed, _make_nothing))
+            return False
+        was_answered = self._ctx.find_state(node) == "finished"
+        chunks = Chunks(self._work, tuum.chunk_callback if tuum.is_streaming else None, self._locals, self._began)
+        prompts = self._locals.get(PROMPTS, Value([], AUTHOR))
+        try:
+            answer = await self._work.ask(node, prompts, service, tuum.options, is_streaming=tuum.is_streaming, chunks=chunks)
+            await chunks.wait()
+        except AiFailed as error:
+            await chunks.wait()
+            if tuum.main_script is None:  # S003-A7
+                raise
+            self._take_failure(await chunks.keep_failure(failed, error.reason, prompts.origins))
+            return False
+        finally:
+            await chunks.close()
+        self._locals[FINAL_OUTPUT] = answer
+        if tuum.chunk_callback is not None and tuum.is_streaming:
+            await chunks.finish(f"{self._node}/callback", answer, was_answered=was_answered)
+        self._set_unheard()
+        return True
+
+    def _set_unheard(self) -> None:
+        """Set what the callback has not given to null: its failure breaks nothing else (S003-52)."""
+        callback = self._tuum.chunk_callback
+        if callback is not None and self._tuum.is_streaming:
+            for name in callback.produces:
+                self._locals.setdefault(name, Value(None, self._locals[FINAL_OUTPUT].origins))
+
+    def _list_unmade(self) -> dict[str, Value]:
+        """Null for what runes after an answer would have made: a main script may read that (S003-A7)."""
+        null = Value(None, self._locals[FINAL_OUTPUT].origins)
+        unmade: dict[str, Value] = {}
+        for rune in self._tuum.runes:
+            kind = self._surroundings.types.get(rune.rune_type)
+            if rune.enabled and kind is not None:
+                unmade |= dict.fromkeys(kind.list_produces(self._find_params(kind, rune, self._node)), null)
+        return unmade
+
+    def _find_attempt(self, node: str) -> int:
+        number = 1
+        while self._ctx.is_before_retry(f"{node}/failed{number}"):
+            number += 1
+        return number
+
+    def _take_failure(self, left: Value) -> None:
+        self._locals |= {name: Value.from_stored(variable) for name, variable in left.data["variables"].items()}
+        self._locals |= {FINAL_OUTPUT: left.get("text"), AI_ERROR: left.get("error")}
+        self._set_unheard()
+
+    async def _run_main(self, script: Script, unmade: Mapping[str, Value]) -> None:
+        """Runs also after a failed call of the model (S003-46); then `unmade` is what no rune has made."""
+        node = f"{self._node}/main"
+        names = {**unmade, **self._locals}
+        if EXECUTION_TIME in script.consumes:
+            names[EXECUTION_TIME] = await self._ctx.memo(f"{node}/time", self._measure, origins=AUTHOR)
+        self._locals |= await self._work.run_script(node, script, names)
+
+    async def _measure(self) -> float:
+        return round(time.monotonic() - self._began, 3)
+
+
+def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
+    try:
+        params: RuneParams = kind.params.model_validate(rune.model_extra or {})
+    except ValidationError as error:
+        raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+    return params
+
+
+def _take_inputs(compiled: CompiledTuum, pool: Mapping[str, Value]) -> dict[str, Value]:
+    """The locals at the start (S003-32). Raises TuumFailed if a needed one is missing (S003-X4)."""
+    local_values: dict[str, Value] = {}
+    for local, name in compiled.inputs.items():
+        if (value := pool.get(name)) is None:
+            raise TuumFailed(f"{compiled.id}: there is no global variable {name}")
+        local_values[local] = _copy(value)
+    for local, name in compiled.reads.items():
+        if name in pool:
+            local_values[local] = _copy(pool[name])
+    return local_values
+
+
+def _copy(value: Value) -> Value:
+    """Share nothing with the global: a rune may change what it gets (S003-X11)."""
+    return Value(loads(dumps(value.data)), value.origins) if isinstance(value.data, dict | list) else value
+
 
 TUUM_FAILED: Final = "TuumExecutionFailed"
 RESULT_UNFIT: Final = "ResultUnfit"

@@ -10,12 +10,19 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from engines.workflows.core.definition import Script
-from engines.workflows.core.operations import MOST_OPERATIONS, Emitted, OperationUnfit, check_proposals, judge_nulls, read_operations
-from engines.workflows.core.own_writing import MarkedPlay
-from engines.workflows.core.published import NO_ENDING, Ending
+from engines.workflows.core.operations import (
+    MOST_OPERATIONS,
+    NO_ENDING,
+    Emitted,
+    Ending,
+    OperationUnfit,
+    check_proposals,
+    judge_nulls,
+    read_operations,
+)
 from engines.workflows.core.results import AtomicOperation, DisplayUpdatePayload
 from engines.workflows.core.rune_types import AUTHOR, PROMPTS, AnyRuneType, TuumFailed
-from engines.workflows.core.script_functions import ScriptCalls
+from engines.workflows.core.script_functions import MarkedPlay, ScriptCalls
 from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.variables import ADDED_OUTPUT, EXECUTION_TIME, TOTAL_OUTPUT
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value, join_origins

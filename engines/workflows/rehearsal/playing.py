@@ -27,9 +27,8 @@ from orchestrator.engines.runs import RunEffect, RunFailed, RunModelRequest, Run
 from orchestrator.engines.shared.block_marks import restore_data, restore_marks
 from orchestrator.engines.shared.raw_text import Words, parse_raw_text
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.case import BEGINS, FAILED, PERSON, REFUSED, FilePart, LaunchedCase, build_actor, build_launch_args
+from orchestrator.rehearsals.case import BEGINS, FAILED, PERSON, REFUSED, FilePart, KnownSteps, LaunchedCase, build_actor, build_launch_args
 from orchestrator.rehearsals.comparing import compare_lists, compare_values, list_messages
-from orchestrator.rehearsals.known_steps import KnownSteps
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, TakeText
 from orchestrator.rehearsals.script import NO_MOCK, AskModel, Script, ScriptEnded, ask_no_model, find_shipped_classes
 from state.canonical import dumps

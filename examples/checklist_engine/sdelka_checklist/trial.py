@@ -11,8 +11,7 @@ from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case,
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.domain.actor import Actor
 from orchestrator.engines.runs import RunResult
-from orchestrator.rehearsals.case import Case
-from orchestrator.rehearsals.case import build_actor
+from orchestrator.rehearsals.case import Case, build_actor
 from orchestrator.rehearsals.rehearsal import Rehearsal
 from orchestrator.rehearsals.script import ScriptEnded
 from orchestrator.runs.registry import Definitions

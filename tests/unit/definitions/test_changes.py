@@ -1,6 +1,6 @@
 """The difference of two versions of a definition."""
 
-from orchestrator.definitions.changes import Change, list_changes
+from orchestrator.definitions.reader import Change, list_changes
 
 
 def test_each_difference_is_told_with_its_path() -> None:

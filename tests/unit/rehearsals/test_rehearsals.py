@@ -9,9 +9,8 @@ from pydantic import ValidationError
 from engines.scenarios.rehearsal.playing import Dialogue, Played, compare, play_dialogue
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunSuspended
-from orchestrator.rehearsals.case import Given
+from orchestrator.rehearsals.case import BEGINS, Given
 from orchestrator.rehearsals.comparing import list_effects, list_messages
-from orchestrator.rehearsals.case import BEGINS
 from orchestrator.rehearsals.rehearsal import Place, Rehearsal
 from orchestrator.rehearsals.script import Script, ScriptEnded, read_answer
 from tests.unit.engines.scenarios.scenario_kit import TYPES, ask, say, scenario

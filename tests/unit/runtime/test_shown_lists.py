@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engines.crm_agent.core.shown_text import format_history_line
+from engines.crm_agent.core.prompt import format_history_line
 from orchestrator.domain.outputs import Reply, Row, Table, Text
 from orchestrator.engines.base import TurnEnd
 from orchestrator.sessions.session import Session

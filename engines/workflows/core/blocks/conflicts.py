@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
-from engines.workflows.core.entities import find_field, find_field_name, list_field_names
-from engines.workflows.core.field_values import compute_value, is_same
+from engines.workflows.core.entities import compute_value, find_field, find_field_name, is_same, list_field_names
 from engines.workflows.core.operations import Emitted
 from orchestrator.engines.runs import RunFailed
 from state.stored import JsonObject

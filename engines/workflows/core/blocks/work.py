@@ -25,10 +25,10 @@ from engines.workflows.core.blocks.host import RecordHost
 from engines.workflows.core.blocks.manager import Finish, Opening
 from engines.workflows.core.blocks.queries import RecordQueries
 from engines.workflows.core.definition import Workflow
-from engines.workflows.core.display import Notifier
 from engines.workflows.core.entities import ENTITIES, find_field_name
 from engines.workflows.core.execution import Execution
 from engines.workflows.core.operations import Emitted
+from engines.workflows.core.results import Notifier
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed

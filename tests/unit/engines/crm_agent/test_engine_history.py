@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engines.crm_agent.core.lists import complete_select
-from engines.crm_agent.core.shown_text import format_history_line
+from engines.crm_agent.core.prompt import format_history_line
 from orchestrator.directory.answers import Ambiguous, GroupedView, Option, OutcomeView, Unresolved
 from orchestrator.domain.outputs import Notice, Row, Table
 from state.events.conversation import PlanRecorded

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from engines.flows.core.chart import build_chart
+from engines.flows.kind_face import build_chart
 from orchestrator.charts.chart import Chart, write_mermaid
 from orchestrator.charts.svg import write_svg
 from tests.unit.engines.flows.flow_kit import flow, step

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from engines.flows.core.definition import FlowStep, Route, find_route_after_failure, find_route_after_success, list_next, may_end
-from engines.flows.core.references import Reference, list_references, read_reference
+from engines.flows.core.outputs import Reference, list_references, read_reference
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.parameters import ParameterMistake, read_parameters
 

@@ -16,8 +16,7 @@ import engines
 from bot.i18n import translate
 from bot.plugins import loading
 from bot.plugins.building import load_installed_engines
-from bot.plugins.faults import list_faults
-from bot.plugins.loading import load_plugins
+from bot.plugins.loading import list_faults, load_plugins
 
 ROOT: Final = Path(__file__).resolve().parents[4]
 EXAMPLE: Final = ROOT / "examples" / "checklist_engine" / "sdelka_checklist"

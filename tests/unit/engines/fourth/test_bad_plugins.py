@@ -14,9 +14,8 @@ from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.i18n.translate import Translator
 from bot.plugins.building import build_engines, connect_engines, load_installed_engines
-from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import KIND_FACE, build_definition_chart, build_start
-from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
+from bot.plugins.loading import find_part_of_kind, list_faults, list_kinds, load_plugins
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from tests.unit.engines.fourth.plant_kit import (

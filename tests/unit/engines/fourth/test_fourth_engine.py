@@ -17,16 +17,14 @@ from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.building import build_engines, load_installed_engines
-from bot.plugins.faults import list_faults
 from bot.plugins.kind_face import build_definition_chart, build_kind_schema, build_start
-from bot.plugins.loading import find_part, find_part_of_kind, list_kinds, load_plugins
+from bot.plugins.loading import find_part, find_part_of_kind, list_faults, list_kinds, load_plugins
 from bot.rehearsing.trial_face import TRIAL_FACE
 from bot.rehearsing.trials import TrialInputs, Watch, try_definition
 from bot.telegram.outgoing.menus import list_menus
 from orchestrator.documents.document import Document
 from orchestrator.domain.outputs import Notice
-from orchestrator.rehearsals.case import Given
-from orchestrator.rehearsals.case import PERSON
+from orchestrator.rehearsals.case import PERSON, Given
 from orchestrator.runs.registry import Engines, StaticDefinitions
 from tests.unit.engines.fourth.plant_kit import EXAMPLE, OURS, ROOT, Shape, describe_faults, plant_checklist, planted, run_planted
 from tests.unit.runs.runs_kit import index, start

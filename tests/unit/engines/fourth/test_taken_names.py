@@ -19,8 +19,7 @@ from bot.http_api import engine_face
 from bot.http_api.engine_face import HttpFace
 from bot.http_api.server.app import build_app
 from bot.plugins.building import load_installed_engines
-from bot.plugins.faults import forget_faults, list_faults
-from bot.plugins.loading import find_own_kind, find_part, list_parts
+from bot.plugins.loading import find_own_kind, find_part, forget_faults, list_faults, list_parts
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import TextMessage

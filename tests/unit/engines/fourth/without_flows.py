@@ -10,7 +10,7 @@ from bot.composition import process
 from bot.http_api.routers import build_read_routers
 from bot.http_api.server.app import build_app
 from bot.plugins.building import load_installed_engines
-from bot.plugins.faults import list_faults
+from bot.plugins.loading import list_faults
 from orchestrator.domain.run_inputs import RunStart
 from orchestrator.domain.taint import Value
 from orchestrator.runs.registry import Engines, StaticDefinitions

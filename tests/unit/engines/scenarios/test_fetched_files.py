@@ -15,7 +15,7 @@ from bot.rendering.cards import render_card
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.files import TelegramFiles
-from engines.scenarios.core.steps import sent_files
+from engines.scenarios.core.steps import telegram
 from examples.engines.steps import StepsEngine
 from orchestrator.domain.actor import Mode
 from orchestrator.domain.card_view import CardView
@@ -271,7 +271,7 @@ async def test_what_the_person_typed_may_stand_in_an_address_and_what_they_forwa
 
 async def test_a_run_that_fetches_in_a_circle_ends_at_a_bound(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was fetched before a play counts, too, so no scenario fills the disk with a thousand files; the person reads why it ends."""
-    monkeypatch.setattr(sent_files, "MOST_FETCHED", 3)
+    monkeypatch.setattr(telegram, "MOST_FETCHED", 3)
     async with (
         a_server(reply(bytes(MEGABYTE))) as server,
         a_product(tmp_path, server, fetch(server.port), ask(next_step="send")) as (world, _),

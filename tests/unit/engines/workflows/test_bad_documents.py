@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from engines.workflows.core.chart import build_chart
 from engines.workflows.core.checks import check_tuum, check_workflow
 from engines.workflows.core.kind import build_kinds
+from engines.workflows.kind_face import build_chart
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines.workflows.core.field_values import compute_value, is_same
+from engines.workflows.core.entities import compute_value, is_same
 from engines.workflows.core.operations import read_operation
 from orchestrator.engines.runs import RunFailed
 

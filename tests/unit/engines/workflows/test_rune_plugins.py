@@ -10,7 +10,7 @@ import pytest
 from engines.workflows.core.checks import check_workflow
 from engines.workflows.core.engine import WorkflowEngine
 from engines.workflows.core.registry import build_rune_types, load_plugins
-from engines.workflows.core.schema import build_workflow_schema
+from engines.workflows.kind_face import build_workflow_schema
 from orchestrator.documents.document import Document
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from tests.unit.engines.workflows.stage_kit import QuietOutside, Stage

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from engines.workflows.core import script_checks
-from engines.workflows.core.kind import build_kinds
-from engines.workflows.core.script_checks import check_scripts
+from engines.workflows.core import kind
+from engines.workflows.core.kind import build_kinds, check_scripts
 from orchestrator.definitions.checking import Submission, check_document
 from orchestrator.documents.document import Document
 from orchestrator.documents.reading import read_document
@@ -66,7 +65,7 @@ def test_equal_scripts_are_checked_once_and_only_so_many(monkeypatch: pytest.Mon
         return ()
 
     monkeypatch.setattr(ScriptChecker, "check", check)
-    monkeypatch.setattr(script_checks, "MOST_SCRIPTS", 3)
+    monkeypatch.setattr(kind, "MOST_SCRIPTS", 3)
     runes = [script(source="1"), script(source="1"), *(script(source=str(number)) for number in range(2, 9))]
     (found,) = check_scripts(Document.from_data(workflow(tuum("a", *runes))))
     assert (asked, found.code, found.path) == (["1", "2", "3"], "finding-workflow-scripts-many", "tuums[0].runes[4].source")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines.workflows.core.chart import RESULT, build_chart
+from engines.workflows.kind_face import RESULT, build_chart
 from orchestrator.charts.chart import Chart, write_mermaid
 from orchestrator.charts.svg import write_svg
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, prompt, put, tuum, workflow

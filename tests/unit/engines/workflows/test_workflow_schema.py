@@ -10,7 +10,7 @@ from pydantic import Field
 from engines.workflows.core.checks import check_tuum, check_workflow
 from engines.workflows.core.registry import build_rune_types
 from engines.workflows.core.rune_types import AnyRuneType, Changes, RuneCall, RuneParams, RuneType
-from engines.workflows.core.schema import build_tuum_schema, build_workflow_schema
+from engines.workflows.kind_face import build_tuum_schema, build_workflow_schema
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
 from tests.unit.engines.workflows.workflow_kit import TYPES, link, parameter, put, script, tuum, workflow
