@@ -10,7 +10,7 @@ from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case,
 from engines.flows.core.definition import Flow
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW
-from engines.flows.rehearsal.playing import (
+from engines.flows.playing import (
     FlowCase,
     FlowCaseFile,
     FlowScript,
@@ -20,7 +20,7 @@ from engines.flows.rehearsal.playing import (
     list_transitions,
     play_flow,
 )
-from engines.flows.rehearsal.recording import complete_flow_recording, read_flow_recording
+from engines.flows.recording import complete_flow_recording, read_flow_recording
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document

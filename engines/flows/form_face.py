@@ -6,8 +6,8 @@ from bot.console.definitions.form.form_face import FormFace, FormSource
 from bot.console.definitions.work import build_editor
 from bot.console.visit import Visit
 from engines.flows.core.definition import AGENT
-from engines.flows.form.flow_fields import AgentChoice, FlowFields
-from engines.flows.form.flow_form import build_flow_definition, enter_text, find_new_step_id, read_flow_form
+from engines.flows.flow_fields import AgentChoice, FlowFields
+from engines.flows.flow_form import build_flow_definition, enter_text, find_new_step_id, read_flow_form
 from orchestrator.domain.finding import Path
 from state.model.definitions import DefinitionDamaged, DefinitionMissing, DefinitionVersion
 

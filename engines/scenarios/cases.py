@@ -10,7 +10,7 @@ from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case,
 from engines.scenarios.core.kind import KIND, list_uses
 from engines.scenarios.core.plan import StepTypes
 from engines.scenarios.core.registry import load_step_types
-from engines.scenarios.rehearsal.playing import (
+from engines.scenarios.playing import (
     Dialogue,
     DialogueFile,
     check_dialogues,
@@ -19,7 +19,7 @@ from engines.scenarios.rehearsal.playing import (
     list_steps,
     play_dialogue,
 )
-from engines.scenarios.rehearsal.recording import complete_recording, read_recording
+from engines.scenarios.recording import complete_recording, read_recording
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document

@@ -15,7 +15,7 @@ from engines.workflows.core.definition import Tuum, Workflow
 from engines.workflows.core.entities import find_entity
 from engines.workflows.core.registry import load_rune_types
 from engines.workflows.core.results import AtomicOperation
-from engines.workflows.rehearsal.playing import (
+from engines.workflows.playing import (
     PlayableWorkflow,
     WorkflowCase,
     WorkflowCaseFile,
@@ -25,7 +25,7 @@ from engines.workflows.rehearsal.playing import (
     play_workflow,
     rehearse_workflow,
 )
-from engines.workflows.rehearsal.recording import complete_workflow_recording, read_workflow_recording
+from engines.workflows.recording import complete_workflow_recording, read_workflow_recording
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document

@@ -18,7 +18,7 @@ from engines.flows.cases import PlayableFlow
 from engines.flows.core.definition import AGENT, Flow
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW, list_agents
-from engines.flows.rehearsal.playing import FlowCase
+from engines.flows.playing import FlowCase
 from orchestrator.domain.outputs import Text
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunResult

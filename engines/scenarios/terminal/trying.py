@@ -20,7 +20,7 @@ from engines.scenarios.cases import PlayableScenario, build
 from engines.scenarios.core.checks import SENTENCES
 from engines.scenarios.core.kind import KIND
 from engines.scenarios.core.plan import ACTION, ACTION_TYPE
-from engines.scenarios.rehearsal.playing import Dialogue, Played, check_dialogue, find_known_steps, play_dialogue
+from engines.scenarios.playing import Dialogue, Played, check_dialogue, find_known_steps, play_dialogue
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST, Findings

@@ -16,7 +16,7 @@ from engines.workflows.cases import compile_playable, describe_operation
 from engines.workflows.core.compile import CompiledWorkflow
 from engines.workflows.core.definition import Workflow
 from engines.workflows.core.execution import STOPPED
-from engines.workflows.rehearsal.playing import (
+from engines.workflows.playing import (
     PlayableWorkflow,
     WorkflowCase,
     WorkflowPlayed,

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from engines.scenarios.rehearsal.playing import Dialogue, Played, compare, play_dialogue
+from engines.scenarios.playing import Dialogue, Played, compare, play_dialogue
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, Option, RunContext, RunResult, RunSuspended
 from orchestrator.rehearsals.case import BEGINS, Given

@@ -20,8 +20,8 @@ from bot.console.definitions.form.words import FormWords
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.kind_face import KIND_FACE, Steps, build_kind_schema
 from bot.plugins.loading import find_part_of_kind
-from engines.flows.form.flow_fields import FlowFields
-from engines.flows.form.flow_form import read_flow_form
+from engines.flows.flow_fields import FlowFields
+from engines.flows.flow_form import read_flow_form
 from engines.scenarios.core.registry import load_step_types
 from engines.scenarios.kind_face import build_item
 from engines.workflows.core.registry import load_rune_types

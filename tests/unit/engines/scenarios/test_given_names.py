@@ -13,7 +13,7 @@ from bot.definition_service import build_class_finder
 from bot.i18n.translate import Translator
 from engines.scenarios.core.definition import ABOUT_PERSON
 from engines.scenarios.core.kind import build_kind
-from engines.scenarios.rehearsal.playing import Dialogue, play_dialogue
+from engines.scenarios.playing import Dialogue, play_dialogue
 from orchestrator.definitions.checking import check_document
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice

@@ -11,7 +11,7 @@ from engines.scenarios.core.authoring import build_schema
 from engines.scenarios.core.checks import check_scenario
 from engines.scenarios.core.step_types import StepCall, StepParams, StepResult, StepType
 from engines.scenarios.core.steps.talking import MESSAGE
-from engines.scenarios.rehearsal.playing import Dialogue, play_dialogue
+from engines.scenarios.playing import Dialogue, play_dialogue
 from orchestrator.documents.reading import read_document
 from orchestrator.engines import plugins
 from orchestrator.rehearsals.comparing import list_messages

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bot.console.definitions.form.fields import parse_text
 from engines.flows.core.kind import FLOWS
-from engines.flows.form.flow_form import (
+from engines.flows.flow_form import (
     Entry,
     FlowForm,
     Items,

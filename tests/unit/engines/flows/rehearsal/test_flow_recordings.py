@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from bot.cli.author.testing import write_cases
-from engines.flows.rehearsal.playing import FlowCaseFile, check_flow_cases, compare_flow, play_flow
-from engines.flows.rehearsal.recording import RecordedFlow, complete_flow_recording, read_flow_recording
+from engines.flows.playing import FlowCaseFile, check_flow_cases, compare_flow, play_flow
+from engines.flows.recording import RecordedFlow, complete_flow_recording, read_flow_recording
 from orchestrator.documents.reading import read_document
 from orchestrator.rehearsals.case import Given
 from orchestrator.rehearsals.recorded_nodes import NotRecordable

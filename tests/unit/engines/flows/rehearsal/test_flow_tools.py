@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines.flows.rehearsal.playing import FlowCase, FlowScript, play_flow
+from engines.flows.playing import FlowCase, FlowScript, play_flow
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunModelRequest, RunResult

@@ -10,7 +10,7 @@ import pytest
 
 import engines
 from engines.flows.core.engine import FlowEngine
-from engines.flows.rehearsal.playing import FlowCase, FlowPlayed, play_flow
+from engines.flows.playing import FlowCase, FlowPlayed, play_flow
 from orchestrator.documents.reading import read_document
 from orchestrator.runs.registry import Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime import worker

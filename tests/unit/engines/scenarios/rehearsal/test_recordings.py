@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from engines.scenarios.rehearsal.playing import compare, play_dialogue
-from engines.scenarios.rehearsal.recording import complete_recording, read_recording
+from engines.scenarios.playing import compare, play_dialogue
+from engines.scenarios.recording import complete_recording, read_recording
 from orchestrator.domain.errors import FileUnavailable
 from orchestrator.engines.shared.file_access import Downloaded
 from orchestrator.rehearsals.case import Given

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from engines.scenarios.core.checks import check_scenario
-from engines.scenarios.rehearsal.playing import Dialogue, Played, play_dialogue
+from engines.scenarios.playing import Dialogue, Played, play_dialogue
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
 from orchestrator.rehearsals.comparing import list_messages

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from engines.scenarios.core.registry import build_step_types
-from engines.scenarios.rehearsal.playing import Dialogue, Played, play_dialogue
+from engines.scenarios.playing import Dialogue, Played, play_dialogue
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import ask, say, scenario
 

@@ -12,7 +12,7 @@ from bot.cli.author.faces import TryOptions
 from bot.cli.author.files import load_file
 from bot.i18n.translate import Translator
 from engines.scenarios.cases import build
-from engines.scenarios.rehearsal.playing import Played
+from engines.scenarios.playing import Played
 from engines.scenarios.terminal import app as scenario_app
 from engines.scenarios.terminal.trying import FAMILY, play_scenario
 from orchestrator.domain.errors import SettingsError

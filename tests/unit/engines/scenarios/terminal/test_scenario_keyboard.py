@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from engines.scenarios.rehearsal.playing import Played
+from engines.scenarios.playing import Played
 from engines.scenarios.terminal.trying import read_typed
 from orchestrator.engines.runs import Ask, Option
 from orchestrator.rehearsals.case import Given

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from engines.workflows.rehearsal.playing import PlayableWorkflow, WorkflowCase, WorkflowPlayed, compare_workflow, play_workflow
+from engines.workflows.playing import PlayableWorkflow, WorkflowCase, WorkflowPlayed, compare_workflow, play_workflow
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from state.canonical import dumps, hash_text
 from tests.unit.engines.workflows.workflow_kit import TYPES

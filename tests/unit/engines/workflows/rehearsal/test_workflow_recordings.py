@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bot.cli.author.testing import write_cases
-from engines.workflows.rehearsal.playing import (
+from engines.workflows.playing import (
     PlayableWorkflow,
     WorkflowCase,
     WorkflowCaseFile,
@@ -18,7 +18,7 @@ from engines.workflows.rehearsal.playing import (
     compare_workflow,
     play_workflow,
 )
-from engines.workflows.rehearsal.recording import (
+from engines.workflows.recording import (
     CompletedWorkflow,
     HeardInput,
     RecordedWorkflow,

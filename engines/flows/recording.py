@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from engines.flows.core.engine import LEFT, REOPENED
 from engines.flows.core.kind import FLOW
-from engines.flows.rehearsal.playing import ExpectedFlow, FlowCase, FlowPlayed, is_operation, is_tool, play_flow
+from engines.flows.playing import ExpectedFlow, FlowCase, FlowPlayed, is_operation, is_tool, play_flow
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT

@@ -7,7 +7,7 @@ from typing import Any, Final
 from engines.workflows.core.engine import TUUMS
 from engines.workflows.core.kind import WORKFLOW
 from engines.workflows.core.rune_types import RuneTypes
-from engines.workflows.rehearsal.playing import (
+from engines.workflows.playing import (
     CHUNKS,
     ExpectedWorkflow,
     PlayableWorkflow,

@@ -6,7 +6,7 @@ from typing import Final, get_args
 
 from bot.console.definitions.form.fields import Choice, Field, Group, Listing, Node
 from engines.flows.core.definition import WriteMode
-from engines.flows.form.flow_form import (
+from engines.flows.flow_form import (
     ChannelForm,
     Entry,
     FlowForm,

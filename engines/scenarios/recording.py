@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from engines.scenarios.core.kind import KIND
 from engines.scenarios.core.plan import Plan, StepTypes, build_plan
-from engines.scenarios.rehearsal.playing import Dialogue, Expected, Played, name_steps, play_dialogue, select_own_variables
+from engines.scenarios.playing import Dialogue, Expected, Played, name_steps, play_dialogue, select_own_variables
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
 from orchestrator.rehearsals.case import FAILED, Given
