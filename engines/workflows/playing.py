@@ -13,7 +13,7 @@ from engines.workflows.core.kind import WORKFLOW
 from engines.workflows.core.operations import read_operation
 from engines.workflows.core.results import AtomicOperation, WorkflowExecutionResult
 from engines.workflows.core.rune_types import RuneTypes
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.mistakes import report_mistake
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
@@ -102,9 +102,7 @@ def _check_names(findings: Findings, known: KnownSteps, test: WorkflowCase, path
         if "/" in name:
             known.report_unknown(findings, (*path, "queries", name), name.partition("/")[0])
             continue
-        code = "finding-method-unknown"
-        args: dict[str, str | int] = {"name": quote_part(name)}
-        findings.add(code, SENTENCES[code].format(**args), (*path, "queries", name), args=args)
+        report_mistake(findings, "finding-method-unknown", (*path, "queries", name), name=quote_part(name))
     for index, name in enumerate(test.expect.finished or ()):
         known.report_unknown(findings, (*path, "expect", "finished", index), name, of_value=True)
 

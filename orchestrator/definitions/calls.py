@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from orchestrator.definitions.kinds import CallUse, DefinitionKind
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.mistakes import SENTENCES, report_mistake
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_args
@@ -83,18 +83,18 @@ async def find_call_mistakes(document: Document, uses: Iterable[CallUse], check_
         for mistake in await check_call(use.method, use.params):
             if mistake.code in of_document:
                 continue
-            args = quote_args(mistake.args)
             path = use.path if mistake.path is None else use.locate(mistake.path, mistake.of_value)
             if mistake.is_of_document:
                 path = WHOLE
                 of_document.add(mistake.code)
-            findings.add(
+            report_mistake(
+                findings,
                 mistake.code,
-                SENTENCES[mistake.code].format(**args),
                 path,
+                sentences=SENTENCES,
                 severity=mistake.severity,
                 suggestion=mistake.suggestion,
                 of_value=mistake.of_value or mistake.path is None,
-                args=args,
+                **quote_args(mistake.args),
             )
     return findings.list_all()

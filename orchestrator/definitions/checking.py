@@ -12,7 +12,7 @@ from orchestrator.definitions.kinds import (
     find_program_mistakes,
     find_writes,
 )
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.mistakes import report_mistake
 from orchestrator.definitions.rules import FindClasses, IsCriticalField, MayFetch, find_critical_writes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import LEFT_OUT, Findings
@@ -29,39 +29,40 @@ def find_method_mistakes(document: Document, uses: Iterable[MethodUse], find_cla
     for use in uses:
         code = _judge(use, find_classes)
         if code:
-            name = quote_part(use.method)
             severity: Severity = "warning" if code == "finding-method-reads" else "error"
-            findings.add(code, SENTENCES[code].format(name=name), use.path, severity=severity, of_value=True, args={"name": name})
+            report_mistake(findings, code, use.path, severity=severity, of_value=True, name=quote_part(use.method))
     return findings.list_all()
 
 
 def list_critical_values(document: Document, filled: Iterable[FilledField], is_critical: IsCriticalField) -> tuple[Finding, ...]:
     """Values of a model or a person that somebody confirms."""
-    findings, code = Findings(document), "finding-value-critical"
+    findings = Findings(document)
     for filled_field in filled:
         if is_critical(filled_field.write, filled_field.place):
-            args: dict[str, str | int] = {"field": quote_part(format_path(filled_field.place)), "source": filled_field.source}
-            findings.add(code, SENTENCES[code].format(**args), filled_field.path, severity="info", of_value=True, args=args)
+            field, source = quote_part(format_path(filled_field.place)), filled_field.source
+            report_mistake(
+                findings, "finding-value-critical", filled_field.path, severity="info", of_value=True, field=field, source=source
+            )
     return findings.list_all()
 
 
 def list_given_names(document: Document, uses: Iterable[GivenName], find_classes: FindClasses) -> tuple[Finding, ...]:
     """What is only read is the caller's own."""
-    findings, code = Findings(document), "finding-name-given"
+    findings = Findings(document)
     for use in uses:
         if use.writes is None or any(find_classes(*write) != _READS for write in use.writes):
-            args: dict[str, str | int] = {"name": quote_part(use.name), "own": quote_part(use.own)}
-            findings.add(code, SENTENCES[code].format(**args), use.path, severity="warning", of_value=True, args=args)
+            name, own = quote_part(use.name), quote_part(use.own)
+            report_mistake(findings, "finding-name-given", use.path, severity="warning", of_value=True, name=name, own=own)
     return findings.list_all()
 
 
 def list_closed_hosts(document: Document, uses: Iterable[AddressUse], may_fetch: MayFetch) -> tuple[Finding, ...]:
     """Warnings: another installation may open the host."""
-    findings, code = Findings(document), "finding-host-closed"
+    findings = Findings(document)
     for use in uses:
         if not may_fetch(use.address):
-            args: dict[str, str | int] = {"name": quote_part(use.address.partition("?")[0])}
-            findings.add(code, SENTENCES[code].format(**args), use.path, severity="warning", of_value=True, args=args)
+            name = quote_part(use.address.partition("?")[0])
+            report_mistake(findings, "finding-host-closed", use.path, severity="warning", of_value=True, name=name)
     return findings.list_all()
 
 

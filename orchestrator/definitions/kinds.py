@@ -6,9 +6,9 @@ An engine registers its kind in `orchestrator/runs/registry.py`.
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final, Literal, Never
 
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.mistakes import report_mistake
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reading import Reading
@@ -85,41 +85,12 @@ def report_nothing(_document: Document) -> Iterable[Finding]:
     return ()
 
 
-def report_nothing_linked(_document: Document, _named: Mapping[str, object]) -> Iterable[Finding]:
-    return ()
-
-
-def list_no_fields(_document: object) -> Iterable[FilledField]:
-    return ()
-
-
-def list_no_given(_document: object) -> Iterable[GivenName]:
-    return ()
-
-
-def list_no_references(_document: object) -> Iterable[Reference]:
-    return ()
-
-
-def list_no_methods(_document: object) -> Iterable[MethodUse]:
-    return ()
-
-
-def list_no_calls(_document: object) -> Iterable[CallUse]:
-    return ()
-
-
-def list_no_addresses(_document: object) -> Iterable[AddressUse]:
+def list_nothing(_document: object) -> Iterable[Never]:
     return ()
 
 
 def find_no_title(_document: object) -> str:
     return ""
-
-
-def tell_no_writes(_document: object) -> Sequence[Write] | None:
-    """None: unknown, so each document counts as critical."""
-    return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,22 +102,22 @@ class DefinitionKind:
     """Gets drafts with any content; reports through `Findings`."""
     check_programs: Callable[[Document], Iterable[Finding]] = report_nothing
     """Gets drafts with any content and may take seconds; not called again on publishing."""
-    check_linked: Callable[[Document, Mapping[str, object]], Iterable[Finding]] = report_nothing_linked
+    check_linked: Callable[[Document, Mapping[str, object]], Iterable[Finding]] = lambda _document, _named: ()
     """Gets the stored documents by what the references say."""
-    list_writes: Callable[[object], Sequence[Write] | None] = tell_no_writes
-    """All effects of a correct document but its children's; None if unknown."""
-    list_references: Callable[[object], Iterable[Reference]] = list_no_references
+    list_writes: Callable[[object], Sequence[Write] | None] = lambda _document: None
+    """All effects of a correct document but its children's; None if unknown, so that each counts as critical."""
+    list_references: Callable[[object], Iterable[Reference]] = list_nothing
     """Fixed by id when a draft is saved."""
-    list_methods: Callable[[object], Iterable[MethodUse]] = list_no_methods
+    list_methods: Callable[[object], Iterable[MethodUse]] = list_nothing
     """Of a correct document; checked when it is handed in."""
-    list_calls: Callable[[object], Iterable[CallUse]] = list_no_calls
+    list_calls: Callable[[object], Iterable[CallUse]] = list_nothing
     """Of a correct document; also checked when it is published or tried."""
-    list_addresses: Callable[[object], Iterable[AddressUse]] = list_no_addresses
+    list_addresses: Callable[[object], Iterable[AddressUse]] = list_nothing
     """Of a correct document; the policy opens their hosts."""
-    list_needs: Callable[[object], Iterable[Reference]] = list_no_references
+    list_needs: Callable[[object], Iterable[Reference]] = list_nothing
     """Of any draft: what must be published with it and stays named by key."""
-    list_filled: Callable[[object], Iterable[FilledField]] = list_no_fields
-    list_given: Callable[[object], Iterable[GivenName]] = list_no_given
+    list_filled: Callable[[object], Iterable[FilledField]] = list_nothing
+    list_given: Callable[[object], Iterable[GivenName]] = list_nothing
     find_title: Callable[[object], str] = find_no_title
     """"" if its author says it when saving."""
     recent_errors: frozenset[str] = frozenset()
@@ -168,7 +139,7 @@ def find_mistakes(kind: DefinitionKind, reading: Reading) -> tuple[Finding, ...]
         except Exception:
             log.exception("a document of kind %s could not be checked", kind.name, extra={"action": "definition_check_failed"})
             if not findings.has_errors:  # after mistakes of the text the draft may be of any shape
-                findings.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
+                report_mistake(findings, "finding-check-failed", kind=kind.name)
     return findings.list_all()
 
 
@@ -192,7 +163,7 @@ def _ask_kind(kind: DefinitionKind, check: Callable[[], Iterable[Finding]]) -> t
     except Exception:
         log.exception("a document of kind %s could not be checked", kind.name, extra={"action": "definition_check_failed"})
         findings = Findings()
-        findings.add("finding-check-failed", SENTENCES["finding-check-failed"].format(kind=kind.name), args={"kind": kind.name})
+        report_mistake(findings, "finding-check-failed", kind=kind.name)
         return findings.list_all()
 
 

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
-from orchestrator.domain.finding import Path, format_path
+from orchestrator.domain.finding import WHOLE, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
 
 Shape = Literal["object", "list", "text", "number", "integer", "boolean"]
@@ -47,27 +47,42 @@ SENTENCES: Final[dict[str, str]] = {
 _SHAPES: Final[Mapping[Shape, type | tuple[type, ...]]] = {"object": dict, "list": list, "text": str, "number": (int, float)}
 
 
+def report_mistake(
+    findings: Findings,
+    code: str,
+    path: Path = WHOLE,
+    *,
+    sentences: Mapping[str, str] = SENTENCES,
+    severity: Severity = "error",
+    suggestion: str = "",
+    of_value: bool = False,
+    **args: str | int,
+) -> None:
+    """`args` fill the sentence of the code."""
+    findings.add(code, sentences[code].format(**args), path, severity=severity, suggestion=suggestion, of_value=of_value, args=args)
+
+
 def report_missing(findings: Findings, path: Path, name: str) -> None:
-    _report(findings, "finding-field-missing", (*path, name), name=name)
+    report_mistake(findings, "finding-field-missing", (*path, name), name=name)
 
 
 def report_unknown_fields(findings: Findings, path: Path, fields: Mapping[str, object], known: Collection[str]) -> None:
     for name in fields:
         if name not in known:
-            _report(findings, "finding-field-unknown", (*path, name), suggestion=suggest_name(name, known), name=quote_part(name))
+            report_mistake(findings, "finding-field-unknown", (*path, name), suggestion=suggest_name(name, known), name=quote_part(name))
 
 
 def report_one_of(findings: Findings, path: Path, known: Collection[str]) -> None:
-    _report(findings, "finding-one-of", path, known=", ".join(known))
+    report_mistake(findings, "finding-one-of", path, known=", ".join(known))
 
 
 def report_name_twice(findings: Findings, path: Path, name: str) -> None:
-    _report(findings, "finding-name-twice", path, of_value=True, name=quote_part(name))
+    report_mistake(findings, "finding-name-twice", path, of_value=True, name=quote_part(name))
 
 
 def report_unknown_value(findings: Findings, path: Path, value: object, known: Collection[str]) -> None:
     text = value if isinstance(value, str) else type(value).__name__
-    _report(
+    report_mistake(
         findings,
         "finding-value-unknown",
         path,
@@ -79,7 +94,7 @@ def report_unknown_value(findings: Findings, path: Path, value: object, known: C
 
 
 def report_shape(findings: Findings, path: Path, name: str, shape: Shape) -> None:
-    _report(findings, "finding-field-shape", path, of_value=True, name=name, shape=shape)
+    report_mistake(findings, "finding-field-shape", path, of_value=True, name=name, shape=shape)
 
 
 def has_shape(findings: Findings, path: Path, value: object, shape: Shape, *, may_be_empty: bool = True) -> bool:
@@ -88,10 +103,6 @@ def has_shape(findings: Findings, path: Path, value: object, shape: Shape, *, ma
         report_shape(findings, path, quote_part(name), shape)
         return False
     if not may_be_empty and not value:
-        _report(findings, "finding-field-empty", path, of_value=True, name=quote_part(name))
+        report_mistake(findings, "finding-field-empty", path, of_value=True, name=quote_part(name))
         return False
     return True
-
-
-def _report(findings: Findings, code: str, path: Path, *, suggestion: str = "", of_value: bool = False, **args: str | int) -> None:
-    findings.add(code, SENTENCES[code].format(**args), path, suggestion=suggestion, of_value=of_value, args=dict(args))

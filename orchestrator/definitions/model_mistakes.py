@@ -6,7 +6,7 @@ from typing import Any, Final, Literal
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from orchestrator.definitions.mistakes import SENTENCES, report_missing, report_shape, report_unknown_fields, report_unknown_value
+from orchestrator.definitions.mistakes import report_missing, report_mistake, report_shape, report_unknown_fields, report_unknown_value
 from orchestrator.definitions.rules import KEY_PATTERN, LONGEST_KEY
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part, quote_sentence
@@ -115,21 +115,17 @@ def report_objection(
         report_unknown_value(findings, full, _find_part(document_part, place)[1], list_expected(str(context.get("expected", ""))))
     elif kind in _BOUNDS:
         code, key = _BOUNDS[kind]
-        _add(findings, code, full, name=name, bound=str(context.get(key, "")))
+        report_mistake(findings, code, full, of_value=True, name=name, bound=str(context.get(key, "")))
     elif kind == "string_pattern_mismatch" and context.get("pattern") == KEY_PATTERN:
         value = quote_part(str(_find_part(document_part, place)[1]))
-        _add(findings, "finding-definition-key", full, key=value, most=LONGEST_KEY)
+        report_mistake(findings, "finding-definition-key", full, of_value=True, key=value, most=LONGEST_KEY)
     elif kind == "string_pattern_mismatch" and explain(str(context.get("pattern", "")), full, str(error["input"])):
         return
     elif kind in _EMPTY:
-        _add(findings, "finding-field-empty", full, name=name)
+        report_mistake(findings, "finding-field-empty", full, of_value=True, name=name)
     else:
-        _add(findings, "finding-value-unfit", full, name=name, problem=quote_sentence(error["msg"]))
+        report_mistake(findings, "finding-value-unfit", full, of_value=True, name=name, problem=quote_sentence(error["msg"]))
 
 
 def list_expected(sentence: str) -> list[str]:
     return [one for one in sentence.replace(" or ", ", ").replace("'", "").split(", ") if one]
-
-
-def _add(findings: Findings, code: str, path: Path, **args: str | int) -> None:
-    findings.add(code, SENTENCES[code].format(**args), path, of_value=True, args=dict(args))

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final
 
 from orchestrator.definitions.kinds import Reference
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.mistakes import report_mistake
 from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
@@ -94,8 +94,8 @@ async def _find_all(
         version_or_code = known[place]
         if isinstance(version_or_code, str):
             names = await name_references([reference] if version_or_code != "finding-reference-unknown" else [], find)  # people know no ids
-            args: dict[str, str | int] = {"name": quote_part(names.get(reference.written, reference.written)), "kind": reference.kind}
-            findings.add(version_or_code, SENTENCES[version_or_code].format(**args), reference.path, of_value=True, args=args)
+            name = quote_part(names.get(reference.written, reference.written))
+            report_mistake(findings, version_or_code, reference.path, of_value=True, name=name, kind=reference.kind)
         else:
             right.append((reference, version_or_code))
     return findings.list_all(), right

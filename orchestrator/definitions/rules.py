@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
 from orchestrator.definitions.kinds import DefinitionKind, Write
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.mistakes import SENTENCES, report_mistake
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
@@ -95,9 +95,8 @@ def find_document_key(kind: DefinitionKind, key: str | None, document: Document 
         return key, [wrong]
     if not own_name or own_name == key or document is None:
         return key, []
-    args: dict[str, str | int] = {"name": quote_part(own_name), "key": key}
     code, findings = "finding-definition-key-other", Findings(document)
-    findings.add(code, SENTENCES[code].format(**args), (kind.key_field,), of_value=True, suggestion=key, args=args)
+    report_mistake(findings, code, (kind.key_field,), of_value=True, suggestion=key, name=quote_part(own_name), key=key)
     return key, [*findings.list_all()]
 
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from orchestrator.definitions.mistakes import SENTENCES
+from orchestrator.definitions.mistakes import report_mistake
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.actor import Actor
@@ -48,9 +48,8 @@ class KnownSteps:
     def report_unknown(self, findings: Findings, path: Path, name: str, *, may_be_keyed: bool = False, of_value: bool = False) -> None:
         known = [*self.list_names(), *(self.list_keyed_names() if may_be_keyed else ())]
         if name not in known and not self.is_open:
-            args: dict[str, str | int] = {"kind": self.kind, "name": quote_part(name)}
-            message = SENTENCES[_CODE].format(**args)
-            findings.add(_CODE, message, path, suggestion=self._suggest(name, known), of_value=of_value, args=args)
+            near = self._suggest(name, known)
+            report_mistake(findings, _CODE, path, suggestion=near, of_value=of_value, kind=self.kind, name=quote_part(name))
 
     def _suggest(self, name: str, known: Collection[str]) -> str:
         """By number, although it has an id, or by a similar name."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from bot.cli.options import Language
 from bot.plugins.loading import find_part_of_kind, list_kinds, load_plugins
 from bot.plugins.plugin import Slot
-from orchestrator.definitions.kinds import Reference, list_no_references
+from orchestrator.definitions.kinds import Reference, list_nothing
 from orchestrator.domain.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Family:
     part_key_field: str = ""
     folder: str = ""
     is_part: Callable[[Mapping[str, object]], bool] = lambda _data: False
-    list_parts: Callable[[object], Iterable[Reference]] = list_no_references
+    list_parts: Callable[[object], Iterable[Reference]] = list_nothing
     part_refusal: str = ""
     """Why a part is not taken where a whole is needed; "" to take it with mistakes."""
     find_unknown: "Callable[[Document, Collection[str]], Iterable[Finding]] | None" = None

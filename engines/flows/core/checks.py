@@ -17,7 +17,7 @@ from engines.flows.core.definition import (
     may_end,
 )
 from engines.flows.core.outputs import EXAMPLE, MARK, list_references, list_texts, read_reference
-from orchestrator.definitions.mistakes import report_name_twice
+from orchestrator.definitions.mistakes import report_mistake, report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST, Findings
@@ -175,7 +175,7 @@ class _Checking:
         for index, step in enumerate(steps):
             places.setdefault(step.id, index)
         ways = [[places[name] for name in list_next(step) if name in places] for step in steps]
-        reached = _find_reached(ways, places.get(start, 0))
+        reached = find_reached(ways, [places.get(start, 0)])
         ending = _find_ending(ways, [index for index, step in enumerate(steps) if may_end(step) or len(ways[index]) < len(list_next(step))])
         for index in range(len(steps)):
             if index not in reached:
@@ -197,10 +197,8 @@ class _Checking:
             if name in EXCLUDED and model in {Flow, FlowStep}:
                 self._add("finding-flow-field-excluded", (*path, name), name=name)
             elif name not in known and (near := self._suggest(name, known)):
-                message = f'there is no field "{quote_part(name)}" here'
-                self.findings.add(
-                    "finding-field-unknown", message, (*path, name), severity="warning", suggestion=near, args={"name": quote_part(name)}
-                )
+                place = (*path, name)
+                report_mistake(self.findings, "finding-field-unknown", place, severity="warning", suggestion=near, name=quote_part(name))
 
     def _report_part(self, path: Path, part_json: object, form: object) -> None:
         if get_origin(form) is list:
@@ -223,21 +221,7 @@ class _Checking:
     def _add(
         self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", of_value: bool = False, **args: str | int
     ) -> None:
-        _add(self.findings, code, path, severity=severity, suggestion=suggestion, of_value=of_value, **args)
-
-
-def _add(
-    findings: Findings,
-    code: str,
-    path: Path,
-    *,
-    severity: Severity = "error",
-    suggestion: str = "",
-    of_value: bool = False,
-    **args: str | int,
-) -> None:
-    message = SENTENCES[code].format(**args)
-    findings.add(code, message, path, severity=severity, suggestion=suggestion, of_value=of_value, args=dict(args))
+        report_mistake(self.findings, code, path, sentences=SENTENCES, severity=severity, suggestion=suggestion, of_value=of_value, **args)
 
 
 def _list_ids(raw_steps: Sequence[object]) -> dict[str, None]:
@@ -252,9 +236,10 @@ def _read(model: type[ModelT], raw: object) -> ModelT | None:
         return None
 
 
-def _find_reached(ways: Sequence[Sequence[int]], start: int) -> frozenset[int]:
+def find_reached(ways: Sequence[Sequence[int]], starts: Iterable[int]) -> frozenset[int]:
+    """Also the starts themselves."""
     seen: set[int] = set()
-    waiting = [start]
+    waiting = list(starts)
     while waiting:
         place = waiting.pop()
         if place not in seen:
@@ -272,7 +257,7 @@ def _may_complete(steps: Sequence[FlowStep], places: Mapping[str, int], start: i
         ways.append([places[route.next_step] for route in routes if route.next_step in places])
         if any(route.next_step not in places if route.next_step else route.ending == "completed" for route in routes):
             ends.append(index)
-    return not _find_reached(ways, start).isdisjoint(ends)
+    return not find_reached(ways, [start]).isdisjoint(ends)
 
 
 def _find_ending(ways: Sequence[Sequence[int]], ends: Iterable[int]) -> frozenset[int]:
@@ -280,11 +265,4 @@ def _find_ending(ways: Sequence[Sequence[int]], ends: Iterable[int]) -> frozense
     for place, following in enumerate(ways):
         for neighbour in following:
             before[neighbour].append(place)
-    seen: set[int] = set()
-    waiting = list(ends)
-    while waiting:
-        place = waiting.pop()
-        if place not in seen:
-            seen.add(place)
-            waiting.extend(before[place])
-    return frozenset(seen)
+    return find_reached(before, ends)

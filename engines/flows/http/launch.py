@@ -14,6 +14,7 @@ from bot.http_api.runs.usage import round_cost
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
+from engines.flows.core.checks import find_reached
 from engines.flows.core.definition import AGENT, USUAL_LIMIT, USUAL_VERSIONS, Agent, Flow, FlowStep, MemoryRead, list_next
 from engines.flows.core.kind import FLOW
 from engines.flows.core.prompt import build_request
@@ -229,17 +230,9 @@ def _estimate_channel(flow: Flow, read_by_step: MemoryRead, agents: Mapping[str,
 
 
 def _has_loops(flow: Flow) -> bool:
-    following = {step.id: list_next(step) for step in flow.steps}
-    for begin, after in following.items():
-        seen, waiting = set[str](), list(after)
-        while waiting:
-            step = waiting.pop()
-            if step == begin:
-                return True
-            if step not in seen:
-                seen.add(step)
-                waiting.extend(following.get(step, ()))
-    return False
+    places = {step.id: place for place, step in enumerate(flow.steps)}
+    ways = [[places[name] for name in list_next(step) if name in places] for step in flow.steps]
+    return any(place in find_reached(ways, after) for place, after in enumerate(ways))
 
 
 def _describe_run(actor: Actor, now: datetime) -> RunInfo:

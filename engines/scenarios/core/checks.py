@@ -17,7 +17,7 @@ from engines.scenarios.core.definition import (
 from engines.scenarios.core.plan import ACTION, ACTION_TYPE, Node, StepTypes, build_graph, find_endless_loops, find_reached
 from engines.scenarios.core.step_types import StepMistake
 from orchestrator.definitions.mistakes import SENTENCES as COMMON
-from orchestrator.definitions.mistakes import report_missing
+from orchestrator.definitions.mistakes import report_missing, report_mistake
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST, Findings
@@ -298,11 +298,8 @@ class _Checking:
         """Warn of names like one of `known`, or with `every` of all that are none: they have no effect (S000-11)."""
         wrong = [name for name in fields_json if name not in known and (every or self._suggest(name, known))]
         for name in wrong:
-            args: dict[str, str | int] = {"name": quote_part(name)}
-            message = f'there is no field "{args["name"]}" here'
-            self.findings.add(
-                "finding-field-unknown", message, (*path, name), severity="warning", suggestion=self._suggest(name, known), args=args
-            )
+            place, near = (*path, name), self._suggest(name, known)
+            report_mistake(self.findings, "finding-field-unknown", place, severity="warning", suggestion=near, name=quote_part(name))
 
     def _suggest(self, wrong: str, known: Iterable[str]) -> str:
         """Suggest for a limited number of names: more would take minutes for a hostile document."""
@@ -310,8 +307,7 @@ class _Checking:
         return suggest_name(wrong, known) if self._suggested <= MOST else ""
 
     def _add(self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", **args: str | int) -> None:
-        message = SENTENCES[code].format(**args)
-        self.findings.add(code, message, path, severity=severity, suggestion=suggestion, args=dict(args))
+        report_mistake(self.findings, code, path, sentences=SENTENCES, severity=severity, suggestion=suggestion, of_value=False, **args)
 
 
 def _find_name(params: JsonObject, name: str) -> Path:

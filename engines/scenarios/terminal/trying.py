@@ -21,6 +21,7 @@ from engines.scenarios.core.checks import SENTENCES
 from engines.scenarios.core.kind import KIND
 from engines.scenarios.core.plan import ACTION, ACTION_TYPE
 from engines.scenarios.playing import Dialogue, Played, check_dialogue, find_known_steps, play_dialogue
+from orchestrator.definitions.mistakes import report_mistake
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import MOST, Findings
@@ -54,13 +55,13 @@ def find_unknown_uses(document: Document, known: Collection[str]) -> Iterator[Fi
         field = _NAMED.get(kind) if isinstance(kind, str) else None
         started_key = params.get(field) if field is not None else None
         if field is not None and isinstance(started_key, str) and started_key and "{" not in started_key and started_key not in known:
-            args = {"name": quote_part(started_key)}
             place = ("steps", index, "params", field)
             hint = suggest_name(started_key, known)
             if len(reported) == MOST:
                 break
             reported.append(started_key)
-            findings.add(_CODE, SENTENCES[_CODE].format(**args), place, severity="warning", suggestion=hint, args=dict(args))
+            name = quote_part(started_key)
+            report_mistake(findings, _CODE, place, sentences=SENTENCES, severity="warning", suggestion=hint, name=name)
     yield from findings.list_all()
 
 

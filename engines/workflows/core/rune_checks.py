@@ -10,6 +10,7 @@ from pydantic import BaseModel, ValidationError
 from engines.workflows.core.definition import Rune, Tuum
 from engines.workflows.core.mistakes import Report
 from engines.workflows.core.rune_types import AnyRuneType, RuneParams, RuneTypes, list_no_variables
+from orchestrator.definitions.mistakes import report_mistake
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Path
@@ -36,9 +37,8 @@ def report_misspelt(report: Report, path: Path, raw: Mapping[str, object], model
     known = [field.alias or name for name, field in model.model_fields.items()]
     for name in raw:
         if name not in known and (near := report.suggest(name, known)):
-            quoted = quote_part(name)
-            message = f'there is no field "{quoted}" here'
-            report.findings.add("finding-field-unknown", message, (*path, name), severity="warning", suggestion=near, args={"name": quoted})
+            place = (*path, name)
+            report_mistake(report.findings, "finding-field-unknown", place, severity="warning", suggestion=near, name=quote_part(name))
     _report_parts(report, path, raw, model)
 
 
