@@ -1,19 +1,15 @@
 """Plays flows without their outside: trials, tests, and finished runs that become tests."""
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from bot.rehearsing.case_face import CaseFace, PlayedCase, Recording
 from bot.rehearsing.trial_face import TrialFace
-from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried, load_named
+from bot.rehearsing.trials import load_named
 from engines.flows.core.definition import Flow
-from engines.flows.core.engine import FlowEngine
-from engines.flows.core.kind import FLOW
 from engines.flows.playing import (
-    FlowCase,
     FlowCaseFile,
-    FlowScript,
+    PlayableFlow,
     check_flow_cases,
     compare_flow,
     list_taken,
@@ -24,49 +20,9 @@ from engines.flows.recording import complete_flow_recording, read_flow_recording
 from orchestrator.definitions.kinds import DefinitionKind
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
-from orchestrator.domain.actor import Actor
 from orchestrator.domain.finding import Finding
-from orchestrator.engines.runs import RunEffect, RunResult
-from orchestrator.engines.shared.launch import CONTEXT
-from orchestrator.rehearsals.case import build_actor, build_launch_args
-from orchestrator.rehearsals.rehearsal import Place, Rehearsal
-from orchestrator.rehearsals.script import ScriptEnded
 from orchestrator.runs.registry import Definitions
-from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
-
-
-class _FlowAsking(Asking, FlowScript):
-    def _name_read(self, place: Place, effect: RunEffect) -> str:
-        del place, effect
-        return ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlayableFlow:
-    key: str
-    document: Mapping[str, Any]
-    agents: Mapping[str, object]
-    case_model = FlowCase
-
-    async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
-        test = FlowCase.model_validate(build_case(inputs, person, "answers", "calls"))
-        script = _FlowAsking(test)
-        script.start(self.key, watch)
-
-        async def find_agents(names: list[str], /) -> Mapping[str, object]:
-            return {name: self.agents[name] for name in names if name in self.agents}
-
-        find = lambda kind, key: self.document if (kind, key) == (FLOW, self.key) else None  # noqa: E731 - reads as the argument that it is
-        now = test.find_start(SystemClock().now())
-        rehearsal = Rehearsal({FLOW: FlowEngine(find_agents)}, find, script, now=now, person=build_actor(test.person))
-        problem, result = "", RunResult(status="cancelled")
-        try:
-            result = await rehearsal.play(FLOW, self.key, build_launch_args(test, {CONTEXT: test.context} if test.context else {}))
-        except ScriptEnded as error:
-            problem = str(error)
-        data = result.value.data
-        return build_tried(script, result, problem, result=data if isinstance(data, dict) else {})
 
 
 async def load_playable(
@@ -105,7 +61,7 @@ def list_coverage(playable: PlayableFlow) -> Mapping[str, Sequence[str]]:
 async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) -> Recording:
     """Raises NotRecordable."""
     recorded = await read_flow_recording(run_id, store)
-    return Recording(key=recorded.key, case=await complete_flow_recording(recorded, find_classes))
+    return Recording(key=recorded.run.key, case=await complete_flow_recording(recorded, find_classes))
 
 
 CASES: Final = CaseFace(

@@ -1,11 +1,13 @@
 """The form of a test of a flow, which stands beside it as `NAME.test.yaml`, and how it is played and compared."""
 
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal
 
 from pydantic import Field
 
+from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
 from engines.flows.core.definition import Agent, Flow, FlowStep, Route, find_route_after_failure, find_route_after_success
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW
@@ -13,15 +15,25 @@ from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.finding import Finding, Path
 from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunEffect, RunResult
 from orchestrator.engines.shared.launch import CONTEXT
 from orchestrator.rehearsals.case import BEGINS, ExpectedEffect, FilePart, KnownSteps, LaunchedCase, build_actor, build_launch_args
-from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
+from orchestrator.rehearsals.comparing import (
+    compare_effects,
+    compare_left,
+    compare_lists,
+    compare_outcome,
+    compare_values,
+    list_effects,
+    list_messages,
+)
 from orchestrator.rehearsals.recorded_nodes import apply_operation_mock
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal
-from orchestrator.rehearsals.script import Script, ScriptEnded, find_shipped_classes
+from orchestrator.rehearsals.script import Script, ScriptEnded, find_among, find_shipped_classes, play_script
+from state.clock import SystemClock
 from state.stored import JsonObject
 
 OPERATIONS: Final = "operations"
@@ -139,14 +151,6 @@ class FlowPlayed:
         return [happening for happening in self.happenings if happening.kind == "effect" and not is_operation(happening.place)]
 
 
-@dataclass
-class _Trace:
-    visits: dict[tuple[str, int], Visit] = field(default_factory=dict)
-
-    def note(self, step: str, visit: int, is_answered: bool) -> None:  # noqa: FBT001 - as the engine calls it
-        self.visits[step, visit] = Visit(step, is_answered)
-
-
 def is_tool(place: Place) -> bool:
     return "/" in place.node and place.node.rpartition("/")[2].startswith(_CALL)
 
@@ -169,6 +173,38 @@ class FlowScript(Script):
         return self.take_required(place, "memo", "calls a tool: give what it returns")
 
 
+class _FlowAsking(Asking, FlowScript):
+    def _name_read(self, place: Place, effect: RunEffect) -> str:
+        del place, effect
+        return ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayableFlow:
+    key: str
+    document: Mapping[str, Any]
+    agents: Mapping[str, object]
+    case_model = FlowCase
+
+    async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
+        test = FlowCase.model_validate(build_case(inputs, person, "answers", "calls"))
+        script = _FlowAsking(test)
+        script.start(self.key, watch)
+        engine, now = FlowEngine(find_among(self.agents)), test.find_start(SystemClock().now())
+        result, problem = await rehearse_flow(self.key, self.document, engine, script, test, now=now)
+        data = result.value.data
+        return build_tried(script, result, problem, result=data if isinstance(data, dict) else {})
+
+
+async def rehearse_flow(
+    key: str, document: object, engine: FlowEngine, script: Script, test: FlowCase, *, now: datetime
+) -> tuple[RunResult, str]:
+    """How it ended, and why it could not be played to its end; "" if it was."""
+    find = lambda kind, name: document if (kind, name) == (FLOW, key) else None  # noqa: E731 - reads as the argument that it is
+    rehearsal = Rehearsal({FLOW: engine}, find, script, now=now, person=build_actor(test.person))
+    return await play_script(rehearsal, FLOW, key, build_launch_args(test, {CONTEXT: test.context} if test.context else {}))
+
+
 async def play_flow(
     key: str, document: object, agents: Mapping[str, object], test: FlowCase, *, find_classes: FindClasses = find_shipped_classes
 ) -> FlowPlayed:
@@ -177,19 +213,15 @@ async def play_flow(
     async def find_agents(names: list[str]) -> Mapping[str, object]:
         return {name: agents.get(name) or STAND_IN.model_dump(mode="json", by_alias=True) for name in names}
 
-    trace, script = _Trace(), FlowScript(test, find_classes=find_classes)
-    engine = FlowEngine(find_agents, note_step=trace.note)
-    actor = build_actor(test.person)
-    rehearsal = Rehearsal(
-        {FLOW: engine}, lambda kind, _: document if kind == FLOW else None, script, now=test.find_start(BEGINS), person=actor
-    )
-    problem, result = "", RunResult(status="cancelled")
-    try:
-        result = await rehearsal.play(FLOW, key, build_launch_args(test, {CONTEXT: test.context} if test.context else {}))
-    except ScriptEnded as error:
-        problem = str(error)
-    visits = list(trace.visits.values())
-    return FlowPlayed(result=result, visits=visits, happenings=script.happenings, problem=problem, left=script.left)
+    visits: dict[tuple[str, int], Visit] = {}
+
+    def note(step: str, visit: int, is_answered: bool) -> None:  # noqa: FBT001 - as the engine calls it
+        visits[step, visit] = Visit(step, is_answered)
+
+    script = FlowScript(test, find_classes=find_classes)
+    engine = FlowEngine(find_agents, note_step=note)
+    result, problem = await rehearse_flow(key, document, engine, script, test, now=test.find_start(BEGINS))
+    return FlowPlayed(result=result, visits=list(visits.values()), happenings=script.happenings, problem=problem, left=script.left)
 
 
 def compare_flow(expect: ExpectedFlow, played: FlowPlayed) -> list[str]:
@@ -204,18 +236,12 @@ def _compare(expect: ExpectedFlow, played: FlowPlayed) -> Iterator[str]:
         yield from compare_outcome(expect.outcome, expect.code, played.result, played.happenings)
         yield from compare_values("payload", expect.payload, played.find_result("payload"))
         yield from compare_values("summary", expect.summary, played.find_result("summary"))
-        if played.left:
-            yield f"inputs: the last {played.left} were not asked for"
-    if expect.path is not None:
-        yield from compare_lists("path", expect.path, played.path)
-    if expect.failed_steps is not None:
-        yield from compare_lists("failedSteps", expect.failed_steps, played.failed_steps)
-    if expect.operations is not None:
-        yield from compare_effects("operations", expect.operations, list_effects(played.operations))
-    if expect.calls is not None:
-        yield from compare_effects("calls", expect.calls, list_effects(played.calls))
-    if expect.messages is not None:
-        yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
+        yield from compare_left(played.left)
+    yield from compare_lists("path", expect.path, played.path)
+    yield from compare_lists("failedSteps", expect.failed_steps, played.failed_steps)
+    yield from compare_effects("operations", expect.operations, list_effects(played.operations))
+    yield from compare_effects("calls", expect.calls, list_effects(played.calls))
+    yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
 
 
 def list_transitions(flow: Flow) -> list[str]:

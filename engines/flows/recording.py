@@ -19,16 +19,15 @@ from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,
     Done,
+    FinishedRun,
     NotRecordable,
     build_mock,
     build_mocks,
     build_operation_mock,
     check_effects,
     check_end,
-    describe_start,
     list_done,
     load_recorded_output,
-    load_run_document,
     read_finished,
     read_input,
     read_tape,
@@ -36,7 +35,6 @@ from orchestrator.rehearsals.recorded_nodes import (
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Place
 from orchestrator.rehearsals.script import find_shipped_classes
 from orchestrator.runs.limits import RETRY
-from orchestrator.runs.memo import read_args
 from state.canonical import dumps
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
@@ -47,13 +45,9 @@ _AGENTS: Final = "agents"
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedFlow:
-    key: str
+    run: FinishedRun
     case: FlowCase
-    document: object
     agents: Mapping[str, object]
-    status: str
-    code: str
-    result: Any
     path: Sequence[str]
     effects: Sequence[Done]
 
@@ -107,37 +101,23 @@ def find_visit_key(node: str) -> tuple[str, str]:
 
 async def read_flow_recording(run_id: str, store: AsyncStore) -> RecordedFlow:
     """Raises NotRecordable."""
-    stream = f"{STREAM}{run_id}"
-    memo, started = await read_finished(store, stream, FLOW)
-    document = await load_run_document(started, store)
-    tape = _Tape(key=started.definition)
-    await read_tape(stream, store, partial(_read_event, tape=tape, store=store))
-    who, day = describe_start(memo, started)
-    args = {name: arg.data for name, arg in read_args(started).items()}
+    run = await read_finished(store, f"{STREAM}{run_id}", FLOW)
+    tape = _Tape(key=run.key)
+    await read_tape(run.stream, store, partial(_read_event, tape=tape, store=store))
     case = FlowCase(
-        name=f"{started.definition} {run_id}",
-        person=who,
-        day=day,
+        name=f"{run.key} {run_id}",
+        person=run.person,
+        day=run.day,
         inputs=tape.inputs,
-        parameters=args.get(PARAMETERS),
-        context=args.get(CONTEXT) or {},
-        text=str(args.get(TEXT, "")),
+        parameters=run.args.get(PARAMETERS),
+        context=run.args.get(CONTEXT) or {},
+        text=str(run.args.get(TEXT, "")),
         answers=_join_answers(tape),
         operations={step: build_mocks(list(values.values())) for step, values in tape.operations.items()},
         calls={step: build_mocks(list(values.values())) for step, values in tape.calls.items()},
     )
-    finished = memo.finished
-    return RecordedFlow(
-        key=started.definition,
-        case=case,
-        document=document,
-        agents=tape.agents,
-        status=finished.status if finished else "",
-        code=finished.code if finished else "",
-        result=finished.result if finished else None,
-        path=[step for step, _ in tape.visits],
-        effects=list(tape.effects.values()),
-    )
+    path = [step for step, _ in tape.visits]
+    return RecordedFlow(run=run, case=case, agents=tape.agents, path=path, effects=list(tape.effects.values()))
 
 
 def _join_answers(tape: _Tape) -> dict[str, Any]:
@@ -202,13 +182,13 @@ def _build_answer(output: Any) -> Any:
 
 async def complete_flow_recording(recorded: RecordedFlow, find_classes: FindClasses = find_shipped_classes) -> FlowCase:
     """Play the test to complete it. Raises NotRecordable if it takes other steps, has other effects, or ends otherwise."""
-    case = recorded.case
-    played = await play_flow(recorded.key, recorded.document, recorded.agents, case, find_classes=find_classes)
-    check_end((recorded.status, recorded.code), played.result, played.problem)
+    case, run = recorded.case, recorded.run
+    played = await play_flow(run.key, run.document, recorded.agents, case, find_classes=find_classes)
+    check_end(run, played.result, played.problem)
     if played.path != list(recorded.path):
         raise NotRecordable(f"the run did the steps {', '.join(recorded.path)}, and played again it does {', '.join(played.path)}")
     check_effects(recorded.effects, list_done(played.happenings))
-    if dumps(played.result.value.data) != dumps(recorded.result):
+    if dumps(played.result.value.data) != dumps(run.result):
         raise NotRecordable("the run gave another result than it gives when it is played again")
     return case.model_copy(update={"expect": build_expected_flow(played)})
 

@@ -1,14 +1,14 @@
 """Builds the engine of flows and connects it with the store: agents, and the memory of people. Part of the composition root."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Final
 
 from bot.plugins.wiring import EnginePorts, Wiring
-from engines.flows.core.definition import AGENT, FindAgents, SharedChannel
+from engines.flows.core.definition import AGENT, SharedChannel
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import AGENTS, FLOWS
 from engines.flows.core.memory import Entry
@@ -18,7 +18,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunInfo
 from orchestrator.engines.shared.declared import allows_start, describe_flow
 from orchestrator.runs.registry import RegisteredEngine, RunCommand
-from orchestrator.runs.stored_definitions import find_part
+from orchestrator.runs.stored_definitions import build_part_finder
 from state.clock import parse_iso, read_boottime
 from state.journal import flow_memory
 from state.journal.async_store import AsyncStore
@@ -87,17 +87,8 @@ def build_flows() -> RegisteredEngine:
 
 def connect(flows: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
     assert isinstance(flows.engine, FlowEngine)  # noqa: S101 - as it was built here
-    engine = flows.engine.connect(build_agent_finder(ports.store), ports.find_documents, StoredMemory(ports.store))
+    engine = flows.engine.connect(build_part_finder(ports.store, AGENT), ports.find_documents, StoredMemory(ports.store))
     return replace(flows, engine=engine)
-
-
-def build_agent_finder(store: AsyncStore) -> FindAgents:
-
-    async def find(versions: list[str], /) -> Mapping[str, object]:
-        documents = {version: await find_part(store, AGENT, version) for version in versions}
-        return {version: document for version, document in documents.items() if document is not None}
-
-    return find
 
 
 WIRING: Final = Wiring(build=build_flows, connect=connect)

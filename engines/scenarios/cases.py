@@ -97,7 +97,7 @@ async def take_run(run_id: str, store: AsyncStore, find_classes: FindClasses) ->
     types = load_step_types()
     recorded = await read_recording(run_id, store, types)
     completed = await complete_recording(recorded, types, find_classes)
-    return Recording(key=recorded.key, case=completed.dialogue, left_out=completed.left_out)
+    return Recording(key=recorded.run.key, case=completed.dialogue, left_out=completed.left_out)
 
 
 CASES: Final = CaseFace(

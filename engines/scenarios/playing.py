@@ -21,9 +21,17 @@ from orchestrator.domain.finding import Finding, Path
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunResult
 from orchestrator.rehearsals.case import BEGINS, PERSONS, Case, ExpectedEffect, FilePart, KnownSteps, Names, build_actor
-from orchestrator.rehearsals.comparing import compare_effects, compare_lists, compare_outcome, compare_values, list_effects, list_messages
+from orchestrator.rehearsals.comparing import (
+    compare_effects,
+    compare_left,
+    compare_lists,
+    compare_outcome,
+    compare_values,
+    list_effects,
+    list_messages,
+)
 from orchestrator.rehearsals.rehearsal import Happening, Rehearsal
-from orchestrator.rehearsals.script import Script, ScriptEnded
+from orchestrator.rehearsals.script import Script, play_script
 from state.stored import JsonObject
 
 _SUB_SCENARIO: Final = "execute_sub_scenario"
@@ -178,11 +186,7 @@ async def play_dialogue(
     names = find_known_steps(key, documents, types).names
     find = lambda kind, name: documents.get(name) if kind == KIND else None  # noqa: E731 - reads as the argument that it is
     rehearsal = Rehearsal({KIND: engine}, find, script, now=now, person=build_actor(dialogue.person), names=names)
-    problem, result = "", RunResult(status="cancelled")
-    try:
-        result = await rehearsal.play(KIND, key, {name: Value(arg, PERSONS) for name, arg in dialogue.args.items()})
-    except ScriptEnded as error:
-        problem = str(error)
+    result, problem = await play_script(rehearsal, KIND, key, {name: Value(arg, PERSONS) for name, arg in dialogue.args.items()})
     ended = result.value.data if isinstance(result.value.data, Mapping) else {}
     variables = ended if result.status == "done" and not problem else {**last.get("variables", {}), **ended}
     steps = {name: frozenset(one) for name, one in visited.items()}
@@ -224,9 +228,6 @@ def _compare(expect: Expected, played: Played) -> Iterator[str]:
     else:
         yield from compare_outcome(expect.outcome, expect.code, played.result, played.happenings)
         yield from compare_values("variables", expect.variables, played.variables)
-        if played.left:
-            yield f"inputs: the last {played.left} were not asked for"
-    if expect.messages is not None:
-        yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
-    if expect.effects is not None:
-        yield from compare_effects("effects", expect.effects, list_effects(played.happenings))
+        yield from compare_left(played.left)
+    yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
+    yield from compare_effects("effects", expect.effects, list_effects(played.happenings))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from engines.scenarios.core.kind import KIND
-from engines.scenarios.core.plan import Plan, StepTypes, build_plan
+from engines.scenarios.core.plan import StepTypes, build_plan
 from engines.scenarios.playing import Dialogue, Expected, Played, name_steps, play_dialogue, select_own_variables
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
@@ -15,23 +15,20 @@ from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,
     Done,
-    NotRecordable,
+    FinishedRun,
     build_mock,
     build_mocks,
     check_effects,
     check_end,
     compare_variables,
-    describe_start,
     list_done,
     load_recorded_output,
-    load_run_document,
     read_finished,
     read_input,
     read_tape,
 )
 from orchestrator.rehearsals.script import Script, find_shipped_classes
-from orchestrator.runs.memo import Memo, read_args
-from state.events.runs import NodeDone, RunStarted, RunWaits, RunWoken
+from state.events.runs import NodeDone, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
 from state.stored import JsonObject
 
@@ -43,14 +40,10 @@ _SENT_FILES: Final = frozenset({"telegram_send_photo", "telegram_send_document"}
 
 @dataclass
 class Recorded:
-    key: str
+    run: FinishedRun
     dialogue: Dialogue
     documents: Mapping[str, Any]
-    status: str
-    code: str
-    result: Any
-    """At the run's end; None if it has none."""
-    effects: Sequence["Done"] = ()
+    effects: Sequence[Done] = ()
 
 
 @dataclass(frozen=True)
@@ -72,38 +65,26 @@ class _Tape:
 async def read_recording(run_id: str, store: AsyncStore, types: StepTypes) -> Recorded:
     """Raises NotRecordable."""
     tape = _Tape()
-    memo = await _read_run(f"{STREAM}{run_id}", store, tape, types)
-    started, finished = memo.started, memo.finished
-    if started is None or finished is None:
-        raise NotRecordable("the run has not ended yet")
-    args = {name: arg.data for name, arg in read_args(started).items()}
+    run = await _read_run(f"{STREAM}{run_id}", store, tape, types)
     mocks = {
         name: build_mocks([None if one is NOTHING else one for one in values.values()])
         for name, values in tape.outputs.items()
         if any(one is not NOTHING for one in values.values())
     }
-    name = f"{started.definition} {run_id}"
-    who, day = describe_start(memo, started)
-    dialogue = Dialogue(name=name, person=who, day=day, args=args, inputs=tape.inputs, mocks=mocks)
-    return Recorded(
-        key=started.definition,
-        dialogue=dialogue,
-        documents=tape.documents,
-        status=finished.status,
-        code=finished.code,
-        result=finished.result,
-        effects=list(tape.effects.values()),
-    )
+    name = f"{run.key} {run_id}"
+    dialogue = Dialogue(name=name, person=run.person, day=run.day, args=run.args, inputs=tape.inputs, mocks=mocks)
+    return Recorded(run=run, dialogue=dialogue, documents=tape.documents, effects=list(tape.effects.values()))
 
 
 async def complete_recording(recorded: Recorded, types: StepTypes, find_classes: FindClasses = find_shipped_classes) -> Completed:
     """Play the dialogue to complete it. Raises NotRecordable if it ends otherwise, has other effects, or sets other variables."""
     script = Script(recorded.dialogue, find_classes=find_classes)
-    played = await play_dialogue(recorded.key, recorded.documents, types, recorded.dialogue, script)
-    check_end((recorded.status, recorded.code), played.result, played.problem)
+    played = await play_dialogue(recorded.run.key, recorded.documents, types, recorded.dialogue, script)
+    check_end(recorded.run, played.result, played.problem)
     check_effects(recorded.effects, list_done(played.happenings))
-    had = select_own_variables(recorded.result, played.given) if isinstance(recorded.result, Mapping) else {}
-    left_out = compare_variables(had, played.own_variables) if recorded.result is not None else {}
+    result = recorded.run.result
+    had = select_own_variables(result, played.given) if isinstance(result, Mapping) else {}
+    left_out = compare_variables(had, played.own_variables) if result is not None else {}
     expected = build_expected(played)
     expected = expected.model_copy(update={"variables": {name: one for name, one in expected.variables.items() if name not in left_out}})
     return Completed(recorded.dialogue.model_copy(update={"expect": expected}), list(left_out.values()))
@@ -115,19 +96,18 @@ def build_expected(played: Played) -> Expected:
     return Expected(outcome=outcome, code=played.result.code, messages=messages, variables=played.own_variables, effects=effects)
 
 
-async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> Memo:
+async def _read_run(stream: str, store: AsyncStore, tape: _Tape, types: StepTypes) -> FinishedRun:
     """Read one run and those that it waited for. Raises NotRecordable."""
-    memo, started = await read_finished(store, stream, KIND)
-    document = await load_run_document(started, store)
-    tape.documents[started.definition] = document
-    reader = _Reader(stream, store, tape, types, started, build_plan(document, types))
-    await read_tape(stream, store, reader.read)
-    return memo
+    run = await read_finished(store, stream, KIND)
+    tape.documents[run.key] = run.document
+    await read_tape(stream, store, _Reader(run, store, tape, types).read)
+    return run
 
 
 class _Reader:
-    def __init__(self, stream: str, store: AsyncStore, tape: _Tape, types: StepTypes, started: RunStarted, plan: Plan) -> None:
-        self._stream, self._store, self._tape, self._types, self._key = stream, store, tape, types, started.definition
+    def __init__(self, run: FinishedRun, store: AsyncStore, tape: _Tape, types: StepTypes) -> None:
+        self._stream, self._store, self._tape, self._types, self._key = run.stream, store, tape, types, run.key
+        plan = build_plan(run.document, types)
         self._kinds, self._names = {step.label: step.type.name for step in plan.steps}, name_steps(plan)
         self._buttons: dict[str, Sequence[str]] = {}
 

@@ -3,11 +3,16 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, Final
+from functools import partial
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, Field
 
+from bot.i18n.translate import Translator, split_method
+from bot.rehearsing.trials import Asking, TrialInputs, Tried, Watch, build_case, build_tried
+from bot.rehearsing.words import cut_text
 from engines.workflows.core.engine import WorkflowEngine
+from engines.workflows.core.entities import find_entity
 from engines.workflows.core.execution import Execution
 from engines.workflows.core.kind import WORKFLOW
 from engines.workflows.core.operations import read_operation
@@ -26,12 +31,23 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunEffect, RunFailed, RunModelRequest, RunResult
 from orchestrator.engines.shared.block_marks import restore_data, restore_marks
 from orchestrator.engines.shared.raw_text import Words, parse_raw_text
+from orchestrator.expressions.placeholders import format_value
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.case import BEGINS, FAILED, PERSON, REFUSED, FilePart, KnownSteps, LaunchedCase, build_actor, build_launch_args
-from orchestrator.rehearsals.comparing import compare_lists, compare_values, list_messages
+from orchestrator.rehearsals.comparing import compare_left, compare_lists, compare_values, list_messages
 from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, TakeText
-from orchestrator.rehearsals.script import NO_MOCK, AskModel, Script, ScriptEnded, ask_no_model, find_shipped_classes
+from orchestrator.rehearsals.script import (
+    NO_MOCK,
+    AskModel,
+    Script,
+    ScriptEnded,
+    ask_no_model,
+    find_among,
+    find_shipped_classes,
+    play_script,
+)
 from state.canonical import dumps
+from state.clock import SystemClock
 from state.stored import JsonObject
 
 CHUNKS: Final = "chunks"
@@ -115,14 +131,6 @@ _SHOWN: Final = "_shown/"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlayableWorkflow:
-    key: str
-    document: Mapping[str, Any]
-    tuums: Mapping[str, object] = field(default_factory=dict)
-    types: RuneTypes
-
-
-@dataclass(frozen=True, kw_only=True)
 class WorkflowPlayed:
     result: WorkflowExecutionResult
     """Code and words of a run that failed before or behind its tuums."""
@@ -201,6 +209,38 @@ class WorkflowScript(Script):
         return RunFailed(_ENDED, self.problem)
 
 
+class _WorkflowAsking(Asking, WorkflowScript):
+    def _name_read(self, place: Place, effect: RunEffect) -> str:
+        return f"{place.step}/{effect.method}"
+
+    def _has_read(self, place: Place, name: str) -> bool:
+        mocks, node = self._dialogue.choose_mocks(place, "effect")[1], f"{place.step}/{place.node.partition('/')[2]}"
+        return any(one in mocks for one in (node, name, name.partition("/")[2]))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlayableWorkflow:
+    key: str
+    document: Mapping[str, Any]
+    tuums: Mapping[str, object] = field(default_factory=dict)
+    types: RuneTypes
+    case_model = WorkflowCase
+
+    async def play(self, inputs: TrialInputs, person: Actor, watch: Watch) -> Tried:
+        test = WorkflowCase.model_validate(build_case(inputs, person, "answers", "queries"))
+        script = _WorkflowAsking(test)
+        script.start(self.key, watch)
+        now, actor = test.find_start(SystemClock().now()), build_actor(test.person)
+        async with ScriptRunner() as scripts:
+            played = await rehearse_workflow(self, build_launch_args(test), script, scripts, now=now, person=actor)
+        status: Literal["done", "failed"] = "done" if played.result.is_success else "failed"
+        ended = RunResult(status=status, code="" if played.result.is_success else played.result.error_code)
+        result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        left_out = {"leftOut": list(played.left_out)} if played.left_out else {}
+        proposed = tuple(partial(describe_operation, operation) for operation in played.proposed)
+        return build_tried(script, ended, played.problem, result={**result, **left_out}, proposed=proposed)
+
+
 async def rehearse_workflow(
     workflow: PlayableWorkflow,
     args: Mapping[str, Value],
@@ -212,18 +252,10 @@ async def rehearse_workflow(
 ) -> WorkflowPlayed:
     """Raises SettingsError of the outside."""
     noted: list[Execution] = []
-
-    async def find_tuums(versions: list[str], /) -> Mapping[str, object]:
-        return {version: workflow.tuums[version] for version in versions if version in workflow.tuums}
-
-    engine = WorkflowEngine(workflow.types, scripts, find_tuums, note_execution=noted.append)
+    engine = WorkflowEngine(workflow.types, scripts, find_among(workflow.tuums), note_execution=noted.append)
     find = lambda kind, key: workflow.document if (kind, key) == (WORKFLOW, workflow.key) else None  # noqa: E731 - reads as the argument that it is
     rehearsal = Rehearsal({WORKFLOW: engine}, find, script, now=now, person=person)
-    problem, ended = "", RunResult(status="cancelled")
-    try:
-        ended = await rehearsal.play(WORKFLOW, workflow.key, args)
-    except ScriptEnded as error:
-        problem = str(error)
+    ended, problem = await play_script(rehearsal, WORKFLOW, workflow.key, args)
     execution = noted[-1] if noted else None
     reached = frozenset((*execution.result.finished, execution.failed_tuum)) - {""} if execution is not None else frozenset[str]()
     return WorkflowPlayed(
@@ -250,10 +282,10 @@ def _build_result(ended: RunResult, execution: Execution | None, happenings: Seq
 async def play_workflow(
     workflow: PlayableWorkflow, test: WorkflowCase, scripts: ScriptRunner, *, find_classes: FindClasses = find_shipped_classes
 ) -> WorkflowPlayed:
-    return await play_script(workflow, test, WorkflowScript(test, find_classes=find_classes), scripts)
+    return await play_with(workflow, test, WorkflowScript(test, find_classes=find_classes), scripts)
 
 
-async def play_script(workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner) -> WorkflowPlayed:
+async def play_with(workflow: PlayableWorkflow, test: WorkflowCase, script: WorkflowScript, scripts: ScriptRunner) -> WorkflowPlayed:
     person = build_actor(test.person)
     return await rehearse_workflow(workflow, build_launch_args(test), script, scripts, now=test.find_start(BEGINS), person=person)
 
@@ -269,8 +301,7 @@ def _compare(expect: ExpectedWorkflow, played: WorkflowPlayed) -> Iterator[str]:
         yield played.problem
         return
     yield from _compare_end(expect, result)
-    if played.left:
-        yield f"inputs: the last {played.left} were not asked for"
+    yield from compare_left(played.left)
     if expect.raw_text is not None:
         yield from compare_lists("rawText", restore_marks(expect.raw_text).split("\n"), restore_marks(result.raw_text).split("\n"))
     if expect.parts is not None:
@@ -278,10 +309,8 @@ def _compare(expect: ExpectedWorkflow, played: WorkflowPlayed) -> Iterator[str]:
     if expect.operations is not None:
         yield from compare_lists("operations", list(map(write_operation, expect.operations)), list(map(write_operation, result.operations)))
     yield from compare_values("globals", restore_data(expect.globals), restore_data(result.globals))
-    if expect.finished is not None:
-        yield from compare_lists("finished", expect.finished, result.finished)
-    if expect.messages is not None:
-        yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
+    yield from compare_lists("finished", expect.finished, result.finished)
+    yield from compare_lists("messages", expect.messages, list_messages(played.happenings))
 
 
 def _compare_end(expect: ExpectedWorkflow, result: WorkflowExecutionResult) -> Iterator[str]:
@@ -309,3 +338,12 @@ def write_operation(operation: AtomicOperation) -> str:
     data = operation.model_dump(mode="json", by_alias=True, exclude_none=True)
     what = " ".join(str(data.pop(name)) for name in ("operationType", "entityType", "entityId"))
     return f"{what} {dumps(data)}" if data else what
+
+
+def describe_operation(operation: AtomicOperation, tr: Translator) -> str:
+    method = find_entity(operation.entity_type).find_method(operation.operation_type)
+    words = f"{tr.describe_call(method, *split_method(method)) or method} {operation.entity_id}"
+    if operation.operation_type == "ModifyEntity":
+        return f"{words}: {operation.attribute_key} {operation.modify_operator} {cut_text(format_value(operation.modify_value)).strip()}"
+    fields = "; ".join(f"{name} = {cut_text(format_value(one))}" for name, one in (operation.initial_attributes or {}).items())
+    return f"{words}: {fields}" if fields else words

@@ -16,7 +16,7 @@ from engines.workflows.playing import (
     WorkflowScript,
     compare_workflow,
     list_parts,
-    play_script,
+    play_with,
     play_workflow,
 )
 from orchestrator.definitions.rules import FindClasses
@@ -31,21 +31,19 @@ from orchestrator.rehearsals.comparing import list_messages
 from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,
+    FinishedRun,
     NotRecordable,
     build_mock,
     build_mocks,
     check_end,
     compare_variables,
-    describe_start,
     load_recorded_output,
-    load_run_document,
     read_finished,
     read_input,
     read_tape,
 )
 from orchestrator.rehearsals.rehearsal import NO_ANSWER, Place
 from orchestrator.rehearsals.script import find_shipped_classes
-from orchestrator.runs.memo import read_args
 from state.canonical import dumps
 from state.events.runs import NodeDone, NodeFailed, RunWaits, RunWoken
 from state.journal.async_store import AsyncStore
@@ -75,15 +73,10 @@ class HeardInput:
 
 @dataclass(frozen=True, kw_only=True)
 class RecordedWorkflow:
-    key: str
+    run: FinishedRun
     case: WorkflowCase
     inputs: Sequence[HeardInput]
-    document: Any
     tuums: Mapping[str, object]
-    status: str
-    code: str
-    result: Any
-    """None if the run has none."""
 
 
 @dataclass
@@ -110,33 +103,20 @@ class CompletedWorkflow:
 
 async def read_workflow_recording(run_id: str, store: AsyncStore) -> RecordedWorkflow:
     """Raises NotRecordable."""
-    stream = f"{STREAM}{run_id}"
-    memo, started = await read_finished(store, stream, WORKFLOW)
-    document = await load_run_document(started, store)
+    run = await read_finished(store, f"{STREAM}{run_id}", WORKFLOW)
     tape = _Tape()
-    await read_tape(stream, store, partial(_read_event, tape=tape, store=store))
-    who, day = describe_start(memo, started)
-    args = {name: arg.data for name, arg in read_args(started).items()}
+    await read_tape(run.stream, store, partial(_read_event, tape=tape, store=store))
     case = WorkflowCase(
-        name=f"{started.definition} {run_id}",
-        person=who,
-        day=day,
-        parameters=args.get(PARAMETERS),
-        text=str(args.get(TEXT, "")),
+        name=f"{run.key} {run_id}",
+        person=run.person,
+        day=run.day,
+        parameters=run.args.get(PARAMETERS),
+        text=str(run.args.get(TEXT, "")),
         answers=_join_answers(tape),
         queries=_name_reads(tape),
     )
-    finished = memo.finished
-    return RecordedWorkflow(
-        key=started.definition,
-        case=case,
-        inputs=[heard_input for heard_input in tape.inputs if not heard_input.node.startswith(_CHOICE)],
-        document=document,
-        tuums=tape.tuums,
-        status=finished.status if finished else "",
-        code=finished.code if finished else "",
-        result=finished.result if finished else None,
-    )
+    inputs = [heard_input for heard_input in tape.inputs if not heard_input.node.startswith(_CHOICE)]
+    return RecordedWorkflow(run=run, case=case, inputs=inputs, tuums=tape.tuums)
 
 
 async def _read_event(kind: str, data: JsonObject, tape: _Tape, store: AsyncStore) -> None:
@@ -236,12 +216,12 @@ async def complete_workflow_recording(
     recorded: RecordedWorkflow, types: RuneTypes, scripts: ScriptRunner, find_classes: FindClasses = find_shipped_classes
 ) -> CompletedWorkflow:
     """Play the test to complete it. Raises NotRecordable if it ends otherwise, or gives another text, other operations or variables."""
-    document = {name: one for name, one in recorded.document.items() if name != "triggers"}  # whatever they say, it is played
-    workflow = PlayableWorkflow(key=recorded.key, document=document, tuums=recorded.tuums, types=types)
+    document = {name: one for name, one in recorded.run.document.items() if name != "triggers"}  # whatever they say, it is played
+    workflow = PlayableWorkflow(key=recorded.run.key, document=document, tuums=recorded.tuums, types=types)
     script = _Again(recorded.case, recorded.inputs, find_classes)
-    played = await play_script(workflow, recorded.case, script, scripts)
-    check_end((recorded.status, recorded.code), played.ended, played.problem, left=played.left)
-    had = recorded.result if isinstance(recorded.result, Mapping) else {}
+    played = await play_with(workflow, recorded.case, script, scripts)
+    check_end(recorded.run, played.ended, played.problem, left=played.left)
+    had = recorded.run.result if isinstance(recorded.run.result, Mapping) else {}
     came_result = played.result.model_dump(mode="json", by_alias=True, exclude_none=True)
     for name in _COMPARED if had else ():
         if dumps(had[name]) != dumps(came_result[name]):

@@ -14,7 +14,7 @@ from engines.workflows.core.blocks import manager
 from engines.workflows.core.blocks.conflicts import Record
 from engines.workflows.core.blocks.host import FieldText, PlainWords, RecordHost, RecordText
 from engines.workflows.core.blocks.manager import Finish, Opened, Opening, Permission
-from engines.workflows.core.engine import FindTuums, WorkflowEngine
+from engines.workflows.core.engine import WorkflowEngine
 from engines.workflows.core.entities import ENTITIES
 from engines.workflows.core.kind import TUUM, build_kinds
 from engines.workflows.core.registry import build_rune_types, load_plugins
@@ -25,7 +25,7 @@ from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.preview.field_words import describe_field
 from orchestrator.runs.registry import RegisteredEngine, RunCommand
-from orchestrator.runs.stored_definitions import find_part
+from orchestrator.runs.stored_definitions import build_part_finder
 from state.clock import read_boottime
 from state.journal import record_blocks
 from state.journal.async_store import AsyncStore
@@ -147,16 +147,7 @@ def build_workflows() -> RegisteredEngine:
 def connect(workflows: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine:
     assert isinstance(workflows.engine, WorkflowEngine)  # noqa: S101 - as it was built here
     host = build_record_host(ports.store, ports.catalogue, ports.naming)
-    return replace(workflows, engine=workflows.engine.connect(build_tuum_finder(ports.store), ports.scripts, host))
-
-
-def build_tuum_finder(store: AsyncStore) -> FindTuums:
-
-    async def find(versions: list[str], /) -> Mapping[str, object]:
-        documents = {version: await find_part(store, TUUM, version) for version in versions}
-        return {version: document for version, document in documents.items() if document is not None}
-
-    return find
+    return replace(workflows, engine=workflows.engine.connect(build_part_finder(ports.store, TUUM), ports.scripts, host))
 
 
 WIRING: Final = Wiring(build=build_workflows, connect=connect)

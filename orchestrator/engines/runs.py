@@ -99,6 +99,18 @@ class Definition:
     """The rules in force when the version was first published."""
 
 
+class FindParts(Protocol):
+    """Finds the parts that a definition names, such as agents, by the UUIDs of their versions."""
+
+    async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
+        """Return published versions of active parts; others are left out."""
+
+
+async def find_no_parts(_versions: list[str], /) -> Mapping[str, object]:
+    """For a program without a store."""
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunInfo:
     run_id: str

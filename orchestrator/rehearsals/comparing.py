@@ -33,6 +33,12 @@ def compare_outcome(outcome: str, code: str, result: RunResult, happenings: Sequ
         yield f"outcome: expected {expected_end}, came {came}{f' ({details[-1]})' if details else ''}"
 
 
+def compare_left(left: int) -> Iterator[str]:
+    """`left` are inputs that were not asked for."""
+    if left:
+        yield f"inputs: the last {left} were not asked for"
+
+
 def compare_values(name: str, expected: JsonObject, came: JsonObject) -> Iterator[str]:
     for key, value in expected.items():
         if key not in came:
@@ -41,13 +47,15 @@ def compare_values(name: str, expected: JsonObject, came: JsonObject) -> Iterato
             yield f"{name}.{key}: expected {dumps(value)}, came {dumps(came[key])}"
 
 
-def compare_effects(name: str, expected: Sequence[ExpectedEffect], came: Sequence[ExpectedEffect]) -> Iterator[str]:
-    if len(came) != len(expected) or not all(map(_is_effect_fitting, expected, came)):
+def compare_effects(name: str, expected: Sequence[ExpectedEffect] | None, came: Sequence[ExpectedEffect]) -> Iterator[str]:
+    """None is not looked at."""
+    if expected is not None and (len(came) != len(expected) or not all(map(_is_effect_fitting, expected, came))):
         yield from compare_lists(name, list(map(_write_effect, expected)), list(map(_write_effect, came)))
 
 
-def compare_lists(name: str, expected: Sequence[str], came: Sequence[str]) -> Iterator[str]:
-    if list(expected) == list(came):
+def compare_lists(name: str, expected: Sequence[str] | None, came: Sequence[str]) -> Iterator[str]:
+    """None is not looked at."""
+    if expected is None or list(expected) == list(came):
         return
     yield f"{name}: - expected, + came"
     expected_lines, lines_that_came = ([line.replace("\n", " ⏎ ") for line in lines] for lines in (expected, came))

@@ -15,10 +15,10 @@ from orchestrator.engines.runs import RunFailed, RunResult
 from orchestrator.language.run_words import read_run_words
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, FilePart, Given, Person
 from orchestrator.rehearsals.rehearsal import Happening
-from orchestrator.runs.memo import Memo, load_output
+from orchestrator.runs.memo import Memo, load_output, read_args
 from state.canonical import dumps, hash_text, loads
 from state.clock import parse_iso
-from state.events.runs import NodeDone, RunStarted, RunWoken
+from state.events.runs import NodeDone, RunWoken
 from state.journal.async_store import AsyncStore
 from state.journal.pages import iterate_later
 from state.stored import JsonObject
@@ -97,30 +97,54 @@ class Done:
         return f"{self.definition}/{self.step}: {self.method}{' (refused)' if self.is_refused else ''}"
 
 
-def describe_start(memo: Memo, started: RunStarted) -> tuple[Person, str]:
-    """The day is that of their time zone."""
-    person = Actor.model_validate(started.actor)
-    day = parse_iso(memo.started_at).astimezone(ZoneInfo(person.time_zone)).date().isoformat()
-    return Person(name=person.name, key=person.key, employee=person.bitrix_user_id, time_zone=person.time_zone), day
-
-
 async def read_tape(stream: str, store: AsyncStore, take: Callable[[str, JsonObject], Awaitable[None]]) -> None:
     async for event in iterate_later(store, stream):
         await take(event.type, event.data)
 
 
-async def read_finished(store: AsyncStore, stream: str, engine: str) -> tuple[Memo, RunStarted]:
-    """Raises NotRecordable unless a run of this engine has ended."""
+@dataclass(frozen=True, kw_only=True)
+class FinishedRun:
+    """A run that has ended, as it was started and as it ended."""
+
+    stream: str
+    key: str
+    document: Any
+    person: Person
+    day: str
+    """In the time zone of the person."""
+    args: JsonObject
+    status: str
+    code: str
+    result: Any
+    """None if it has none."""
+
+
+async def read_finished(store: AsyncStore, stream: str, engine: str) -> FinishedRun:
+    """Raises NotRecordable unless a run of this engine has ended, and its text is as it was."""
     memo = Memo()
     await memo.read(store, stream)
-    started = memo.started
+    started, finished = memo.started, memo.finished
     if started is None:
         raise NotRecordable(f"there is no run {stream.removeprefix(STREAM)}")
     if started.engine != engine:
         raise NotRecordable(f"it is a run of the engine {started.engine}, not of {engine}")
-    if memo.is_incomplete or memo.finished is None:
+    if memo.is_incomplete or finished is None:
         raise NotRecordable("a person was erased whose answer it worked with" if memo.is_incomplete else "the run has not ended yet")
-    return memo, started
+    text = await store.load_blob(started.digest)
+    if text is None or hash_text(text) != started.digest:
+        raise NotRecordable(f"the text of {started.definition} that it executed is gone")
+    actor = Actor.model_validate(started.actor)
+    return FinishedRun(
+        stream=stream,
+        key=started.definition,
+        document=loads(text),
+        person=Person(name=actor.name, key=actor.key, employee=actor.bitrix_user_id, time_zone=actor.time_zone),
+        day=parse_iso(memo.started_at).astimezone(ZoneInfo(actor.time_zone)).date().isoformat(),
+        args={name: arg.data for name, arg in read_args(started).items()},
+        status=finished.status,
+        code=finished.code,
+        result=finished.result,
+    )
 
 
 def list_done(happenings: Sequence[Happening]) -> list[Done]:
@@ -134,15 +158,15 @@ def check_effects(recorded: Sequence[Done], played: Sequence[Done]) -> None:
             raise NotRecordable(f"the run did {had or 'nothing more'}, and played again it does {came or 'nothing more'}")
 
 
-def check_end(recorded: tuple[str, str], played: RunResult, problem: str, *, left: int = 0) -> None:
+def check_end(recorded: FinishedRun, played: RunResult, problem: str, *, left: int = 0) -> None:
     """Raise NotRecordable unless it ends alike, with all inputs asked for."""
     if problem:
         raise NotRecordable(f"played again it does not come to its end: {problem}")
     if left:
         raise NotRecordable(f"played again it asks for {left} inputs less")
-    if (played.status, played.code) != recorded:
+    if (played.status, played.code) != (recorded.status, recorded.code):
         came = f"{played.status} {played.code}".strip()
-        raise NotRecordable(f"the run ended as {recorded[0]} {recorded[1]}, and played again it ends as {came}")
+        raise NotRecordable(f"the run ended as {recorded.status} {recorded.code}, and played again it ends as {came}")
 
 
 def compare_variables(had: JsonObject, came: JsonObject) -> dict[str, str]:
@@ -165,14 +189,6 @@ async def load_recorded_output(done: NodeDone, store: AsyncStore) -> Any:
 def build_mocks(values: Sequence[Any]) -> Any:
     """`EACH` if there are several."""
     return values[0] if len(values) == 1 else {EACH: list(values)}
-
-
-async def load_run_document(started: RunStarted, store: AsyncStore) -> Any:
-    """Raises NotRecordable if it is gone or damaged."""
-    text = await store.load_blob(started.digest)
-    if text is None or hash_text(text) != started.digest:
-        raise NotRecordable(f"the text of {started.definition} that it executed is gone")
-    return loads(text)
 
 
 def read_input(woken: RunWoken, buttons: Sequence[str]) -> str | Given:

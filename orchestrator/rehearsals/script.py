@@ -13,14 +13,15 @@ from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.domain.run_inputs import RunAnswer
-from orchestrator.engines.runs import Ask, RunEffect, RunFailed, RunModelRequest, RunUpdate
+from orchestrator.domain.taint import Value
+from orchestrator.engines.runs import Ask, FindParts, RunEffect, RunFailed, RunModelRequest, RunResult, RunUpdate
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, load_policy
 from orchestrator.language.run_words import RunWords, read_other_words
 from orchestrator.language.text import split_foreign_text
 from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given
-from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, RehearsalStopped, RunLeft, TakeText
+from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, Rehearsal, RehearsalStopped, RunLeft, TakeText
 from orchestrator.runs.questions import LEAVE_LABEL
 from state.canonical import dumps
 from state.stored import JsonObject
@@ -62,6 +63,23 @@ class Scripted(Protocol):
 
     def choose_mocks(self, place: Place, kind: Asked) -> tuple[str, Mapping[str, Any]]:
         """Return (field of the file, mocks by step)."""
+
+
+async def play_script(rehearsal: Rehearsal, engine: str, key: str, args: Mapping[str, Value]) -> tuple[RunResult, str]:
+    """How it ended, and why it could not be played to its end; "" if it was."""
+    try:
+        return await rehearsal.play(engine, key, args), ""
+    except ScriptEnded as error:
+        return RunResult(status="cancelled"), str(error)
+
+
+def find_among(parts: Mapping[str, object]) -> FindParts:
+    """By what names them."""
+
+    async def find(names: list[str], /) -> Mapping[str, object]:
+        return {name: parts[name] for name in names if name in parts}
+
+    return find
 
 
 class AnswerUnfit(ScriptEnded):

@@ -1,10 +1,10 @@
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Final
 
 from orchestrator.definitions.rules import find_key_mistake
-from orchestrator.engines.runs import Definition, RunFailed
+from orchestrator.engines.runs import Definition, FindParts, RunFailed
 from orchestrator.runs.registry import MOST_LISTED, Definitions, Engines
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
@@ -93,8 +93,17 @@ def add_stored_definitions(engines: Engines, store: AsyncStore) -> Engines:
     return replace(engines, definitions=stored)
 
 
-async def find_part(store: AsyncStore, kind: str, version_id: str) -> object:
-    """The document of a published part that is not switched off, such as an agent of flows."""
+def build_part_finder(store: AsyncStore, kind: str) -> FindParts:
+    """Of published parts of this kind that are not switched off, such as agents of flows."""
+
+    async def find(versions: list[str], /) -> Mapping[str, object]:
+        documents = {version: await _find_part(store, kind, version) for version in versions}
+        return {version: document for version, document in documents.items() if document is not None}
+
+    return find
+
+
+async def _find_part(store: AsyncStore, kind: str, version_id: str) -> object:
     definition_version = await store.read(definitions.find_by_id, version_id)
     if definition_version is None or definition_version.kind != kind or definition_version.status != "published":
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Literal, Protocol
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
@@ -36,18 +36,6 @@ class Agent(BaseModel):
     effects: list[Annotated[str, Field(min_length=1, max_length=200)]] = Field(
         default_factory=list, max_length=100, description="Methods that it may propose, such as crm.deal.update; each passes the gate."
     )
-
-
-class FindAgents(Protocol):
-    """Finds agents by the UUIDs of their versions."""
-
-    async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
-        """Return published versions of active agents; others are left out."""
-
-
-async def find_no_agents(_versions: list[str], /) -> Mapping[str, object]:
-    """For a program without a store of agents."""
-    return {}
 
 
 MOST_STEPS: Final = 500

@@ -9,10 +9,8 @@ from pydantic import ValidationError
 from engines.flows.core.attempts import Attempted, Attempts, Why
 from engines.flows.core.definition import (
     Agent,
-    FindAgents,
     Flow,
     FlowStep,
-    find_no_agents,
     find_route_after_failure,
     find_route_after_success,
 )
@@ -24,7 +22,7 @@ from engines.flows.core.telling import build_result_reply
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, combine
-from orchestrator.engines.runs import RunContext, RunFailed, RunResult, RunUpdate
+from orchestrator.engines.runs import FindParts, RunContext, RunFailed, RunResult, RunUpdate, find_no_parts
 from orchestrator.engines.shared.budget import StepCounter
 from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT, check_names, check_trigger, find_parameters, read_object
@@ -64,7 +62,7 @@ class FlowEngine:
 
     def __init__(
         self,
-        find_agents: FindAgents = find_no_agents,
+        find_agents: FindParts = find_no_parts,
         memory: PersonMemory | None = None,
         *,
         most_steps: int = MOST_STEPS,
@@ -76,10 +74,10 @@ class FlowEngine:
         self._surroundings = _Surroundings(most_steps, memory or NoMemory(), find_documents, note_step)
 
     def connect(
-        self, find_agents: FindAgents, find_documents: FindDocuments | None = None, memory: PersonMemory | None = None
+        self, find_agents: FindParts, find_documents: FindDocuments | None = None, memory: PersonMemory | None = None
     ) -> "FlowEngine":
         """Return this engine with these parts; itself if it was made with a way to find agents."""
-        if self._find_agents is not find_no_agents:
+        if self._find_agents is not find_no_parts:
             return self
         known = self._surroundings
         return FlowEngine(find_agents, memory, most_steps=known.most_steps, find_documents=find_documents, note_step=known.note_step)

@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -14,18 +14,14 @@ from bot.cli.ops import escape_text, write_json_lines
 from bot.cli.options import Language
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
-from engines.flows.cases import PlayableFlow
 from engines.flows.core.definition import AGENT, Flow
 from engines.flows.core.engine import FlowEngine
 from engines.flows.core.kind import FLOW, list_agents
-from engines.flows.playing import FlowCase
+from engines.flows.playing import FlowCase, PlayableFlow, rehearse_flow
 from orchestrator.domain.outputs import Text
-from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunFailed, RunModelRequest, RunResult
-from orchestrator.engines.shared.launch import PARAMETERS
-from orchestrator.rehearsals.case import PERSONS
-from orchestrator.rehearsals.rehearsal import Happening, Place, Rehearsal, RehearsalStopped, TakeText
-from orchestrator.rehearsals.script import AskModel, Script, ask_no_model
+from orchestrator.rehearsals.rehearsal import Happening, Place, TakeText
+from orchestrator.rehearsals.script import AskModel, Script, ask_no_model, find_among
 from state.canonical import dumps
 from state.clock import SystemClock
 from state.stored import JsonObject
@@ -92,9 +88,9 @@ class PeopleView:
 class FlowOutside(Script):
     """The outside of a try: effects are only planned and shown."""
 
-    def __init__(self, key: str, answers: Mapping[str, Any], model: AskModel, show: ShowEvent) -> None:
-        """`answers` as in tests of flows; `model` answers where they do not."""
-        super().__init__(FlowCase(name=key, answers=dict(answers)), model=model)
+    def __init__(self, test: FlowCase, model: AskModel, show: ShowEvent) -> None:
+        """`model` answers where the test does not."""
+        super().__init__(test, model=model)
         self._show = show
 
     async def ask_model(self, place: Place, request: RunModelRequest, on_delta: TakeText | None = None) -> Any:
@@ -127,20 +123,13 @@ def try_flow(playable: PlayableFlow, options: TryOptions, tr: Translator) -> boo
     path = options.answers_file
     answers = load_mocks(path, content, "step", steps, is_known=steps.__contains__) if path is not None else None
     parameters = collect_parameters(flow.launch_parameters, split_parameters(options.params), sys.stdin, tr)
+    test = FlowCase(name=playable.key, answers=dict(answers or {}), parameters=parameters)
     view = PeopleView(flow, tr)
     show = write_event if options.as_json else view.show
 
-    async def find_agents(names: list[str], /) -> Mapping[str, object]:
-        return {name: playable.agents[name] for name in names if name in playable.agents}
-
     async def play(model: AskModel) -> tuple[RunResult, str]:
-        outside = FlowOutside(playable.key, answers or {}, model, show)
-        find = lambda kind, key: document if (kind, key) == (FLOW, playable.key) else None  # noqa: E731 - reads as the argument that it is
-        rehearsal = Rehearsal({FLOW: FlowEngine(find_agents)}, find, outside, now=SystemClock().now())
-        try:
-            return await rehearsal.play(FLOW, playable.key, {PARAMETERS: Value(parameters, PERSONS)}), ""
-        except RehearsalStopped as error:
-            return RunResult(status="cancelled"), str(error)
+        outside, engine = FlowOutside(test, model, show), FlowEngine(find_among(playable.agents))
+        return await rehearse_flow(playable.key, document, engine, outside, test, now=SystemClock().now())
 
     async def play_with_model() -> tuple[RunResult, str]:
         async with open_model() as model:

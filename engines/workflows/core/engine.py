@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, Protocol
+from typing import Final
 
 from pydantic import ValidationError
 
@@ -22,7 +22,7 @@ from engines.workflows.core.surroundings import Bounds, Surroundings
 from orchestrator.domain.finding import DefinitionRefused
 from orchestrator.domain.outputs import Notice, Reply, Row
 from orchestrator.domain.taint import Origins, Value
-from orchestrator.engines.runs import RunContext, RunFailed, RunResult
+from orchestrator.engines.runs import FindParts, RunContext, RunFailed, RunResult, find_no_parts
 from orchestrator.engines.shared.budget import build_limits
 from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT, check_names, check_trigger, find_parameters
@@ -44,20 +44,11 @@ _CLOCK: Final = "_clock"
 _LABEL: Final[Origins] = frozenset({"label"})
 
 
-class FindTuums(Protocol):
-    async def __call__(self, versions: list[str], /) -> Mapping[str, object]:
-        """Return published versions of active tuums; others are left out."""
-
-
 NoteExecution = Callable[[Execution], None]
 """Hears what the tuums came to, before their operations are handed on."""
 
 
 def note_nothing(_execution: Execution) -> None: ...
-
-
-async def find_no_tuums(_versions: list[str], /) -> Mapping[str, object]:
-    return {}
 
 
 class WorkflowEngine:
@@ -70,7 +61,7 @@ class WorkflowEngine:
         self,
         types: RuneTypes,
         scripts: ScriptRunner,
-        find_tuums: FindTuums = find_no_tuums,
+        find_tuums: FindParts = find_no_parts,
         *,
         bounds: Bounds | None = None,
         host: RecordHost = ALONE,
@@ -81,10 +72,10 @@ class WorkflowEngine:
         self._bounds, self._host, self._note_execution = bounds or Bounds(), host, note_execution
         self._recent = _Recent()
 
-    def connect(self, find_tuums: FindTuums, scripts: ScriptRunner, host: RecordHost = ALONE) -> "WorkflowEngine":
+    def connect(self, find_tuums: FindParts, scripts: ScriptRunner, host: RecordHost = ALONE) -> "WorkflowEngine":
         """Replace what was not given when this engine was made."""
         host = host if self._host is ALONE else self._host
-        if self._find_tuums is not find_no_tuums:
+        if self._find_tuums is not find_no_parts:
             scripts, find_tuums = self._scripts, self._find_tuums
         return WorkflowEngine(self._types, scripts, find_tuums, bounds=self._bounds, host=host, note_execution=self._note_execution)
 

@@ -12,7 +12,7 @@ from bot.cli.definition_files import load_classes
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
-from engines.workflows.cases import compile_playable, describe_operation
+from engines.workflows.cases import compile_playable
 from engines.workflows.core.compile import CompiledWorkflow
 from engines.workflows.core.definition import Workflow
 from engines.workflows.core.execution import STOPPED
@@ -21,6 +21,7 @@ from engines.workflows.playing import (
     WorkflowCase,
     WorkflowPlayed,
     WorkflowScript,
+    describe_operation,
     is_query_known,
     rehearse_workflow,
 )

@@ -7,11 +7,11 @@ import pytest
 
 from bot.i18n.translate import Translator
 from bot.rehearsing.trials import TrialInputs, Tried, Watch, try_definition
-from engines.flows.cases import PlayableFlow
+from engines.flows.playing import PlayableFlow
 from engines.scenarios.cases import PlayableScenario
 from engines.scenarios.core.registry import build_step_types
-from engines.workflows.cases import PlayableWorkflowTrial as PlayableWorkflow
 from engines.workflows.core.registry import build_rune_types
+from engines.workflows.playing import PlayableWorkflow
 from orchestrator.rehearsals.case import PERSON
 
 TYPES = build_step_types()

@@ -9,12 +9,13 @@ import pytest
 from engines.workflows.core.blocks.host import NoBlocks
 from engines.workflows.core.blocks.manager import Opened
 from engines.workflows.core.engine import WorkflowEngine
-from engines.workflows.wiring import build_record_host, build_tuum_finder
+from engines.workflows.wiring import build_record_host
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.reports.node_inputs import read_node_inputs
 from orchestrator.runs.registry import Engines, RegisteredEngine
+from orchestrator.runs.stored_definitions import build_part_finder
 from state.journal.journal import load_state
 from tests.unit.engines.workflows.played_kit import a_workflow_world, start
 from tests.unit.engines.workflows.test_record_runs import change, on_deal
@@ -59,7 +60,7 @@ async def test_playing_a_run_for_its_prompts_acts_on_nothing(tmp_path: Path, *, 
         reads = PortalReader(world.client, deps.catalogue, world.clock)
         blocks = WatchedBlocks()
         host = replace(build_record_host(world.store, deps.catalogue, Naming(reads)), blocks=blocks)
-        engine = WorkflowEngine(TYPES, scripts).connect(build_tuum_finder(world.store), scripts, host)
+        engine = WorkflowEngine(TYPES, scripts).connect(build_part_finder(world.store, "tuum"), scripts, host)
         engines = Engines(runs={"workflow": RegisteredEngine(engine=engine)})
         state, _ = await world.store.read(load_state, RUN)
         assert state.run is not None

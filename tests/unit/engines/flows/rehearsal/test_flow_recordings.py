@@ -50,7 +50,7 @@ async def test_a_run_that_was_started_by_a_program_is_played_again(tmp_path: Pat
     text = write_cases([case])
     assert list(check_flow_cases(read_document(text).require_document(), ["draft", "review"])) == []
     (read,) = FlowCaseFile.model_validate(read_document(text).require_document().data).tests
-    played = await play_flow("plan", recorded.document, {}, read)
+    played = await play_flow("plan", recorded.run.document, {}, read)
     assert compare_flow(read.expect, played) == []
     assert "payload" in text
 
@@ -187,7 +187,7 @@ async def test_a_run_of_which_some_operations_failed_is_played_again(tmp_path: P
     told = [(one["status"], "Нет прав" in one.get("error", "")) for one in case.expect.payload["done"]]
     assert told == [("succeeded", False), ("failed", True), ("not_run", False)]
     wrong = case.model_copy(update={"operations": {"work": {"commands": {"op01": "perhaps"}}}})
-    played = await play_flow("plan", recorded.document, recorded.agents, wrong)
+    played = await play_flow("plan", recorded.run.document, recorded.agents, wrong)
     assert played.problem.startswith("operations.work of plan: commands.op01")
 
 

@@ -77,7 +77,7 @@ async def test_a_run_that_ends_otherwise_when_played_again_is_not_recorded(tmp_p
     async with a_scenario_world(tmp_path, say("Привет")) as world:
         await world.work(start())
         recorded = await read_recording(RUN_ID, world.store, TYPES)
-    recorded.status = "cancelled"
+    recorded.run = replace(recorded.run, status="cancelled")
     with pytest.raises(NotRecordable, match="played again it ends as done"):
         await complete_recording(recorded, TYPES)
 
@@ -98,7 +98,7 @@ async def test_a_run_that_had_other_variables_or_effects_is_not_recorded(tmp_pat
     with pytest.raises(NotRecordable, match="ended as done , and played again it ends as failed"):
         await complete_recording(replace(recorded, dialogue=recorded.dialogue.model_copy(update={"mocks": refused})), TYPES)
     with pytest.raises(NotRecordable, match="only the run has the variable more"):
-        await complete_recording(replace(recorded, result={**recorded.result, "more": 1}), TYPES)
+        await complete_recording(replace(recorded, run=replace(recorded.run, result={**recorded.run.result, "more": 1})), TYPES)
     with pytest.raises(NotRecordable, match="only the run that was played again has the variable age"):
         await complete_recording(replace(recorded, result={}), TYPES)
 
@@ -108,7 +108,7 @@ async def test_a_variable_with_another_value_is_told_and_not_looked_at(tmp_path:
     async with a_scenario_world(tmp_path, ask("age", type="integer"), READ) as world:
         await work_through(world, start(), message("17"))
         recorded = await read_recording(RUN_ID, world.store, TYPES)
-    completed = await complete_recording(replace(recorded, result={**recorded.result, "age": 18}), TYPES)
+    completed = await complete_recording(replace(recorded, run=replace(recorded.run, result={**recorded.run.result, "age": 18})), TYPES)
     assert completed.left_out == ["age: the run had 18, played again it is 17"]
     assert completed.dialogue.expect.variables.keys() == {"deal"}
     assert (await complete_recording(recorded, TYPES)).dialogue.expect.variables.keys() == {"age", "deal"}

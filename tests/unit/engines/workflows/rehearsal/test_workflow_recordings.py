@@ -116,7 +116,8 @@ async def test_what_came_in_pieces_is_left_out_and_named(tmp_path: Path) -> None
         await world.work(start(company="7"))
         await accept(world)
         recorded, _ = await record(world)
-    many = replace(recorded, result={**recorded.result, "globals": {**recorded.result["globals"], "pieces": 12}})
+    result = recorded.run.result
+    many = replace(recorded, run=replace(recorded.run, result={**result, "globals": {**result["globals"], "pieces": 12}}))
     async with ScriptRunner() as scripts:
         completed = await complete_workflow_recording(many, TYPES, scripts)
     assert completed.left_out == ["pieces: the run had 12, played again it is 1"]
