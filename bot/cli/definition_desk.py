@@ -122,13 +122,20 @@ def _refuse(sentence: str) -> NoReturn:
     raise typer.Exit(_NOT_DONE)
 
 
-def find_classes_under(policy: Policy) -> FindClasses:
-    """The catalogue is loaded when it is needed."""
+def load_engines() -> Engines:
+    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
+
+    return load_installed_engines()
+
+
+def load_classes() -> FindClasses:
+    """As the policy of this installation has them; the catalogue is loaded when it is needed. Raises SettingsError."""
+    policy = load_policy(load_settings().policy_file)
     return build_class_finder(cache(lambda: _load_catalogue(policy)))
 
 
-def open_installed_forms() -> contextlib.AbstractAsyncContextManager[CallForms]:
-    """By the policy and portal of the settings. Raises SettingsError."""
+def load_call_forms() -> contextlib.AbstractAsyncContextManager[CallForms]:
+    """By the policy of this installation, and with its portal if there is one. Raises SettingsError."""
     settings = load_settings()
     policy = load_policy(settings.policy_file)
     return _open_call_forms(settings, cache(lambda: _load_catalogue(policy)))

@@ -1,18 +1,11 @@
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from bot.cli.ops import escape_text
 from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
 from orchestrator.domain.errors import SettingsError
-
-if TYPE_CHECKING:
-    from contextlib import AbstractAsyncContextManager
-
-    from orchestrator.definitions.rules import FindClasses
-    from orchestrator.rehearsals.call_forms import CallForms
-    from orchestrator.runs.registry import Engines
 
 SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 TEST: Final = ".test"
@@ -61,25 +54,3 @@ def expand_paths(paths: list[Path]) -> Iterator[Path]:
             yield from files
         else:
             yield path
-
-
-def load_engines() -> "Engines":
-    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - it takes seconds to import, and pictures need none of it
-
-    return load_installed_engines()
-
-
-def load_classes() -> "FindClasses":
-    """As the policy of this installation has them. Raises SettingsError."""
-    from bot.cli.definition_desk import find_classes_under  # noqa: PLC0415 - see load_engines
-    from bot.settings.loading import load_settings  # noqa: PLC0415 - see load_engines
-    from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - see load_engines
-
-    return find_classes_under(load_policy(load_settings().policy_file))
-
-
-def load_call_forms() -> "AbstractAsyncContextManager[CallForms]":
-    """With the portal of this installation if there is one. Raises SettingsError."""
-    from bot.cli.definition_desk import open_installed_forms  # noqa: PLC0415 - see load_engines
-
-    return open_installed_forms()

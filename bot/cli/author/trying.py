@@ -13,8 +13,8 @@ from bitrix.masking import hide_installed
 from bot.cli.author.faces import LIVE_FACE, TryOptions, find_family, refuse_missing
 from bot.cli.author.files import PartStore, load_file, open_part_store
 from bot.cli.author.writing import write_checked
-from bot.cli.definition_desk import write_findings
-from bot.cli.definition_files import SUFFIXES, load_call_forms, load_engines, read_file
+from bot.cli.definition_desk import load_call_forms, load_engines, write_findings
+from bot.cli.definition_files import SUFFIXES, read_file
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
 from bot.plugins.loading import find_part_of_kind

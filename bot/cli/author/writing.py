@@ -23,8 +23,8 @@ from bot.cli.author.files import (
     open_part_store,
     read_data,
 )
-from bot.cli.definition_desk import DefinitionDesk, check_file, open_desk, write_findings
-from bot.cli.definition_files import SUFFIXES, TEST, expand_paths, get_key, load_engines, read_file, read_input
+from bot.cli.definition_desk import DefinitionDesk, check_file, load_engines, open_desk, write_findings
+from bot.cli.definition_files import SUFFIXES, TEST, expand_paths, get_key, read_file, read_input
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from bot.plugins.kind_face import KIND_FACE

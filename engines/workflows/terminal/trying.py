@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from bot.cli.author.faces import LiveFace, TryOptions
 from bot.cli.author.trying import collect_parameters, load_mocks, open_model, split_parameters, write_text
-from bot.cli.definition_files import load_classes
+from bot.cli.definition_desk import load_classes
 from bot.cli.ops import escape_text, write_json_lines
 from bot.i18n.translate import Translator
 from bot.rehearsing.words import cut_text, render_plain_reply
