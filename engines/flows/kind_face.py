@@ -9,7 +9,7 @@ from bot.plugins.kind_face import KindFace, Say, Steps, Use
 from engines.flows.core.checks import EXCLUDED
 from engines.flows.core.definition import Agent, Flow, FlowStep, MemoryWrite, find_route_after_failure, find_route_after_success
 from engines.flows.core.outputs import MARK, read_reference
-from orchestrator.charts.chart import Arrow, Box, Chart, cut_text
+from orchestrator.charts.chart import Arrow, Box, Chart, Drawing, cut_text, shorten_id
 from orchestrator.documents.changing import find_value
 from orchestrator.documents.json_schema import split_schema, write_schema
 from orchestrator.domain.finding import Path
@@ -17,8 +17,6 @@ from state.stored import JsonObject
 
 _LONGEST_LINE: Final = 34
 _UNKNOWN: Final = "?"
-_UUID_SIGNS: Final = 36
-_SHOWN_SIGNS: Final = 8
 COMPLETE: Final = "complete"
 FAIL: Final = "fail"
 
@@ -33,22 +31,21 @@ def build_chart(document: object) -> Chart:
     return _Drawing(steps).build(title or str(raw.get("flowId") or ""))
 
 
-class _Drawing:
+class _Drawing(Drawing):
     def __init__(self, steps: Sequence[FlowStep]) -> None:
         self._steps = steps
         self._places = {step.id: index for index, step in reversed(list(enumerate(steps)))}
-        self._boxes = [_build_box(step) for step in steps]
-        self._others: dict[Box, int] = {}
+        super().__init__(map(_build_box, steps))
 
     def build(self, title: str) -> Chart:
         arrows = [arrow for index, step in enumerate(self._steps) for arrow in self._list_routes(index, step)]
         arrows += [arrow for index, step in enumerate(self._steps) for arrow in self._list_memory(index, step)]
-        return Chart(title=title, boxes=self._boxes, arrows=arrows)
+        return Chart(title=title, boxes=self.boxes, arrows=arrows)
 
     def _list_routes(self, index: int, step: FlowStep) -> Iterator[Arrow]:
         after = find_route_after_success(step)
         if not after.next_step:
-            yield Arrow(source=index, target=self._find_other(Box(title=COMPLETE, text="", shape="end")))
+            yield Arrow(source=index, target=self.find_other(Box(title=COMPLETE, text="", shape="end")))
         elif after.next_step in self._places:
             yield Arrow(source=index, target=self._places[after.next_step])
         route, failure_route = find_route_after_failure(step), step.transitions.on_failure
@@ -58,7 +55,7 @@ class _Drawing:
                 yield Arrow(source=index, target=self._places[route.next_step], label=label, way="failure")
         elif failure_route.fail is not None:
             end = Box(title=FAIL, text="", shape="failure") if failure_route.fail else Box(title=COMPLETE, text="", shape="end")
-            yield Arrow(source=index, target=self._find_other(end), label="onFailure", way="failure")
+            yield Arrow(source=index, target=self.find_other(end), label="onFailure", way="failure")
 
     def _list_memory(self, index: int, step: FlowStep) -> Iterator[Arrow]:
         for channel in dict.fromkeys(one.channel for one in step.memory_writes):
@@ -67,18 +64,12 @@ class _Drawing:
             yield Arrow(source=self._find_channel(channel), target=index, way="data")
 
     def _find_channel(self, channel: str) -> int:
-        return self._find_other(Box(title=cut_text(channel, _LONGEST_LINE), text="", shape="store"))
-
-    def _find_other(self, box: Box) -> int:
-        if box not in self._others:
-            self._others[box] = len(self._boxes)
-            self._boxes.append(box)
-        return self._others[box]
+        return self.find_other(Box(title=cut_text(channel, _LONGEST_LINE), text="", shape="store"))
 
 
 def _build_box(step: FlowStep) -> Box:
     title = f"{step.id} · {step.name}" if step.name and step.name != step.id else step.id
-    agent = step.agent_version_id[: _SHOWN_SIGNS if len(step.agent_version_id) == _UUID_SIGNS else None]
+    agent = shorten_id(step.agent_version_id)
     attempts = f" · maxAttempts {step.max_attempts}" if step.max_attempts > 1 else ""
     return Box(
         title=cut_text(title, _LONGEST_LINE), text=cut_text(agent, _LONGEST_LINE - len(attempts)) + attempts, shape="step", key=step.id

@@ -10,7 +10,7 @@ from engines.workflows.core.definition import VARIABLE, Rune, Terminal, Tuum, Tu
 from engines.workflows.core.mistakes import Report
 from engines.workflows.core.registry import load_rune_types
 from engines.workflows.core.rune_types import AnyRuneType, RuneTypes
-from orchestrator.charts.chart import Arrow, Box, Chart, cut_text
+from orchestrator.charts.chart import Arrow, Box, Chart, Drawing, cut_text, shorten_id
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.json_schema import REFS, split_schema, write_schema
 from orchestrator.domain.finding import Path
@@ -71,8 +71,6 @@ def _widen_names(tree: Any) -> Any:
 _LONGEST_LINE: Final = 34
 _UNKNOWN: Final = "?"
 _MAIN: Final = "mainScript"
-_UUID_SIGNS: Final = 36
-_SHOWN_SIGNS: Final = 8
 RESULT: Final = "result"
 
 
@@ -94,15 +92,14 @@ def _list(raw: object) -> list[object]:
     return raw if isinstance(raw, list) else []
 
 
-class _Drawing:
+class _Drawing(Drawing):
     def __init__(self, graph: Graph, terminal: Terminal, types: RuneTypes) -> None:
         self._graph, self._terminal = graph, terminal
-        self._boxes = [_build_box(node, types) for node in graph.nodes]
-        self._others: dict[Box, int] = {}
+        super().__init__(_build_box(node, types) for node in graph.nodes)
 
     def build(self, title: str) -> Chart:
         arrows = [arrow for position in range(len(self._graph.nodes)) for arrow in self._list_inputs(position)]
-        return Chart(title=title, boxes=self._boxes, arrows=[*arrows, *self._list_results()])
+        return Chart(title=title, boxes=self.boxes, arrows=[*arrows, *self._list_results()])
 
     def _list_inputs(self, position: int) -> Iterator[Arrow]:
         graph, names_by_source = self._graph, dict[int, list[str]]()
@@ -129,20 +126,14 @@ class _Drawing:
                 yield Arrow(source=position, target=self._find_result())
 
     def _find_parameter(self, name: str) -> int:
-        return self._find_other(Box(title=cut_text(name, _LONGEST_LINE), text="", shape="question"))
+        return self.find_other(Box(title=cut_text(name, _LONGEST_LINE), text="", shape="question"))
 
     def _find_result(self) -> int:
-        return self._find_other(Box(title=RESULT, text="", shape="end"))
-
-    def _find_other(self, box: Box) -> int:
-        if box not in self._others:
-            self._others[box] = len(self._boxes)
-            self._boxes.append(box)
-        return self._others[box]
+        return self.find_other(Box(title=RESULT, text="", shape="end"))
 
 
 def _build_box(node: Node, types: RuneTypes) -> Box:
-    name = node.id[: _SHOWN_SIGNS if len(node.id) == _UUID_SIGNS else None] or _UNKNOWN
+    name = shorten_id(node.id) or _UNKNOWN
     if node.tuum is None:
         return Box(title=cut_text(name, _LONGEST_LINE), text=_UNKNOWN if node.id else "", shape="step", key=node.id)
     tuum = node.tuum

@@ -1,6 +1,6 @@
 """Boxes with words, arrows with reasons; and the text for Mermaid."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -18,6 +18,8 @@ _FORMS: Final[Mapping[Shape, tuple[str, str]]] = {
     "store": ("[(", ")]"),
 }
 _LINKS: Final[Mapping[Way, str]] = {"usual": "-->", "failure": "-.->", "data": "-->"}
+_UUID_SIGNS: Final = 36
+_SHOWN_SIGNS: Final = 8
 _STYLES: Final[Mapping[Way, str]] = {"failure": "stroke:#b5452f", "data": "stroke:#3b8347,stroke-width:1px"}
 
 
@@ -55,6 +57,26 @@ class Chart:
     title: str
     boxes: Sequence[Box]
     arrows: Sequence[Arrow]
+
+
+class Drawing:
+    """Boxes in order; those that are no step follow, each once."""
+
+    def __init__(self, boxes: Iterable[Box]) -> None:
+        self.boxes = list(boxes)
+        self._others: dict[Box, int] = {}
+
+    def find_other(self, box: Box) -> int:
+        """Its place."""
+        if box not in self._others:
+            self._others[box] = len(self.boxes)
+            self.boxes.append(box)
+        return self._others[box]
+
+
+def shorten_id(name: str) -> str:
+    """Of the UUID of a version the first signs."""
+    return name[: _SHOWN_SIGNS if len(name) == _UUID_SIGNS else None]
 
 
 NO_MARKS: Final[Mapping[int, Mark]] = {}

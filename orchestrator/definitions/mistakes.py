@@ -1,9 +1,9 @@
 """Reports mistakes common to all kinds of definitions."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal
 
-from orchestrator.documents.findings import Findings
+from orchestrator.documents.findings import MOST, Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import WHOLE, Path, Severity, format_path
 from orchestrator.domain.suggestions import suggest_name
@@ -45,6 +45,17 @@ SENTENCES: Final[dict[str, str]] = {
 }
 """English, by code; the Fluent files have the same for people."""
 _SHAPES: Final[Mapping[Shape, type | tuple[type, ...]]] = {"object": dict, "list": list, "text": str, "number": (int, float)}
+
+
+class Suggestions:
+    """For a limited number of wrong names: more would take minutes for a hostile document."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._left = most
+
+    def find(self, wrong: str, known: Iterable[str]) -> str:
+        self._left -= 1
+        return suggest_name(wrong, known) if self._left >= 0 else ""
 
 
 def report_mistake(

@@ -137,8 +137,7 @@ class DefinitionReader:
     async def list_keys(self, editor: Editor, kind_name: str = "", *, after: str = "", limit: int = 100) -> list[DefinitionKey]:
         """`after` is the `place` of the last one of the page before."""
         if kind_name:
-            kind = self.find_kind(kind_name)
-            check_reader(editor, kind, self._find_roles(kind))
+            self._admit(editor, kind_name, check_reader)
         seen = set(self.list_kinds(editor))
         keys: list[DefinitionKey] = []
         while len(keys) < limit:
@@ -163,8 +162,7 @@ class DefinitionReader:
 
     async def find_by_id(self, editor: Editor, kind_name: str, version_id: str) -> DefinitionVersion:
         """By UUID. Raises DefinitionMissing."""
-        kind = self.find_kind(kind_name)
-        check_reader(editor, kind, self._find_roles(kind))
+        kind = self._admit(editor, kind_name, check_reader)
         version = await self._store.read(definitions.find_by_id, version_id.lower()) if is_version_id(version_id) else None
         if version is None or version.kind != kind.name:
             raise DefinitionMissing(f"There is no {kind.name} with the id {quote_part(version_id)}.")
@@ -192,9 +190,14 @@ class DefinitionReader:
         references = (*kind.list_references(comparison.before.document), *kind.list_references(comparison.after.document))
         return await name_references(references, StoredVersions(self._store))
 
-    def _admit_reader(self, editor: Editor, kind_name: str, key: str) -> DefinitionKind:
+    def _admit(self, editor: Editor, kind_name: str, check: Callable[[Editor, DefinitionKind, KindRoles], None]) -> DefinitionKind:
+        """Raises NotAllowed."""
         kind = self.find_kind(kind_name)
-        check_reader(editor, kind, self._find_roles(kind))
+        check(editor, kind, self._find_roles(kind))
+        return kind
+
+    def _admit_reader(self, editor: Editor, kind_name: str, key: str) -> DefinitionKind:
+        kind = self._admit(editor, kind_name, check_reader)
         if find_key_mistake(key) is not None:  # nothing is stored under such a key
             raise DefinitionMissing(f"There is no {kind.name}/{quote_part(key)}.")
         return kind

@@ -4,10 +4,10 @@ Raises DefinitionRefused with all findings, NotAllowed, or errors of `state.mode
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import Concatenate, Final, ParamSpec, TypeVar
 
 from orchestrator.definitions.calls import CheckCall, check_no_call, find_call_mistakes, list_call_uses
 from orchestrator.definitions.checking import Checked, Submission, check_calls, check_document, merge_findings, open_every_host, to_reading
@@ -33,10 +33,11 @@ from state.canonical import to_storable_text
 from state.clock import Clock, format_iso, generate_id, read_boottime
 from state.journal import definitions
 from state.journal.async_store import AsyncStore
-from state.journal.store import InboxRow, StoreUnwritable
+from state.journal.store import InboxRow, Store, StoreUnwritable
 from state.model.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion, Origin
 
 T = TypeVar("T")
+P = ParamSpec("P")
 PATIENCE: Final = 8.0
 LONGEST_TITLE: Final = 200
 LONGEST_NOTE: Final = 500
@@ -74,8 +75,7 @@ class DefinitionService(DefinitionReader):
 
     async def check(self, editor: Editor, kind_name: str, key: str | None, submission: Submission) -> Checked:
         """Check without storing; `key` None stands for the one in the document."""
-        kind = self.find_kind(kind_name)
-        check_reader(editor, kind, self._find_roles(kind))
+        kind = self._admit(editor, kind_name, check_reader)
         checked = await self._check(kind, submission)
         _, wrong = find_document_key(kind, key, checked.read)
         return replace(checked, findings=(*wrong, *checked.findings))
@@ -94,34 +94,29 @@ class DefinitionService(DefinitionReader):
 
         StaleRevision if there is a later version than `after`, 0 for none.
         """
-        kind = self.find_kind(kind_name)
-        check_editor(editor, kind, self._find_roles(kind))
+        kind = self._admit(editor, kind_name, check_editor)
         checked = await self._check(kind, submission)
         key, wrong = find_document_key(kind, key, checked.read)
         if wrong or has_errors(checked.findings):
             raise DefinitionRefused([*wrong, *checked.findings])
         title = await self._find_title(kind, key, submission, checked)
         definition_version = await self._write(
-            lambda author: self._store.write(
-                definitions.create_version,
-                author,
-                kind.name,
-                key,
-                checked.document,
-                title=_clean(title, LONGEST_TITLE),
-                note=_clean(submission.note, LONGEST_NOTE),
-                what=origin,
-                after=after,
-                number_field=kind.number_field,
-            ),
             editor,
+            definitions.create_version,
+            kind.name,
+            key,
+            checked.document,
+            title=_clean(title, LONGEST_TITLE),
+            note=_clean(submission.note, LONGEST_NOTE),
+            what=origin,
+            after=after,
+            number_field=kind.number_field,
         )
         return Saved(version=definition_version, findings=checked.findings)
 
     async def save(self, editor: Editor, kind_name: str, key: str, version: int, submission: Submission, *, expected: int) -> Saved:
         """Replace a draft that still has the revision `expected`."""
-        kind = self.find_kind(kind_name)
-        check_editor(editor, kind, self._find_roles(kind))
+        kind = self._admit(editor, kind_name, check_editor)
         before = await self._find_version(kind, key, version)
         checked = await self._check(kind, submission)
         _, wrong = find_document_key(kind, key, checked.read)
@@ -129,19 +124,16 @@ class DefinitionService(DefinitionReader):
             raise DefinitionRefused([*wrong, *checked.findings])
         title = kind.find_title(checked.document) or (submission.title if submission.title is not None else before.title)
         saved = await self._write(
-            lambda author: self._store.write(
-                definitions.save_version,
-                author,
-                kind.name,
-                key,
-                version,
-                checked.document,
-                title=_clean(title, LONGEST_TITLE),
-                note=_clean(submission.note, LONGEST_NOTE),
-                expected=expected,
-                number_field=kind.number_field,
-            ),
             editor,
+            definitions.save_version,
+            kind.name,
+            key,
+            version,
+            checked.document,
+            title=_clean(title, LONGEST_TITLE),
+            note=_clean(submission.note, LONGEST_NOTE),
+            expected=expected,
+            number_field=kind.number_field,
         )
         return Saved(version=saved, findings=checked.findings)
 
@@ -170,27 +162,19 @@ class DefinitionService(DefinitionReader):
             check_two_people(editor, definition_version.writers, find_writes(kind, definition_version.document), self._find_classes, roles)
 
         clean_note = _clean(note, LONGEST_NOTE)
-        published = await self._write(
-            lambda author: self._store.write(
-                definitions.publish_version,
-                author,
-                kind.name,
-                key,
-                version,
-                expected=expected,
-                over=over,
-                check=check,
-                note=clean_note,
-                inbox_new=[_build_news_row(author, last, note=clean_note)] if kind.is_told else [],
-            ),
-            editor,
-        )
+
+        def publish(store: Store, author: Author) -> DefinitionVersion:
+            news = [_build_news_row(author, last, note=clean_note)] if kind.is_told else []
+            return definitions.publish_version(
+                store, author, kind.name, key, version, expected=expected, over=over, check=check, note=clean_note, inbox_new=news
+            )
+
+        published = await self._write(editor, publish)
         return Saved(version=published, findings=tuple(findings))
 
     async def roll_back(self, editor: Editor, kind_name: str, key: str, version: int, *, note: str = "") -> Saved:
         """As a new draft, which is published as any other."""
-        kind = self.find_kind(kind_name)
-        check_editor(editor, kind, self._find_roles(kind))
+        kind = self._admit(editor, kind_name, check_editor)
         earlier = await self._find_version(kind, key, version)
         submission = Submission(read=lambda: to_reading(earlier.document), title=earlier.title, note=note or f"← v{version}")
         return await self.create(editor, kind_name, key, submission, origin="rolled_back")
@@ -203,12 +187,8 @@ class DefinitionService(DefinitionReader):
             check_publisher(editor, kind, roles)
         else:
             check_editor(editor, kind, roles)
-        clean_note = _clean(note, LONGEST_NOTE)
         return await self._write(
-            lambda author: self._store.write(
-                definitions.switch_key, author, kind.name, key, enabled=enabled, expected=expected, note=clean_note
-            ),
-            editor,
+            editor, definitions.switch_key, kind.name, key, enabled=enabled, expected=expected, note=_clean(note, LONGEST_NOTE)
         )
 
     async def compare_submission(self, editor: Editor, version: DefinitionVersion, submission: Submission) -> Difference:
@@ -268,11 +248,11 @@ class DefinitionService(DefinitionReader):
         head = await self._store.read(definitions.find_key, kind.name, key)
         return head.title if head is not None else ""
 
-    async def _write(self, attempt: Callable[[Author], Awaitable[T]], editor: Editor) -> T:
+    async def _write(self, editor: Editor, function: Callable[Concatenate[Store, Author, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         until = read_boottime() + PATIENCE
         while True:
             try:
-                return await attempt(self._build_author(editor))
+                return await self._store.write(function, self._build_author(editor), *args, **kwargs)
             except (DefinitionsBusy, StoreUnwritable):
                 if read_boottime() > until:
                     raise

@@ -15,6 +15,16 @@ class Named(Protocol):
 N = TypeVar("N", bound=Named)
 
 
+def index_types(kinds: Iterable[N], what: str) -> dict[str, N]:
+    """By name. Raises ValueError if two have one."""
+    by_name: dict[str, N] = {}
+    for kind in kinds:
+        if kind.name in by_name:
+            raise ValueError(f"two {what} are called {kind.name}")
+        by_name[kind.name] = kind
+    return by_name
+
+
 def load_types(group: str, kind: type[N], own: Iterable[Named]) -> list[N]:
     """A wrong kind is logged and left out; of two with one name both are."""
     types_by_point: list[tuple[str, N]] = []

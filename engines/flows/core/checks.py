@@ -17,13 +17,12 @@ from engines.flows.core.definition import (
     may_end,
 )
 from engines.flows.core.outputs import EXAMPLE, MARK, list_references, list_texts, read_reference
-from orchestrator.definitions.mistakes import report_mistake, report_name_twice
+from orchestrator.definitions.mistakes import Suggestions, report_mistake, report_name_twice
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
-from orchestrator.documents.findings import MOST, Findings
+from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Finding, Path, Severity
-from orchestrator.domain.suggestions import suggest_name
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.parameters import SENTENCES as PARAMETER_SENTENCES
 from orchestrator.engines.shared.parameters import check_launch_parameter
@@ -65,7 +64,7 @@ class _Checking:
     def __init__(self, document: Document) -> None:
         self.findings = Findings(document)
         self._data = document.data
-        self._suggested = 0
+        self._suggest = Suggestions().find
 
     def check(self) -> None:
         data = self._data
@@ -212,11 +211,6 @@ class _Checking:
 
     def _warn_of_usual(self, path: Path, name: str, usual: int) -> None:
         self._add("finding-flow-number-usual", path, severity="warning", of_value=True, name=name, usual=usual)
-
-    def _suggest(self, wrong: str, known: Iterable[str]) -> str:
-        """Suggest for a limited number of names: more would take minutes for a hostile document."""
-        self._suggested += 1
-        return suggest_name(wrong, known) if self._suggested <= MOST else ""
 
     def _add(
         self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", of_value: bool = False, **args: str | int

@@ -1,11 +1,11 @@
 """The kinds of definitions that flows and their agents are."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from engines.flows.core.checks import check_flow
 from engines.flows.core.definition import AGENT, OWN_TOOLS, Agent, Flow
-from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference, Write
+from orchestrator.definitions.kinds import DefinitionKind, MethodUse, Reference
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
@@ -20,10 +20,6 @@ def check_agent(document: Document) -> Iterable[Finding]:
     return findings.list_all()
 
 
-def list_agent_writes(document: object) -> Sequence[Write] | None:
-    return [("bitrix", method) for method in Agent.model_validate(document).effects]
-
-
 def list_agent_methods(document: object) -> Iterable[MethodUse]:
     agent = Agent.model_validate(document)
     for index, tool in enumerate(agent.tools):
@@ -31,11 +27,6 @@ def list_agent_methods(document: object) -> Iterable[MethodUse]:
             yield MethodUse(("tools", index), tool, must_read=True)
     for index, method in enumerate(agent.effects):
         yield MethodUse(("effects", index), method)
-
-
-def list_flow_writes(_document: object) -> Sequence[Write] | None:
-    """Agents are published on their own, with what they propose."""
-    return ()
 
 
 def list_agents(document: object) -> Iterable[Reference]:
@@ -46,28 +37,20 @@ def list_agents(document: object) -> Iterable[Reference]:
             yield Reference(("steps", index, "agentVersionId"), AGENT, agent_version_id)
 
 
-def find_agent_title(document: object) -> str:
-    return Agent.model_validate(document).title
-
-
-def find_flow_title(document: object) -> str:
-    return Flow.model_validate(document).metadata.title
-
-
 AGENTS: Final = DefinitionKind(
     name=AGENT,
     check=check_agent,
-    list_writes=list_agent_writes,
+    list_writes=lambda document: [("bitrix", method) for method in Agent.model_validate(document).effects],
     list_methods=list_agent_methods,
-    find_title=find_agent_title,
+    find_title=lambda document: Agent.model_validate(document).title,
     is_told=False,
 )
 FLOWS: Final = DefinitionKind(
     name=FLOW,
     check=check_flow,
-    list_writes=list_flow_writes,
+    list_writes=lambda _document: (),  # agents are published on their own, with what they propose
     list_references=list_agents,
-    find_title=find_flow_title,
+    find_title=lambda document: Flow.model_validate(document).metadata.title,
     key_field="flowId",
     number_field="version",
 )

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from bot.http_api.runs.run_inputs import RunInputs, check_start
 from bot.http_api.runs.run_models import RunBody
-from bot.http_api.runs.usage import round_cost
+from bot.http_api.runs.usage import value_use
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
@@ -31,7 +31,7 @@ from engines.flows.http.run_models import (
 )
 from orchestrator.definitions.references import is_version_id
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.budget import Tokens
+from orchestrator.domain.budget import Budget, Tokens
 from orchestrator.domain.models import CHARACTERS_PER_TOKEN, EXPECTED_ANSWER, ModelRequest
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition, RunFailed, RunInfo
@@ -104,8 +104,8 @@ class FlowStarter:
         except ValidationError:
             raise ApiError(409, "definition_damaged", "id: the stored flow cannot be read; save it anew.") from None
         read, mistakes = read_parameters(flow.launch_parameters, body.parameters)
-        objections = await self._list_objections(client, version, flow)
         agents, titles = await self._find_agents(flow)
+        objections = await self._list_objections(client, version, flow, agents)
         start_value = Value({"context": {**flow.defaults.context, **body.shared_context}, "parameters": read})
         run = _describe_run(client.actor, self._desk.clock.now())
         planned = [self._plan_step(flow, step, agents, titles, (start_value, run)) for step in flow.steps]
@@ -124,13 +124,15 @@ class FlowStarter:
             estimate=self._sum_up(flow, agents, planned),
         )
 
-    async def _list_objections(self, client: Client, version: DefinitionVersion, flow: Flow) -> list[FlowError]:
+    async def _list_objections(
+        self, client: Client, version: DefinitionVersion, flow: Flow, agents: Mapping[str, Agent]
+    ) -> list[FlowError]:
         flow_errors: list[FlowError] = []
         try:
             await self._find_startable(client, version.id)
         except ApiError as error:
             flow_errors.append(FlowError(code=error.code, message=error.message))
-        missing = [step.id for step in flow.steps if await self._find_agent(step.agent_version_id) is None]
+        missing = [step.id for step in flow.steps if step.agent_version_id not in agents]
         if missing:
             sentence = f"The agents of these steps are not published, or switched off: {', '.join(missing)}."
             flow_errors.append(FlowError(code="agent_gone", message=sentence))
@@ -168,23 +170,20 @@ class FlowStarter:
             max_attempts=attempts,
             prompt_tokens=read,
             completion_tokens=completion_tokens,
-            cost=self._value({model: (read * attempts, completion_tokens * attempts)}),
+            cost=value_use(self._find_budget(), {model: (read * attempts, completion_tokens * attempts)}).cost,
         )
 
-    def _value(self, used: Mapping[str, Tokens]) -> float | None:
-        budget = self._desk.orchestrator.tools.gate.deps.policies.now().budget
-        is_known = all(budget.find_price(model) is not None for model in used)
-        return round_cost(budget.calculate_cost(used)) if is_known else None
+    def _find_budget(self) -> Budget:
+        return self._desk.orchestrator.tools.gate.deps.policies.now().budget
 
     def _sum_up(self, flow: Flow, agents: Mapping[str, Agent], planned: list[PlannedStep]) -> Estimate:
-        budget = self._desk.orchestrator.tools.gate.deps.policies.now().budget
         costs = [planned_step.cost for planned_step in planned]
         limits = {step.id: _find_most_tokens(flow, step, agents.get(step.agent_version_id)) for step in flow.steps}
         return Estimate(
             prompt_tokens=sum(planned_step.prompt_tokens * planned_step.max_attempts for planned_step in planned),
             completion_tokens=sum(planned_step.completion_tokens * planned_step.max_attempts for planned_step in planned),
             cost=round(sum(cost for cost in costs if cost is not None), 6) if None not in costs else None,
-            currency=budget.currency,
+            currency=self._find_budget().currency,
             unpriced=sorted({planned_step.model for planned_step in planned if planned_step.cost is None}),
             has_loops=_has_loops(flow),
             open_ended=[step for step, limit in limits.items() if limit is None],

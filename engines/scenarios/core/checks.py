@@ -17,13 +17,12 @@ from engines.scenarios.core.definition import (
 from engines.scenarios.core.plan import ACTION, ACTION_TYPE, Node, StepTypes, build_graph, find_endless_loops, find_reached
 from engines.scenarios.core.step_types import StepMistake
 from orchestrator.definitions.mistakes import SENTENCES as COMMON
-from orchestrator.definitions.mistakes import report_missing, report_mistake
+from orchestrator.definitions.mistakes import Suggestions, report_missing, report_mistake
 from orchestrator.definitions.model_mistakes import report_model_mistakes
 from orchestrator.documents.document import Document
-from orchestrator.documents.findings import MOST, Findings
+from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_args, quote_part, quote_sentence
 from orchestrator.domain.finding import DefinitionRefused, Finding, Path, Severity, format_path
-from orchestrator.domain.suggestions import suggest_name
 from orchestrator.expressions.conditions import Condition, compile_condition
 from orchestrator.expressions.paths import parse_path
 from orchestrator.expressions.placeholders import SCENARIO, Template, TemplateRefused
@@ -89,7 +88,7 @@ class _Checking:
         self._data, self._types, self._document = document.data, types, document
         self._reads: list[tuple[str, Path]] = []
         self._parts: list[tuple[str, Path]] = []
-        self._suggested = 0
+        self._suggest = Suggestions().find
 
     def check(self) -> None:
         findings = self.findings
@@ -300,11 +299,6 @@ class _Checking:
         for name in wrong:
             place, near = (*path, name), self._suggest(name, known)
             report_mistake(self.findings, "finding-field-unknown", place, severity="warning", suggestion=near, name=quote_part(name))
-
-    def _suggest(self, wrong: str, known: Iterable[str]) -> str:
-        """Suggest for a limited number of names: more would take minutes for a hostile document."""
-        self._suggested += 1
-        return suggest_name(wrong, known) if self._suggested <= MOST else ""
 
     def _add(self, code: str, path: Path, *, severity: Severity = "error", suggestion: str = "", **args: str | int) -> None:
         report_mistake(self.findings, code, path, sentences=SENTENCES, severity=severity, suggestion=suggestion, of_value=False, **args)

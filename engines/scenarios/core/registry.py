@@ -7,7 +7,7 @@ from typing import Final
 from engines.scenarios.core.plan import StepTypes
 from engines.scenarios.core.step_types import AnyStepType, StepType
 from engines.scenarios.core.steps import effects, flow, flow_runs, knowing, talking, telegram
-from orchestrator.engines.plugins import load_types
+from orchestrator.engines.plugins import index_types, load_types
 
 GROUP: Final = "sdelka.scenario_steps"
 """Entry points by which plugins add types; each names a `StepType`."""
@@ -23,12 +23,7 @@ OWN: Final[tuple[AnyStepType, ...]] = (
 
 def build_step_types(more: Iterable[AnyStepType] = ()) -> StepTypes:
     """Raises ValueError if two have one name."""
-    step_types: dict[str, AnyStepType] = {}
-    for step_type in (*OWN, *more):
-        if step_type.name in step_types:
-            raise ValueError(f"two types of scenario steps are called {step_type.name}")
-        step_types[step_type.name] = step_type
-    return step_types
+    return index_types((*OWN, *more), "types of scenario steps")
 
 
 def load_plugins() -> list[AnyStepType]:

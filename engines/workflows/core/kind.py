@@ -100,8 +100,8 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
         check_linked=lambda document, tuums: check_workflow(document, types, tuums),
         list_writes=partial(list_workflow_writes, types=types),
         list_references=list_tuums,
-        list_methods=partial(list_workflow_methods, types=types),
-        list_calls=partial(list_workflow_calls, types=types),
+        list_methods=lambda document: _list_methods(_list_own_tuums(document), types),
+        list_calls=lambda document: _list_calls(_list_own_tuums(document), types),
         find_title=lambda document: Workflow.model_validate(document).metadata.title,
         key_field="workflowId",
         number_field="version",
@@ -111,8 +111,8 @@ def build_kinds(types: RuneTypes) -> tuple[DefinitionKind, DefinitionKind]:
         check=lambda document: check_tuum(document, types),
         check_programs=check_scripts,
         list_writes=partial(list_tuum_writes, types=types),
-        list_methods=partial(list_tuum_methods, types=types),
-        list_calls=partial(list_tuum_calls, types=types),
+        list_methods=lambda document: _list_methods([(WHOLE, Tuum.model_validate(document))], types),
+        list_calls=lambda document: _list_calls([(WHOLE, Tuum.model_validate(document))], types),
         find_title=lambda document: Tuum.model_validate(document).metadata.title,
         key_field="tuumId",
         is_told=False,
@@ -134,7 +134,9 @@ def list_workflow_writes(document: object, types: RuneTypes) -> Sequence[Write] 
     if workflow.terminal.operations is not None:
         return None
     all_writes: list[Write] = []
-    for _, tuum in _list_own_tuums(workflow):
+    for tuum in workflow.tuums:
+        if isinstance(tuum, TuumReference):
+            continue
         writes = _list_writes(tuum, types)
         if writes is None:
             return None
@@ -169,37 +171,18 @@ def _find_write(proposal: Proposal) -> Write:
     return "bitrix", ENTITIES[entity].find_method(operation)  # type: ignore[arg-type]  # the pattern of a proposal lets no other word in
 
 
-def list_workflow_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
-    """Without stored tuums, which list their own."""
-    for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
-        yield from _list_methods(("tuums", index), tuum, types)
+def _list_methods(tuums: Iterable[tuple[Path, Tuum]], types: RuneTypes) -> Iterator[MethodUse]:
+    for path, tuum in tuums:
+        for place, rune in _list_runes(tuum):
+            params = read_params(types[rune.rune_type], rune.model_extra or {})
+            if isinstance(params, QueryParams):
+                yield MethodUse((*path, *place, "method"), params.method, must_read=True)
+        for place, source in _list_scripts(tuum, types):
+            yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source))
 
 
-def list_tuum_methods(document: object, types: RuneTypes) -> Iterable[MethodUse]:
-    return _list_methods(WHOLE, Tuum.model_validate(document), types)
-
-
-def _list_methods(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[MethodUse]:
-    for place, rune in _list_runes(tuum):
-        params = read_params(types[rune.rune_type], rune.model_extra or {})
-        if isinstance(params, QueryParams):
-            yield MethodUse((*path, *place, "method"), params.method, must_read=True)
-    for place, source in _list_scripts(tuum, types):
-        yield from (MethodUse((*path, *place), method, must_read=True) for method in list_queries(source))
-
-
-def list_workflow_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
-    for index, tuum in _list_own_tuums(Workflow.model_validate(document)):
-        yield from _list_calls(("tuums", index), tuum, types)
-
-
-def list_tuum_calls(document: object, types: RuneTypes) -> Iterator[CallUse]:
-    return _list_calls(WHOLE, Tuum.model_validate(document), types)
-
-
-def _list_calls(path: Path, tuum: Tuum, types: RuneTypes) -> Iterator[CallUse]:
-    for place, rune in _list_runes(tuum):
-        base: Path = (*path, *place)
+def _list_calls(tuums: Iterable[tuple[Path, Tuum]], types: RuneTypes) -> Iterator[CallUse]:
+    for base, rune in (((*path, *place), rune) for path, tuum in tuums for place, rune in _list_runes(tuum)):
         match read_params(types[rune.rune_type], rune.model_extra or {}):
             case QueryParams(method=method, params=params):
                 locate = partial(_extend, (*base, "params"))
@@ -225,10 +208,11 @@ def _find_change(base: Path, _place: Path, of_value: bool) -> Path:  # noqa: FBT
     return (*base, "modifyValue" if of_value else "attributeKey")
 
 
-def _list_own_tuums(workflow: Workflow) -> Iterator[tuple[int, Tuum]]:
-    for index, entry in enumerate(workflow.tuums):
+def _list_own_tuums(document: object) -> Iterator[tuple[Path, Tuum]]:
+    """Without stored tuums, which list their own."""
+    for index, entry in enumerate(Workflow.model_validate(document).tuums):
         if not isinstance(entry, TuumReference):
-            yield index, entry
+            yield ("tuums", index), entry
 
 
 def _list_scripts(tuum: Tuum, types: RuneTypes) -> Iterator[tuple[Path, str]]:

@@ -1,14 +1,14 @@
 """The mistakes of workflows (S003-X6), and the report that they enter."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from engines.workflows.core.definition import PROPOSAL, VARIABLE
+from orchestrator.definitions.mistakes import Suggestions
 from orchestrator.documents.findings import MOST, Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.finding import Path, Severity
-from orchestrator.domain.suggestions import suggest_name
 
 Grade = Literal["Hint", "Warning", "Error", "Fatal"]
 Rule = Literal["DataFlow", "SingleInTuum", "InLastTuum", "InFrontOf", "Behind", "Form"]
@@ -108,7 +108,7 @@ class Report:
     def __init__(self, findings: Findings, *, suggests: bool = True) -> None:
         """Without `suggests` no near names are looked for, which takes time."""
         self.findings = findings
-        self._left = MOST if suggests else 0
+        self.suggest = Suggestions(MOST if suggests else 0).find
 
     @property
     def has_errors(self) -> bool:
@@ -141,8 +141,3 @@ class Report:
         if code is not None:
             self.add(code, path, of_value=True, name=value)
         return code is not None
-
-    def suggest(self, wrong: str, known: Iterable[str]) -> str:
-        """Suggest for a limited number of names: more would take minutes for a hostile document."""
-        self._left -= 1
-        return suggest_name(wrong, known) if self._left >= 0 else ""

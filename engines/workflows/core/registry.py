@@ -6,7 +6,7 @@ from typing import Final
 
 from engines.workflows.core.rune_types import AnyRuneType, RuneType, RuneTypes
 from engines.workflows.core.runes import computing, outside, prompting
-from orchestrator.engines.plugins import load_types
+from orchestrator.engines.plugins import index_types, load_types
 
 GROUP: Final = "sdelka.workflow_runes"
 """Entry points by which plugins add types; each names a `RuneType`."""
@@ -15,12 +15,7 @@ OWN: Final[tuple[AnyRuneType, ...]] = (*prompting.TYPES, *computing.TYPES, *outs
 
 def build_rune_types(more: Iterable[AnyRuneType] = ()) -> RuneTypes:
     """Raises ValueError if two have one name."""
-    rune_types: RuneTypes = {}
-    for rune_type in (*OWN, *more):
-        if rune_type.name in rune_types:
-            raise ValueError(f"two types of runes are called {rune_type.name}")
-        rune_types[rune_type.name] = rune_type
-    return rune_types
+    return index_types((*OWN, *more), "types of runes")
 
 
 def load_plugins() -> list[AnyRuneType]:

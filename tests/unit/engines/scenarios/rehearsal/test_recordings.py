@@ -100,7 +100,7 @@ async def test_a_run_that_had_other_variables_or_effects_is_not_recorded(tmp_pat
     with pytest.raises(NotRecordable, match="only the run has the variable more"):
         await complete_recording(replace(recorded, run=replace(recorded.run, result={**recorded.run.result, "more": 1})), TYPES)
     with pytest.raises(NotRecordable, match="only the run that was played again has the variable age"):
-        await complete_recording(replace(recorded, result={}), TYPES)
+        await complete_recording(replace(recorded, run=replace(recorded.run, result={})), TYPES)
 
 
 async def test_a_variable_with_another_value_is_told_and_not_looked_at(tmp_path: Path) -> None:
