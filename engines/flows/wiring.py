@@ -1,6 +1,5 @@
 """Builds the engine of flows and connects it with the store: agents, and the memory of people. Part of the composition root."""
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -19,9 +18,9 @@ from orchestrator.engines.runs import RunInfo
 from orchestrator.engines.shared.declared import allows_start, describe_flow
 from orchestrator.runs.registry import RegisteredEngine, RunCommand
 from orchestrator.runs.stored_definitions import build_part_finder
-from state.clock import parse_iso, read_boottime
+from state.clock import parse_iso
 from state.journal import flow_memory
-from state.journal.async_store import AsyncStore
+from state.journal.async_store import AsyncStore, retry_while_busy
 from state.journal.flow_memory import MemoryBusy, MemoryEntry, MemoryPlace, MemoryWrite, Retention
 
 PATIENCE: Final = 15.0
@@ -48,16 +47,8 @@ class StoredMemory:
         """Once for each node of a run. Raises StoreError."""
         stored = [MemoryEntry(one.channel, one.value.data, sorted(one.value.origins)) for one in entries]
         write = MemoryWrite(owner=run.owner, run=run.run_id, node=node, entries=stored)
-        until = read_boottime() + PATIENCE
-        while True:
-            try:
-                await self._store.write(flow_memory.add_entries, build_place(run), write, _list_retention(channels), at)
-            except MemoryBusy:
-                if read_boottime() > until:
-                    raise
-                await asyncio.sleep(0.02)
-            else:
-                return
+        add = partial(self._store.write, flow_memory.add_entries, build_place(run), write, _list_retention(channels), at)
+        await retry_while_busy(add, MemoryBusy, patience=PATIENCE, pause=0.02)
 
 
 def build_place(run: RunInfo) -> MemoryPlace:

@@ -1,6 +1,5 @@
 """Builds the engine of workflows and connects it with the store: tuums, and blocks of records. Part of the composition root."""
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -26,9 +25,8 @@ from orchestrator.gate.call.ports import Names
 from orchestrator.gate.preview.field_words import describe_field
 from orchestrator.runs.registry import RegisteredEngine, RunCommand
 from orchestrator.runs.stored_definitions import build_part_finder
-from state.clock import read_boottime
 from state.journal import record_blocks
-from state.journal.async_store import AsyncStore
+from state.journal.async_store import AsyncStore, retry_while_busy
 from state.journal.journal import load_state
 from state.journal.record_blocks import BlocksBusy, Decide, RecordPlace, find_kept_from
 from state.journal.run_index import PREFIX, RunFilter
@@ -84,14 +82,8 @@ class StoredBlocks:
         return await self._change(record, lambda blocks: manager.fail_block(blocks, block, code), owner, at)
 
     async def _change(self, record: Record, decide: Decide[T], owner: str, at: datetime) -> T:
-        until = read_boottime() + PATIENCE
-        while True:
-            try:
-                return await self._store.write(record_blocks.change_blocks, find_place(record), decide, owner, at)
-            except BlocksBusy:
-                if read_boottime() > until:
-                    raise
-                await asyncio.sleep(0.02)
+        write = partial(self._store.write, record_blocks.change_blocks, find_place(record), decide, owner, at)
+        return await retry_while_busy(write, BlocksBusy, patience=PATIENCE, pause=0.02)
 
 
 class PortalWords:

@@ -30,9 +30,9 @@ from orchestrator.documents.document import Document
 from orchestrator.domain.finding import DefinitionRefused, Finding, has_errors
 from orchestrator.domain.inputs import DefinitionNews
 from state.canonical import to_storable_text
-from state.clock import Clock, format_iso, generate_id, read_boottime
+from state.clock import Clock, format_iso, generate_id
 from state.journal import definitions
-from state.journal.async_store import AsyncStore
+from state.journal.async_store import AsyncStore, retry_while_busy
 from state.journal.store import InboxRow, Store, StoreUnwritable
 from state.model.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion, Origin
 
@@ -249,14 +249,8 @@ class DefinitionService(DefinitionReader):
         return head.title if head is not None else ""
 
     async def _write(self, editor: Editor, function: Callable[Concatenate[Store, Author, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        until = read_boottime() + PATIENCE
-        while True:
-            try:
-                return await self._store.write(function, self._build_author(editor), *args, **kwargs)
-            except (DefinitionsBusy, StoreUnwritable):
-                if read_boottime() > until:
-                    raise
-                await asyncio.sleep(0.05)
+        attempt = lambda: self._store.write(function, self._build_author(editor), *args, **kwargs)  # noqa: E731 - each has another time
+        return await retry_while_busy(attempt, DefinitionsBusy, StoreUnwritable, patience=PATIENCE)
 
     def _build_author(self, editor: Editor) -> Author:
         actor = editor.actor

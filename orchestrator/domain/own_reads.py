@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
+from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.frozen import View
 from state.stored import JsonObject
 
@@ -68,3 +69,14 @@ class DocumentAnswer(View):
 class FindDocuments(Protocol):
     async def __call__(self, question: str, *, person: str, role: str, top_k: int | None) -> DocumentAnswer:
         """Raises ServiceFailed."""
+
+
+async def read_documents(find: FindDocuments | None, question: str, *, person: str, role: str, top_k: int | None) -> JsonObject:
+    """{answer, passages}, or {error}."""
+    if find is None:
+        return {"error": "there is no service of documents"}
+    try:
+        documents = await find(question, person=person, role=role, top_k=top_k)
+    except ServiceFailed as error:
+        return {"error": str(error)}
+    return {"answer": documents.answer, "passages": [{"title": one.title, "text": one.text} for one in documents.passages]}

@@ -5,11 +5,12 @@ SQLite has one thread for writes, in order, and some for reads; PostgreSQL sever
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Concatenate, Final, Literal, ParamSpec, Protocol, TypeVar
 
+from state.clock import read_boottime
 from state.events.talking import AnswerGiven
 from state.journal.commit_queue import CommitQueue
 from state.journal.record_index import IndexEntry, What
@@ -52,6 +53,18 @@ class Notifier(Protocol):
         """Returns at once and never fails."""
 
     def close(self) -> None: ...
+
+
+async def retry_while_busy(attempt: Callable[[], Awaitable[T]], *busy: type[Exception], patience: float, pause: float = 0.05) -> T:
+    """After `patience` seconds the last error is raised."""
+    until = read_boottime() + patience
+    while True:
+        try:
+            return await attempt()
+        except busy:
+            if read_boottime() > until:
+                raise
+            await asyncio.sleep(pause)
 
 
 def _is_news(step: Commit) -> bool:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -49,11 +50,8 @@ def save_run(kind: str, run: str, out: Path, command: str) -> bool:
 async def _take(run: str, take: TakeRun) -> Recording:
     with open_database_reader() as opened:
         run_id = find_run(opened, run)
-        store = AsyncStore(opened)
-        try:
+        async with aclosing(AsyncStore(opened)) as store:
             return await take(run_id, store, load_classes())
-        finally:
-            await store.aclose()
 
 
 def write_cases(cases: Sequence[BaseModel], field: str = "tests") -> str:

@@ -226,7 +226,7 @@ def _ask(want: Wanted, tr: Translator) -> str | None:
     words = [*want.options, *map(tr.translate, want.controls)]
     if want.is_unfit:
         sys.stderr.write(escape_text(f"[{want.step}] takes {', '.join([*words, *(['a text'] if want.takes_text else [])])}.\n"))
-    line = read_line("> " if want.kind == "answer" else f"[{want.step}] {want.text}\n[{want.step}]> ")
+    line = read_line("> " if want.kind == "answer" else f"[{want.step}] {want.text}\n[{want.step}]> ", sys.stdin)
     if line is None or want.kind != "answer":
         return line
     numbers = {word: str(number) for number, word in enumerate(words, start=1)}
@@ -236,14 +236,14 @@ def _ask(want: Wanted, tr: Translator) -> str | None:
     return line
 
 
-def read_line(prompt: str) -> str | None:
-    """None at the end of input; only a terminal is shown the prompt."""
-    if sys.stdin is None:
+def read_line(prompt: str, stdin: TextIO | None) -> str | None:
+    """None at the end of input, or for a closed one; only a terminal is shown the prompt."""
+    if stdin is None:
         return None
-    if sys.stdin.isatty():
+    if stdin.isatty():
         sys.stderr.write(escape_text(prompt))
         sys.stderr.flush()
-    line = sys.stdin.readline()
+    line = stdin.readline()
     return to_storable_text(line.rstrip("\r\n")) if line else None
 
 

@@ -5,13 +5,13 @@ Each call is a node of the run, so nothing is read twice. Reads pass the gate wi
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 from engines.flows.core.definition import OWN_TOOLS, Agent
-from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelTool
 from orchestrator.domain.outcome import Outcome
-from orchestrator.domain.own_reads import FindDocuments
+from orchestrator.domain.own_reads import FindDocuments, read_documents
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
 from orchestrator.engines.shared.calculator import NotCalculable, calculate_text
@@ -76,17 +76,10 @@ class Toolbox:
         question = str(arguments.get("question") or "").strip()
         if not question:
             return Value("The parameter question is missing.", _DETAIL)
-        reply = await self.ctx.memo(node, lambda: self._find(question), origins=_DOCUMENT)
+        ctx = self.ctx
+        read = partial(read_documents, self.find_documents, question, person=ctx.run.owner, role=ctx.actor.role, top_k=None)
+        reply = await ctx.memo(node, read, origins=_DOCUMENT)
         return reply.map(lambda data: _shorten(dumps(data)))
-
-    async def _find(self, question: str) -> JsonObject:
-        if self.find_documents is None:
-            return {"error": "there is no service of documents"}
-        try:
-            documents = await self.find_documents(question, person=self.ctx.run.owner, role=self.ctx.actor.role, top_k=None)
-        except ServiceFailed as error:
-            return {"error": str(error)}
-        return {"answer": documents.answer, "passages": [{"title": passage.title, "text": passage.text} for passage in documents.passages]}
 
     async def calculate(self, _node: str, arguments: Mapping[str, Any], origins: Origins) -> Value:
         """The same words always give the same, so nothing is stored."""

@@ -10,7 +10,7 @@ from typing import Final, TextIO
 
 from bot.cli.author.faces import Family, LiveFace, TryOptions
 from bot.cli.author.files import load_file
-from bot.cli.author.trying import write_end, write_happening
+from bot.cli.author.trying import read_line, write_end, write_happening
 from bot.cli.definition_desk import load_call_forms, load_classes, write_findings
 from bot.cli.definition_files import read_file
 from bot.cli.inputs import parse_arg
@@ -94,7 +94,7 @@ class Terminal(Script):
         """Raises ScriptEnded."""
         if self.left:
             return await super().answer(place, ask)
-        while (line := await self._read_line(f"{_describe(ask)}> ")) is not None:
+        while (line := await asyncio.to_thread(read_line, f"{_describe(ask)}> ", self._stdin)) is not None:
             try:
                 return read_answer(read_typed(line, ask), ask, place)
             except AnswerUnfit as error:
@@ -103,16 +103,7 @@ class Terminal(Script):
 
     async def _ask_further(self, place: Place, prompt: str) -> str | None:
         """In place of a model or an agent; None at the end of the input."""
-        return await self._read_line(f"[{place.step}] {prompt}\n[{place.step}]> ")
-
-    async def _read_line(self, prompt: str) -> str | None:
-        if self._stdin is None:
-            return None
-        if self._stdin.isatty():
-            sys.stderr.write(escape_text(prompt))
-            sys.stderr.flush()
-        line = await asyncio.to_thread(self._stdin.readline)
-        return to_storable_text(line.rstrip("\r\n")) if line else None
+        return await asyncio.to_thread(read_line, f"[{place.step}] {prompt}\n[{place.step}]> ", self._stdin)
 
 
 def read_typed(line: str, ask: Ask) -> str | Given:

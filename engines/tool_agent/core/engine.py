@@ -3,7 +3,8 @@
 Questions are journaled, so a repeated turn asks no second time. A failure of the model ends the turn, never the bot (A4).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 from engines.tool_agent.core.rounds import Line, RoundPorts, RoundResult, build_help, run_round
@@ -13,7 +14,7 @@ from orchestrator.directory.answers import FoundRecords, OutcomeView
 from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, Table
-from orchestrator.engines.base import EndReason, ModelText, TurnContext, TurnEnd, TurnModelRequest
+from orchestrator.engines.base import EndReason, TurnContext, TurnEnd
 from orchestrator.language.text import Locale
 
 NAME: Final = "tool_agent"
@@ -65,27 +66,18 @@ class ToolAgent:
         return _build_end(ctx, tuple(message.notice for message in result.messages), history=spoken, result=result)
 
     def _build_ports(self, ctx: TurnContext, words: Words, *, is_prose: bool) -> RoundPorts:
-        async def ask(request: TurnModelRequest) -> ModelText:
-            return await ctx.ask_model(request)
-
         async def say(message: Message) -> None:
             if message.is_progress:
                 await ctx.show_partial(words(message.notice))
 
-        async def remember(name: str, make: Callable[[], Awaitable[Any]]) -> Any:
-            return await ctx.memo(name, make)
-
-        async def find_records(name: str) -> FoundRecords:
-            return await _find_records(ctx, name, is_prose=is_prose)
-
         return RoundPorts(
-            ask=ask,
+            ask=ctx.ask_model,
             say=say,
             words=words,
             services=self._services,
             settings=self._settings,
-            remember=remember,
-            find_records=find_records,
+            remember=ctx.memo,
+            find_records=partial(_find_records, ctx, is_prose=is_prose),
             language=ctx.actor.locale,
             asker=Asker(key=ctx.actor.key, roles=(ctx.actor.role,)) if self._tells_asker else None,
             is_prose=is_prose,

@@ -11,12 +11,10 @@ from pydantic import BaseModel
 
 from engines.tool_agent.core.toolbox import (
     AgentSettings,
-    Asker,
     Fault,
     Message,
     Note,
     Remember,
-    Services,
     Tool,
     ToolAnswer,
     ToolPorts,
@@ -24,7 +22,6 @@ from engines.tool_agent.core.toolbox import (
     build_message,
     format_arguments,
 )
-from orchestrator.directory.answers import FindRecords
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import MalformedAnswer, ModelOptions, ModelTool, ToolCall, UnusableAnswer
 from orchestrator.engines.base import ModelText, TurnModelRequest
@@ -79,19 +76,15 @@ def write_log(level: int, text: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RoundPorts:
-    """`ask` raises ModelClientError; `find_records` is None without a portal; `is_prose`: the history may hold text of others."""
+class RoundPorts(ToolPorts):
+    """`ask` raises ModelClientError; `is_prose`: the history may hold text of others."""
 
     ask: Callable[[TurnModelRequest], Awaitable[ModelText]]
     say: Callable[[Message], Awaitable[None]]
     words: Words
-    services: Services
     settings: AgentSettings = field(default_factory=AgentSettings)
     note: Note = write_log
     remember: Remember = _make_now
-    find_records: FindRecords | None = None
-    language: Literal["ru", "en"] = "ru"
-    asker: Asker | None = None
     is_prose: bool = False
     help_code: str = TERMINAL_HELP
 
@@ -176,15 +169,14 @@ class _Round:
 
     async def _classify(self) -> _State | RoundResult:
         note = await self._begin("cls", "AgentClassify", "ask-classifying")
+        codes = (Code.CLASSIFY_LLM_ERROR, Code.CLASSIFY_PARSE_ERROR)
         options = ModelOptions(temperature=_EXACT, max_tokens=1, may_be_cut=True)
         try:
             model_text = await self._ask(1, "classify", options)
         except ModelClientError as error:
-            return await self._fail(error, "classify_intent", note, (Code.CLASSIFY_LLM_ERROR, Code.CLASSIFY_PARSE_ERROR))
+            return await self._fail(error, "classify_intent", note, codes)
         if not model_text.text.strip():
-            return await self._fail(
-                UnusableAnswer("the answer is empty"), "classify_intent", note, (Code.CLASSIFY_LLM_ERROR, Code.CLASSIFY_PARSE_ERROR)
-            )
+            return await self._fail(UnusableAnswer("the answer is empty"), "classify_intent", note, codes)
         if not is_yes(model_text.text):
             await self._say(refused := build_message("ask-irrelevant", is_kept=True))
             await self._say(message := build_help([*self._tools.values()], self._ports.words, self._ports.help_code))
@@ -232,19 +224,7 @@ class _Round:
 
     async def _execute(self, tool: Tool[Any], params: BaseModel) -> RoundResult:
         note = await self._begin("exec", "AgentExecute", "ask-executing")
-        ports = self._ports
-        answer = await tool.run(
-            params,
-            ToolPorts(
-                services=ports.services,
-                settings=ports.settings,
-                note=note,
-                remember=ports.remember,
-                find_records=ports.find_records,
-                language=ports.language,
-                asker=ports.asker,
-            ),
-        )
+        answer = await tool.run(params, replace(self._ports, note=note))
         for message in answer.messages:
             await self._say(message)
         code = {"": Code.DONE, "down": Code.SERVICE_DOWN, "failed": Code.CALL_FAILED}[answer.fault]

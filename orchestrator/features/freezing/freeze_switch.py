@@ -3,7 +3,6 @@
 The same commit stores an input that tells the administrators.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Final
 
@@ -17,7 +16,7 @@ from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from state.clock import format_iso, generate_id, read_boottime
 from state.journal import freeze_switch
-from state.journal.async_store import AsyncStore
+from state.journal.async_store import AsyncStore, retry_while_busy
 from state.journal.freeze_switch import FreezeState, SwitchBusy, SwitchOperator, SwitchResult
 from state.journal.store import InboxRow, StoreUnwritable
 
@@ -49,12 +48,12 @@ class LiveSwitch:
         """After this no write starts. On StoreError the switch is unchanged."""
         self._free_at = None
         tell = [build_news_row("frozen", hand, reason=reason)]
-        return await _retry_while_busy(lambda: self._store.write(freeze_switch.freeze_writes, hand, reason, tell))
+        return await _retry(lambda: self._store.write(freeze_switch.freeze_writes, hand, reason, tell))
 
     async def release(self, hand: SwitchOperator, seq: int | None = None) -> SwitchResult:
         """With `seq` only that freeze. Raises StoreError."""
         tell = [build_news_row("released", hand)]
-        return await _retry_while_busy(lambda: self._store.write(freeze_switch.release_writes, hand, seq, tell))
+        return await _retry(lambda: self._store.write(freeze_switch.release_writes, hand, seq, tell))
 
     async def _read_switch(self) -> FreezeState | None:
         before = self._clock()
@@ -63,16 +62,9 @@ class LiveSwitch:
         return state
 
 
-async def _retry_while_busy(attempt: Callable[[], Awaitable[SwitchResult]]) -> SwitchResult:
-    """Then the last error is raised."""
-    until = read_boottime() + PATIENCE
-    while True:
-        try:
-            return await attempt()
-        except (SwitchBusy, StoreUnwritable):  # other processes write continuously: a freeze must not give up before they do
-            if read_boottime() > until:
-                raise
-            await asyncio.sleep(0.05)
+async def _retry(attempt: Callable[[], Awaitable[SwitchResult]]) -> SwitchResult:
+    """Other processes write continuously: a freeze must not give up before they do."""
+    return await retry_while_busy(attempt, SwitchBusy, StoreUnwritable, patience=PATIENCE)
 
 
 NEWS_KIND: Final = FreezeNews.KIND

@@ -2,14 +2,15 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import count
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
 from engines.scenarios.core.step_types import Raw, StepCall, StepMistake, StepParams, StepResult, StepType, VariableName, Words, list_named
-from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.models import ModelOptions
+from orchestrator.domain.own_reads import read_documents
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunModelRequest
 from orchestrator.engines.shared.model_json import ONLY_JSON, JsonUnreadable, check_required, read_model_json, tell_mistake
@@ -90,19 +91,9 @@ def _read_text(value: Value | None) -> str:
 
 async def _search(call: StepCall[RagSearchParams]) -> StepResult:
     """Ask with the role of the run's person. A failure becomes the value, and the run goes on (S000-X13)."""
-    search_answer = await call.ctx.memo(call.node, lambda: _find(call), origins=frozenset({"document"}))
-    return StepResult(changes={call.params.output_var: search_answer})
-
-
-async def _find(call: StepCall[RagSearchParams]) -> Any:
     find, ctx, params = call.surroundings.find_documents, call.ctx, call.params
-    if find is None:
-        return {"error": "there is no service of documents"}
-    try:
-        document_answer = await find(params.query, person=ctx.run.owner, role=ctx.actor.role, top_k=params.top_k)
-    except ServiceFailed as error:
-        return {"error": str(error)}
-    return {"answer": document_answer.answer, "passages": [{"title": one.title, "text": one.text} for one in document_answer.passages]}
+    read = partial(read_documents, find, params.query, person=ctx.run.owner, role=ctx.actor.role, top_k=params.top_k)
+    return StepResult(changes={params.output_var: await ctx.memo(call.node, read, origins=frozenset({"document"}))})
 
 
 async def _ask_tool_agent(call: StepCall[ToolAgentParams]) -> StepResult:
