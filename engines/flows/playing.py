@@ -104,9 +104,7 @@ def _check_steps(findings: Findings, known: KnownSteps, test: FlowCase, path: Pa
         for index, name in enumerate(step_names or ()):
             known.report_unknown(findings, (*path, "expect", part, index), name, of_value=True)
     for part, effects in (("operations", expect.operations), ("calls", expect.calls)):
-        for index, effect in enumerate(effects or ()):
-            if effect.step is not None:
-                known.report_unknown(findings, (*path, "expect", part, index, "step"), effect.step, of_value=True)
+        known.report_unknown_effects(findings, (*path, "expect", part), effects)
 
 
 STAND_IN: Final = Agent.model_validate({"systemPrompt": "-"})

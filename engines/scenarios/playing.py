@@ -118,9 +118,7 @@ def check_dialogues(document: Document, known: KnownSteps) -> Iterable[Finding]:
 def _check_steps(findings: Findings, known: KnownSteps, dialogue: Dialogue, path: Path) -> None:
     for name in dialogue.mocks:
         known.report_unknown(findings, (*path, "mocks", name), name, may_be_keyed=True)
-    for index, effect in enumerate(dialogue.expect.effects or ()):
-        if effect.step is not None:
-            known.report_unknown(findings, (*path, "expect", "effects", index, "step"), effect.step, of_value=True)
+    known.report_unknown_effects(findings, (*path, "expect", "effects"), dialogue.expect.effects)
 
 
 NoteCall = Callable[[AnyStepCall], AnyStepCall]

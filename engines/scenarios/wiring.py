@@ -40,10 +40,16 @@ def connect(scenarios: RegisteredEngine, ports: EnginePorts) -> RegisteredEngine
     """Return the engine within the bounds of the settings, connected with documents and files."""
     assert isinstance(scenarios.engine, ScenarioEngine)  # noqa: S101 - as it was built here
     settings = ports.settings
-    engine = scenarios.engine.limit(
-        most_steps=settings.scenario_max_steps, most_depth=settings.scenario_max_depth, most_seconds=settings.scenario_max_seconds
+    engine = replace(
+        scenarios.engine,
+        find_documents=ports.find_documents,
+        read_file=ports.read_file,
+        download=ports.download,
+        most_steps=settings.scenario_max_steps,
+        most_depth=settings.scenario_max_depth,
+        most_seconds=settings.scenario_max_seconds,
     )
-    return replace(scenarios, engine=engine.connect(ports.find_documents, ports.read_file, ports.download))
+    return replace(scenarios, engine=engine)
 
 
 WIRING: Final = Wiring(build=build_scenarios, connect=connect)

@@ -239,6 +239,15 @@ class RunResult:
     """Why it failed, without what the person has read already."""
 
 
+async def note_value(ctx: "RunContext", node: str, value: Any, *, origins: Origins) -> Value:
+    """A replay gives what was noted first."""
+
+    async def make() -> Any:
+        return value
+
+    return await ctx.memo(node, make, origins=origins)
+
+
 class RunContext(Protocol):
     """What an engine reaches; each method that does something names its node, a unique text."""
 

@@ -1,6 +1,6 @@
 """What tests of all kinds of definitions have in common: their form, the steps that they may name, with whom and what they begin."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final, Literal
@@ -50,6 +50,11 @@ class KnownSteps:
         if name not in known and not self.is_open:
             near = self._suggest(name, known)
             report_mistake(findings, _CODE, path, suggestion=near, of_value=of_value, kind=self.kind, name=quote_part(name))
+
+    def report_unknown_effects(self, findings: Findings, path: Path, effects: Sequence["ExpectedEffect"] | None) -> None:
+        for index, effect in enumerate(effects or ()):
+            if effect.step is not None:
+                self.report_unknown(findings, (*path, index, "step"), effect.step, of_value=True)
 
     def _suggest(self, name: str, known: Collection[str]) -> str:
         """By number, although it has an id, or by a similar name."""

@@ -22,7 +22,7 @@ from engines.flows.core.telling import build_result_reply
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, combine
-from orchestrator.engines.runs import FindParts, RunContext, RunFailed, RunResult, RunUpdate, find_no_parts
+from orchestrator.engines.runs import FindParts, RunContext, RunFailed, RunResult, RunUpdate, find_no_parts, note_value
 from orchestrator.engines.shared.budget import StepCounter
 from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT, check_names, check_trigger, find_parameters, read_object
@@ -204,11 +204,7 @@ class _Playing:
         has_begun = self._ctx.find_state(first) == "finished" or self._ctx.count_failures(first) > 0
         too_old = {} if has_begun else self._channels.count_too_old(reads, self._ctx.now)
         if too_old or self._ctx.find_state(node) == "finished":
-
-            async def note() -> Mapping[str, int]:
-                return too_old
-
-            too_old = (await self._ctx.memo(node, note, origins=_AUTHOR)).data
+            too_old = (await note_value(self._ctx, node, too_old, origins=_AUTHOR)).data
         return self._channels.read(reads, too_old)
 
     async def _leave_other_way(self, base: str, attempted: Attempted) -> None:
@@ -258,11 +254,7 @@ class _Playing:
 
     async def _note_left(self, step: FlowStep, failure: JsonObject, output: Value | None) -> Value:
         origins = _AUTHOR | self._attempts.heard.origins | (NOWHERE if output is None else output.origins)
-
-        async def make() -> JsonObject:
-            return failure
-
-        return await self._ctx.memo(f"{self._name_visit(step)}/{LEFT}", make, origins=origins)
+        return await note_value(self._ctx, f"{self._name_visit(step)}/{LEFT}", failure, origins=origins)
 
 
 MOST_LINES: Final = 12

@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Final, Literal
 
 from pydantic import ValidationError
@@ -24,68 +24,40 @@ MOST_DEPTH: Final = 10
 MOST_SECONDS: Final = 1800.0
 
 
+@dataclass(eq=False)
 class ScenarioEngine:
     """A restart goes on where the run was: what was played stands in its stream."""
 
     replay = 1
     replays = frozenset({1})
 
-    def __init__(  # noqa: PLR0913 - each is one service or bound, given by its name
-        self,
-        types: StepTypes,
-        *,
-        find_documents: FindDocuments | None = None,
-        read_file: ReadFile | None = None,
-        download: Download | None = None,
-        most_steps: int = MOST_STEPS,
-        most_depth: int = MOST_DEPTH,
-        most_seconds: float = MOST_SECONDS,
-        agent: str = "sdelka",
-    ) -> None:
-        """`most_seconds` bound the work between two waits (S000-A11)."""
-        self._types, self._plans = types, Plans(types)
-        self._find_documents, self._read_file, self._download = find_documents, read_file, download
-        self._most_steps, self._most_depth, self._most_seconds, self._agent = most_steps, most_depth, most_seconds, agent
+    types: StepTypes
+    _: KW_ONLY
+    find_documents: FindDocuments | None = None
+    read_file: ReadFile | None = None
+    download: Download | None = None
+    most_steps: int = MOST_STEPS
+    most_depth: int = MOST_DEPTH
+    most_seconds: float = MOST_SECONDS
+    """Of the work between two waits (S000-A11)."""
+    agent: str = "sdelka"
 
-    def limit(self, *, most_steps: int, most_depth: int, most_seconds: float = MOST_SECONDS) -> "ScenarioEngine":
-        return ScenarioEngine(
-            self._types,
-            find_documents=self._find_documents,
-            read_file=self._read_file,
-            download=self._download,
-            most_steps=most_steps,
-            most_depth=most_depth,
-            most_seconds=most_seconds,
-            agent=self._agent,
-        )
-
-    def connect(
-        self, find_documents: FindDocuments, read_file: ReadFile | None = None, download: Download | None = None
-    ) -> "ScenarioEngine":
-        return ScenarioEngine(
-            self._types,
-            find_documents=find_documents,
-            read_file=read_file,
-            download=download,
-            most_steps=self._most_steps,
-            most_depth=self._most_depth,
-            most_seconds=self._most_seconds,
-            agent=self._agent,
-        )
+    def __post_init__(self) -> None:
+        self._plans = Plans(self.types)
 
     async def run(self, ctx: RunContext) -> RunResult:
         """Return the final variables. Raises RunFailed and RunSuspended."""
-        if ctx.run.depth > self._most_depth:
-            raise RunFailed("scenario-too-deep", f"more than {self._most_depth} scenarios inside of each other", most=self._most_depth)
+        if ctx.run.depth > self.most_depth:
+            raise RunFailed("scenario-too-deep", f"more than {self.most_depth} scenarios inside of each other", most=self.most_depth)
         plan = self._plans.find(ctx.run.definition.document)
-        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self._most_steps, self._most_seconds)
-        playing.connect(self._find_documents, self._read_file, self._download)
+        playing = _Playing(ctx, plan, self._build_variables(ctx, plan), self.most_steps, self.most_seconds)
+        playing.connect(self.find_documents, self.read_file, self.download)
         return await playing.play()
 
     def _build_variables(self, ctx: RunContext, plan: Plan) -> Variables:
         """Later ones win: the person's, the author's, the caller's, the system's (S000-X5). Raises RunFailed for a reserved name."""
         run, about = ctx.run, _describe_person(ctx.run)
-        names = {"__current_scenario_id__": run.definition.key, "__scenario_instance_id__": run.run_id, AGENT: self._agent}
+        names = {"__current_scenario_id__": run.definition.key, "__scenario_instance_id__": run.run_id, AGENT: self.agent}
         system = {name: Value(one) for name, one in names.items()} | {RESERVED + name: one for name, one in about.items()}
         caller = dict(run.args)
         if run.definition.edition < GIVEN_WINS:

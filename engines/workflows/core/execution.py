@@ -28,7 +28,7 @@ from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
 from engines.workflows.core.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
 from orchestrator.domain.taint import Origins, Value, join_origins
-from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended
+from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended, note_value
 from orchestrator.engines.shared.block_marks import escape_value
 from orchestrator.engines.step_nodes import name_step_node
 from orchestrator.expressions.placeholders import format_value
@@ -51,12 +51,8 @@ async def run_tuum(ctx: RunContext, compiled: CompiledTuum, pool: Mapping[str, V
         return Published.from_stored(await ctx.memo(node, _make_nothing))
     try:
         published = await _TuumRun(ctx, compiled, pool, surroundings, node).run()
-        stored, origins = published.to_stored(), published.find_origins()
-
-        async def make() -> JsonObject:
-            return stored
-
-        stored_value = await ctx.memo(node, make, origins=origins)
+        origins = published.find_origins()
+        stored_value = await note_value(ctx, node, published.to_stored(), origins=origins)
         return published if stored_value.origins == origins else Published.from_stored(stored_value)
     except RunFailed as error:
         if error.code not in UNFIT:

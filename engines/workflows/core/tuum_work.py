@@ -26,7 +26,7 @@ from engines.workflows.core.script_functions import MarkedPlay, ScriptCalls
 from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.variables import ADDED_OUTPUT, EXECUTION_TIME, TOTAL_OUTPUT
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value, join_origins
-from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest
+from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest, note_value
 from orchestrator.engines.shared.block_marks import escape_data, escape_value, list_marks, restore_data
 from orchestrator.engines.shared.declared import Options, join_options
 from orchestrator.engines.shared.model_json import ONLY_JSON, build_complaint
@@ -364,22 +364,14 @@ class Chunks:
             await self.take(restore_data(str(answer.data)))
             await self.wait()
         stored, origins = self._list_left()
-
-        async def make() -> JsonObject:
-            return stored
-
-        left = await self._work.ctx.memo(node, make, origins=origins)
+        left = await note_value(self._work.ctx, node, stored, origins=origins)
         self._variables.update({name: Value.from_stored(one) for name, one in left.data.items()})
 
     async def keep_failure(self, node: str, reason: str, origins: Origins) -> Value:
         """Return {error, text, variables}; stored, so that the model is not asked once more."""
         variables, more = self._list_left()
         failure = {"error": reason, "text": self._take(self.total[:MOST_PARTIAL]).data, "variables": variables}
-
-        async def make() -> JsonObject:
-            return failure
-
-        return await self._work.ctx.memo(node, make, origins=origins | more | _MODEL)
+        return await note_value(self._work.ctx, node, failure, origins=origins | more | _MODEL)
 
     def _list_left(self) -> tuple[JsonObject, Origins]:
         names = self._callback.produces if self._callback is not None else ()

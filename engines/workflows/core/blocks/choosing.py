@@ -11,7 +11,7 @@ from engines.workflows.core.blocks.host import RecordWords, find_title
 from engines.workflows.core.entities import ENTITIES
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
-from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed
+from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, note_value
 from orchestrator.engines.shared.declared import RECORDS
 from orchestrator.engines.shared.launch import MOST_TRIES, PARAMETERS, TEXT
 
@@ -93,11 +93,7 @@ def read_number(kind: str, raw: object) -> str | None:
 
 async def _keep(ctx: RunContext, kind: str, number: str, origins: Origins, node: str) -> Chosen:
     """In a key or a link nobody finds the number that a person gave."""
-
-    async def note() -> str:
-        return number
-
-    number_value = await ctx.memo(node, note, origins=origins)
+    number_value = await note_value(ctx, node, number, origins=origins)
     return Chosen(record=Record(kind=kind, number=number), origins=number_value.origins)
 
 

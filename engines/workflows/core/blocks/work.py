@@ -5,6 +5,7 @@ Input is the record when the run begins, Temp when its operations are known, Pos
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from engines.workflows.core.applying import AWAY, Applied
@@ -166,10 +167,7 @@ class RecordWork:
 
     async def _check_permission(self, number: int) -> None:
         """Raise RunFailed if the block's status forbids changes by others (S003-X10)."""
-
-        async def look() -> str:
-            return await self.host.blocks.find_permission(self.record)
-
+        look = partial(self.host.blocks.find_permission, self.record)
         permission = await self.ctx.memo(f"_block/permission/{number}", look, origins=_AUTHOR)
         if permission.data == "refuse":
             raise RunFailed("workflow-record-locked", f"the block of {self.record.key} is in conflict, or failed", title=self.title)
@@ -178,22 +176,17 @@ class RecordWork:
         if len(conflicts) > MOST_CONFLICTS:
             raise RunFailed("workflow-conflicts-many", f"{len(conflicts)} fields were changed meanwhile", count=len(conflicts))
         ctx, blocks, owner = self.ctx, self.host.blocks, self.ctx.run.owner
-
-        async def enter() -> bool:
-            return await blocks.enter_conflict(self.record, self.block, [conflict.to_stored() for conflict in conflicts], owner, ctx.now)
-
+        fields = [conflict.to_stored() for conflict in conflicts]
+        enter = partial(blocks.enter_conflict, self.record, self.block, fields, owner, ctx.now)
         if not (await ctx.memo(f"_block/conflict/{number}", enter, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
-        await self.notifier.tell_conflict([conflict.to_stored() for conflict in conflicts])
+        await self.notifier.tell_conflict(fields)
         choices: dict[str, str] = {}
         by = owner
         for place, field_conflict in enumerate(conflicts, 1):
             heard = await ctx.wait_input(f"_block/choice/{number}/{place}", await self._build_question(field_conflict, f"{number}/{place}"))
             choices[field_conflict.key], by = str(heard.value.data), heard.by or by
-
-        async def resolve() -> bool:
-            return await blocks.resolve(self.record, self.block, {**self.choices, **choices}, by, ctx.now)
-
+        resolve = partial(blocks.resolve, self.record, self.block, {**self.choices, **choices}, by, ctx.now)
         if not (await ctx.memo(f"_block/resolved/{number}", resolve, origins=_AUTHOR)).data:
             raise RunFailed("workflow-block-lost", f"{self.block} was put aside", title=self.title)
         await self.notifier.tell_conflict([])

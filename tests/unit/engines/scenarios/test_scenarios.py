@@ -140,7 +140,7 @@ def test_the_settings_bound_steps_and_depth() -> None:
     ports = AsyncMock(settings=AsyncMock(scenario_max_steps=7, scenario_max_depth=2, scenario_max_seconds=60))
     connected = connect(load_installed_engines().runs["scenario"], ports).engine
     assert isinstance(connected, ScenarioEngine)
-    assert (connected._most_steps, connected._most_depth, connected._most_seconds) == (7, 2, 60)
+    assert (connected.most_steps, connected.most_depth, connected.most_seconds) == (7, 2, 60)
 
 
 async def test_a_scenario_that_works_too_long_ends_with_a_sentence(tmp_path: Path) -> None:
