@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from bot.plugins.kind_face import KindFace, Say, Steps
-from engines.workflows.core.checks import NO_TUUMS, read_entry, read_part
+from engines.workflows.core.checks import NO_TUUMS, read_entry
 from engines.workflows.core.compile import Graph, Node, build_graph, list_nodes
 from engines.workflows.core.definition import VARIABLE, Rune, Terminal, Tuum, TuumReference, Workflow
 from engines.workflows.core.mistakes import Report
 from engines.workflows.core.registry import load_rune_types
 from engines.workflows.core.rune_types import AnyRuneType, RuneTypes
 from orchestrator.charts.chart import Arrow, Box, Chart, Drawing, cut_text, shorten_id
+from orchestrator.definitions.model_mistakes import read_part
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.json_schema import REFS, split_schema, write_schema
 from orchestrator.domain.finding import Path

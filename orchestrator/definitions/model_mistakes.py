@@ -1,7 +1,7 @@
 """Reports what a pydantic model objects to, in words for the author."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -41,8 +41,17 @@ _BOUNDS: Final[Mapping[str, tuple[str, str]]] = {
     "too_long": ("finding-list-long", "max_length"),
 }
 _EMPTY: Final = frozenset({"string_too_short", "too_short"})
+ModelT = TypeVar("ModelT", bound=BaseModel)
 Explain = Callable[[str, Path, str], bool]
 """Reports that a text does not fit a pattern it knows, otherwise False."""
+
+
+def read_part(model: type[ModelT], raw: object) -> ModelT | None:
+    """Return None for an unfit part, which is reported with the whole."""
+    try:
+        return model.model_validate(raw)
+    except ValidationError:
+        return None
 
 
 def explain_nothing(_pattern: str, _path: Path, _value: str) -> bool:

@@ -1,9 +1,9 @@
 """Finds every mistake of a flow before it runs (S002-4, S002-11, S002-47…52, S002-A2…A7, A13)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeVar, get_args, get_origin
+from typing import Final, get_args, get_origin
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from engines.flows.core.definition import (
     USUAL_LIMIT,
@@ -18,7 +18,7 @@ from engines.flows.core.definition import (
 )
 from engines.flows.core.outputs import EXAMPLE, MARK, list_references, list_texts, read_reference
 from orchestrator.definitions.mistakes import Suggestions, report_mistake, report_name_twice
-from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.definitions.model_mistakes import read_part, report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
@@ -47,7 +47,6 @@ SENTENCES: Final[dict[str, str]] = {
 }
 
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
 EXCLUDED: Final = ("retryPolicy", "timeoutSec")
 """Of earlier schemas; people may still write them (S002-52)."""
 _SHOWN_LOOP: Final = 6
@@ -87,7 +86,7 @@ class _Checking:
         if isinstance(start, str) and start not in ids:
             self._report_unknown_step(("startStepId",), start, ids)
         self._check_outputs(data.get("outputs"), ids)
-        steps = [_read(FlowStep, one) for one in raw_steps]
+        steps = [read_part(FlowStep, one) for one in raw_steps]
         if raw_steps and all(step is not None for step in steps):
             self._check_ways([step for step in steps if step is not None], start if isinstance(start, str) else "")
 
@@ -97,7 +96,7 @@ class _Checking:
         self._check_names(("memory", "sharedChannels"), channels, "id")
         self._check_names(("launchParameters",), parameters, "name")
         for index, parameter in enumerate(parameters if isinstance(parameters, list) else ()):
-            read = _read(LaunchParameter, parameter)
+            read = read_part(LaunchParameter, parameter)
             if read is not None:
                 check_launch_parameter(self.findings, ("launchParameters", index), read)
 
@@ -142,7 +141,7 @@ class _Checking:
             if isinstance(limit, int) and limit < 1:
                 self._warn_of_usual((*path, "memoryReads", index, "limit"), "limit", USUAL_LIMIT)
         for index, memory_json in enumerate(writes if isinstance(writes, list) else ()):
-            read = _read(MemoryWrite, memory_json)
+            read = read_part(MemoryWrite, memory_json)
             place = (*path, "memoryWrites", index)
             if read is not None and read.mode == "STATIC" and read.payload is None:
                 self._add("finding-flow-payload-missing", place, severity="warning")
@@ -150,7 +149,7 @@ class _Checking:
                 self._add("finding-flow-payload-unused", (*place, "payload"), severity="warning")
 
     def _check_outputs(self, raw: object, ids: Mapping[str, None]) -> None:
-        outputs = _read(Outputs, raw)
+        outputs = read_part(Outputs, raw)
         if outputs is None:
             return
         for index, summary_field in enumerate(outputs.summary_fields):
@@ -220,14 +219,6 @@ class _Checking:
 
 def _list_ids(raw_steps: Sequence[object]) -> dict[str, None]:
     return dict.fromkeys(step["id"] for step in raw_steps if isinstance(step, Mapping) and isinstance(step.get("id"), str))
-
-
-def _read(model: type[ModelT], raw: object) -> ModelT | None:
-    """Return None for an unfit part, which has been reported with the whole."""
-    try:
-        return model.model_validate(raw)
-    except ValidationError:
-        return None
 
 
 def find_reached(ways: Sequence[Sequence[int]], starts: Iterable[int]) -> frozenset[int]:

@@ -2,6 +2,7 @@
 
 import keyword
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from engines.scenarios.core.answers import compile_pattern
@@ -211,17 +212,7 @@ class _Checking:
             for finding in error.findings:
                 line, column = self._document.find_inside(path, finding.line, finding.column)
                 step = self._document.find_step(path)
-                placed = Finding(
-                    code=finding.code,
-                    message=finding.message,
-                    path=format_path(path),
-                    line=line,
-                    column=column,
-                    step=step,
-                    suggestion=finding.suggestion,
-                    args=finding.args,
-                )
-                self.findings.append(placed)
+                self.findings.append(replace(finding, path=format_path(path), line=line, column=column, step=step))
             return None
 
     def _check_pattern(self, path: Path, params: JsonObject) -> None:

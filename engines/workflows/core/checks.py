@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeVar
+from typing import Final
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
 
 from engines.workflows.core.compile import UnreadTuum, build_graph, list_nodes
@@ -14,7 +14,7 @@ from engines.workflows.core.rune_checks import RUNE_LISTS, check_rune, check_run
 from engines.workflows.core.rune_types import RuneTypes
 from engines.workflows.core.variables import read_variables
 from orchestrator.definitions.mistakes import report_name_twice
-from orchestrator.definitions.model_mistakes import report_model_mistakes
+from orchestrator.definitions.model_mistakes import read_part, report_model_mistakes
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.finding import WHOLE, Finding, Path
@@ -22,7 +22,6 @@ from orchestrator.engines.shared.declared import RECORDS, LaunchParameter
 from orchestrator.engines.shared.parameters import check_launch_parameter
 from orchestrator.expressions.scripts.checking import is_variable_name
 
-ModelT = TypeVar("ModelT", bound=BaseModel)
 NO_TUUMS: Final[Mapping[str, object]] = {}
 SCRIPTS: Final = ("chunkCallback", "mainScript")
 _LATE: Final = ConfigDict(defer_build=True)  # the pattern of variables takes 35 ms to compile, and not every process checks workflows
@@ -141,14 +140,6 @@ class _Checking:
         for index, consumed in enumerate(names if isinstance(names, list) else ()):
             if isinstance(consumed, str) and _VARIABLE.fullmatch(consumed) and not is_variable_name(consumed):
                 self._report.add("finding-script-variable-word", (*path, "consumes", index), of_value=True, name=consumed)
-
-
-def read_part(model: type[ModelT], raw: object) -> ModelT | None:
-    """Return None for an unfit part, which has been reported with the whole."""
-    try:
-        return model.model_validate(raw)
-    except ValidationError:
-        return None
 
 
 def read_entry(raw: object) -> TuumEntry | UnreadTuum:
