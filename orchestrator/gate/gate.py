@@ -24,8 +24,7 @@ from orchestrator.gate.approve.duplicates import (
     restore_outcome,
 )
 from orchestrator.gate.approve.restored_calls import doubt_restored_call
-from orchestrator.gate.approve.revalidate import refuse_unchanged
-from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult
+from orchestrator.gate.approve.run_approved import OUTDATED, DecisionResult, refuse_unchanged
 from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps
@@ -34,7 +33,7 @@ from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import build_effect_id, get_essence
-from orchestrator.gate.decide import freeze_check
+from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.consent import CONSENT_REASONS
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts, find_named_people
@@ -189,10 +188,10 @@ class Gate:
         return repeat_verdict
 
     async def _check_frozen(self, call: Call, verdict: Verdict) -> Verdict:
-        if not isinstance(verdict, Allow | Ask) or freeze_check.may_run_while_frozen(call):
+        if not isinstance(verdict, Allow | Ask) or refusals.may_run_while_frozen(call):
             return verdict
         standing = await self._deps.switch.find_freeze()
-        return verdict if standing is None else freeze_check.build_freeze_refusal(standing, call)
+        return verdict if standing is None else refusals.build_freeze_refusal(standing, call)
 
     async def _carry_out(self, case: _Case, call: Call, facts: Facts, verdict: Verdict) -> Outcome | Pending:
         match verdict:
@@ -280,7 +279,7 @@ class Gate:
         try:
             done = await run_within_cap(executor.run_write, order, self._deps, case.actor, case.ledger)
         except WriteStopped:  # frozen just now: nothing was stored and nothing was sent
-            done = freeze_check.build_freeze_refusal(await self._deps.switch.fetch_freeze(), call)
+            done = refusals.build_freeze_refusal(await self._deps.switch.fetch_freeze(), call)
         return await self._refuse(case, done) if isinstance(done, Refuse) else done
 
     async def _ask(self, case: _Case, call: Call, facts: Facts, verdict: Ask) -> Pending:

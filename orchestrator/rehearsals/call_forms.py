@@ -28,8 +28,7 @@ from orchestrator.gate.call.params import Refusal
 from orchestrator.gate.call.targets import find_definition, find_entity_name, get_at_path
 from orchestrator.gate.decide.field_checks import find_field_problem, find_list_name
 from orchestrator.gate.decide.value_checks import find_value_problem
-from orchestrator.gate.decide.value_kinds import find_list_key, find_title, list_written_values
-from orchestrator.gate.decide.value_place import Place, format_plainly
+from orchestrator.gate.decide.value_kinds import Place, find_list_key, find_title, format_plainly, list_written_values
 from orchestrator.gate.normalize.batch import unpack_commands
 from orchestrator.gate.normalize.normalize import NormalizeContext, build_call, find_method, normalize
 from orchestrator.language.lexicon import load_lexicon

@@ -10,7 +10,7 @@ from orchestrator.domain.inputs import Command, TextMessage
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.gate.approve.card_groups import find_shown_card, is_merged
 from orchestrator.gate.call.modes import resolve_mode
-from orchestrator.gate.decide.freeze_check import build_freeze_args
+from orchestrator.gate.decide.refusals import build_freeze_args
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.runtime import recovery
 from orchestrator.sessions import outbox

@@ -28,7 +28,7 @@ ALLOWED: Final = {
     "orchestrator/gate/decide/field_checks.py": "recognizes calls that write a stage or a deadline, to check the value",
     "orchestrator/gate/decide/refusals.py": "recognizes a call that would unbind every handler",
     "orchestrator/gate/normalize/batch.py": "where the new record's id stands in the answer to an adding command",
-    "orchestrator/gate/call/linked_records.py": "which other record a call about a link concerns",
+    "orchestrator/gate/call/targets.py": "which other record a call about a link concerns",
     "orchestrator/gate/normalize/merge_multifields.py": "recognizes calls on a record that has phones",
     "orchestrator/performers/reconciliation.py": "how to find the traces of a call whose answer was lost; it sends reads",
     "orchestrator/performers/state_changes.py": "what the state becomes after a call that has been made",

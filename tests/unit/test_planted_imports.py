@@ -74,7 +74,7 @@ def test_without_a_plant_nothing_is_broken(graph: grimp.ImportGraph) -> None:
         ("orchestrator.domain.actor", "engines.scenarios.wiring", RINGS),
         ("orchestrator.domain.actor", "bot.telegram.door", RINGS),
         ("orchestrator.runs.registry", "engines.scenarios.core.kind", RINGS),
-        ("orchestrator.gate.call.limits", "engines.crm_agent.turn_face", RINGS),
+        ("orchestrator.gate.call.policy", "engines.crm_agent.turn_face", RINGS),
         ("orchestrator.features.history.handlers", "engines.scenarios.wiring", RINGS),
         ("state.stored", "engines.scenarios.run_face", RINGS),
         ("bitrix.errors", "engines.scenarios.run_face", RINGS),

@@ -10,7 +10,7 @@ from bot.http_api.server.errors import ApiError, describe_errors
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.ports import FreezeSwitch
-from orchestrator.gate.decide.freeze_check import build_freeze_args
+from orchestrator.gate.decide.refusals import build_freeze_args
 from orchestrator.language.lexicon import load_lexicon
 from state.canonical import to_storable_text
 from state.clock import Clock

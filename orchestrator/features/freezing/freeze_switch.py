@@ -10,7 +10,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FreezeNews
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.staff import Staff
-from orchestrator.gate.decide.freeze_check import to_freeze_args
+from orchestrator.gate.decide.refusals import to_freeze_args
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools

@@ -7,7 +7,7 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.inputs import Command, FeatureClick
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
 from orchestrator.gate.call.ports import FreezeSwitch
-from orchestrator.gate.decide.freeze_check import build_freeze_args
+from orchestrator.gate.decide.refusals import build_freeze_args
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools

@@ -1,6 +1,8 @@
 """Runs an approved call once, and only if records, mode and rules are still as the card said."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
@@ -9,17 +11,17 @@ from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import CardRequest
-from orchestrator.gate.approve.drift import detect_drift, detect_redrawn_card
+from orchestrator.gate.approve.drift import Drift, detect_drift, detect_redrawn_card
 from orchestrator.gate.approve.restored_calls import DOUBTS, check_restored_card, find_forgotten_records
-from orchestrator.gate.approve.revalidate import ReplacementCard, refuse_unchanged, revalidate
+from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.before_image import build_before_image
-from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse
+from orchestrator.gate.call.effect import Allow, Ask, BeforeImage, Call, Facts, PlanOnly, Refuse, Verdict
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.modes import resolve_mode
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import build_read_refusal, refuse
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, build_effect_id, decode_call
-from orchestrator.gate.decide import freeze_check
+from orchestrator.gate.decide import refusals
 from orchestrator.gate.decide.decide import evaluate
 from orchestrator.gate.decide.fetch_facts import fetch_facts
 from orchestrator.gate.decide.part_owners import find_made_records, find_own_parts
@@ -39,6 +41,68 @@ from state.events.freezing import ConfirmationReopened
 from state.journal.freeze_switch import FreezeState
 from state.journal.store import EffectChange, EffectConflict, EffectRow, WriteStopped
 from state.model.card import Card
+from state.stored import JsonObject
+
+STRICTER: Final = Notice(code="stricter-meanwhile")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplacementCard:
+    """The same call as on the approved card, checked against the present records and rules."""
+
+    call: Call
+    facts: Facts
+    actor: Actor
+    ask: Ask
+
+    @property
+    def reason(self) -> Notice:
+        """Told to the person who approved the old card."""
+        return self.ask.reasons[0]
+
+    def with_reason(self, reason: Notice) -> "ReplacementCard":
+        """In place of the first reason."""
+        return replace(self, ask=replace(self.ask, reasons=(reason, *self.ask.reasons[1:])))
+
+
+def revalidate(
+    drift: Drift, *, facts: Facts, actor: Actor, entry: Card, verdict: Allow | Ask, fell: Sequence[Notice] = ()
+) -> ReplacementCard | None:
+    """None if `entry` still describes exactly what the call would do."""
+    fresh = verdict if isinstance(verdict, Ask) else Ask(reasons=())
+    if not drift.is_found and not _is_stricter(entry, fresh):
+        return None
+    why = CHANGED if drift.is_found else STRICTER
+    return ReplacementCard(
+        call=drift.call,
+        facts=facts,
+        actor=actor,
+        ask=Ask(reasons=(why, *fell, *fresh.reasons), taps=fresh.taps, four_eyes=fresh.four_eyes, lead=fresh.lead),
+    )
+
+
+def _is_stricter(entry: Card, fresh: Ask) -> bool:
+    known = {_build_reason_key(reason["code"], reason.get("args") or {}) for reason in entry.reasons}
+    more_hands = fresh.taps > entry.taps or (fresh.four_eyes and not entry.four_eyes) or (fresh.lead and not entry.lead)
+    return more_hands or not {_build_reason_key(reason.code, reason.args) for reason in fresh.reasons} <= known
+
+
+def _build_reason_key(code: str, args: JsonObject) -> tuple[str, ...]:
+    """What makes two reasons the same; amounts do not count."""
+    return (code, *[str(args.get(name, "")) for name in ("reason", "key", "field", "entity", "id", "why")])
+
+
+def refuse_unchanged(verdict: Verdict, call: Call, facts: Facts) -> Verdict:
+    """Refuses an update (no batch) to values that the record has already."""
+    if not isinstance(verdict, Allow | Ask) or call.kind != "bitrix" or call.spec.verb != "update":
+        return verdict
+    if isinstance(verdict, Ask) and any(reason.code == "same-call-unknown" for reason in verdict.reasons):
+        return verdict  # the person must hear about the first call, whose outcome is unknown
+    field_values = call.written_fields
+    record = critical_fields.find_current_record(call, facts)
+    is_unchanged = bool(field_values) and all(critical_fields.has_value(call, name, value, record) for name, value in field_values.items())
+    return refuse("gate-already-so", method=call.method) if is_unchanged else verdict
+
 
 OUTDATED = Notice(code="card-outdated")
 _NO_ACCESS = Refuse(reason=Notice(code="requester-gone"), detail="the person who asked has no access any more")
@@ -81,7 +145,7 @@ async def run_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Le
         return await _refuse_run(row, Refuse(reason=OUTDATED, detail="its card is not known any more"), ledger)
     if parse_iso(entry.expires_at) <= ledger.now:  # approved in time, and then the program stood still: nobody expects it now
         return await _refuse_run(row, _TOO_OLD, ledger)
-    standing = None if freeze_check.may_run_while_frozen(stored.call) else await deps.switch.find_freeze()
+    standing = None if refusals.may_run_while_frozen(stored.call) else await deps.switch.find_freeze()
     if standing is not None:
         return await _reopen_card(row, entry, standing, ledger)
     judged = await _evaluate_stored(row, stored, entry, deps, mode, ledger)
@@ -154,18 +218,18 @@ async def find_freeze_notice(entry: Card, deps: GateDeps, ledger: Ledger) -> Not
     """None if the card can be approved."""
     standing = await deps.switch.find_freeze()
     row = await ledger.find_effect(entry.effect_id) if standing is not None else None
-    if standing is None or (row is not None and freeze_check.may_run_while_frozen(StoredOrder.from_data(row.call).call)):
+    if standing is None or (row is not None and refusals.may_run_while_frozen(StoredOrder.from_data(row.call).call)):
         return None
-    return freeze_check.build_card_notice(standing)
+    return refusals.build_card_notice(standing)
 
 
 async def _reopen_card(row: EffectRow, entry: Card, standing: FreezeState, ledger: Ledger) -> DecisionResult:
     """It keeps its expiry time and gets a new nonce, so that another click on the old button runs nothing."""
     nonce = confirmations.generate_nonce()
-    event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=freeze_check.CODE, nonce=nonce)
+    event = ConfirmationReopened(confirmation_id=entry.confirmation_id, effect_id=row.effect_id, why=refusals.FROZEN, nonce=nonce)
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="requested")
     await ledger.buffer(event, actor="system", effects=[change], timers=[confirmations.build_expiry_timer(entry, ledger)])
-    return DecisionResult(notice=freeze_check.build_card_notice(standing), reopened=True)
+    return DecisionResult(notice=refusals.build_card_notice(standing), reopened=True)
 
 
 async def resume_approved(effect_id: str, deps: GateDeps, *, mode: Mode, ledger: Ledger) -> DecisionResult:

@@ -9,8 +9,8 @@ from bitrix.catalogue.catalogue import Entity
 from bitrix.catalogue.names import MULTIFIELDS
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.fields import to_field_key
+from orchestrator.gate.call.replaced_lists import find_guests_place
 from orchestrator.gate.call.targets import PRODUCT_ROW
-from orchestrator.gate.call.unread_lists import find_guests_place
 from state.stored import JsonObject
 
 _ALWAYS_SHOWN = ("OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "STATUS_ID", "CATEGORY_ID", "STATUS", "REAL_STATUS")

@@ -8,9 +8,8 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Call, Refuse
 from orchestrator.gate.call.kinds.registry import KINDS
-from orchestrator.gate.call.limits import ChangeCounter
 from orchestrator.gate.call.permissions import Approvers
-from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.policy import ChangeCounter, Policy
 from orchestrator.gate.call.ports import FreezeSwitch, Ledger, Names, Performer
 from orchestrator.gate.call.reasons import refuse
 

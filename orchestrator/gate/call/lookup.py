@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from bitrix.catalogue.catalogue import Catalogue, Entity, Method
 from orchestrator.domain.frozen import computed_once
-from orchestrator.gate.call.linked_records import LinkedRecord, find_bound_records
-from orchestrator.gate.call.targets import Target, as_id, find_definitions, find_entity_name, get_at_path
+from orchestrator.gate.call.targets import LinkedRecord, Target, as_id, find_bound_records, find_definitions, find_entity_name, get_at_path
 from state.stored import JsonObject
 
 

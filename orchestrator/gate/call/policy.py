@@ -1,24 +1,25 @@
 """The policy: the rules of the portal's owner, loaded from data/policy.yaml and POLICY_FILE."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple
+from typing import Annotated, Final, Literal, NamedTuple, Protocol, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, ValidationError
 
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.catalogue.names import to_field_key
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.budget import Budget, Currency
 from orchestrator.domain.effect import EffectKind
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.http_address import parse_listed_site
 from orchestrator.gate.call import effect_kinds
-from orchestrator.gate.call.kinds.opened_parties import HttpHosts, MongoCollections
-from orchestrator.gate.call.limits import Caps, Money
+from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.policy_format import (
     DefinitionRoles,
     Place,
@@ -32,7 +33,97 @@ from orchestrator.gate.call.policy_format import (
     parse_policy_text,
     read_policy_file,
 )
+from orchestrator.gate.call.ports import Ledger
+from orchestrator.gate.call.reasons import refuse
 from state.canonical import dumps, hash_text
+from state.journal.daily_count import PastStart
+
+
+class OpenedParty(Frozen):
+    """What cards call a collection or host and its fields; by default its own name."""
+
+    title: str = Field(default="", max_length=80)
+    fields: dict[str, str] = Field(default_factory=dict)
+    """Inner fields by their paths, such as address.city."""
+
+
+def _parse_parties(value: object) -> object:
+    if isinstance(value, list | tuple | set | frozenset):
+        return {name: {} for name in value}
+    return {name: {} if row is None else row for name, row in value.items()} if isinstance(value, Mapping) else value
+
+
+_Hosts = TypeVar("_Hosts", frozenset[str], dict[str, OpenedParty])
+
+
+def _check_hosts(hosts: _Hosts) -> _Hosts:
+    for entry in hosts:
+        parse_listed_site(entry)  # OddSite is a ValueError, which says what is wrong with the entry
+    return hosts
+
+
+MongoCollections = Annotated[dict[str, OpenedParty], BeforeValidator(_parse_parties)]
+HttpHosts = Annotated[dict[str, OpenedParty], BeforeValidator(_parse_parties), AfterValidator(_check_hosts)]
+
+
+class Caps(Frozen):
+    """Limits that even a person's approval does not lift; None means no limit."""
+
+    records_per_batch: int | None = Field(default=50, ge=1)
+    """Changes that one batch may contain."""
+    writes_per_day: int | None = Field(default=None, ge=0)
+    """Within 24 hours; each command of a batch counts, and each new database entry."""
+
+
+class ChangeCounter(Protocol):
+    async def count_changes(self, actor: Actor, ledger: Ledger) -> int:
+        """Within the last 24 hours; may raise StoreError."""
+
+    async def list_changes(self, actor: Actor, ledger: Ledger) -> Sequence[PastStart]:
+        """From these a missing count starts; may raise StoreError."""
+
+
+def count_call_changes(call: Call) -> int:
+    """0 for a read, one for each writing command of a batch and each inserted document."""
+    return sum(effect_kinds.count_listed(leaf.kind, leaf.method, leaf.params) for leaf in call.leaves if not leaf.reads_only)
+
+
+def check_caps(call: Call, caps: Caps, facts: Facts) -> Refuse | None:
+    many = count_call_changes(call)
+    if not many:
+        return None
+    if call.commands and caps.records_per_batch is not None and many > caps.records_per_batch:
+        return refuse("gate-cap-batch", count=many, limit=caps.records_per_batch)
+    if caps.writes_per_day is not None and facts.written + many > caps.writes_per_day:
+        return build_cap_refusal(many, facts.written, caps.writes_per_day)
+    return None
+
+
+def build_cap_refusal(many: int, begun: int, limit: int) -> Refuse:
+    return refuse("gate-cap-day", count=many, made=begun, limit=limit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Money:
+    """`currency` is that of sums without one; `rates` says what one unit of another is worth in it."""
+
+    currency: str = "RUB"
+    rates: Mapping[str, Decimal] = field(default_factory=dict)
+
+    def convert_pair(self, amount: Decimal, currency: str, other: str) -> tuple[Decimal, Decimal] | None:
+        """(`amount`, the factor for sums in `other`), both in one currency; None without a rate."""
+        first, second = currency or self.currency, other or self.currency
+        if first == second:
+            return amount, Decimal(1)
+        rates = self._find_rate(first), self._find_rate(second)
+        return None if rates[0] is None or rates[1] is None else (amount * rates[0], rates[1])
+
+    def _find_rate(self, currency: str) -> Decimal | None:
+        return Decimal(1) if currency == self.currency else self.rates.get(currency)
+
+
+RUBLES: Final = Money()
+
 
 SHIPPED = Path(__file__).resolve().parents[3] / "data" / "policy.yaml"
 PARTS: Final[dict[str, type[BaseModel]]] = {
@@ -52,12 +143,6 @@ _NO_SUCH_NAME: Final = {
 _OWN_FIELDS: Final = ("uf", "parentid", "property")
 
 Span = Annotated[timedelta, BeforeValidator(parse_duration), Field(gt=timedelta(0))]
-
-
-def _check_hosts(hosts: frozenset[str]) -> frozenset[str]:
-    for entry in hosts:
-        parse_listed_site(entry)  # OddSite is a ValueError, which says what is wrong with the entry
-    return hosts
 
 
 PrivateHosts = Annotated[frozenset[str], AfterValidator(_check_hosts)]

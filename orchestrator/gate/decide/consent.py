@@ -14,11 +14,10 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import find_critical_fields, find_current_record, has_value, to_field_code, to_field_keys
 from orchestrator.gate.call.effect import Call, Facts, Target
-from orchestrator.gate.call.linked_records import list_elements
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
-from orchestrator.gate.call.targets import as_id
+from orchestrator.gate.call.targets import as_id, list_elements
 from orchestrator.language.money_parser import find_amounts
 from orchestrator.language.orders import gives_order, names_owner, names_stage
 from orchestrator.language.word_runs import RUN, hash_runs, repeats, says

@@ -4,31 +4,135 @@ Rights are checked first, so that errors tell nothing about a record. Nothing th
 never read here (S004-A1).
 """
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from decimal import Decimal
+from itertools import product
+from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import Effect, Provenance
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call import critical_fields, limits, modes
+from orchestrator.gate.call import critical_fields, fields, modes
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.call.handover import find_lost_records
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.params import Refusal
-from orchestrator.gate.call.permissions import find_visible_users
-from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.permissions import find_lost_records, find_visible_users
+from orchestrator.gate.call.policy import Policy, check_caps
 from orchestrator.gate.call.policy_format import Rule
 from orchestrator.gate.call.reasons import HANDS_AWAY, ask, refuse, wrap_in_batch
+from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.decide import consent, evaluate_rules, field_checks, refusals, value_checks
 from orchestrator.gate.decide.call_partners import add_call_partners
-from orchestrator.gate.decide.foreign_request import reword_refusal
 from orchestrator.gate.decide.linked_customers import open_lists
-from orchestrator.gate.decide.unnamed_sums import find_unnamed_sum
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.batch import build_command_label
 from orchestrator.gate.normalize.merge_multifields import merge_multifields
+from orchestrator.gate.normalize.sums import SUM, RawSum
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.money_parser import UnclearSum, find_amounts, parse_sum
+from orchestrator.language.orders import speaks_of_change
+from orchestrator.language.text import fold
 from state.events.base import DEFAULT_ENGINE
+
+_KEY: Final = fields.to_field_key(SUM)
+_NUMBER: Final = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
+_SPACED: Final = re.compile(r"(?<=[0-9])[ \u00a0\u202f](?=[0-9]{3})")
+_WORD_END: Final = re.compile(r"(?=\s)|$")
+_MOST_WORDS: Final = 3
+_COUNTED: Final = re.compile(load_lexicon("money").join_patterns("counted"))
+_MOST_NUMBERS: Final = 12
+
+
+def find_unnamed_sum(call: Call, facts: Facts, text: str) -> tuple[str, RawSum] | None:
+    """A pair (field, sum) that the person's `text` does not give; None also in doubt."""
+    if call.reads_only or call.kind != "bitrix":
+        return None
+    amounts = [(name, value, fields.parse_number(value)) for name, value in critical_fields.list_written_amounts(call)]
+    sums = [(name, value, number) for name, value, number in amounts if number and fields.to_field_key(name) == _KEY]
+    plain = _list_numbers(text)
+    if all(number in plain for _, _, number in sums):  # nearly always: reading the words of a text costs fifty times more
+        return None
+    own = {number for _, number in call.targets}
+    named_sums = [found for found in _list_named_sums(text) if found not in own]
+    if not named_sums or _COUNTED.search(fold(text)):
+        return None
+    record = critical_fields.find_current_record(call, facts) or {}
+    present = fields.parse_number(fields.find_value(record, SUM, call.entity) or 0) or Decimal(0)
+    possible = _list_possible_sums(named_sums, plain, present)
+    for name, value, number in sums:
+        if number not in possible:
+            return critical_fields.to_field_code(call, name), RawSum(value=value)
+    return None
+
+
+def _list_numbers(text: str) -> list[Decimal]:
+    return [Decimal(number.replace(",", ".")) for number in _NUMBER.findall(_SPACED.sub("", text))]
+
+
+def _list_named_sums(text: str) -> list[Decimal]:
+    amounts = [(one.amount, start, end) for one, start, end in find_amounts(text)]
+    return [amount for first, start, end in amounts for amount in (first, *_read_longer(text[start:], end - start))]
+
+
+def _read_longer(text: str, end: int) -> Iterator[Decimal]:
+    for space in [*_WORD_END.finditer(text, end + 1)][:_MOST_WORDS]:
+        try:
+            yield parse_sum(text[: space.start()].strip(" ,;:)")).amount
+        except UnclearSum:
+            continue
+
+
+def _list_possible_sums(named_sums: list[Decimal], plain: list[Decimal], present: Decimal) -> frozenset[Decimal]:
+    known = list(dict.fromkeys([*named_sums, *plain, present]))[:_MOST_NUMBERS]
+    return frozenset((*known, sum(named_sums, Decimal(0)), *_combine(known)))
+
+
+def _combine(known: list[Decimal]) -> Iterator[Decimal]:
+    for first, other in product(known, repeat=2):
+        yield from (first + other, first - other, first * other)
+
+
+_CLOSED: Final = frozenset(
+    {
+        "gate-batch-delete",
+        "gate-closed",
+        "gate-delete",
+        "gate-handler",
+        "gate-kind",
+        "gate-mode",
+        "gate-needs-application",
+        "gate-needs-application-other",
+        "gate-policy-refuses",
+        "gate-rule-refuses",
+    }
+)
+
+
+def reword_refusal(refusal: Refuse, call: Call, provenance: Provenance, facts: Facts) -> Refuse:
+    """If the call is not allowed rather than faulty, the turn read others' text, and the person's words speak of no change."""
+    code = str(refusal.reason.args.get("reason", refusal.reason.code))
+    if not provenance.prose or call.reads_only or code not in _CLOSED:
+        return refusal
+    leaf = _find_refused(call.leaves, str(refusal.reason.args.get("key", "")))
+    if speaks_of_change(provenance.person_text):
+        return refusal
+    label = build_command_label(leaf, facts)
+    return refuse(
+        "gate-foreign-request",
+        source="message" if provenance.pasted else "record",
+        verb=leaf.spec.verb if leaf.spec.verb != "action" else leaf.spec.name.rpartition(".")[2].lower(),
+        entity=label.entity or "none",
+        title=label.title,
+        id=label.number or next(filter(None, (as_id(leaf.params.get(name)) for name in ("id", "ID"))), 0),
+        method=leaf.method,
+    )
+
+
+def _find_refused(leaves: Iterable[Call], key: str) -> Call:
+    calls = list(leaves)
+    return next((leaf for leaf in calls if leaf.key == key), calls[0])
 
 
 def decide(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Facts, effect: Effect) -> Verdict:
@@ -83,7 +187,7 @@ def _refusal(call: Call, *, mode: Mode, policy: Policy, actor: Actor, facts: Fac
         return _select_refusal(call, refused, facts)
     if facts.denied_in_turn:
         return refuse("gate-denied-now")
-    return limits.check_caps(call, policy.caps, facts)
+    return check_caps(call, policy.caps, facts)
 
 
 def _refuse_by_rule(call: Call, ruled: list[tuple[Call, Rule]], facts: Facts) -> Refuse | None:

@@ -8,7 +8,7 @@ from typing import Final
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Target
-from orchestrator.gate.call.limits import RUBLES, Money
+from orchestrator.gate.call.policy import RUBLES, Money
 from orchestrator.gate.call.policy_format import Rule, is_match
 from orchestrator.gate.normalize import sums
 from orchestrator.gate.normalize.sums import RawSum

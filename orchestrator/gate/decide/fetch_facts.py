@@ -11,7 +11,7 @@ from orchestrator.directory.reference_reads import MOST_USERS
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Provenance
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists, unread_lists
+from orchestrator.gate.call import critical_fields, fields, held_parts, replaced_lists
 from orchestrator.gate.call.effect import Call, Facts, Part, Refuse, Target
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.kinds.registry import KINDS
@@ -78,7 +78,7 @@ async def load_lists(
     rows = await records.load_lists([(read.method, read.params) for read in reads]) if reads else ()
     for read, row in zip(reads, rows, strict=True):
         whole[read.target] = {**(whole[read.target] or {}), read.name: replaced_lists.to_stored_rows(row, read.kind)}
-    missing = list(unread_lists.list_missing_fields(call, whole))
+    missing = list(replaced_lists.list_missing_fields(call, whole))
     # ("item:2", 481) for ("deal", 481): crm.item.get also returns lists that the classic methods leave out
     twins = {target: (f"item:{catalogue.entities[target[0]].type_id}", target[1]) for target, _ in missing}
     read_again = await records.load_records(list(dict.fromkeys(twins.values()))) if twins else {}
@@ -92,7 +92,7 @@ async def load_lists(
 async def _load_related(
     call: Call, whole: Mapping[Target, JsonObject | None], records: PortalReader, catalogue: Catalogue
 ) -> Mapping[Target, JsonObject | None]:
-    guests = {place: name for leaf in call.leaves for place in unread_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
+    guests = {place: name for leaf in call.leaves for place in replaced_lists.find_guests_place(leaf) for name in leaf.spec.replaces}
     rows = {
         target: row
         for leaf in call.leaves
@@ -105,9 +105,9 @@ async def _load_related(
     owners = {target: owner for target, row in rows.items() if (owner := find_row_owner(target, row, catalogue)) is not None}
     more_targets = list(dict.fromkeys([*guests, *owners.values()]))
     read = await records.load_records(more_targets) if more_targets else {}
-    guest_lists = {place: unread_lists.to_guests(event) for place in guests if (event := read[place]) is not None}
+    guest_lists = {place: replaced_lists.to_guests(event) for place in guests if (event := read[place]) is not None}
     events = {place: {guests[place]: people} for place, people in guest_lists.items() if people is not None}
-    return {**events, **{target: unread_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
+    return {**events, **{target: replaced_lists.add_owner(rows[target], read[owner]) for target, owner in owners.items()}}
 
 
 async def _load_parts(call: Call, records: PortalReader) -> dict[Part, JsonObject]:

@@ -1,20 +1,57 @@
-"""Refusals that no approval can override; the first one is reported. Pure."""
+"""Refusals that no approval can override; the first one is reported. Pure.
+
+While operators have stopped all writes, the final check is `state.journal.freeze_switch`.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import assert_never
+from typing import Final, assert_never
 from urllib.parse import urlsplit
 
 from bitrix.catalogue.names import is_custom_field
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields, fields, held_parts, modes, targets
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
 from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.permissions import find_visible_users, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import refuse
+from orchestrator.gate.call.serialization import StoredCall
 from orchestrator.gate.decide import evaluate_rules, value_kinds
+from state.journal.freeze_switch import FreezeState
 from state.stored import JsonObject
+
+FROZEN: Final = "frozen"
+FROZEN_CARD: Final = "frozen-card"
+
+
+def may_run_while_frozen(call: Call | StoredCall) -> bool:
+    """It only reads, or writes only to the bot's own database."""
+    return call.kind == "schedule" or set(call.classes) <= {"R"}
+
+
+def build_freeze_refusal(standing: FreezeState, call: Call) -> Refuse:
+    who = f" by {standing.name}" if standing.name else ""
+    detail = (
+        f"writing is stopped for everybody{who} (an administrator froze it): nothing was sent. Reading goes on. "
+        "Propose no other write in this turn; the person is told."
+    )
+    return Refuse(reason=Notice(code=FROZEN, args={**build_freeze_args(standing), "method": call.method}), detail=detail)
+
+
+def build_card_notice(standing: FreezeState) -> Notice:
+    """The card stays open."""
+    return Notice(code=FROZEN_CARD, args=build_freeze_args(standing))
+
+
+def build_freeze_args(standing: FreezeState) -> dict[str, str]:
+    return to_freeze_args(standing.name, standing.at, standing.reason)
+
+
+def to_freeze_args(who: str, at: str, why: str) -> dict[str, str]:
+    return {"who": who, "at": at, "why": why, "known": "yes" if who else "no", "given": "yes" if why else "no"}
+
 
 _NEEDS_PLAIN_ID = frozenset({"D", "C", "M"})
 _PASSWORD = re.compile(r"passw(?:or)?d")

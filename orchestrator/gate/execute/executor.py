@@ -16,15 +16,15 @@ from orchestrator.domain.address import is_run
 from orchestrator.domain.budget import build_person_key
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
-from orchestrator.gate.call import critical_fields, limits
+from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.limits import count_call_changes
+from orchestrator.gate.call.policy import build_cap_refusal, count_call_changes
 from orchestrator.gate.call.portal_errors import CLOSED, explain_portal_error
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
 from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
-from orchestrator.gate.decide.freeze_check import may_run_while_frozen
+from orchestrator.gate.decide.refusals import may_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
 from state.canonical import NotCanonical, dumps, to_storable_text
 from state.clock import format_iso
@@ -365,11 +365,11 @@ Act = Callable[[Order, Performer, Ledger], Awaitable[Outcome]]
 
 async def run_within_cap(act: Act, order: Order, deps: GateDeps, actor: Actor, ledger: Ledger) -> Outcome | Refuse:
     """Refuses, with nothing sent, what would exceed the daily limit."""
-    many, limit = limits.count_call_changes(order.call), deps.policy.caps.writes_per_day
+    many, limit = count_call_changes(order.call), deps.policy.caps.writes_per_day
     count = StartCount(person=build_person_key(order.requested_by, order.requested_by_user), many=many, limit=limit)
     counted = replace(order, count=count, list_known_changes=lambda: deps.change_counter.list_changes(actor, ledger))
     try:
         return await act(counted, deps.performers[order.call.kind], ledger)
     except CapReached:
         counted_changes = await deps.change_counter.count_changes(actor, ledger)
-        return limits.build_cap_refusal(many, max(counted_changes, (limit or 0) - many + 1), limit or 0)
+        return build_cap_refusal(many, max(counted_changes, (limit or 0) - many + 1), limit or 0)

@@ -12,8 +12,8 @@ from typing import Final
 from bitrix.catalogue import names
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Refuse
-from orchestrator.gate.call.limits import RUBLES, Money
 from orchestrator.gate.call.params import build_shape_refusal
+from orchestrator.gate.call.policy import RUBLES, Money
 from orchestrator.gate.call.reasons import refuse
 from orchestrator.gate.normalize.batch import find_reference_key, wrap_refusal
 from orchestrator.language.money_parser import LARGEST, Sum, UnclearSum, find_amounts, has_currency, parse_sum

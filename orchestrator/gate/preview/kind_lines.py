@@ -1,22 +1,223 @@
 """Cards of effects that are no portal calls; simple ones need only data/language/card_kinds.yaml."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from typing import Any, Final
+from zoneinfo import ZoneInfo
 
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.http_address import parse_address
 from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
+from orchestrator.gate.call.kinds import file_methods
+from orchestrator.gate.call.kinds.telegram import find_file_place
+from orchestrator.gate.call.kinds.telegram_methods import FILE
 from orchestrator.gate.call.reminders import MARK, PERSON
-from orchestrator.gate.preview.file_chat_lines import build_file_lines, build_message_lines, name_file
+from orchestrator.gate.call.run_schedules import DEFINITION, TITLE
 from orchestrator.gate.preview.format_values import Reader
-from orchestrator.gate.preview.mongo_lines import build_mongo_lines, find_mongo_title
-from orchestrator.gate.preview.plain_values import format_plain_value, list_plain_fields
-from orchestrator.gate.preview.schedule_lines import build_schedule_lines, name_definition
+from orchestrator.gate.preview.mongo_lines import build_mongo_lines, find_mongo_title, format_plain_value, list_plain_fields
+from orchestrator.language.date_format import When, format_when
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.schedule_terms import Terms, parse_terms
+from orchestrator.language.text import Locale
 from state.canonical import dumps
+from state.clock import parse_iso
+from state.stored import JsonObject
+
+_SCHEDULE_TITLES: Final = {
+    name: load_lexicon("card_kinds").read_titles(f"schedule_{name}") for name in ("at", "cron", "next", "note", "value")
+}
+
+
+def name_definition(call: Call, facts: Facts, _reader: Reader) -> str:
+    """The definition whose runs are started."""
+    return str((facts.images.get(DEFINITION) or {}).get(TITLE) or call.params.get(DEFINITION, ""))
+
+
+def build_schedule_lines(call: Call, _facts: Facts, reader: Reader) -> list[PreviewLine]:
+    params = call.params
+    terms = parse_terms(params.get("at"), params.get("cron"), params.get("zone") or reader.zone)
+    lines = (
+        [_build_schedule_line("at", _format_moments(terms, reader), reader)] if terms.at is not None else _build_repetition(terms, reader)
+    )
+    if params.get("note"):
+        lines.append(_build_schedule_line("note", str(params["note"]), reader))
+    for name, value in params.get("args", {}).items():
+        text = value if isinstance(value, str) else dumps(value)
+        lines.append(PreviewLine(field=name, name=_SCHEDULE_TITLES["value"][reader.locale].format(name=name), after=_escape(text, reader)))
+    return lines
+
+
+def _build_repetition(terms: Terms, reader: Reader) -> list[PreviewLine]:
+    moments = [_build_schedule_line("next", _format_moments(terms, reader), reader)] if reader.now is not None else []
+    return [*moments, _build_schedule_line("cron", f"{terms.cron} ({terms.zone})", reader)]
+
+
+def _format_moments(terms: Terms, reader: Reader) -> str:
+    after = reader.now or parse_iso("2000-01-01T00:00:00Z")
+    moments = [terms.at] if terms.at is not None else terms.list_moments(after)
+    here = [moment.astimezone(ZoneInfo(reader.zone)) for moment in moments]
+    return "\n".join(format_when(When(one.date(), one, has_time=True), now=after, locale=reader.locale) for one in here)
+
+
+def _build_schedule_line(name: str, text: str, reader: Reader) -> PreviewLine:
+    return PreviewLine(field=name, name=_SCHEDULE_TITLES[name][reader.locale], after=_escape(text, reader))
+
+
+def _escape(text: str, reader: Reader) -> str:
+    return escape_text(text, locale=reader.locale)
+
+
+_NAMES: Final = (
+    *("to", "text", "caption", "file", "from", "size", "bytes", "kilobytes", "button", "message", "unnamed", "line_count", "line", "lines"),
+    *("added", "added_first", "appended", "whole", "removed", "nothing", "ending", "yes", "no", "now", "unreadable"),
+)
+_LEXICON: Final = load_lexicon("card_files")
+_TITLES: Final = {name: _LEXICON.read_titles(name) for name in _NAMES}
+_SPACES: Final = str.maketrans({" ": "·", "\t": "⇥", "\u00a0": "⍽"})
+_MOST_COMPARED: Final = 400
+"""Of longer changes the whole new text is shown."""
+
+
+def name_file(call: Call, _facts: Facts, _reader: Reader) -> str:
+    return str(call.params.get("path") or (call.params.get(FILE) or {}).get("name") or "")
+
+
+def build_message_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    return list(_build_message_lines(call, facts, reader))
+
+
+def build_file_lines(call: Call, facts: Facts, reader: Reader) -> list[PreviewLine]:
+    """None for a read."""
+    if call.reads_only:
+        return []
+    return list(_build_file_lines(call, facts.images.get(str(call.params["path"])), _Words(reader.locale)))
+
+
+def _build_message_lines(call: Call, facts: Facts, reader: Reader) -> Iterator[PreviewLine]:
+    params, words = call.params, _Words(reader.locale)
+    chat = facts.images.get(f"chat:{params['chat_id']}") or {}
+    yield words.build_line("to", words.show(str(chat.get("name") or "")) or words.format_words("unnamed", number=params["chat_id"]))
+    if "message_id" in params:
+        yield words.build_line("message", str(params["message_id"]))
+    if (place := find_file_place(call)) is not None:
+        yield words.build_line("file", words.show(name_file(call, facts, reader)))
+        if host := (params.get(FILE) or {}).get("host"):
+            yield words.build_line("from", words.show(str(host)))
+        if image := facts.images.get(place):
+            yield words.build_line("size", words.format_size(image))
+    for name in ("text", "caption"):
+        if params.get(name):
+            yield words.build_line(name, words.show(str(params[name])))
+    for row in params.get("inline_keyboard", ()):
+        for button in row:
+            yield PreviewLine(name=words.format_words("button", text=words.show(button["text"])), after=words.show(button["url"]))
+
+
+def _build_file_lines(call: Call, image: JsonObject | None, words: "_Words") -> Iterator[PreviewLine]:
+    old = None if image is None else image.get("text")
+    if call.method == file_methods.DELETE:
+        yield words.build_line("size", words.format_size(image or {}))
+        yield words.build_line("now", words.show_old(image))
+        return
+    text = str(call.params["text"])
+    if call.method == file_methods.APPEND:
+        yield words.build_line("size", words.format_size(image or {}))
+        yield words.build_line("appended", words.show(text) or words.format_words("nothing"))
+        return
+    new = _split(text)
+    if image is None:
+        yield words.build_line("line_count", str(len(new)))
+        yield words.build_line("text", words.show(text) or words.format_words("nothing"))
+    elif isinstance(old, str):
+        was = _split(old)
+        if len(new) != len(was):
+            yield words.build_line("line_count", str(len(new)), before=str(len(was)))
+        yield from _build_changes(was, new, text, words)
+        if old.endswith("\n") != text.endswith("\n"):
+            yield words.build_line(
+                "ending",
+                words.format_words("yes" if text.endswith("\n") else "no"),
+                before=words.format_words("yes" if old.endswith("\n") else "no"),
+            )
+    else:
+        yield words.build_line("line_count", str(len(new)))
+        yield words.build_line("now", words.show_old(image))
+        yield words.build_line("whole", words.show(text) or words.format_words("nothing"))
+
+
+def _split(text: str) -> list[str]:
+    """Only a line feed ends a line: a change of other line ends is a change of the line."""
+    lines = text.split("\n")
+    return lines if lines[-1] else lines[:-1]
+
+
+def _build_changes(was: list[str], new: list[str], text: str, words: "_Words") -> Iterator[PreviewLine]:
+    start = 0
+    while start < min(len(was), len(new)) and was[start] == new[start]:
+        start += 1
+    end = 0
+    while end < min(len(was), len(new)) - start and was[-1 - end] == new[-1 - end]:
+        end += 1
+    old_part, new_part = was[start : len(was) - end], new[start : len(new) - end]
+    if len(old_part) + len(new_part) > _MOST_COMPARED:
+        yield words.build_line("whole", words.show(text))
+        return
+    for tag, i1, i2, j1, j2 in SequenceMatcher(None, old_part, new_part, autojunk=False).get_opcodes():
+        if tag == "equal":
+            continue
+        if tag == "replace" and i2 - i1 == j2 - j1:  # line by line, as it is read
+            for number, (was_line, line) in enumerate(zip(old_part[i1:i2], new_part[j1:j2], strict=True), start + i1 + 1):
+                yield words.build_change(words.name_lines(number, number), [was_line], [line])
+        else:
+            yield words.build_change(words.name_lines(start + i1 + 1, start + i2), old_part[i1:i2], new_part[j1:j2])
+
+
+class _Words:
+    def __init__(self, locale: Locale) -> None:
+        self._locale = locale
+
+    def format_words(self, name: str, **args: object) -> str:
+        return _TITLES[name][self._locale].format(**args)
+
+    def build_line(self, title: str, after: str, before: str = "") -> PreviewLine:
+        return PreviewLine(name=self.format_words(title), before=before, after=after)
+
+    def build_change(self, name: str, old: Sequence[str], new: Sequence[str]) -> PreviewLine:
+        """Differences in spaces alone are made visible."""
+        before, after = (self._join_lines(part, self.show) for part in (old, new))
+        if before == after:
+            before, after = (self._join_lines(part, self.show_spaces) for part in (old, new))
+        return PreviewLine(name=name, before=before, after=after if new else self.format_words("removed"))
+
+    def _join_lines(self, lines: Sequence[str], show: Callable[[str], str]) -> str:
+        return " ⏎ ".join(map(show, lines)) or self.format_words("nothing") * bool(lines)
+
+    def show(self, text: str) -> str:
+        return escape_text(text, locale=self._locale)
+
+    def show_spaces(self, text: str) -> str:
+        return self.show(text.translate(_SPACES))
+
+    def name_lines(self, first: int, last: int) -> str:
+        """Without lines of its own the place is after the line before `first`."""
+        if last < first:
+            return self.format_words("added", number=first - 1) if first > 1 else self.format_words("added_first")
+        return self.format_words("line", number=first) if first == last else self.format_words("lines", first=first, last=last)
+
+    def show_old(self, image: JsonObject | None) -> str:
+        """Or its size if that is not known."""
+        text = (image or {}).get("text")
+        if isinstance(text, str):
+            return self.show(text) or self.format_words("nothing")
+        return self.format_words("unreadable", size=self.format_size(image or {}))
+
+    def format_size(self, image: JsonObject) -> str:
+        count = int(image.get("size", 0))
+        return self.format_words("bytes", count=count) if count < 1024 else self.format_words("kilobytes", count=-(-count // 1024))  # noqa: PLR2004 - bytes of a KB
+
 
 _WORDS: Final = load_lexicon("card_kinds")
 _SYSTEM: Final = frozenset({MARK, PERSON})

@@ -17,7 +17,7 @@ from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.ports import Names
-from orchestrator.gate.call.unread_lists import find_guests_place, find_written_guests
+from orchestrator.gate.call.replaced_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands
 from orchestrator.gate.preview.call_params import ShownParam, find_shown_entity, find_words, is_about_calendar, list_shown_params
 from orchestrator.gate.preview.format_params import Place, format_param

@@ -14,10 +14,9 @@ from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import to_field_code
 from orchestrator.gate.call.effect import BeforeImage, Call, Target
 from orchestrator.gate.call.gate_deps import GateDeps
-from orchestrator.gate.call.handover import apply_owners
 from orchestrator.gate.call.lookup import Lookup
 from orchestrator.gate.call.multifields import is_multifield
-from orchestrator.gate.call.permissions import Approvers, may_touch
+from orchestrator.gate.call.permissions import Approvers, apply_owners, may_touch
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import Ledger
 from orchestrator.gate.call.reasons import HANDS_AWAY

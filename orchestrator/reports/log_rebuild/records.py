@@ -9,7 +9,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.blocks import Step, parse
 from orchestrator.gate.call.serialization import build_effect_id
-from orchestrator.gate.decide import freeze_check
+from orchestrator.gate.decide import refusals
 from orchestrator.sessions.audit import CONFIRMATION_KEYS, describe_provider, show_written_keys
 from orchestrator.sessions.paused_turns import is_node_of
 from orchestrator.sessions.turn_context import describe_service_answer
@@ -191,7 +191,7 @@ def _build_outcome(end: Event, store: Store) -> tuple[str, str, Record]:
         case ConfirmationSuperseded():
             return end.why, "", {"notice": end.why}
         case ConfirmationReopened():
-            return freeze_check.CARD, "", {"notice": freeze_check.CARD}
+            return refusals.FROZEN_CARD, "", {"notice": refusals.FROZEN_CARD}
         case CallSucceeded() | CallRefused() | CallOutcomeUnknown() | OutcomeReconciled():
             row, status = store.find_effect(end.effect_id), _find_status(end)
             outcome_fields = {key: value for key, value in (row.outcome or {}).items() if key != "preview"} if row else {}

@@ -13,7 +13,7 @@ from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.effect import Effect, MessageFacts, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.duplicates import add_doubts, find_open_card
-from orchestrator.gate.approve.revalidate import refuse_unchanged
+from orchestrator.gate.approve.run_approved import refuse_unchanged
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, PlanOnly, Refuse, Target, Verdict, Whole
 from orchestrator.gate.call.permissions import find_needed_records, find_visible_users

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.gate.call.effect import Allow, Ask, Facts, PlanOnly, Refuse, Verdict
-from orchestrator.gate.call.limits import Caps
-from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.policy import Caps, Policy
 from orchestrator.gate.decide.evaluate_rules import find_jumps
 from tests.unit.gate.gate_kit import ANNA, FIRST, LEAD, RECORDS, call, effect, judged, said
 

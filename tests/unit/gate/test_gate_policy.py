@@ -8,8 +8,7 @@ import pytest
 
 from bitrix.catalogue.catalogue import load_catalogue
 from orchestrator.domain.errors import SettingsError
-from orchestrator.gate.call.limits import Caps
-from orchestrator.gate.call.policy import Policy, check_policy, load_policy, load_with_places
+from orchestrator.gate.call.policy import Caps, Policy, check_policy, load_policy, load_with_places
 from orchestrator.gate.call.policy_format import DefinitionRoles
 from orchestrator.gate.decide.refusals import is_listed_host, parse_host
 from tests.unit.gate.gate_kit import ROOT, catalogue

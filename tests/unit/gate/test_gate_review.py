@@ -12,8 +12,7 @@ from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.drift import Drift
-from orchestrator.gate.approve.revalidate import revalidate
-from orchestrator.gate.approve.run_approved import DecisionResult
+from orchestrator.gate.approve.run_approved import DecisionResult, revalidate
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.before_image import build_before_image
 from orchestrator.gate.call.effect import Allow, Ask, Call, Facts, Verdict

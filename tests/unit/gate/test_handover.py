@@ -6,7 +6,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.effect import Facts
-from orchestrator.gate.call.handover import find_lost_records
+from orchestrator.gate.call.permissions import find_lost_records
 from tests.unit.gate.gate_kit import FIRST, call, effect, judged
 
 ANNA = Actor(key="tg:7", name="Анна", bitrix_user_id=7)
