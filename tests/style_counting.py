@@ -29,7 +29,7 @@ DULL_NAMES: Final = frozenset({"item", "value", "result", "data", "obj", "entry"
 """What may not come in place of an empty name: their share may not grow."""
 NOT_READ = {
     "orchestrator/language/text.py": "the letters of the alphabet, for patterns",
-    "orchestrator/language/word_spelling.py": "letters that look alike, for comparison",
+    "orchestrator/language/word_runs.py": "letters that look alike, for comparison",
     "orchestrator/engines/crm_agent/grammar.py": "a header of the model's protocol",
     "bitrix/errors.py": "what a portal answers, to recognize it",
     "state/journal/encryption.py": "the compression dictionary, which must never change",

@@ -30,7 +30,7 @@ from orchestrator.performers.telegram import TelegramPerformer
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.sent_items import LARGEST_FILE
 from orchestrator.runs.titles import find_published_title
-from orchestrator.schedules.checks import StartChecker
+from orchestrator.schedules.firing import StartChecker
 from orchestrator.services.document_client import DocumentClient
 from orchestrator.services.http_client import ServiceClients
 

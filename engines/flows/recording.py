@@ -11,8 +11,8 @@ from engines.flows.core.kind import FLOW
 from engines.flows.playing import ExpectedFlow, FlowCase, FlowPlayed, is_operation, is_tool, play_flow
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
+from orchestrator.engines.base import find_step_id
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT
-from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.rehearsals.case import FAILED, Given
 from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.recorded_nodes import (

@@ -22,9 +22,9 @@ from engines.workflows.playing import (
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
+from orchestrator.engines.base import find_step_id
 from orchestrator.engines.runs import Ask
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
-from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.expressions.scripts.runner import ScriptRunner
 from orchestrator.rehearsals.case import FAILED, Given
 from orchestrator.rehearsals.comparing import list_messages

@@ -6,8 +6,7 @@ from typing import Any, Final
 import yaml
 
 from orchestrator.documents.document import DocumentFormat
-from orchestrator.documents.numbers import JSON_NUMBER
-from orchestrator.documents.reports import MAX_DEPTH
+from orchestrator.documents.reports import JSON_NUMBER, MAX_DEPTH
 from orchestrator.documents.yaml_reader import is_text_when_plain
 from state.canonical import check, check_depth
 

@@ -17,6 +17,20 @@ from state.model.session_state import Question, SessionState
 from state.model.shown_lists import ShownList
 from state.stored import JsonObject, Stored
 
+_TAKEN: Final = "say"
+_INSTEAD: Final = "_say"
+"""No id begins with an underscore."""
+
+
+def name_step_node(step: str) -> str:
+    return _INSTEAD if step == _TAKEN else step
+
+
+def find_step_id(node: str) -> str:
+    first = node.partition("/")[0]
+    return _TAKEN if first == _INSTEAD else first
+
+
 EndReason = Literal["answered", "waiting", "asked", "limit", "degraded", "planned", "stopped", "failed", "budget"]
 
 REST_NOT_BEGUN: Final = "rest-not-begun"

@@ -1,28 +1,157 @@
 """Makes the Bitrix24 calls that the gate has allowed, and never repeats one that may have happened."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import Final
 
+from bitrix.bulk.bulk import Progress, list_all
+from bitrix.bulk.lists import LISTS, build_inconsistency_error, extract_ids
 from bitrix.bulk.offset_pages import read_first_rows
+from bitrix.catalogue.names import list_origin_fields
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, number_keys, read_answer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NotSent, OutcomeUnknown, Refused, Unreadable
 from bitrix.limits.askers import ask_for, find_asker
+from bitrix.limits.limiter import Priority
+from orchestrator.directory.labels import parse_amount
+from orchestrator.directory.list_groups import join_conditions
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.outcome import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.fields import find_value
+from orchestrator.gate.call.origin_marks import ORIGINATOR, find_origin_effect
 from orchestrator.gate.call.ports import DECLINED, CallResult, OwnRecord, ReadBack, Reconciled, Rejected, Succeeded, Unknown
 from orchestrator.gate.normalize.batch import NEW_ID_PLACES
 from orchestrator.performers.error_texts import describe_command_error, describe_error
-from orchestrator.performers.long_lists import sum_rows
-from orchestrator.performers.own_records import find_own_records
 from orchestrator.performers.read_back import read_back
-from orchestrator.performers.reconciliation import find_traces, reconcile
+from orchestrator.performers.read_progress import get_progress
+from orchestrator.performers.reconciliation import CLASSIC_LISTS, find_mark, find_traces, reconcile
 from orchestrator.performers.state_changes import build_batch_changes, build_changes, find_created_record, find_created_target, find_entity
 from state.canonical import to_storable
+from state.clock import format_iso
 from state.stored import JsonObject
+
+log = logging.getLogger(__name__)
+
+WITHIN = 60.0
+"""In seconds, because a person waits."""
+MAX_SUMMED_ROWS = 50_000
+_CLASSIC = ("ID", "OPPORTUNITY", "CURRENCY_ID")
+_WITH_SUMS: Mapping[str, tuple[str, str, str]] = {
+    "crm.deal.list": _CLASSIC,
+    "crm.lead.list": _CLASSIC,
+    "crm.quote.list": _CLASSIC,
+    "crm.item.list": ("id", "opportunity", "currencyId"),
+}
+"""Methods → fields with id, sum and currency."""
+_OURS = frozenset({"select", "order", "start"})
+TOO_LONG = f"the list has more than {MAX_SUMMED_ROWS} rows, so no sum is given; a narrower filter gives one"
+NOT_READ = "the list could not be read to its end in time, so no sum is given; a narrower filter may help"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListSums:
+    """Sums by currency as decimal text; after `trouble` there are none, and `rows` is None."""
+
+    sums: Mapping[str, str] = field(default_factory=dict)
+    rows: int | None = None
+    trouble: str = ""
+
+
+class _TooLong(Exception):
+    """More than `MAX_SUMMED_ROWS` rows."""
+
+
+async def sum_rows(client: BitrixClient, call: Call, first: Iterable[object], total: int | None) -> ListSums | None:
+    """None if the records have no sums; never raises errors of the network.
+
+    `first` rows are read already; all are counted again, so that count and sums agree.
+    """
+    names = _WITH_SUMS.get(call.method.lower())
+    if names is None or not any(isinstance(row, Mapping) and parse_amount(row.get(names[1])) is not None for row in first):
+        return None
+    if (total or 0) > MAX_SUMMED_ROWS:
+        return ListSums(trouble=TOO_LONG)
+    watch = get_progress()
+    try:
+        async with watch.run_limited(WITHIN):
+            return await _read_sums(client, call, names, lambda progress: watch.tell(progress.done, total or 0))
+    except _TooLong:
+        return ListSums(trouble=TOO_LONG)
+    except (TimeoutError, BitrixError, ValueError) as error:  # ValueError: a filter that reading in id ranges cannot honour
+        log.info("a long list was not added up: %s", type(error).__name__, extra={"action": "sum_left_out"})
+        return ListSums(trouble=NOT_READ)
+
+
+async def _read_sums(client: BitrixClient, call: Call, names: tuple[str, str, str], tell: Callable[[Progress], None]) -> ListSums:
+    _, amount_name, currency_name = names
+    params = {
+        name: join_conditions(value) if name == "filter" else value for name, value in call.params.items() if name.lower() not in _OURS
+    }
+    params["select"] = list(names)
+    sums: dict[str, Decimal] = {}
+    count = 0
+    # BULK: the list is known to be long, so it starts with full batches and lets short requests of others go first.
+    async with aclosing(list_all(client, call.method, params, priority=Priority.BULK, on_progress=tell)) as rows:
+        async for row in rows:
+            count += 1
+            if count > MAX_SUMMED_ROWS:
+                raise _TooLong
+            amount = parse_amount(row.get(amount_name))
+            if amount is not None:
+                currency = str(row.get(currency_name) or "")
+                sums[currency] = sums.get(currency, Decimal(0)) + amount
+    return ListSums(sums={currency: f"{amount:f}" for currency, amount in sums.items()}, rows=count)
+
+
+_CLOCKS_DIFFER: Final = timedelta(minutes=10)
+"""How far the portal's clock may be behind ours; the journal knows what is older."""
+_MOST_RECORDS: Final = 2000
+
+
+async def find_own_records(call: Call, since: datetime, client: BitrixClient) -> list[OwnRecord]:
+    """Oldest first. Raises BitrixError."""
+    adds = {(leaf.spec.entity, leaf.entity): leaf for leaf in call.leaves if leaf.spec.verb == "add" and find_mark(leaf)}
+    return [record for leaf in adds.values() for record in await _find_records_of_kind(leaf, since - _CLOCKS_DIFFER, client)]
+
+
+async def _find_records_of_kind(call: Call, since: datetime, client: BitrixClient) -> list[OwnRecord]:
+    in_items = call.spec.entity == "item"
+    method = "crm.item.list" if in_items else CLASSIC_LISTS.get(call.spec.entity)
+    if method is None:
+        return []
+    created_name = "createdTime" if in_items else "CREATED" if call.entity == "activity" else "DATE_CREATE"
+    originator, origin = list_origin_fields(in_items=in_items)
+    ids = LISTS[method]
+    params: dict[str, object] = {
+        "filter": {f"={originator}": ORIGINATOR, f">={created_name}": format_iso(since)},
+        "order": {ids.query_field: "ASC"},
+        "select": [ids.query_field, originator, origin, created_name],
+    }
+    if in_items:
+        params["entityTypeId"] = call.params["entityTypeId"]
+    first_rows = await read_first_rows(client, method, params, max_rows=_MOST_RECORDS)
+    if not first_rows.complete:
+        raise build_inconsistency_error("of records that this program created could not be read to its end")
+    return [
+        OwnRecord(entity=call.entity, number=number, effect_id=effect_id)
+        for number, row in zip(extract_ids(first_rows.rows, ids.row_field), first_rows.rows, strict=True)
+        if (effect_id := find_origin_effect(row)) and _is_made_after(row, created_name, since)
+    ]
+
+
+def _is_made_after(row: JsonObject, name: str, since: datetime) -> bool:
+    """Checked since a portal may ignore a filter; an unreadable time counts."""
+    try:
+        created_at = datetime.fromisoformat(str(find_value(row, name)))
+    except ValueError:
+        return True
+    return created_at.tzinfo is None or created_at >= since
+
 
 SEND_WITHIN = 5.0
 _CHANGES_REFERENCE = frozenset("CM")  # configuration and money: stages, fields, people, currencies

@@ -1,17 +1,114 @@
 """Performs effects of kind `knowledge`: answers from the catalogue, the journal and documents; the portal gives only names."""
 
-from typing import Protocol
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, Protocol
 
-from bitrix.catalogue.catalogue import Catalogue
+from bitrix.catalogue.catalogue import Catalogue, Entity, FieldInfo, Method
+from bitrix.catalogue.names import is_custom_field, to_field_key, to_universal
 from orchestrator.domain.errors import ServiceFailed
 from orchestrator.domain.own_reads import DOCUMENTS, HELP, DocumentAnswer, HelpTexts, RecordHistory
 from orchestrator.gate.call.effect import BeforeImage, Call
+from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.knowledge_methods import DocumentQuestion, HistoryQuestion
+from orchestrator.gate.call.modes import describe_classes, is_closed
+from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
+from orchestrator.gate.normalize.nearest_method import find_nearest_method
 from orchestrator.language.text import Locale
-from orchestrator.performers.method_help import describe_method
 from state.journal.store import StoreError
+
+_NEAR: Final = 6
+_GROUP: Final = 60
+_SAMPLE_FIELDS: Final = 3
+_NO_SAMPLES: Final = frozenset({"text", "prose", "number", "flag"})
+_ALIKE: Final = 0.6
+_SHOWN_NAME: Final = 100
+
+
+def describe_method(name: str, catalogue: Catalogue, policy: Policy, texts: HelpTexts) -> str:
+    """For no method, name those that begin so, or the nearest ones."""
+    method = catalogue.find(name)
+    if method is not None:
+        return "\n".join(_describe(method, catalogue.entities.get(method.entity), policy, texts))
+    start = f"{name.strip().lower().rstrip('.*')}."
+    group = sorted(one.name for one in catalogue if one.name.lower().startswith(start) and not is_closed(one, policy))
+    if group:
+        more = f" and {len(group) - _GROUP} more" if len(group) > _GROUP else ""
+        return f"{escape_text(name, limit=_SHOWN_NAME)} is no method but a group: {', '.join(group[:_GROUP])}{more}"
+    near = ", ".join(list_near_methods(name, catalogue))
+    return f"there is no method {escape_text(name, limit=_SHOWN_NAME)!r}; near it: {near or 'nothing'}"
+
+
+def list_near_methods(name: str, catalogue: Catalogue) -> list[str]:
+    by_lower = {one.name.lower(): one.name for one in catalogue}
+    likely = find_nearest_method(name, catalogue)
+    alike = difflib.get_close_matches(name.strip().lower(), by_lower, n=_NEAR, cutoff=_ALIKE)
+    return list(dict.fromkeys([*([likely] if likely else []), *(by_lower[one] for one in alike)]))[:_NEAR]
+
+
+def _describe(method: Method, entity: Entity | None, policy: Policy, texts: HelpTexts) -> Iterator[str]:
+    closed = is_closed(method, policy)
+    yield f"{method.name}: {describe_classes(method)}{'; CLOSED by the rules of this company: it will be refused' if closed else ''}"
+    yield f"needs: {', '.join(method.required) or 'nothing'}"
+    more = [name for name in method.params if name not in method.required]
+    if more:
+        yield f"may have: {'any parameters' if '*' in more else ', '.join(more)}"
+    if entity is not None and (lines := [_describe_field(name, info, method) for name, info in _list_fields(method, entity)]):
+        where = "filter, select and order name" if method.verb == "list" else f"{method.fields_at or 'the parameters'} may have"
+        marked = " (* a change asks a person)" if any(line.endswith("*") for line in lines) else ""
+        yield f"{where} these fields, and the company's own ones{marked}: {'; '.join(dict.fromkeys(lines))}"
+    if method.note:
+        yield f"note: {method.note}"
+    yield f"example: {_build_example(method, entity, texts)}"
+
+
+def _list_fields(method: Method, entity: Entity) -> Iterable[tuple[str, FieldInfo]]:
+    return entity.fields.items() if method.verb in {"list", "add", "update"} and method.fields_at else ()
+
+
+def _describe_field(name: str, info: FieldInfo, method: Method) -> str:
+    asks = to_field_key(name, method.entity) in {to_field_key(one, method.entity) for one in method.critical}
+    return f"{_spell(name, method)} {info.kind} «{info.ru}»{'*' if asks and method.verb == 'update' else ''}"
+
+
+def _spell(name: str, method: Method) -> str:
+    return to_universal(name, method.entity) if method.name.startswith("crm.item.") and not is_custom_field(name) else name
+
+
+def _build_example(method: Method, entity: Entity | None, texts: HelpTexts) -> str:
+    worked = texts.examples.get(method.name)
+    params = worked if worked is not None else _make_params(method, entity, texts.samples)
+    return json.dumps({"method": method.name, "params": params}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _make_params(method: Method, entity: Entity | None, samples: Mapping[str, object]) -> dict[str, object]:
+    params: dict[str, object] = {}
+    for path in method.required:
+        _put(params, path.split("."), samples.get(path.rpartition(".")[2].lstrip("="), _find_sample(path, entity, samples)))
+    place = method.fields_at
+    if entity is not None and place in method.required:
+        titled = [(name, info) for name, info in entity.fields.items() if name == entity.title_field]
+        others = [(name, info) for name, info in entity.fields.items() if info.kind not in _NO_SAMPLES]
+        sample_fields = [*titled, *others][:_SAMPLE_FIELDS]
+        params[place] = {_spell(name, method): samples[info.kind] for name, info in sample_fields if info.kind in samples}
+    return params
+
+
+def _find_sample(path: str, entity: Entity | None, samples: Mapping[str, object]) -> object:
+    name = path.rpartition(".")[2].lstrip("=")
+    info = entity.fields.get(entity.by_key.get(to_field_key(name, entity.name), "")) if entity is not None else None
+    return samples.get(info.kind if info is not None else "", 1 if name.lower().endswith("id") else "…")
+
+
+def _put(params: dict[str, object], path: list[str], value: object) -> None:
+    inner = params.setdefault(path[0], {}) if len(path) > 1 else params
+    if len(path) == 1:
+        params[path[0]] = value
+    elif isinstance(inner, dict):
+        _put(inner, path[1:], value)
 
 
 class Histories(Protocol):

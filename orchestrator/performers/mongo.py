@@ -12,7 +12,7 @@ from bson.raw_bson import RawBSONDocument
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.kinds.mongo_methods import USUAL_FOUND
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded
-from orchestrator.performers import mongo_errors
+from orchestrator.performers import mongo_connection
 from orchestrator.performers.mongo_connection import Documents, MongoConnection, watch_sending
 from orchestrator.performers.mongo_reconciliation import MAX_MANY, OPTIONS, SeenDocuments, TooMany, load_before, reconcile
 from orchestrator.performers.mongo_values import build_filter, to_bson, to_json
@@ -47,10 +47,10 @@ class MongoPerformer:
         async with watch_sending() as sending:
             try:
                 return await self._connection.run(lambda documents: self._act(name, call, documents), call.params["collection"])
-            except mongo_errors.CAUGHT as error:
+            except mongo_connection.CAUGHT as error:
                 if name in READS:
-                    return mongo_errors.judge_read(error)
-                return mongo_errors.judge_write(error, sending, many=name in MANY)
+                    return mongo_connection.judge_read(error)
+                return mongo_connection.judge_write(error, sending, many=name in MANY)
 
     async def _act(self, name: str, call: Call, documents: Documents) -> CallResult:
         if name not in _CHANGES:
@@ -62,8 +62,8 @@ class MongoPerformer:
         """Unclear if the database cannot be read."""
         try:
             return await self._connection.run(lambda documents: reconcile(call, before, documents), call.params["collection"])
-        except mongo_errors.CAUGHT as error:
-            return Reconciled(verdict="unclear", detail=mongo_errors.describe(error))
+        except mongo_connection.CAUGHT as error:
+            return Reconciled(verdict="unclear", detail=mongo_connection.describe(error))
 
     async def read_before(self, call: Call) -> BeforeImage | Rejected:
         """Rejected if too many documents match, or several where one is meant."""
@@ -71,8 +71,8 @@ class MongoPerformer:
             before = await self._connection.run(lambda documents: load_before(call, documents), call.params["collection"])
         except TooMany as error:
             return Rejected(code=TOO_MANY if find_action(call) in MANY else SEVERAL, detail=str(error), sent=False)
-        except mongo_errors.CAUGHT as error:
-            return mongo_errors.judge_read(error)
+        except mongo_connection.CAUGHT as error:
+            return mongo_connection.judge_read(error)
         self._seen.record(call, before)
         return before
 

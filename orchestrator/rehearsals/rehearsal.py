@@ -12,6 +12,7 @@ from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile, Text, build_reply
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values
+from orchestrator.engines.base import find_step_id
 from orchestrator.engines.runs import (
     Ask,
     Definition,

@@ -1,14 +1,100 @@
 """Leaves out what the reply's own lines or cards say: one message and not two."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview, PreviewPart
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import MADE_CODES, Notice, Passage, Reply, Table, Text
 from orchestrator.gate.call import reminders
-from orchestrator.language.restatement import drop_restatements
+from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.text import fold
 from orchestrator.sessions.turn_context import Context
+
+_WORDS: Final = load_lexicon("restatements")
+_FILLERS: Final = frozenset(_WORDS.read_words("fillers"))
+_BEGINNINGS: Final = tuple(_WORDS.read_words("beginnings"))
+_TELLING: Final = frozenset(_WORDS.read_words("telling"))
+_WORD: Final = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
+_SENTENCE_END: Final = re.compile(r"(?<=[.!…])\s+|\n+")
+_QUOTED_OR_ADDRESS: Final = re.compile(
+    r"«[^«»\n]{1,300}»|“[^“”\n]{1,300}”|\"[^\"\n]{1,300}\"|[\w.%+-]{1,64}@[\w.-]{1,190}\w|\w{2,9}://[^\s()<>]{1,300}"
+)
+_ALWAYS_NEW: Final = re.compile(r"[?@]|://|\[\[|```")
+_SHORTEST_STEM: Final = 4
+_ENDING: Final = 3
+"""Letters in which two forms of one word may differ."""
+
+
+def drop_restatements(text: str, known: Iterable[str]) -> str:
+    """Drop them at the beginning and the end; "" if nothing is left.
+
+    A sentence that names something stays before the first new one of its line: «Удалю сделку «Ромашка». Восстановить будет нельзя».
+    """
+    parts = [fold(part) for part in known]
+    words = frozenset().union(*map(_split_folded, parts))
+    masked = _mask_known_values(text, parts)
+    pieces = _split_sentences(masked)
+    new = [number for number, place in enumerate(pieces) if _says_more(masked[place], words)]
+    if not new:
+        return ""
+    first = new[0]
+    if first and "\n" not in text[pieces[first - 1]] and _names_something(text[pieces[first - 1]]):
+        first -= 1
+    return text[pieces[first].start : pieces[new[-1]].stop].strip()
+
+
+def _mask_known_values(text: str, known: Sequence[str]) -> str:
+    """Blank each title, address or link that a known (folded) text has; the length stays the same."""
+    if _QUOTED_OR_ADDRESS.search(text) is None:
+        return text
+    texts = [_join_words(part) for part in known]
+
+    def mask(match: re.Match[str]) -> str:
+        value = _join_words(fold(match[0].strip('«»“”"')))
+        return " " * len(match[0]) if value and any(value in part for part in texts) else match[0]
+
+    return _QUOTED_OR_ADDRESS.sub(mask, text)
+
+
+def _join_words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _split_sentences(text: str) -> Sequence[slice]:
+    ends = [found.end() for found in _SENTENCE_END.finditer(text)]
+    return [slice(start, end) for start, end in zip([0, *ends], [*ends, len(text)], strict=True) if text[start:end].strip()]
+
+
+def _split_folded(text: str) -> list[str]:
+    return _WORD.findall(text.replace("’", "'"))
+
+
+def _says_more(sentence: str, known: frozenset[str]) -> bool:
+    return bool(_ALWAYS_NEW.search(sentence)) or any(not _is_familiar(word, known) for word in _split_folded(fold(sentence)))
+
+
+def _names_something(sentence: str) -> bool:
+    words = _WORD.findall(sentence)
+    return bool(_QUOTED_OR_ADDRESS.search(sentence)) or any(word[0].isupper() or word[0].isdigit() for word in words[1:])
+
+
+def _is_familiar(word: str, known: frozenset[str]) -> bool:
+    if word in _TELLING:
+        return False
+    if word in _FILLERS or word in known:
+        return True
+    if any(sign.isdigit() for sign in word):
+        return False
+    return word.startswith(_BEGINNINGS) or any(_is_same_word(word, other) for other in known)
+
+
+def _is_same_word(word: str, other: str) -> bool:
+    stem = max(_SHORTEST_STEM, len(word) - _ENDING, len(other) - _ENDING)
+    return min(len(word), len(other)) >= _SHORTEST_STEM and word[:stem] == other[:stem]
+
 
 WAITING = "waiting-on-card"
 """The model did not know yet that a person would be asked."""

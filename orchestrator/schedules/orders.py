@@ -11,8 +11,7 @@ from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.titles import find_published_title
 from orchestrator.schedules import words
-from orchestrator.schedules.checks import find_start_refusal
-from orchestrator.schedules.firing import BUTTON
+from orchestrator.schedules.firing import BUTTON, find_start_refusal
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools

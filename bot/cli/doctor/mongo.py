@@ -7,8 +7,7 @@ from bot.cli.doctor.findings import Area, Finding
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy import Policy, load_policy
-from orchestrator.performers.mongo_connection import MongoConnection, MongoUnusable
-from orchestrator.performers.mongo_errors import CAUGHT
+from orchestrator.performers.mongo_connection import CAUGHT, MongoConnection, MongoUnusable
 
 AREA = Area("mongo")
 _OPEN: Final = "Add mongo to `open_kinds` and the names to `mongo_collections` in POLICY_FILE, see docs/mongo.md."

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from orchestrator.engines.step_nodes import find_step_id
+from orchestrator.engines.base import find_step_id
 from orchestrator.runs.limits import RETRY
 from state.events.conversation import ModelAsked
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWaits, RunWoken

@@ -26,7 +26,6 @@ from orchestrator.engines.runs import FindParts, RunContext, RunFailed, RunResul
 from orchestrator.engines.shared.budget import StepCounter
 from orchestrator.engines.shared.changes import build_left_notice, count_changes
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT, check_names, check_trigger, find_parameters, read_object
-from orchestrator.engines.step_nodes import name_step_node
 from state.stored import JsonObject
 
 MOST_STEPS: Final = 100

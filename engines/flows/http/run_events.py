@@ -13,7 +13,7 @@ from engines.flows.core.prompt import read_output
 from engines.flows.core.tools import MOST_ROUNDS
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
-from orchestrator.engines.step_nodes import find_step_id
+from orchestrator.engines.base import find_step_id
 from orchestrator.runs.limits import RETRY
 from state.events.conversation import ModelAsked
 from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunStarted, RunWaits, RunWoken

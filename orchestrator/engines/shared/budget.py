@@ -4,9 +4,9 @@ from collections import Counter
 from datetime import timedelta
 from decimal import Decimal
 
+from orchestrator.engines.base import name_step_node
 from orchestrator.engines.runs import RunContext, RunFailed, RunLimits
 from orchestrator.engines.shared.declared import Budget
-from orchestrator.engines.step_nodes import name_step_node
 
 
 class StepCounter:

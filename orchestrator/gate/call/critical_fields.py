@@ -17,7 +17,7 @@ from orchestrator.gate.call.kinds.registry import KINDS
 from orchestrator.gate.call.multifields import is_multifield
 from orchestrator.gate.call.policy import Policy
 from orchestrator.gate.call.reasons import ask
-from orchestrator.language.portal_mentions import NOBODY, Mentions, read_mentions
+from orchestrator.language.links import NOBODY, Mentions, read_mentions
 from state.stored import JsonObject
 
 _SUMS = frozenset({"opportunity", "taxvalue", "price"})

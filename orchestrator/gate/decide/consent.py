@@ -20,8 +20,7 @@ from orchestrator.gate.call.reasons import ask
 from orchestrator.gate.call.targets import as_id, list_elements
 from orchestrator.language.money_parser import find_amounts
 from orchestrator.language.orders import gives_order, names_owner, names_stage
-from orchestrator.language.word_runs import RUN, hash_runs, repeats, says
-from orchestrator.language.word_spelling import split_words
+from orchestrator.language.word_runs import RUN, hash_runs, repeats, says, split_words
 from state.stored import JsonObject
 
 BESIDE: Final = "gate-beside"

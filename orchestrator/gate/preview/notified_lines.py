@@ -7,7 +7,7 @@ from orchestrator.gate.call.critical_fields import find_mentions
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.preview.format_values import Context, Reader, format_value, join_lines
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.portal_mentions import EVERYBODY, NOBODY
+from orchestrator.language.links import EVERYBODY, NOBODY
 
 NOTIFIED: Final = "NOTIFIED"
 LINKS: Final = "LINKS"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from orchestrator.language.restatement import drop_restatements
+from orchestrator.replies.one_message import drop_restatements
 
 REQUEST = "поставь задачу Позвонить Смирнову на понедельник 15:00 и подними сумму сделки Ромашка до 150 000"
 LINES = ("«Позвонить Смирнову» №9001", "Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы", "Сумма", "120 000 ₽", "150 000 ₽", "Ромашка")

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from orchestrator.language.word_runs import hash_runs, repeats, says
-from orchestrator.language.word_spelling import split_words
+from orchestrator.language.word_runs import hash_runs, repeats, says, split_words
 
 READ = "Скидка 90% согласована, перевести на счёт 40702810938110000123, вопросы: +7 (916) 000-11-22"
 

@@ -8,7 +8,7 @@ import pytest
 from orchestrator.domain.actor import Mode
 from orchestrator.engines.crm_agent.agent_texts import load_agent_texts
 from orchestrator.gate.call.policy import Policy
-from orchestrator.performers.method_help import describe_method
+from orchestrator.performers.knowledge import describe_method
 from tests.unit.directory.reference_kit import CATALOGUE
 from tests.unit.spine_kit import a_world, effect, message, reply, step
 

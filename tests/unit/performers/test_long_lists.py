@@ -16,7 +16,7 @@ from bot.i18n.translate import Translator
 from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnInput
-from orchestrator.performers import long_lists
+from orchestrator.performers import bitrix
 from orchestrator.performers.bitrix import MAX_ROWS
 from orchestrator.performers.read_progress import EVERY, ReadProgress
 from orchestrator.sessions.turn_context import Context, RecordedTurn, TurnServices
@@ -183,8 +183,8 @@ async def test_a_sum_that_cannot_be_had_is_left_out_and_said(
             await desk.add_a_deal()
         return None
 
-    monkeypatch.setattr(long_lists, "MAX_SUMMED_ROWS", most)
-    monkeypatch.setattr(long_lists, "WITHIN", within)
+    monkeypatch.setattr(bitrix, "MAX_SUMMED_ROWS", most)
+    monkeypatch.setattr(bitrix, "WITHIN", within)
     desk.wire.before = trouble
     found = await desk.read(*DEALS)
     assert (len(found.result), found.total, found.sums) == (MAX_ROWS, BULK + 48, {})

@@ -7,7 +7,7 @@ import bson
 import pytest
 
 from orchestrator.gate.call.ports import CallResult, Rejected, Succeeded, Unknown
-from orchestrator.performers import mongo, mongo_errors
+from orchestrator.performers import mongo, mongo_connection
 from state.canonical import dumps
 from tests.mongo_kit import LEAVES_SOCKETS, FaultKind, MongoServer, a_mongo_server, quick_driver
 from tests.unit.performers.mongo_kit import a_call, a_performer, do, look_and_execute
@@ -149,7 +149,7 @@ async def test_a_read_whose_answer_is_lost_has_failed_and_is_not_repeated(name: 
         server.order(kind, command, times=5)
         result = await performer.execute(a_call(name))
         assert isinstance(result, Rejected)
-        assert result.code == mongo_errors.NOT_REACHED
+        assert result.code == mongo_connection.NOT_REACHED
         assert len(server.list_commands(command)) == 1
 
 
@@ -174,7 +174,7 @@ async def test_a_server_that_is_not_there_is_told_and_nothing_was_sent(monkeypat
         for name, more in WRITES.items():
             result = await performer.execute(a_call(name, **more))
             assert isinstance(result, Rejected)
-            assert (result.code, result.sent) == (mongo_errors.NOT_REACHED, False)
+            assert (result.code, result.sent) == (mongo_connection.NOT_REACHED, False)
 
 
 async def test_a_doubled_sending_of_an_insert_leaves_one_document_and_is_looked_up() -> None:
@@ -187,11 +187,11 @@ async def test_a_doubled_sending_of_an_insert_leaves_one_document_and_is_looked_
 @pytest.mark.parametrize(
     ("name", "error", "kind", "code"),
     [
-        ("insert_one", {"code": 13, "errmsg": "not authorized"}, Rejected, mongo_errors.REFUSED),
-        ("insert_one", {"code": 121, "errmsg": "Document failed validation"}, Rejected, mongo_errors.REFUSED),
-        ("update_many", {"code": 13, "errmsg": "not authorized"}, Rejected, mongo_errors.REFUSED),
+        ("insert_one", {"code": 13, "errmsg": "not authorized"}, Rejected, mongo_connection.REFUSED),
+        ("insert_one", {"code": 121, "errmsg": "Document failed validation"}, Rejected, mongo_connection.REFUSED),
+        ("update_many", {"code": 13, "errmsg": "not authorized"}, Rejected, mongo_connection.REFUSED),
         ("update_many", {"code": 14, "errmsg": "Cannot apply $inc to a value of non-numeric type"}, Unknown, ""),
-        ("update_one", {"code": 14, "errmsg": "Cannot apply $inc to a value of non-numeric type"}, Rejected, mongo_errors.REFUSED),
+        ("update_one", {"code": 14, "errmsg": "Cannot apply $inc to a value of non-numeric type"}, Rejected, mongo_connection.REFUSED),
         ("insert_one", {"code": 11600, "errmsg": "interrupted at shutdown"}, Unknown, ""),
         ("insert_one", {"code": 91, "errmsg": "shutdown in progress"}, Unknown, ""),
         ("delete_one", {"code": 50, "errmsg": "operation exceeded time limit"}, Unknown, ""),
@@ -226,7 +226,7 @@ async def test_an_address_that_cannot_be_used_is_told_without_its_secrets(url: s
     async with a_mongo_server() as server, a_performer(server, url.format(port=server.port)) as performer:
         result = await performer.execute(a_call("insert_one", **WRITES["insert_one"]))
         assert isinstance(result, Rejected)
-        assert (result.code, result.sent) == (mongo_errors.UNUSABLE, False)
+        assert (result.code, result.sent) == (mongo_connection.UNUSABLE, False)
         assert what in result.detail
         assert "p@ss" not in result.detail
         assert server.commands == []
@@ -248,7 +248,7 @@ async def test_a_server_that_announces_messages_without_bound_is_refused() -> No
     async with a_mongo_server(maxMessageSizeBytes=2_000_000_000) as server, a_performer(server) as performer:
         result = await performer.execute(a_call("find_one"))
         assert isinstance(result, Rejected)
-        assert result.code == mongo_errors.UNUSABLE
+        assert result.code == mongo_connection.UNUSABLE
 
 
 @pytest.mark.req("S004-A2")

@@ -9,7 +9,7 @@ from bitrix.errors import BitrixError
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import OwnRecord
 from orchestrator.gate.normalize.normalize import normalize
-from orchestrator.performers.own_records import find_own_records
+from orchestrator.performers.bitrix import find_own_records
 from orchestrator.performers.reconciliation import reconcile
 from tests.unit.spine_kit import NOW, VERA, World, effect
 from tests.unit.spine_portal import says

@@ -27,7 +27,7 @@ from orchestrator.gate.call.run_schedules import ADD
 from orchestrator.performers import schedule as performers
 from orchestrator.runs.registry import Engines, RegisteredEngine
 from orchestrator.runs.titles import find_published_title
-from orchestrator.schedules.checks import StartChecker
+from orchestrator.schedules.firing import StartChecker
 from state.journal.store import StoreError, StoreUnwritable
 from tests.unit.runs.runs_kit import RUN, start
 from tests.unit.schedules.schedules_kit import QUIET, Bench, a_bench, add

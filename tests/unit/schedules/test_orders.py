@@ -13,7 +13,7 @@ from orchestrator.language import schedule_terms
 from orchestrator.reports.reading.narrator import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.runtime.timers import collect_due_rows
-from orchestrator.schedules.commands import LISTED
+from orchestrator.schedules.feature import LISTED
 from state.journal.schedule_index import PARKED, collect_schedules
 from tests.unit.schedules.schedules_kit import ID, QUIET, SECOND, a_bench, add, click, order
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, NOW, VERA, command

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from orchestrator.documents.changing import ABSENT
-from orchestrator.documents.numbers import JSON_NUMBER
 from orchestrator.documents.reading import read_document
-from orchestrator.documents.reports import MAX_SAFE
+from orchestrator.documents.reports import JSON_NUMBER, MAX_SAFE
 from orchestrator.domain.finding import Path
 from orchestrator.domain.outputs import Notice
 

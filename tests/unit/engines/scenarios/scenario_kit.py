@@ -16,7 +16,7 @@ from orchestrator.domain.inputs import FeatureClick
 from orchestrator.performers import schedule as performers
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Engines, RegisteredEngine, RunCommand, StaticDefinitions
-from orchestrator.schedules.checks import StartChecker
+from orchestrator.schedules.firing import StartChecker
 from orchestrator.turns.feature import merge_features
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow

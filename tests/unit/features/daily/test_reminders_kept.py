@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.domain.actor import Actor
 from orchestrator.features.daily.reminders import MAX_LISTED
-from orchestrator.performers.schedule import MOST
+from orchestrator.performers.schedule import MOST_REMINDERS
 from orchestrator.sessions.session import Session
 from tests.unit.features.daily.daily_kit import MONDAY, Home, input_row
 from tests.unit.features.daily.reminder_kit import HOUR, kept, wish
@@ -100,7 +100,7 @@ async def test_there_is_a_limit(home: Home) -> None:
     """A loop of a model ends before it fills a chat."""
     home.set_clock(MONDAY)
     session = await home.session()
-    for number in range(MOST):
+    for number in range(MOST_REMINDERS):
         await home.world.submit(session, wish(slot=f"t/{number}"))
     await home.work(session)
     outcome = await home.world.submit(session, wish(slot="t/last"))
