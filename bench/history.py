@@ -25,7 +25,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.features.history.call_audit import CallAudit, CallFilter
 from orchestrator.features.history.record_index import RecordIndex
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runtime.worker import Orchestrator
 from state.canonical import dumps, hash_text

@@ -12,8 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from bot.access.access_file import AccessFile, FileNews, Person, TokenGrant, read_access_file
-from orchestrator.domain.actor import Actor
-from orchestrator.domain.staff import Absence
+from orchestrator.domain.actor import Absence, Actor
 from orchestrator.features.people.access_removal import build_file_row
 from orchestrator.features.people.registry import STREAM, extract_registry
 from orchestrator.features.people.screens import DEFAULTS

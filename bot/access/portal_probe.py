@@ -11,8 +11,8 @@ from bitrix.errors import NotSent, OutcomeUnknown
 from bitrix.limits.limiter import Limiter
 from bot.access.portal_auth import build_auth, build_portal_auth
 from bot.settings.settings import Settings
+from orchestrator.directory.answers import User
 from orchestrator.directory.reference_reads import read_user
-from orchestrator.directory.rows import User
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreError

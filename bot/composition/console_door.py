@@ -1,6 +1,6 @@
 from bot.console.keys import ConsoleKeys
 from bot.settings.settings import Settings, parse_console_address
-from orchestrator.features.console.handlers import SignLink
+from orchestrator.features.console.feature import SignLink
 
 
 def build_link_signer(settings: Settings) -> SignLink | None:

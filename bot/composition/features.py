@@ -24,7 +24,7 @@ from orchestrator.features.asking import feature as asking
 from orchestrator.features.cards import feature as cards
 from orchestrator.features.console import feature as console
 from orchestrator.features.daily import feature as daily
-from orchestrator.features.daily.ports import Nobody
+from orchestrator.features.daily.message_bodies import Nobody
 from orchestrator.features.definitions import feature as definitions
 from orchestrator.features.documents import feature as documents
 from orchestrator.features.freezing import feature as freezing

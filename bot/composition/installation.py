@@ -12,8 +12,7 @@ from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.crm_agent.agent_texts import AgentTexts, load_agent_texts
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
-from orchestrator.features.leads.live_policy import LivePolicy
-from orchestrator.features.leads.policy_news import PolicyWatcher
+from orchestrator.features.leads.live_policy import LivePolicy, PolicyWatcher
 from orchestrator.gate.call.policy import Policy, check_policy, load_policy
 from orchestrator.runs.registry import Engines
 from state.clock import Clock

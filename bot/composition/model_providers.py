@@ -11,11 +11,10 @@ import httpx
 from bot.settings.model_plan import ProviderSpec, build_tuning, find_base, find_key, find_model_names, load_plan, name_base, name_key
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import ModelClientError, SettingsError
-from orchestrator.model_client.breaker import CircuitBreaker
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.gigachat_token import GigaChatToken
 from orchestrator.model_client.providers import GigaChatProvider, OpenAiProvider, WireClient
-from orchestrator.model_client.router import ModelRouter, Observe, Route
+from orchestrator.model_client.router import CircuitBreaker, ModelRouter, Observe, Route
 from orchestrator.model_client.settings import ModelSettings, is_internal
 
 

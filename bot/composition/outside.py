@@ -16,7 +16,7 @@ from orchestrator.domain.file_path import PathRefused, parse_path
 from orchestrator.domain.http_address import OddAddress, is_listed, parse_address
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.shared.file_access import Download, Downloaded, ReadFile
-from orchestrator.features.history.reader import HistoryData, HistoryReader
+from orchestrator.features.history.pages import HistoryData, HistoryReader
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.kinds.http import may_be_fetched
 from orchestrator.gate.call.ports import Performer
@@ -31,8 +31,7 @@ from orchestrator.runs.registry import Engines
 from orchestrator.runs.sent_items import LARGEST_FILE
 from orchestrator.runs.titles import find_published_title
 from orchestrator.schedules.firing import StartChecker
-from orchestrator.services.document_client import DocumentClient
-from orchestrator.services.http_client import ServiceClients
+from orchestrator.services.http_client import DocumentClient, ServiceClients
 
 FILES: Final = "file"
 AT_ONCE: Final = 2

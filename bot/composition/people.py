@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Staff as LeadStaff
 from orchestrator.domain.chat_messages import ChatMessenger, KnownPeople
-from orchestrator.domain.staff import Staff as LeadStaff
-from orchestrator.features.console.handlers import SignLink
-from orchestrator.features.daily.ports import People as Addressees
+from orchestrator.features.console.feature import SignLink
+from orchestrator.features.daily.message_bodies import People as Addressees
 from orchestrator.features.people.staff import Staff
 from orchestrator.features.portal_events.news import Audience, Nobody
 from orchestrator.runtime.worker import TellTrouble

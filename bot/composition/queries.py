@@ -18,9 +18,9 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.reference_context import ReferenceContext
+from orchestrator.directory.reference import ReferenceContext
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Table
 from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.modes import may_read_shared

@@ -24,7 +24,7 @@ from bot.i18n.translate import Locale
 from bot.settings.settings import CONSOLE_PATH as ROOT
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import ConsoleLogin
-from orchestrator.features.console.handlers import build_closing_row
+from orchestrator.features.console.feature import build_closing_row
 from state.clock import format_iso, generate_id, parse_iso, read_boottime
 from state.journal.store import StoreError
 from state.model.registry import CONSOLE_SINCE

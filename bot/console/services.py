@@ -17,7 +17,7 @@ from bot.policy.policy_desk import PolicyDesk
 from bot.settings.settings import Settings
 from orchestrator.definitions.service import DefinitionService
 from orchestrator.domain.actor import Actor
-from orchestrator.features.budgets.usage_meter import UsageMeter
+from orchestrator.features.budgets.model_budget import UsageMeter
 from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
 from bitrix.limits.limiter import LimiterState
-from orchestrator.model_client.breaker import CircuitBreaker
+from orchestrator.model_client.router import CircuitBreaker
 from state.clock import read_boottime
 
 _NO_ACCESS = frozenset({"INVALID_CREDENTIALS", "NO_AUTH_FOUND", "EXPIRED_TOKEN"})

@@ -16,9 +16,8 @@ from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.inputs import POLICY_FILE, PolicyFileSaved
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import Policy
-from orchestrator.reports.policy_check import CheckedPolicy, PolicyPart, check_policy_text, describe_policy
+from orchestrator.reports.policy_check import CheckedPolicy, PolicyPart, build_mistake, check_policy_text, describe_policy
 from orchestrator.reports.policy_explain import Ability, list_abilities
-from orchestrator.reports.policy_findings import build_mistake
 from orchestrator.reports.rehearsal.comparison import Comparison, compare_rules
 from orchestrator.reports.rehearsal.rehearse import Rules
 from orchestrator.runs.registry import Engines

@@ -13,7 +13,7 @@ from typing import Any, Final, Literal, Protocol
 from bot.i18n.translate import Translator
 from orchestrator.definitions.references import StoredVersions, is_version_id
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult
 from orchestrator.rehearsals.case import Case, Given

@@ -8,7 +8,7 @@ from bot.rendering.files import Cell, Sheet
 from bot.rendering.headings import format_change, render_heading
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks, to_plain_text
 from orchestrator.domain.card_view import CARD_COMMANDS, CardView, PreviewLine, PreviewPart
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.portal_errors import explain_portal_error
 from orchestrator.language.text import quote
 

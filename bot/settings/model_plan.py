@@ -12,10 +12,9 @@ from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.models import Effort, Role
 from orchestrator.domain.value_faults import describe_faults
 from orchestrator.model_client import dialects
-from orchestrator.model_client.breaker import COOL_DOWN, FAILURES
 from orchestrator.model_client.dialects import Dialect, Fit, LengthField, Option, Tuning, find_dialect
-from orchestrator.model_client.extra_body import find_extra_fault, parse_extra_body
-from orchestrator.model_client.settings import PARALLEL, find_key_fault, is_address, is_internal
+from orchestrator.model_client.router import COOL_DOWN, FAILURES
+from orchestrator.model_client.settings import PARALLEL, find_extra_fault, find_key_fault, is_address, is_internal, parse_extra_body
 
 GIGACHAT_MODEL: Final = "GigaChat-2-Max"
 GIGACHAT_EMBEDDINGS: Final = "Embeddings"

@@ -43,7 +43,7 @@ def _parse_extra_body(value: object) -> object:
     """Raises ValueError for a text that is no JSON object."""
     if not isinstance(value, str):
         return value
-    from orchestrator.model_client.extra_body import parse_extra_body  # noqa: PLC0415 - reports read settings and need no clients
+    from orchestrator.model_client.settings import parse_extra_body  # noqa: PLC0415 - reports read settings and need no clients
 
     return parse_extra_body(value)
 

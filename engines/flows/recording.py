@@ -10,7 +10,7 @@ from engines.flows.core.engine import LEFT, REOPENED
 from engines.flows.core.kind import FLOW
 from engines.flows.playing import ExpectedFlow, FlowCase, FlowPlayed, is_operation, is_tool, play_flow
 from orchestrator.definitions.rules import FindClasses
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.engines.base import find_step_id
 from orchestrator.engines.shared.launch import CONTEXT, PARAMETERS, TEXT
 from orchestrator.rehearsals.case import FAILED, Given

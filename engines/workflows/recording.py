@@ -20,14 +20,13 @@ from engines.workflows.playing import (
     play_workflow,
 )
 from orchestrator.definitions.rules import FindClasses
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.engines.base import find_step_id
 from orchestrator.engines.runs import Ask
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.case import FAILED, Given
-from orchestrator.rehearsals.comparing import list_messages
+from orchestrator.rehearsals.case import FAILED, Given, list_messages
 from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
-from orchestrator.directory.crm_bindings import is_binding_field, to_binding
+from orchestrator.directory.current_records import is_binding_field, to_binding
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.value_references import find_field, find_siblings
 from orchestrator.domain.outputs import Notice

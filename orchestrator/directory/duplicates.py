@@ -5,10 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from bitrix.errors import BitrixError
-from orchestrator.directory.answers import Ambiguous, Option
+from orchestrator.directory.answers import Ambiguous, Option, RecordRow
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader, Target
-from orchestrator.directory.rows import RecordRow
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon

@@ -8,12 +8,11 @@ from typing import Final, assert_never
 from bitrix.catalogue import names
 from bitrix.catalogue.names import CRM
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, to_number
 from orchestrator.directory.date_places import split_operator
 from orchestrator.directory.naming import Naming, pick_field
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference_data import Field, to_own_kind
-from orchestrator.directory.rows import to_number
 from orchestrator.directory.value_references import find_fields
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.text import to_visible_line

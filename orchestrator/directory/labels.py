@@ -8,8 +8,8 @@ from decimal import Decimal, InvalidOperation
 from typing import Final
 from urllib.parse import urlsplit
 
+from orchestrator.directory.answers import RecordRow
 from orchestrator.directory.reference_data import INVOICE, QUOTE
-from orchestrator.directory.rows import RecordRow
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum_short
 from orchestrator.language.text import Locale, format_number, to_visible_line, trim_text

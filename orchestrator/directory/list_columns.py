@@ -10,15 +10,14 @@ from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import FieldInfo
 from bitrix.errors import BitrixError
 from bitrix.masking import mask
-from orchestrator.directory.answers import ColumnedTable
+from orchestrator.directory.answers import ColumnedTable, RecordRow, to_number
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import extract_rows
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference_data import Field
-from orchestrator.directory.rows import RecordRow, to_number
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Table
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon

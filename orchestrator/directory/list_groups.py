@@ -13,13 +13,12 @@ from bitrix.bulk.bulk import list_all
 from bitrix.bulk.lists import LISTS
 from bitrix.catalogue import names
 from bitrix.errors import BitrixError
-from orchestrator.directory.answers import GroupedView
+from orchestrator.directory.answers import GroupedView, RecordRow, to_number
 from orchestrator.directory.labels import build_card_url, parse_amount
 from orchestrator.directory.list_columns import EMPTY, Column, ViewContext, find_column, find_value, format_column
 from orchestrator.directory.outcome_view import OWN_RECORDS, extract_rows, format_sums, has_prose
 from orchestrator.directory.reference_data import parse_funnel
-from orchestrator.directory.rows import RecordRow, to_number
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon

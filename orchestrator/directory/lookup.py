@@ -10,15 +10,14 @@ from bitrix.catalogue.names import is_custom_field, to_field_key
 from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
 from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, build_guess
-from orchestrator.directory.crm_bindings import is_binding_field
-from orchestrator.directory.current_records import CURRENT, find_current, list_tie_candidates
+from orchestrator.directory.answers import to_number as to_record_number
+from orchestrator.directory.current_records import CURRENT, find_current, is_binding_field, list_tie_candidates
 from orchestrator.directory.date_references import DatedCall, DateReferences
 from orchestrator.directory.field_references import FieldReferences
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.person_references import PersonReferences
 from orchestrator.directory.portal_reads import PortalReader, list_searches
-from orchestrator.directory.reference_context import ReferenceContext
-from orchestrator.directory.rows import to_number as to_record_number
+from orchestrator.directory.reference import ReferenceContext
 from orchestrator.directory.shown_references import ShownPlace, resolve_shown
 from orchestrator.directory.stage_references import StageReferences
 from orchestrator.directory.value_references import (

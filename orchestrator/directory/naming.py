@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from bitrix.catalogue import names
 from bitrix.errors import BitrixError
 from orchestrator.directory import field_values, ranking
+from orchestrator.directory.answers import RecordRow, User, name_organisation, to_number
 from orchestrator.directory.labels import (
     build_card_url,
     format_company_label,
@@ -15,10 +16,8 @@ from orchestrator.directory.labels import (
     format_user_label,
     parse_amount,
 )
-from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.read_names import read_name, read_part
+from orchestrator.directory.portal_reads import PortalReader, read_name, read_part
 from orchestrator.directory.reference_data import INVOICE, QUOTE, Field, to_own_kind, to_type_number
-from orchestrator.directory.rows import RecordRow, User, name_organisation, to_number
 from orchestrator.domain.actor import Actor
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum

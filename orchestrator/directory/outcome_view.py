@@ -11,12 +11,11 @@ from decimal import Decimal
 from typing import Final
 
 from bitrix.masking import mask, mask_value
-from orchestrator.directory.answers import OutcomeView
+from orchestrator.directory.answers import OutcomeView, RecordRow
 from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.rows import RecordRow
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Passage, Row, Table
 from orchestrator.domain.own_reads import DOCUMENTS, HELP, NOT_SHOWN, OWN_READS, DocumentAnswer, HistoryChange, HistoryLine, RecordHistory
 from orchestrator.language.lexicon import load_lexicon

@@ -6,13 +6,11 @@ from typing import assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, build_guess
+from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, User, build_guess
 from orchestrator.directory.labels import format_user_label
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.reference import is_employed
-from orchestrator.directory.reference_context import ReferenceContext
-from orchestrator.directory.rows import User
+from orchestrator.directory.reference import ReferenceContext, is_employed
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.lexicon import load_lexicon

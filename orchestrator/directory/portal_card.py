@@ -10,10 +10,10 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from bitrix.masking import mask
+from orchestrator.directory.answers import User
 from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_cache import ReadLog
 from orchestrator.directory.reference_data import Category, Field, ProductCatalog, SmartType, Stage
-from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import to_visible_line

@@ -11,10 +11,12 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, TypeVar
 
+from bitrix.catalogue.catalogue import Catalogue
 from bitrix.catalogue.names import CRM
 from bitrix.client.read_only import PortalCaller
 from bitrix.limits.askers import Asker, ask_for
 from orchestrator.directory import reference_reads as reads
+from orchestrator.directory.answers import User
 from orchestrator.directory.reference_cache import Key, Read, ReadCache, ReadLog, ReadTimeouts
 from orchestrator.directory.reference_data import (
     Category,
@@ -28,9 +30,26 @@ from orchestrator.directory.reference_data import (
     parse_funnel,
     to_own_kind,
 )
-from orchestrator.directory.rows import User
+from orchestrator.domain.actor import Actor
 from orchestrator.language.money_format import CurrencyBook
 from state.clock import Clock
+from state.model.session_state import SessionState
+from state.stored import JsonObject
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferenceContext:
+    method: str
+    params: JsonObject
+    actor: Actor
+    state: SessionState
+    text: str
+
+    def is_write(self, catalogue: Catalogue) -> bool:
+        """Names are then checked against fresh data, not the cache."""
+        method = catalogue.find(self.method)
+        return method is None or not method.reads_only
+
 
 T = TypeVar("T")
 Contains = Callable[[T], bool]

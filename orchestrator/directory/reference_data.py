@@ -6,7 +6,7 @@ import pydantic
 from pydantic import AliasChoices, BeforeValidator, ConfigDict
 
 from bitrix.catalogue.names import CRM
-from orchestrator.directory.rows import Number, Text
+from orchestrator.directory.answers import Number, Text
 from orchestrator.domain.frozen import View
 from state.stored import JsonObject
 

@@ -13,8 +13,8 @@ from bitrix.bulk.offset_pages import read_first_rows
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, build_cmd, read_answer
 from bitrix.client.read_only import PortalCaller
 from bitrix.errors import OutcomeUnknown, Unreadable
+from orchestrator.directory.answers import RecordRow, User
 from orchestrator.directory.reference_data import Category, Department, Field, ProductCatalog, SmartType, Stage, to_own_kind, to_type_number
-from orchestrator.directory.rows import RecordRow, User
 from orchestrator.language.money_format import CurrencyStyle, parse_currency_style
 from orchestrator.language.time_zones import find_zone, is_zone
 from state.stored import JsonObject

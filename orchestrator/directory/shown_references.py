@@ -7,7 +7,7 @@ from typing import Final
 
 from bitrix.catalogue.names import to_field_key
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
-from orchestrator.directory.crm_bindings import LETTERS, is_binding_field
+from orchestrator.directory.current_records import LETTERS, is_binding_field
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.reference_data import QUOTE, to_own_kind
 from orchestrator.domain.address import parse_target

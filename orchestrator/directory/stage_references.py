@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar, assert_never
 
 from orchestrator.directory import ranking
-from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolved, Unresolved, build_guess
+from orchestrator.directory.answers import Ambiguous, Option, RecordRow, Resolution, Resolved, Unresolved, build_guess
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.reference_context import ReferenceContext
+from orchestrator.directory.reference import ReferenceContext
 from orchestrator.directory.reference_data import Category, Stage
-from orchestrator.directory.rows import RecordRow
 from orchestrator.domain.outputs import Notice
 from state.stored import JsonObject
 

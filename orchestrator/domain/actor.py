@@ -1,4 +1,7 @@
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal, Protocol
 
 from orchestrator.domain.frozen import Frozen
 
@@ -33,3 +36,19 @@ class Actor(Frozen):
 def is_same_person(actor: Actor, key: str, user: int | None) -> bool:
     """The same account, or two accounts of one employee."""
     return actor.key == key or (user is not None and actor.bitrix_user_id == user)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Absence:
+    until: date
+    deputy: str = ""
+
+
+class Staff(Protocol):
+    def list_people(self) -> Sequence[Actor]: ...
+
+    def find_lead(self, key: str) -> str:
+        """Empty if none is named."""
+
+    def find_absence(self, key: str) -> Absence | None:
+        """It may already be over."""

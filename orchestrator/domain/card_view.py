@@ -4,8 +4,8 @@ from typing import Final, Self
 
 import orjson
 
+from orchestrator.domain.effect import CommandReport
 from orchestrator.domain.frozen import View
-from orchestrator.domain.outcome import CommandReport
 from orchestrator.domain.outputs import Notice
 from state.model.card import Card
 from state.stored import JsonObject

@@ -7,9 +7,8 @@ from typing import Any, Final, Literal, Protocol
 
 from orchestrator.directory.answers import Unresolved
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.domain.models import ModelRequest, ToolCall
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from state.events.base import Event
 from state.events.conversation import PlanRecorded

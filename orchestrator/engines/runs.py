@@ -12,8 +12,8 @@ from decimal import Decimal
 from typing import Any, Final, Literal, Protocol, TypeVar
 
 from orchestrator.domain.actor import Actor, Mode
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.models import ModelRequest, Role
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile
 from orchestrator.domain.taint import NOWHERE, UNDECLARED, Origin, Origins, Value
 from state.model.definitions import EDITION

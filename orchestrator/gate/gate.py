@@ -9,8 +9,7 @@ from typing import assert_never
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode, is_same_person
-from orchestrator.domain.effect import STAND_IN, Effect
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import STAND_IN, Effect, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations, run_approved
 from orchestrator.gate.approve.confirmations import CardRequest, Decision

@@ -1,4 +1,4 @@
-"""Finds web addresses, and removes those that are not allowed: one more character could carry data to a stranger. Finds whom texts address."""
+"""Finds web addresses and whom texts address; removes links that are not allowed: one more character could carry data to a stranger."""
 
 import re
 from collections.abc import Iterator, Mapping

@@ -8,8 +8,7 @@ from itertools import islice
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
-from orchestrator.domain.cron_lines import MOST_A_DAY, CronError, CronLine, parse_cron
-from orchestrator.domain.due_moments import list_moments
+from orchestrator.domain.cron_lines import MOST_A_DAY, CronError, CronLine, list_moments, parse_cron
 from orchestrator.language.time_zones import is_zone
 
 TermsFault = Literal["both", "neither", "moment", "naive", "past", "far", "cron", "zone"]

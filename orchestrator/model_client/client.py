@@ -12,7 +12,7 @@ from tenacity import AsyncRetrying
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import ModelAnswer, ProviderUnavailable, UnusableAnswer
-from orchestrator.model_client.answer import AnswerReader, decode, load_object
+from orchestrator.model_client.answer import AnswerReader, SseDecoder, decode, load_object
 from orchestrator.model_client.failures import (
     PLAIN,
     RejectedRequest,
@@ -28,7 +28,6 @@ from orchestrator.model_client.failures import (
     find_reported_error,
 )
 from orchestrator.model_client.settings import Auth, KeyAuth, ModelSettings
-from orchestrator.model_client.sse import SseDecoder
 from state.stored import JsonObject
 from state.trace import build_trace_headers
 

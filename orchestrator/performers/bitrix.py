@@ -20,7 +20,7 @@ from bitrix.limits.limiter import Priority
 from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.list_groups import join_conditions
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value
 from orchestrator.gate.call.origin_marks import ORIGINATOR, find_origin_effect

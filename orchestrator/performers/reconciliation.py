@@ -14,7 +14,7 @@ from bitrix.catalogue.names import CRM, list_origin_fields
 from bitrix.client.client import BitrixClient
 from bitrix.errors import OutcomeUnknown, Refused
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.fields import find_value, to_field_key

@@ -10,7 +10,7 @@ from uuid import uuid5
 
 from orchestrator.domain.address import find_own_chat
 from orchestrator.domain.outputs import Notice
-from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd
+from orchestrator.domain.run_inputs import MOST, ScheduleAdd
 from orchestrator.gate.call import run_schedules
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from bitrix.catalogue.names import CRM
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.fields import find_value
 from state.events.calls import StateChanges

@@ -8,7 +8,6 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, Reply, SentFile, Text, build_reply
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, join_origins, split_values

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, Protocol
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from orchestrator.definitions.calls import LATER
 from orchestrator.definitions.rules import FindClasses
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.errors import ServiceFailed
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import DocumentAnswer, DocumentPassage
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import Value

@@ -5,7 +5,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Mode
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.engines.base import TurnInput
 from orchestrator.gate.call import fields

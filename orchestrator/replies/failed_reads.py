@@ -3,7 +3,7 @@
 from typing import Final
 
 from bitrix.client.batch import BatchError, Command, parse_commands, restore_keys
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.portal_errors import explain_portal_error

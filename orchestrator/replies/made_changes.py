@@ -7,8 +7,7 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import parse_target
 from orchestrator.domain.card_view import Preview, PreviewLine, PreviewPart
-from orchestrator.domain.effect import EffectOutcome
-from orchestrator.domain.outcome import CommandReport, Pending
+from orchestrator.domain.effect import CommandReport, EffectOutcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call, Facts, Target

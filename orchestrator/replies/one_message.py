@@ -6,7 +6,7 @@ from typing import Final
 
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview, PreviewPart
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import MADE_CODES, Notice, Passage, Reply, Table, Text
 from orchestrator.gate.call import reminders
 from orchestrator.language.lexicon import load_lexicon

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.effect import EffectOutcome
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import EffectOutcome, Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, PlanStep, TurnEnd
 from orchestrator.gate.approve.duplicates import REPEATED

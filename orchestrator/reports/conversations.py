@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from heapq import merge
 from typing import Final
 
-from orchestrator.reports.reading.journal_reader import as_record, read_stream, to_session_name
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator, as_record, read_stream, to_session_name
 from orchestrator.reports.reading.sentences import describe_event
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state

@@ -8,8 +8,7 @@ from typing import Final
 import orjson
 
 from orchestrator.domain.frozen import View
-from orchestrator.reports.reading.journal_reader import as_record, hide_secrets, scan_events, to_one_line, to_session_name
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator, as_record, hide_secrets, scan_events, to_one_line, to_session_name
 from orchestrator.reports.reading.sentences import describe_event
 from state.clock import parse_iso
 from state.events.base import type_names

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Reply, SentFile
 from orchestrator.domain.taint import UNDECLARED, Origins, Value, split_values
 from orchestrator.engines.runs import (

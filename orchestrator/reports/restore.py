@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from orchestrator.domain.schedule_inputs import SchedulesRestored
+from orchestrator.domain.run_inputs import SchedulesRestored
 from orchestrator.gate.execute.recovery import MARK, SETTLED, TIMER
 from orchestrator.reports.erasure import erase
 from orchestrator.reports.erasure.erase import ErasureFiles

@@ -7,8 +7,7 @@ from datetime import datetime
 from statistics import median
 from typing import Final, NamedTuple
 
-from orchestrator.reports.reading.journal_reader import bind_reader, parse_event, scan_events, to_one_line, to_session_name
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator, bind_reader, parse_event, scan_events, to_one_line, to_session_name
 from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded, OutcomeReconciled

@@ -8,9 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 
-from orchestrator.domain.effect import Effect
+from orchestrator.domain.effect import Effect, Outcome, Pending
 from orchestrator.domain.errors import FileUnavailable
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Reply, SentFile, build_reply
 from orchestrator.domain.taint import UNDECLARED, Origin, Origins, Value
 from orchestrator.engines.runs import (

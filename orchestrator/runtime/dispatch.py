@@ -1,20 +1,64 @@
 """Hands each stored input to its handler, or quarantines it."""
 
 import logging
+from datetime import datetime, timedelta
 
 from bitrix.limits.askers import Asker
 from bitrix.limits.limiter import Priority
 from orchestrator.domain.address import TALK_CHANNELS, Address, is_run
-from orchestrator.domain.inputs import SYSTEM, FeatureClick, ParsedInput, TimerDue, TurnGoesOn, read_input
+from orchestrator.domain.inputs import SYSTEM, CallTimerDue, FeatureClick, ParsedInput, TimerDue, TurnGoesOn, read_input
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.runtime import commands, timers
+from orchestrator.gate.approve import confirmations
+from orchestrator.runtime import commands, recovery
 from orchestrator.sessions import merge_inputs, outbox
+from orchestrator.sessions.input_filter import build_system_row
 from orchestrator.sessions.session import Session
 from orchestrator.turns import decisions, turn
+from orchestrator.turns.decisions import run_expiry
 from orchestrator.turns.feature import Handler, Tools
+from state.clock import format_iso
 from state.events.conversation import TurnFinished
+from state.journal.async_store import AsyncStore
 from state.journal.restored_rows import SET_ASIDE
-from state.journal.store import InboxRow
+from state.journal.store import InboxRow, Timer
+
+RETRY_AFTER = timedelta(hours=1)
+
+
+async def collect_due_rows(store: AsyncStore, now: datetime) -> list[InboxRow]:
+    """A timer keeps its `source` until it is set anew, so it has an effect once."""
+    return [_build_row(timer, now) for timer in await store.list_due_timers(now)]
+
+
+def _build_row(timer: Timer, now: datetime) -> InboxRow:
+    body = {"timer": timer.id, "kind": timer.kind, **timer.body}
+    return build_system_row(TimerDue.KIND, timer.session, f"timer:{timer.id}:{format_iso(timer.due_at)}", now, body=body)
+
+
+async def run_timer(row: InboxRow, session: Session, tools: Tools) -> None:
+    due = TimerDue.model_validate(row.body)
+    match due.kind:
+        case confirmations.TIMER:
+            await run_expiry(row, session, tools)
+        case recovery.RECHECK:
+            later = await recovery.reconcile_when_settled(CallTimerDue.model_validate(row.body).effect_id, session, tools)
+            await session.commit(actor="system", timers=[later or build_timer_deletion(row, session)], inbox_done=[row.id])
+        case kind if (handler := tools.features.timers.get(kind)) is not None:
+            await handler(row, session, tools)
+        case other:
+            await session.commit(actor="system", timers=[build_timer_deletion(row, session)])  # otherwise the timer would stay due for ever
+            await tools.store.finish_inbox(row.id, "quarantined", f"unknown timer {other}")
+
+
+def build_timer_deletion(row: InboxRow, session: Session) -> Timer:
+    """It would stay due for ever."""
+    return Timer(id=TimerDue.model_validate(row.body).timer, due_at=session.now, session=session.key, kind="", delete=True)
+
+
+def reschedule(row: InboxRow, session: Session) -> Timer:
+    due, body = TimerDue.model_validate(row.body), {key: value for key, value in row.body.items() if key not in {"timer", "kind"}}
+    return Timer(id=due.timer, due_at=session.now + RETRY_AFTER, session=session.key, kind=due.kind, body=body)
+
 
 log = logging.getLogger(__name__)
 
@@ -47,7 +91,7 @@ async def run_input(row: InboxRow, session: Session, tools: Tools) -> None:
         case "command":
             await commands.run_command(row, session, tools)
         case "timer":
-            await timers.run_timer(row, session, tools)
+            await run_timer(row, session, tools)
         case _ if (handler := _find_handler(row, tools)) is not None:
             await handler(row, session, tools)
         case _:
@@ -79,7 +123,7 @@ async def quarantine_input(row: InboxRow, session: Session, tools: Tools) -> Non
     is_begun = current is not None and current.turn_id in {row.id, row.body.get("turn_id")}
     resumed = row.kind == TurnGoesOn.KIND
     events = [TurnFinished(turn_id=current.turn_id, reason="failed", resumed=resumed)] if current is not None and is_begun else []
-    over = [timers.build_timer_deletion(row, session)] if row.kind == "timer" else []
+    over = [build_timer_deletion(row, session)] if row.kind == "timer" else []
     came_back = row.attempts > SET_ASIDE  # restored from a backup: it may have been handled since
     reply = build_reply(Notice(code="restored-not-worked") if came_back else Notice(code="failed", args={"id": row.id[-8:]}))
     reply_row = outbox.build_reply_row(session.key, reply, session.now, key=f"gave-up:{row.id}")
@@ -110,4 +154,4 @@ async def _quarantine_system_input(row: InboxRow, session: Session, tools: Tools
     if given_up is not None:
         await given_up(row, session, tools)
     else:
-        await session.commit(actor="system", timers=[timers.reschedule(row, session)])
+        await session.commit(actor="system", timers=[reschedule(row, session)])

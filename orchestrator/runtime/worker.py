@@ -19,7 +19,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.domain.run_inputs import RunQuestion
 from orchestrator.gate.approve.card_groups import list_blind_leads
 from orchestrator.gate.undo.undo_policy import add_undo_status
-from orchestrator.runtime import dispatch, timers
+from orchestrator.runtime import dispatch
 from orchestrator.runtime.recovery import recover
 from orchestrator.sessions.session import LEASE, Session, open_session
 from orchestrator.turns.feature import PeriodicTask, Tools
@@ -192,7 +192,7 @@ class Orchestrator:
 
     async def _scan(self) -> None:
         try:
-            due = await timers.collect_due_rows(self.tools.store, self._clock.now())
+            due = await dispatch.collect_due_rows(self.tools.store, self._clock.now())
             if due:
                 await self.tools.store.put_inbox(due)
             ready = await self.tools.store.list_ready_sessions(self.owner, self._clock.now())

@@ -6,7 +6,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
-from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder, SchedulesRestored
+from orchestrator.domain.run_inputs import ScheduleAdd, ScheduleOrder, SchedulesRestored
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.registry import Engines

@@ -9,11 +9,9 @@ from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
-from orchestrator.domain.cron_lines import CronLine
-from orchestrator.domain.due_moments import Firing, plan_firing
+from orchestrator.domain.cron_lines import CronLine, Firing, plan_firing
 from orchestrator.domain.outputs import Action, Notice, Reply
-from orchestrator.domain.run_inputs import RunStart
-from orchestrator.domain.schedule_inputs import ScheduleDue
+from orchestrator.domain.run_inputs import RunStart, ScheduleDue
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.children import build_child_key
 from orchestrator.runs.nodes import trim_args

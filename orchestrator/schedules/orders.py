@@ -5,7 +5,7 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Action, Notice, Reply, build_reply
-from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName, SchedulesRestored
+from orchestrator.domain.run_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName, SchedulesRestored
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from orchestrator.runs.inputs import MAY_CONTROL
 from orchestrator.runs.registry import Engines

@@ -6,9 +6,8 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.cron_lines import CronError, CronLine
+from orchestrator.domain.cron_lines import MOST_COUNTED, CronError, CronLine
 from orchestrator.domain.cron_shapes import find_shape
-from orchestrator.domain.due_moments import MOST_COUNTED
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.schedule_terms import TermsError, parse_terms

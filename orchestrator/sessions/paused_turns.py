@@ -10,9 +10,8 @@ from typing import Final
 
 import orjson
 
-from orchestrator.domain.effect import Provenance
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.domain.inputs import TurnGoesOn
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import ChosenOption, TurnInput
 from orchestrator.gate.approve.card_groups import find_origin_slots
@@ -28,6 +27,39 @@ from state.journal.restored_rows import RESTORED
 from state.journal.store import Commit, InboxRow, StoredEvent
 from state.model.card import OPEN_STATUSES, Card
 from state.model.session_state import PausedTurn, Question, SessionState
+
+MOST_TURNS: Final = 4
+MOST_EVENTS: Final = 100
+"""Longer turns are read from the journal."""
+
+
+class KeptTurns:
+    def __init__(self) -> None:
+        self._turns: dict[str, list[StoredEvent]] = {}
+
+    def keep_events(self, events: Sequence[StoredEvent]) -> None:
+        """Unless they have ended for good."""
+        for event in events:
+            turn_id = event.data.get("turn_id") or str(event.data.get("node") or "").partition("#")[0]
+            if event.type == "MessageReceived" and not event.data.get("answers"):
+                self._turns[turn_id] = []
+                while len(self._turns) > MOST_TURNS:
+                    del self._turns[next(iter(self._turns))]
+            if turn_id not in self._turns:
+                continue
+            turn = self._turns[turn_id]
+            turn.append(event)
+            if len(turn) > MOST_EVENTS or (event.type == "TurnFinished" and not event.data.get("goes_on")):
+                del self._turns[turn_id]
+
+    def find_events(self, turn_id: str) -> Sequence[StoredEvent]:
+        """Empty if they have to be read."""
+        return tuple(self._turns.get(turn_id, ()))
+
+    def forget_all(self) -> None:
+        """Called when what is known may differ from the journal."""
+        self._turns.clear()
+
 
 _DECIDED: Final = frozenset({"succeeded", "refused", "denied"})
 """A person has decided, and the outcome is known."""

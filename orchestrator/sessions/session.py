@@ -14,7 +14,7 @@ from typing import TypedDict
 
 from orchestrator.domain.errors import SessionTaken
 from orchestrator.sessions.grouped_cards import DescribeCard, keep_card
-from orchestrator.sessions.kept_turns import KeptTurns
+from orchestrator.sessions.paused_turns import KeptTurns
 from orchestrator.sessions.steps import is_reads_only, keep_step, prepare_step
 from state.canonical import dumps, loads
 from state.clock import Clock, SystemClock, build_lower_id, format_iso

@@ -9,10 +9,9 @@ from typing import Any
 
 from orchestrator.domain.actor import Actor, Mode
 from orchestrator.domain.budget import to_month
-from orchestrator.domain.effect import Effect, Provenance, to_written_params
+from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance, to_written_params
 from orchestrator.domain.errors import ModelClientError, OverBudget
 from orchestrator.domain.models import ModelAnswer, Models
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import ModelText, PlanStep, TurnInput, TurnModelRequest
 from orchestrator.gate.approve.card_groups import find_origin_slot

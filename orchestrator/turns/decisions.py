@@ -8,8 +8,8 @@ from typing import Final
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.inputs import CardDecision, CardTimerDue, Click
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_group, find_origin_slots, find_shown_card, is_merged

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.runtime.timers import collect_due_rows
+from orchestrator.runtime.dispatch import collect_due_rows
 from state.journal.store import StaleEpoch, StoreUnwritable
 from state.sql import build_sqlite_url, open_store
 from state.sql.store import SqlStore

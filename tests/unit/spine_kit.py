@@ -26,10 +26,9 @@ from bot.composition.people import People
 from bot.settings.settings import Settings
 from engines.crm_agent.core.prompt import AFTER_CARDS
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.domain.inputs import read_input
 from orchestrator.domain.models import ModelAnswer
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.shelf import DocumentShelf
 from orchestrator.engines.crm_agent.agent_texts import AgentTexts, load_agent_texts

@@ -111,7 +111,7 @@ def test_the_copy_itself_passes(copy: Path) -> None:
     assert code == 0, said
     assert "0 broken" in said
     assert find_unlisted(copy, "orchestrator/features/history") == set()
-    code, said = run(copy, "ruff", "check", "--no-cache", "orchestrator/features/history/handlers.py")
+    code, said = run(copy, "ruff", "check", "--no-cache", "orchestrator/features/history/feature.py")
     assert code == 0, said
 
 
@@ -126,13 +126,13 @@ def test_the_runtime_imports_the_client(plant: Plant) -> None:
 
 def test_a_feature_is_handed_a_client(plant: Plant) -> None:
     """The guard: the file names a writing method and is not in its list."""
-    plant.add("orchestrator/features/history/handlers.py", CLIENT_HANDED_IN)
-    assert find_unlisted(plant.copy, "orchestrator/features/history") == {"orchestrator/features/history/handlers.py"}
+    plant.add("orchestrator/features/history/feature.py", CLIENT_HANDED_IN)
+    assert find_unlisted(plant.copy, "orchestrator/features/history") == {"orchestrator/features/history/feature.py"}
 
 
 def test_a_feature_takes_the_client_out_of_the_performer(plant: Plant) -> None:
     """ruff, SLF001: the field is private."""
-    path = plant.add("orchestrator/features/history/handlers.py", FIELD_OF_THE_PERFORMER)
+    path = plant.add("orchestrator/features/history/feature.py", FIELD_OF_THE_PERFORMER)
     code, said = run(plant.copy, "ruff", "check", "--no-cache", "--output-format", "concise", str(path))
     assert code != 0
     assert "SLF001 Private member accessed: `_client`" in said

@@ -8,9 +8,9 @@ from bot.composition.tool_services import open_client
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SdelkaError, ServiceFailed, SettingsError
 from orchestrator.services.http_client import ServiceClients
+from orchestrator.services.rag.answering import describe_access, describe_problem
 from orchestrator.services.rag.building import open_index
 from orchestrator.services.rag.folder import find_access_faults, scan_folder
-from orchestrator.services.rag.wording import describe_access, describe_problem
 
 AREA = Area("documents")
 _SHOWN: Final = 5

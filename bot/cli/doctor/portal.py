@@ -8,7 +8,7 @@ from bitrix.errors import BitrixError, NotSent, Refused
 from bot.access.portal_probe import NO_TOKEN, PortalProbe, open_portal_probe
 from bot.cli.doctor.findings import Area, Finding
 from bot.settings.settings import Settings
-from orchestrator.directory.rows import RecordRow, User
+from orchestrator.directory.answers import RecordRow, User
 from state.clock import SystemClock
 from state.stored import JsonObject
 

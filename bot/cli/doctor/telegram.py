@@ -11,7 +11,7 @@ from bitrix.errors import to_safe_line
 from bot.cli.doctor.findings import Area, Finding
 from bot.cli.doctor.portal import compare_clock
 from bot.settings.settings import Settings
-from orchestrator.directory.rows import Number, Text
+from orchestrator.directory.answers import Number, Text
 from orchestrator.domain.frozen import View
 from state.clock import SystemClock
 

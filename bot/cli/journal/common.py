@@ -21,8 +21,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.registry import STREAM as REGISTRY
 from orchestrator.gate.call.policy import SHIPPED, load_policy
-from orchestrator.reports.reading.journal_reader import AmbiguousName, InvalidMoment, NotFound, read_stream
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import AmbiguousName, InvalidMoment, Narrator, NotFound, read_stream
 from state.clock import SystemClock, format_iso
 from state.events.codec import UnknownEvent
 from state.journal.store import Store, StoreError

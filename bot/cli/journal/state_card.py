@@ -3,8 +3,7 @@ from collections.abc import Iterable, Iterator
 from bot.cli.journal.common import format_moment
 from orchestrator.domain.card_view import Preview
 from orchestrator.engines.base import PlanStep
-from orchestrator.reports.reading.journal_reader import to_one_line, to_session_name
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator, to_one_line, to_session_name
 from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
 from orchestrator.reports.replay import ReplayedState
 from state.model.card import Card

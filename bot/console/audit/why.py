@@ -15,7 +15,7 @@ from orchestrator.domain.effect import EffectRecord
 from orchestrator.features.history.call_audit import may_see_story
 from orchestrator.features.history.record_index import find_start_time
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.viewer import Viewer
 from orchestrator.reports.why.call_search import CallTrail, FoundCalls, find_beginning, find_by_effect, find_event
 from orchestrator.reports.why.call_story import build_story

@@ -15,7 +15,7 @@ from bot.console.visit import Visit
 from bot.console.words import find_run_titles
 from bot.http_api.runs.run_models import RunError, RunLine, RunQuery, Status
 from bot.monitoring.health_checks import PartyHealth
-from orchestrator.features.budgets.usage_meter import LimitUse
+from orchestrator.features.budgets.model_budget import LimitUse
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.unknown_calls import UnknownCall, load_unknown_calls
 from state.clock import format_iso

@@ -15,7 +15,7 @@ from bot.http_api.server.tokens import Client
 from orchestrator.domain.actor import Actor
 from orchestrator.features.history.call_audit import AuditedCall, CallAudit, CallFilter
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.why.story import Change, Decision
 from orchestrator.reports.why.touched_records import parse_record
 from state.journal.run_index import PREFIX as RUN

@@ -18,7 +18,7 @@ from bot.http_api.schedules.schedule_reader import ScheduleReader
 from bot.http_api.server.callers import ClientOf, Guarded, name_operation
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import describe_errors
-from orchestrator.domain.schedule_inputs import ScheduleOrderName
+from orchestrator.domain.run_inputs import ScheduleOrderName
 from orchestrator.runs.registry import Engines
 
 _LONGEST_KEY: Final = 255

@@ -10,7 +10,7 @@ from bot.http_api.server.endpoint_context import EndpointContext, Submitted
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from orchestrator.domain.address import Address, find_own_chat
-from orchestrator.domain.schedule_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName
+from orchestrator.domain.run_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName
 from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from orchestrator.runs.registry import Engines
 from orchestrator.schedules.orders import FITTING, may_control

@@ -7,8 +7,7 @@ from typing import Final, Literal
 from engines.crm_agent.core.plan import REFERENCE_SIGN, PlannedStep, replace_references
 from orchestrator.directory.answers import Resolution, Resolved, Unresolved
 from orchestrator.directory.created_references import REFERENCE
-from orchestrator.domain.effect import STAND_IN, FollowingStep
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import STAND_IN, FollowingStep, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnContext
 

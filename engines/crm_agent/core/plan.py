@@ -12,7 +12,7 @@ from engines.crm_agent.core.lists import NEXT, find_next_page, split_group, spli
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
-from orchestrator.directory.crm_bindings import find_bound_references, replace_bound_references, strip_letters, to_binding
+from orchestrator.directory.current_records import find_bound_references, replace_bound_references, strip_letters, to_binding
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
 from orchestrator.directory.field_references import find_doubled_keys, find_key_reference, replace_key
 from orchestrator.directory.value_references import find_field

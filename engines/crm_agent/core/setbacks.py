@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import parse_qsl
 
 from orchestrator.directory.reference_data import to_own_kind
-from orchestrator.domain.outcome import ALREADY_SO
+from orchestrator.domain.effect import ALREADY_SO
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import PlanStep
 from orchestrator.engines.crm_agent.postponed_plans import is_only_reading

@@ -8,8 +8,7 @@ from typing import Final, assert_never
 from engines.crm_agent.core.setbacks import StepResult
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
-from orchestrator.domain.effect import MessageFacts, Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenance
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
 from orchestrator.language.orders import asks_again, count_orders, is_plain

@@ -11,7 +11,7 @@ from engines.flows.core.engine import REOPENED
 from engines.flows.core.operations import OPERATIONS, Operation, OperationsUnfit, read_operations, report_operations
 from engines.flows.core.prompt import read_output
 from engines.flows.core.tools import MOST_ROUNDS
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.base import find_step_id
 from orchestrator.runs.limits import RETRY

@@ -11,8 +11,7 @@ from engines.tool_agent.core.rounds import Line, RoundPorts, RoundResult, build_
 from engines.tool_agent.core.toolbox import AgentSettings, Asker, Message, Services, Tool, Words
 from engines.tool_agent.core.tools import TOOLS
 from orchestrator.directory.answers import FoundRecords, OutcomeView
-from orchestrator.domain.effect import Effect, Provenance
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Effect, Outcome, Provenance
 from orchestrator.domain.outputs import Notice, Reply, Table
 from orchestrator.engines.base import EndReason, TurnContext, TurnEnd
 from orchestrator.language.text import Locale

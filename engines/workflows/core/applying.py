@@ -11,8 +11,7 @@ from typing import Any, Final
 from engines.workflows.core.entities import ENTITIES, Entity, compute_value, find_field_name, refuse_computing
 from engines.workflows.core.operations import Emitted
 from engines.workflows.core.results import AtomicOperation
-from orchestrator.domain.effect import BatchUnwritable, write_batch
-from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
+from orchestrator.domain.effect import COMPUTED_CHANGED, BatchUnwritable, Outcome, write_batch
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed

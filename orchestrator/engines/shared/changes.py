@@ -1,7 +1,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import TOLD_BY_CARD, Changes
 

@@ -13,8 +13,8 @@ from orchestrator.directory.answers import Ambiguous, Option, Resolution, Resolv
 from orchestrator.directory.reference import Reference
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import Preview
+from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.domain.message_views import EditableField
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards import open_cards
 from orchestrator.features.cards.field_input import TEXTS, FieldContext, list_editable_fields, read_value, replace_value

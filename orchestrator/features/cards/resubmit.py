@@ -3,8 +3,7 @@
 from typing import Final
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Effect, EffectRecord, Provenance
-from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome, Pending
+from orchestrator.domain.effect import COMPUTED_CHANGED, Effect, EffectRecord, Outcome, Pending, Provenance
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards.field_input import strip_marks
 from orchestrator.gate.approve.confirmations import describe_refuser

@@ -4,10 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from bitrix.errors import BitrixError
-from orchestrator.directory.answers import Option, Resolution, Resolved, Unresolved
+from orchestrator.directory.answers import Option, Resolution, Resolved, Unresolved, User
 from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_data import Field, parse_funnel
-from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice

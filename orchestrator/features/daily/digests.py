@@ -16,8 +16,7 @@ from orchestrator.domain.address import Address
 from orchestrator.domain.message_views import DailyBody
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.daily import message_bodies
-from orchestrator.features.daily.message_bodies import build_agenda_body, build_daily_row
-from orchestrator.features.daily.ports import People, ReadAgenda, to_daily_preferences
+from orchestrator.features.daily.message_bodies import People, ReadAgenda, build_agenda_body, build_daily_row, to_daily_preferences
 from orchestrator.gate.call.permissions import find_visible_users
 from orchestrator.gate.call.portal_errors import CLOSED, find_error_kind
 from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, Workdays, find_next_slot

@@ -1,5 +1,5 @@
 from orchestrator.features.daily import digests, reminders
-from orchestrator.features.daily.ports import BuildUrl, People, ReadAgenda
+from orchestrator.features.daily.message_bodies import BuildUrl, People, ReadAgenda
 from orchestrator.language.work_calendar import Workdays
 from orchestrator.turns.feature import Feature
 

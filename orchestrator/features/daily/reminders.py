@@ -10,8 +10,7 @@ from zoneinfo import ZoneInfo
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.message_views import ReminderBody, ReminderItem
 from orchestrator.domain.outputs import Notice
-from orchestrator.features.daily.message_bodies import build_reminder_row
-from orchestrator.features.daily.ports import BuildUrl
+from orchestrator.features.daily.message_bodies import BuildUrl, build_reminder_row
 from orchestrator.language.date_format import When, format_when
 from orchestrator.language.work_calendar import MORNING, to_utc
 from orchestrator.sessions import outbox

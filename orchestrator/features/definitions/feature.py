@@ -2,10 +2,9 @@
 
 from functools import partial
 
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, Staff
 from orchestrator.domain.inputs import DefinitionNews
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.staff import Staff
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Feature, Tools

@@ -6,10 +6,9 @@ The same commit stores an input that tells the administrators.
 from collections.abc import Awaitable, Callable
 from typing import Final
 
-from orchestrator.domain.actor import Actor
+from orchestrator.domain.actor import Actor, Staff
 from orchestrator.domain.inputs import FreezeNews
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.staff import Staff
 from orchestrator.gate.decide.refusals import to_freeze_args
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session

@@ -11,8 +11,7 @@ from orchestrator.features.history.record_index import RecordIndex, read_decisio
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.language.text import Locale, fold
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
-from orchestrator.reports.reading.journal_reader import to_session_name
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator, to_session_name
 from orchestrator.reports.viewer import Viewer
 from orchestrator.reports.why.call_search import CallTrail
 from orchestrator.reports.why.call_story import build_story

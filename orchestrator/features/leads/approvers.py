@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from orchestrator.domain.actor import Actor, is_same_person
-from orchestrator.domain.staff import Absence, Staff
+from orchestrator.domain.actor import Absence, Actor, Staff, is_same_person
 from orchestrator.gate.call.permissions import Sees, find_visible_users
 
 _DECIDE = frozenset({"lead", "admin"})

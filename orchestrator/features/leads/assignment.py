@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from orchestrator.domain.actor import Actor, is_same_person
+from orchestrator.domain.actor import Actor, Staff, is_same_person
 from orchestrator.domain.address import Address
 from orchestrator.domain.outputs import Notice, build_reply
-from orchestrator.domain.staff import Staff
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_shown_card

@@ -2,16 +2,27 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
+from orchestrator.domain.actor import Staff
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.inputs import PolicyNews
+from orchestrator.domain.outputs import Notice, build_reply
+from orchestrator.gate.call.gate_deps import PolicySource
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_with_places
 from orchestrator.gate.call.policy_format import read_policy_file
+from orchestrator.sessions import outbox
+from orchestrator.sessions.input_filter import build_system_row
+from orchestrator.sessions.session import Session
+from orchestrator.turns.feature import Tools
 from state.canonical import hash_text
 from state.clock import SystemClock
+from state.journal.store import InboxRow
 
 log = logging.getLogger(__name__)
 
@@ -113,3 +124,44 @@ def _read_text(path: Path) -> str:
         return path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return "\0gone"
+
+
+KIND: Final = PolicyNews.KIND
+SESSION: Final = "policy"
+MAX_SHOWN: Final = 5
+"""`sdelka policy check` lists all faults."""
+
+
+class PolicyWatcher:
+    """Queues changes of the policy until they are submitted as inputs."""
+
+    def __init__(self) -> None:
+        self._news: list[PolicyChange] = []
+
+    def add_news(self, news: PolicyChange) -> None:
+        self._news.append(news)
+
+    async def run(self, policies: PolicySource, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
+        """Raises StoreError; changes not stored stay queued."""
+        policies.now()
+        await self.deliver_news(receive, now)
+
+    async def deliver_news(self, receive: Callable[[Sequence[InboxRow]], Awaitable[object]], now: datetime) -> None:
+        """Raises StoreError; changes not stored stay queued."""
+        while self._news:
+            news = self._news[0]
+            policy_news = PolicyNews(digest=news.digest, faults=news.faults, restart=news.restart)
+            source = f"policy:{news.content}:{int(now.timestamp()) // 60}"
+            await receive([build_system_row(KIND, SESSION, source, now, body=policy_news.to_json())])
+            del self._news[0]
+
+
+async def tell_administrators(row: InboxRow, session: Session, _tools: Tools, *, staff: Staff) -> None:
+    news = PolicyNews.model_validate(row.body)
+    notice = Notice(code="policy-restart" if news.restart else "policy-taken", args={"digest": news.digest})
+    if news.faults:
+        notice = Notice(code="policy-faulty", args={"count": len(news.faults), "faults": "\n".join(news.faults[:MAX_SHOWN])})
+    rows = [
+        outbox.build_reply_row(person.key, build_reply(notice), session.now) for person in staff.list_people() if person.role == "admin"
+    ]
+    await session.commit(actor="system", outbox=rows, inbox_done=[row.id])

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from bitrix.errors import BitrixError, OutcomeUnknown
+from orchestrator.directory.answers import User
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.reference import Reference, is_employed
 from orchestrator.directory.reference_reads import MOST_USERS
-from orchestrator.directory.rows import User
 from orchestrator.domain.actor import Actor
 from orchestrator.language.text import to_visible_line
 from state.model.registry import Registry

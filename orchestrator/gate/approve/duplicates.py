@@ -6,8 +6,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import EffectOutcome
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import EffectOutcome, Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Allow, Ask, Call, Refuse, Target, Verdict
 from orchestrator.gate.call.serialization import (

@@ -6,8 +6,7 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, Provenance
-from orchestrator.domain.outcome import COMPUTED_CHANGED, Outcome
+from orchestrator.domain.effect import COMPUTED_CHANGED, Effect, Outcome, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import CardRequest

@@ -3,7 +3,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import BeforeImage, Call
 from orchestrator.language.money_format import CurrencyBook
 from orchestrator.language.text import Locale

@@ -14,7 +14,7 @@ from typing import Final, assert_never
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import is_run
 from orchestrator.domain.budget import build_person_key
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse

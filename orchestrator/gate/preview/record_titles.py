@@ -5,7 +5,7 @@ from typing import Final
 
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
-from orchestrator.directory.rows import name_organisation
+from orchestrator.directory.answers import name_organisation
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Facts, Target
 from orchestrator.gate.call.escape_text import escape_text

@@ -8,7 +8,7 @@ from typing import Final
 from bitrix.catalogue.catalogue import Catalogue, Method
 from bitrix.client.batch import BatchError, parse_commands, restore_keys
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.critical_fields import to_field_code

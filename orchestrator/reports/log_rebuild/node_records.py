@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Effect
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Effect, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.log_rebuild.records import Record, Turn, build_iteration_records
 from orchestrator.runs.memo import ACCEPTED

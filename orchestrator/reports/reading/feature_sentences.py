@@ -4,8 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from orchestrator.domain.address import CHANNEL_WORDS
-from orchestrator.reports.reading.journal_reader import bind_reader, format_words, to_one_line
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator, bind_reader, format_words, to_one_line
 from state.events import blocks, budgets, cards, console, daily, definitions, documents, freezing, leads, memory, people
 from state.journal.store import StoredEvent
 

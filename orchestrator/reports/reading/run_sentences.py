@@ -3,6 +3,7 @@
 from typing import Final
 
 from orchestrator.reports.reading.journal_reader import (
+    Narrator,
     bind_reader,
     describe_failed_cost,
     describe_fallback,
@@ -10,7 +11,6 @@ from orchestrator.reports.reading.journal_reader import (
     format_words,
     to_one_line,
 )
-from orchestrator.reports.reading.narrator import Narrator
 from state.events import runs, schedules
 from state.journal.store import StoredEvent
 

@@ -5,11 +5,12 @@ from bitrix.client.batch import BatchError, parse_commands
 from bitrix.client.portal_events import RECORDS
 from orchestrator.domain.address import CHANNEL_WORDS
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.engines.base import PlanStep
 from orchestrator.reports.reading import feature_sentences, run_sentences
 from orchestrator.reports.reading.damaged_records import UNREADABLE_TEXT, UnreadableEvent
 from orchestrator.reports.reading.journal_reader import (
+    Narrator,
     bind_reader,
     describe_failed_cost,
     describe_fallback,
@@ -17,7 +18,6 @@ from orchestrator.reports.reading.journal_reader import (
     format_words,
     to_one_line,
 )
-from orchestrator.reports.reading.narrator import Narrator
 from state.events import calls, confirmations, conversation, people, portal, talking, transfer
 from state.journal.store import StoredEvent
 from state.stored import JsonObject

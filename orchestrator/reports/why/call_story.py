@@ -4,7 +4,7 @@ from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.domain.card_view import Preview
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.engines.base import PlanStep
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.targets import find_definition
@@ -13,8 +13,15 @@ from orchestrator.gate.undo.undo_policy import parse_undo_slot
 from orchestrator.language.orders import count_orders
 from orchestrator.language.text import Locale
 from orchestrator.reports.reading.damaged_records import UnreadableEvent
-from orchestrator.reports.reading.journal_reader import ERASED, describe_gap, format_text, hide_secrets, to_one_line, to_session_name
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import (
+    ERASED,
+    Narrator,
+    describe_gap,
+    format_text,
+    hide_secrets,
+    to_one_line,
+    to_session_name,
+)
 from orchestrator.reports.reading.sentences import describe_refusal
 from orchestrator.reports.why.call_search import CallTrail, load_answer, read_steps
 from orchestrator.reports.why.story import (

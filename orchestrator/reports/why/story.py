@@ -9,8 +9,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, InstanceOf, PlainSerializer, model_serializer
 
 from orchestrator.domain.card_view import PreviewLine
+from orchestrator.domain.effect import CommandReport
 from orchestrator.domain.frozen import View
-from orchestrator.domain.outcome import CommandReport
 from orchestrator.engines.base import PlanStep
 from state.model.card import Card
 from state.stored import JsonObject

@@ -12,9 +12,9 @@ from starlette.routing import Route
 
 from orchestrator.domain.value_faults import describe_fault
 from orchestrator.language.text import Locale
+from orchestrator.services.rag.answering import describe_access, describe_problem
 from orchestrator.services.rag.index.port import IndexUnavailable
 from orchestrator.services.rag.service import NotReady, RagService
-from orchestrator.services.rag.wording import describe_access, describe_problem
 
 LONGEST_QUESTION: Final = 2_000
 _LARGEST_BODY: Final = 64_000

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from orchestrator.services.rag.access import Access, AccessProblem
+from orchestrator.services.rag.answering import describe_access, describe_problem
 from orchestrator.services.rag.document import Passage, Problem
 from orchestrator.services.rag.folder import Listing, find_bytes, read_access, remove_old_parts, scan_folder
 from orchestrator.services.rag.index.port import DocumentIndex, FileRecord, IndexChanges, StoredDocument
 from orchestrator.services.rag.parse_worker import ParseReply
 from orchestrator.services.rag.parser_process import ParseLimits, ParserProcess
-from orchestrator.services.rag.wording import describe_access, describe_problem
 
 _BATCH_PASSAGES: Final = 2_000
 _BATCH_SECONDS: Final = 5.0

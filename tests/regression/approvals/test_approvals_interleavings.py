@@ -13,8 +13,8 @@ from unittest.mock import patch
 
 import pytest
 
+from orchestrator.domain.effect import Pending
 from orchestrator.domain.errors import SessionTaken
-from orchestrator.domain.outcome import Pending
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.execute import executor
 from orchestrator.runtime.recovery import recover

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Pending
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import Decision
 from tests.regression.approvals.approvals_kit import House, cards_of, status_of

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.directory.crm_bindings import find_bound_references, replace_bound_references, strip_letters, to_binding
+from orchestrator.directory.current_records import find_bound_references, replace_bound_references, strip_letters, to_binding
 
 
 @pytest.mark.parametrize(

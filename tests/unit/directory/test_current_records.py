@@ -8,8 +8,8 @@ from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.reference_context import ReferenceContext
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.directory.reference import ReferenceContext
+from orchestrator.domain.effect import CommandReport
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers.state_changes import build_batch_changes, build_changes

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from orchestrator.directory.answers import RecordRow
 from orchestrator.directory.labels import (
     build_card_url,
     format_company_label,
@@ -15,7 +16,6 @@ from orchestrator.directory.labels import (
     format_user_label,
     parse_amount,
 )
-from orchestrator.directory.rows import RecordRow
 from orchestrator.language.text import to_visible_line
 
 DEAL = {"ID": "481", "TITLE": "Ромашка", "OPPORTUNITY": "1200000.00", "CURRENCY_ID": "RUB"}

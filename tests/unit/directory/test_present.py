@@ -7,7 +7,7 @@ import pytest
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import MODEL_ROWS, extract_rows
-from orchestrator.domain.outcome import CommandReport, Outcome
+from orchestrator.domain.effect import CommandReport, Outcome
 from tests.unit.spine_kit import ANNA, World
 from tests.unit.spine_portal import CODE, WEBHOOK, deal
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from bitrix.errors import NotSent, Refused, Unreadable
+from orchestrator.directory.answers import User
 from orchestrator.directory.reference import KINDS, Reference, find_outdated_by_call, find_outdated_by_event
 from orchestrator.directory.reference_cache import FAILURE_PAUSE, FIRST_FAILURE_PAUSE, MAX_KEYS, MISS_RETRY_AGE, ReadCache
 from orchestrator.directory.reference_data import find_stage_entity_id
 from orchestrator.directory.reference_reads import MOST_USERS
-from orchestrator.directory.rows import User
 from tests.fixed_clock import FixedClock
 from tests.unit.directory.reference_kit import NOW, Desk, SaysNo, desk, sandbox
 

@@ -8,9 +8,9 @@ from orchestrator.directory.answers import Ambiguous, Option, Resolved
 from orchestrator.directory.labels import build_card_url
 from orchestrator.directory.lookup import Lookup
 from orchestrator.directory.outcome_view import render_outcome
-from orchestrator.directory.reference_context import ReferenceContext
+from orchestrator.directory.reference import ReferenceContext
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from state.events.fold import create_state
 from tests.unit.directory.reference_kit import Desk, desk
 

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.cron_lines import CronError, parse_cron
+from orchestrator.domain.cron_lines import CronError, list_moments, parse_cron
 from orchestrator.domain.cron_shapes import CronShape, find_shape
-from orchestrator.domain.due_moments import list_moments
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.cron_lines import parse_cron
-from orchestrator.domain.due_moments import MOST_COUNTED, Firing, find_next, list_moments, plan_firing
+from orchestrator.domain.cron_lines import MOST_COUNTED, Firing, find_next, list_moments, parse_cron, plan_firing
 
 BERLIN, NEW_YORK, MOSCOW = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Europe/Moscow")
 ZONES = [

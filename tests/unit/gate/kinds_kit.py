@@ -12,9 +12,8 @@ import httpx
 from bot.i18n.translate import Locale, Translator
 from bot.rendering.cards import render_card
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.domain.http_address import IpAddress
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer

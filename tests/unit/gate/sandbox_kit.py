@@ -10,8 +10,7 @@ from typing import Any, cast
 
 import httpx
 
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.sessions.session import Session
 from sandbox.portal.app import create_app

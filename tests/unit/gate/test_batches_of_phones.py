@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.gate.approve.run_approved import DecisionResult
 from orchestrator.language.text import format_phone
 from tests.unit.gate.sandbox_kit import Desk

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.features.budgets.change_counter import JournalChangeCounter
 from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import ANNA, CHAT, World, a_world, effect, press

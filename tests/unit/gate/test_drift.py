@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Locale, Translator
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.sessions.session import Session
 from state.model.card import Card

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.ports import CallResult, Reconciled, Rejected, Succeeded, Unknown

@@ -10,8 +10,7 @@ import pytest
 from bot.i18n.translate import Translator
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.chat_messages import ChatMessage, ChatText, MessageDoubtful, MessageRefused, MessageResult, MessageSent
-from orchestrator.domain.effect import Effect, Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.call.ports import Performer

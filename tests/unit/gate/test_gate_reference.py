@@ -7,7 +7,7 @@ import pytest
 
 from bot.i18n.translate import Translator
 from orchestrator.directory.ranking import find_similar_codes
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.gate.call.critical_fields import find_required_funnel
 from tests.unit.gate.gate_kit import call
 from tests.unit.gate.sandbox_kit import Desk

@@ -7,8 +7,7 @@ import pytest
 from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.drift import Drift

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.sessions.session import Session
 from state.clock import format_iso

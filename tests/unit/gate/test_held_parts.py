@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Pending
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.call.held_parts import to_part
 from tests.unit.gate.reading_kit import draw, open_portal

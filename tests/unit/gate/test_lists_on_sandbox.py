@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.approve.run_approved import DecisionResult

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.call import multifields
 from orchestrator.gate.call.effect import Call, Facts

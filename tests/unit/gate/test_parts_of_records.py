@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.gate.approve.confirmations import Decision
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.spine_kit import effect

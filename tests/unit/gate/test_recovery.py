@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.domain.effect import Effect
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Effect, Pending
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.gate.execute.recovery import SETTLED, RecoveredEffect
 from orchestrator.reports.consistency import EffectChecker
-from orchestrator.runtime import recovery, timers
+from orchestrator.runtime import dispatch, recovery
 from orchestrator.sessions.session import Session
 from state.events.calls import CallOutcomeUnknown, CallRefused, CallSucceeded
 from state.journal.store import Commit, EffectRow, OutboxRow, StoreUnwritable
@@ -134,8 +133,8 @@ async def test_a_clock_that_is_set_does_not_make_it_late(world: World, monkeypat
     session, found = await recovered(world)
     assert [item.reconciled.verdict for item in found] == ["unclear"]
     world.clock.set_by(timedelta(days=1))
-    due = (await timers.collect_due_rows(world.store, world.clock.now()))[-1:]
-    await timers.run_timer(due[0], session, world.tools)
+    due = (await dispatch.collect_due_rows(world.store, world.clock.now()))[-1:]
+    await dispatch.run_timer(due[0], session, world.tools)
     assert (await session.find_effect(row.effect_id)).status == "unknown"  # type: ignore[union-attr]
     assert [item for item in world.sql.list_due_timers(world.clock.now()) if item.kind == "reconcile"] == []
     world.clock.advance(SETTLED)

@@ -9,8 +9,7 @@ import httpx
 import pytest
 
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.gate.approve.confirmations import Decision, calculate_second_nonce
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.policy import Policy

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from tests.unit.gate.sandbox_kit import Desk, a_desk
 from tests.unit.gate.test_rights_of_a_manager import BORIS, OTHER, OTHER_ACCOUNT, code, press, written
 from tests.unit.spine_kit import effect

@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome, Provenance
 from orchestrator.gate.call.ports import Unknown
 from orchestrator.gate.undo.undo_policy import build_undo_parts, find_completed
 from state.journal.freeze_switch import SwitchOperator

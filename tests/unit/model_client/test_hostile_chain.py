@@ -8,12 +8,11 @@ import pytest
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import EmbedRequest, ModelAnswer, ModelOptions, ModelRequest, ProviderUnavailable, UnusableAnswer
-from orchestrator.model_client.breaker import CircuitBreaker
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.dialects import OTHER
 from orchestrator.model_client.plain_calls import PlainClient
 from orchestrator.model_client.providers import OpenAiProvider
-from orchestrator.model_client.router import ModelRouter, Route
+from orchestrator.model_client.router import CircuitBreaker, ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
 from tests.unit.model_client.loopback_kit import FINE, Seen, Service, reply, serving
 from tests.unit.model_client.test_model_client import delta, sse

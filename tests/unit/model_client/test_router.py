@@ -11,11 +11,10 @@ from pydantic import SecretStr
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.domain.models import EmbedRequest, ModelAnswer, ModelRequest, ProviderUnavailable, UnusableAnswer
-from orchestrator.model_client.breaker import CircuitBreaker
 from orchestrator.model_client.client import ModelClient
 from orchestrator.model_client.failures import RejectedRequest
 from orchestrator.model_client.providers import OpenAiProvider
-from orchestrator.model_client.router import ModelRouter, Route
+from orchestrator.model_client.router import CircuitBreaker, ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
 
 REQUEST = ModelRequest(messages=({"role": "user", "content": "?"},))

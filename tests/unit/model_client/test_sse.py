@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.model_client.sse import MAX_LINE, SseDecoder
+from orchestrator.model_client.answer import MAX_LINE, SseDecoder
 
 
 def events(*chunks: bytes) -> list[str]:

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.base import TurnInput
 from orchestrator.performers import bitrix

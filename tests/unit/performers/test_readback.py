@@ -9,7 +9,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.performers.error_texts import MAX_TEXT, describe_command_error, describe_error, is_foreign

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.sessions.session import Session
 from tests.unit.spine_kit import ANNA, VERA, World, effect

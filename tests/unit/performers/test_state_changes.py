@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Catalogue
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.normalize.normalize import normalize
 from orchestrator.performers.state_changes import build_changes, find_created_target

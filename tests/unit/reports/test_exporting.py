@@ -12,7 +12,7 @@ from orchestrator.reports.export import (
     format_redacted_json_line,
     list_personal_fields,
 )
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from state.events.base import type_names
 from state.journal.store import Store, StoredEvent
 from tests.unit.reports.conftest import Run

@@ -8,7 +8,7 @@ import pytest
 from bitrix.catalogue.catalogue import load_catalogue
 from orchestrator.gate.call.policy import SHIPPED
 from orchestrator.reports.log_rebuild.rebuild import rebuild_records
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.reports.why.call_search import find_by_record
 from orchestrator.reports.why.call_story import build_story

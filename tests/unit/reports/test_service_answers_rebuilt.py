@@ -7,7 +7,7 @@ import pytest
 
 from bot.composition.tool_services import build_service_clients
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
-from orchestrator.services.document_client import DocumentClient
+from orchestrator.services.http_client import DocumentClient
 from orchestrator.sessions.paid_models import ATTACHED_MODELS
 from state.audit_log.interaction_log import list_users, read_records
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world

@@ -12,7 +12,7 @@ import pytest
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.journal.why_page import _render_changes
 from orchestrator.gate.call.policy import SHIPPED
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.why.call_search import CallTrail, find_by_record
 from orchestrator.reports.why.call_story import build_story
 from orchestrator.reports.why.touched_records import find_created_record, find_touched_records, parse_record

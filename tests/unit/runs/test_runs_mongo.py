@@ -12,7 +12,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunResult
 from orchestrator.gate.approve.confirmations import calculate_second_nonce

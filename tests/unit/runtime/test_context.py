@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from orchestrator.domain.effect import CommandReport, Outcome, Pending
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.outcome import CommandReport, Outcome, Pending
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import TurnContext, TurnEnd, TurnInput, TurnModelRequest
 from orchestrator.sessions.session import Session

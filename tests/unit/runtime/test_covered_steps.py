@@ -10,8 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import STAND_IN, Effect, FollowingStep, Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import STAND_IN, Effect, FollowingStep, Outcome, Pending, Provenance
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.sessions.session import Session
 from state.journal.store import StoreUnwritable

@@ -154,7 +154,7 @@ async def test_a_timer_that_comes_after_the_decision_changes_nothing(world: Worl
 
 
 def timer_row(world: World, entry: dict[str, Any]) -> Any:
-    from orchestrator.runtime.timers import _build_row  # noqa: PLC0415 - as a due timer becomes an input
+    from orchestrator.runtime.dispatch import _build_row  # noqa: PLC0415 - as a due timer becomes an input
     from state.journal.store import Timer  # noqa: PLC0415
 
     body = {"confirmation_id": entry["confirmation_id"]}

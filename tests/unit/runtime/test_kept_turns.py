@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from orchestrator.sessions import paused_turns
-from orchestrator.sessions.kept_turns import MOST_EVENTS, MOST_TURNS, KeptTurns
+from orchestrator.sessions.paused_turns import MOST_EVENTS, MOST_TURNS, KeptTurns
 from orchestrator.turns import turn
 from state.journal.store import StoredEvent
 from tests.unit.spine_kit import CHAT, World, a_world, message, press, raise_sum, reply, step

@@ -21,7 +21,7 @@ from orchestrator.model_client.providers import OpenAiProvider
 from orchestrator.model_client.router import ModelRouter, Route
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.reports.stats import Counts, count_journal
-from orchestrator.services.document_client import DocumentClient
+from orchestrator.services.http_client import DocumentClient
 from orchestrator.sessions.paid_models import ATTACHED_MODELS
 from tests.unit.engines.scenarios.scenario_kit import a_scenario_world, texts
 from tests.unit.engines.scenarios.scenario_kit import say as tell

@@ -19,10 +19,10 @@ async def test_a_due_timer_is_one_input_however_often_it_is_seen(world: World, s
     ]
     await session.commit(actor="a", timers=set_)
     assert [
-        len(await timers.collect_due_rows(world.store, NOW - timedelta(seconds=1))),
-        len(await timers.collect_due_rows(world.store, NOW)),
+        len(await dispatch.collect_due_rows(world.store, NOW - timedelta(seconds=1))),
+        len(await dispatch.collect_due_rows(world.store, NOW)),
     ] == [0, 1]
-    fresh = [(await world.store.put_inbox(await timers.collect_due_rows(world.store, NOW))).fresh for _ in range(3)]
+    fresh = [(await world.store.put_inbox(await dispatch.collect_due_rows(world.store, NOW))).fresh for _ in range(3)]
     assert fresh == [[True], [False], [False]]
     row = await world.store.take_inbox(CHAT, "express")
     assert (row.kind, row.body["timer"], row.body["kind"], row.actor["key"]) == ("timer", "t0", "confirmation_expires", "system")

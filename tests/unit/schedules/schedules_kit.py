@@ -14,7 +14,7 @@ from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Reply
-from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder, ScheduleOrderName
+from orchestrator.domain.run_inputs import ScheduleAdd, ScheduleOrder, ScheduleOrderName
 from orchestrator.engines.runs import Definition
 from orchestrator.runs import feature as runs
 from orchestrator.runs.registry import Definitions, Engines

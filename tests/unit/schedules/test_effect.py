@@ -15,9 +15,8 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Effect, Provenance
-from orchestrator.domain.outcome import Outcome, Pending
-from orchestrator.domain.schedule_inputs import MOST
+from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
+from orchestrator.domain.run_inputs import MOST
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResult
 from orchestrator.gate.call.kinds.base import KindRequest

@@ -10,7 +10,7 @@ from bot.cli.chat import is_served
 from orchestrator.domain.run_inputs import RunOrder
 from orchestrator.engines.runs import RunFailed
 from orchestrator.runs.stored_definitions import DAMAGED, OFF, UNPUBLISHED
-from orchestrator.runtime.timers import collect_due_rows
+from orchestrator.runtime.dispatch import collect_due_rows
 from orchestrator.schedules import firing
 from state.clock import generate_id
 from state.journal.store import StoreUnwritable

@@ -8,11 +8,11 @@ import pytest
 
 from bot.telegram.intake.callbacks import ActionClick, pack, unpack
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.schedule_inputs import MOST
+from orchestrator.domain.run_inputs import MOST
 from orchestrator.language import schedule_terms
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.reading.sentences import describe_event
-from orchestrator.runtime.timers import collect_due_rows
+from orchestrator.runtime.dispatch import collect_due_rows
 from orchestrator.schedules.feature import LISTED
 from state.journal.schedule_index import PARKED, collect_schedules
 from tests.unit.schedules.schedules_kit import ID, QUIET, SECOND, a_bench, add, click, order

@@ -27,7 +27,7 @@ from engines.scenarios.core.step_types import (
 )
 from engines.scenarios.core.steps.flow import ENGINE
 from orchestrator.definitions.kinds import Write
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.taint import NOWHERE, Origin, Origins, Value, split_values
 from orchestrator.engines.runs import RunEffect

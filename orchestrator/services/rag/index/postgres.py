@@ -11,16 +11,9 @@ import numpy as np
 import psycopg
 from psycopg import sql
 
-from orchestrator.services.rag.index.common import (
-    LOAD_FILES,
-    build_embedded_text,
-    build_vectors,
-    hash_passage,
-    read_files,
-    write_problem,
-)
 from orchestrator.services.rag.index.port import (
     FORMAT,
+    LOAD_FILES,
     FileRecord,
     Hit,
     IndexChanges,
@@ -28,6 +21,11 @@ from orchestrator.services.rag.index.port import (
     PassageVectors,
     StoredDocument,
     Vectors,
+    build_embedded_text,
+    build_vectors,
+    hash_passage,
+    read_files,
+    write_problem,
 )
 from orchestrator.services.rag.ranking import CANDIDATES, Wording
 from orchestrator.services.rag.stems import find_name_words, list_question_words, list_words

@@ -8,8 +8,7 @@ from lxml import etree
 from lxml.html import HTMLParser, document_fromstring
 
 from orchestrator.services.rag.document import Block, Document, UnreadableDocument, clean_text
-from orchestrator.services.rag.readers.plain_text import decode_text
-from orchestrator.services.rag.readers.tables import write_row
+from orchestrator.services.rag.readers.plain_text import decode_text, write_row
 
 _DROPPED: Final = frozenset({"script", "style", "noscript", "template", "head", "svg", "object", "iframe", "button", "select"})
 _HEADINGS: Final = {f"h{level}": level for level in range(1, 7)}

@@ -9,8 +9,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from orchestrator.services.rag.document import Block, Document, UnreadableDocument
-from orchestrator.services.rag.readers.plain_text import decode_text
-from orchestrator.services.rag.readers.tables import write_row
+from orchestrator.services.rag.readers.plain_text import decode_text, write_row
 
 _TAG: Final = re.compile(r"<!--.*?-->|<[^>]{0,1000}>", re.DOTALL)
 _FRONT_MATTER: Final = re.compile(r"\A---\s*\n(.*?)\n---\s*\n", re.DOTALL)

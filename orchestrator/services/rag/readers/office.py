@@ -7,8 +7,7 @@ from itertools import chain, islice
 from typing import BinaryIO, Final
 
 from orchestrator.services.rag.document import Block, Document, UnreadableDocument, clean_text
-from orchestrator.services.rag.readers.plain_text import find_blocks
-from orchestrator.services.rag.readers.tables import find_header, write_row
+from orchestrator.services.rag.readers.plain_text import find_blocks, find_header, write_row
 
 _MOST_PAGES: Final = 3000
 _HEADER_AMONG: Final = 10

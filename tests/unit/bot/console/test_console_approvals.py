@@ -17,7 +17,7 @@ from bot.console.widgets import LONGEST
 from bot.http_api.approvals.card_models import to_confirmation
 from bot.i18n.translate import Translator
 from orchestrator.reports.cards import load_cards
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from orchestrator.reports.viewer import Viewer
 from state.journal.freeze_switch import SwitchOperator

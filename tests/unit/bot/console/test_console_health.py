@@ -18,7 +18,7 @@ from bot.monitoring import figures
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import open_monitor
 from bot.monitoring.reachability import PortalLimits
-from orchestrator.model_client.breaker import CircuitBreaker
+from orchestrator.model_client.router import CircuitBreaker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.bot.console.console_kit import ANNA, OLGA, VERA, ConsoleWorld, OpenPage, a_console

@@ -7,7 +7,7 @@ import pytest
 from orchestrator.features.history import call_audit
 from orchestrator.features.history.call_audit import AuditedCall, CallAudit, CallFilter
 from orchestrator.features.history.record_index import RecordIndex
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.viewer import Viewer
 from tests.unit.bot.http_api.api_kit import Api
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, step

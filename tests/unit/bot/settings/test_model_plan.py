@@ -22,7 +22,7 @@ from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.models import ModelRequest
 from orchestrator.model_client.dialects import Tuning, merge_extra
-from orchestrator.model_client.extra_body import find_extra_fault
+from orchestrator.model_client.settings import find_extra_fault
 from tests.unit.model_client.loopback_kit import FINE, Seen, reply, serving
 from tests.unit.model_client.test_model_client import delta, sse
 

@@ -9,9 +9,8 @@ from typing import Any, cast
 from engines.crm_agent.core.engine import CrmAgent
 from orchestrator.directory.answers import DatedParams, OutcomeView, Resolved
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import Effect, Provenance
+from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.outcome import Outcome, Pending
 from orchestrator.domain.outputs import Row, Table
 from orchestrator.engines.base import ModelText, TurnContext, TurnEnd, TurnInput, TurnModelRequest
 from state.events.base import Event

@@ -8,7 +8,7 @@ import pytest
 
 from engines.crm_agent.core.engine import NOT_DONE, NOT_RUN
 from orchestrator.directory.answers import OutcomeView
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.domain.outputs import Notice
 from tests.unit import spine_kit
 from tests.unit.engines.crm_agent.engine_kit import TABLE, Fake, codes, done, pending, reply, run, step

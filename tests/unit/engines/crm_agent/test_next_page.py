@@ -7,7 +7,7 @@ import pytest
 from engines.crm_agent.core.lists import NEXT, NextPage, find_next_page
 from engines.crm_agent.core.turn_work import Page, TurnWork
 from orchestrator.directory.answers import Unresolved
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.engines.crm_agent.blocks import Step
 from state.model.session_state import SessionState
 from tests.unit.gate.gate_kit import ANNA

@@ -10,7 +10,7 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from engines.crm_agent.core.setbacks import StepResult, find_recovered, list_open_steps
 from orchestrator.directory.answers import Resolved, Unresolved
-from orchestrator.domain.outcome import CommandReport
+from orchestrator.domain.effect import CommandReport
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.engines.base import PlanStep
 from tests.unit.engines.crm_agent.engine_kit import Fake, codes, done, reply, run, step

@@ -15,7 +15,7 @@ from engines.scenarios.core.definition import ABOUT_PERSON
 from engines.scenarios.core.kind import build_kind
 from engines.scenarios.playing import Dialogue, play_dialogue
 from orchestrator.definitions.checking import check_document
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Definition, RunEffect

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engines.workflows.core.engine import WorkflowEngine
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.run_inputs import RunAnswer
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, RunEffect, RunModelRequest, RunResult

@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.engines.runs import RunEffect
 from orchestrator.rehearsals.rehearsal import Place
 from tests.unit.engines.workflows.played_kit import a_workflow_world, result, start

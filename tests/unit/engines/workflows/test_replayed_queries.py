@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.engines.runs import RunEffect
 from orchestrator.runs.context import Context
 from tests.unit.engines.workflows.played_kit import a_workflow_world, code, result, start

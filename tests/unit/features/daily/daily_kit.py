@@ -16,7 +16,7 @@ from orchestrator.features.daily.digests import DailyPlanner
 from orchestrator.features.daily.feature import build_feature
 from orchestrator.language.work_calendar import Workdays
 from orchestrator.performers.schedule import SchedulePerformer
-from orchestrator.runtime import timers
+from orchestrator.runtime import dispatch
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Feature
 from state.clock import generate_id
@@ -84,13 +84,13 @@ class Home:
 
     async def work(self, session: Session) -> None:
         """Due timers become inputs, and the inputs of that chat are worked to the end."""
-        due = await timers.collect_due_rows(self.world.store, self.world.clock.now())
+        due = await dispatch.collect_due_rows(self.world.store, self.world.clock.now())
         if due:
             await self.world.store.put_inbox(due)
         while (row := await self.world.store.take_inbox(session.key, "express")) is not None:
             kind = row.body["kind"] if row.kind == "timer" else row.body["name"] if row.kind == "command" else row.kind
             table = {"timer": self.help.timers, "command": self.help.commands}.get(row.kind, self.help.inbox)
-            await table.get(kind, timers.run_timer)(row, session, self.world.tools)
+            await table.get(kind, dispatch.run_timer)(row, session, self.world.tools)
 
     def told(self, kind: str) -> list[dict[str, Any]]:
         """The bodies of that kind that wait to be delivered; takes all off."""

@@ -7,8 +7,8 @@ import pytest
 from bitrix.errors import OutcomeUnknown
 from bitrix.limits.limiter import Priority
 from orchestrator.features.daily.digests import AGAIN
-from orchestrator.features.daily.ports import DailyPreferences, to_daily_preferences
-from orchestrator.runtime import timers
+from orchestrator.features.daily.message_bodies import DailyPreferences, to_daily_preferences
+from orchestrator.runtime import dispatch
 from orchestrator.sessions.session import Session
 from state.journal.store import Commit, Timer
 from tests.unit.features.daily.daily_kit import MONDAY, ON, Home
@@ -91,8 +91,8 @@ async def test_the_same_timer_seen_by_two_processes_is_one_digest(home: Home) ->
     """Both make the same input of it; a stale process may not commit any more."""
     session = await wanting(home)
     home.set_clock(MONDAY)
-    first = await timers.collect_due_rows(home.world.store, home.world.clock.now())
-    second = await timers.collect_due_rows(home.world.store, home.world.clock.now())
+    first = await dispatch.collect_due_rows(home.world.store, home.world.clock.now())
+    second = await dispatch.collect_due_rows(home.world.store, home.world.clock.now())
     assert (await home.world.store.put_inbox(first)).fresh == [True]
     assert (await home.world.store.put_inbox(second)).fresh == [False]
     await home.work(session)

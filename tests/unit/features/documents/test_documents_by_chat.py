@@ -180,13 +180,13 @@ async def test_what_changes_while_the_new_one_is_written_is_kept(tmp_path: Path,
     async with a_desk(tmp_path) as desk:
         await desk.send("а.md")
         (replace, _) = desk.take()[1]
-        real = shelf._write
+        real = building._write
 
         def write_late(folder: int, name: str, content: bytes) -> None:
             real(folder, name, content)
             write_files(desk.folder, {"а.md": "кто-то изменил"})
 
-        monkeypatch.setattr(shelf, "_write", write_late)
+        monkeypatch.setattr(building, "_write", write_late)
         await desk.world.work(press(replace))
         assert (desk.take()[0], desk.list_files()) == (["docs-changed"], {"а.md": "кто-то изменил"})
 

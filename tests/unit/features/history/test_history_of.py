@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.directory.outcome_view import _format_row
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.own_reads import NOT_SHOWN, HistoryChange
 from state.journal.store import StoreError
 from tests.unit.features.undo.undo_kit import an_office, done, update
@@ -97,7 +97,7 @@ async def test_a_journal_that_cannot_be_read_is_said(office: World, monkeypatch:
         msg = "disk"
         raise StoreError(msg)
 
-    monkeypatch.setattr("orchestrator.features.history.reader.HistoryReader.read", read)
+    monkeypatch.setattr("orchestrator.features.history.pages.HistoryReader.read", read)
     found = await ask(office, {"deal": 481})
     assert (found.status, found.reason.code) == ("refused", "history-unread")
 

@@ -7,8 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from orchestrator.domain.actor import Actor
-from orchestrator.domain.staff import Absence
+from orchestrator.domain.actor import Absence, Actor
 from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.feature import build_staffed_feature
 from orchestrator.turns.feature import merge_features

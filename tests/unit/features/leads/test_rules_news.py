@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.i18n.translate import Translator, as_notice
-from orchestrator.features.leads.live_policy import FixedPolicy, PolicyChange
-from orchestrator.features.leads.policy_news import PolicyWatcher
+from orchestrator.features.leads.live_policy import FixedPolicy, PolicyChange, PolicyWatcher
 from orchestrator.gate.call.policy import Policy
 from state.journal.store import InboxRow, StoreUnwritable
 from tests.unit.features.leads.leads_kit import DINA, Department, a_department, by_chat

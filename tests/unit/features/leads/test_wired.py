@@ -8,8 +8,8 @@ from bot.access.access import load_access
 from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, CardClick, unpack
 from bot.telegram.view.keyboards import build_card_keyboard
+from orchestrator.domain.actor import Absence
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.staff import Absence
 from orchestrator.features.leads.approvers import LeadApprovers
 from state.journal.store import InboxRow
 from tests.unit.features.leads.leads_kit import by_chat

@@ -25,7 +25,7 @@ from orchestrator.features.people.feature import build_feature
 from orchestrator.features.people.people_context import PeopleContext
 from orchestrator.features.people.registry import STREAM, build_proof, create_token, seal_name
 from orchestrator.features.people.staff import Employees
-from orchestrator.runtime import timers
+from orchestrator.runtime import dispatch
 from orchestrator.sessions.session import open_session
 from state.clock import format_iso, generate_id
 from state.journal.store import InboxRow, OutboxRow
@@ -94,7 +94,7 @@ class Office:
         """Take inputs in and work all that waits, timers too, as the workers do."""
         await self.world.put(*rows)
         while True:
-            await self.world.put(*await timers.collect_due_rows(self.world.store, self.world.clock.now()))
+            await self.world.put(*await dispatch.collect_due_rows(self.world.store, self.world.clock.now()))
             ready = await self.world.store.list_ready_sessions(self.owner, self.world.clock.now())
             if not ready:
                 return

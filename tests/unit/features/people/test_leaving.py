@@ -7,7 +7,7 @@ from bot.access.access import Person
 from orchestrator.domain.actor import Actor
 from orchestrator.features.people.registry import STREAM
 from orchestrator.reports.conversations import render_event
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from state.journal.journal import load_state
 from state.model.card import Card
 from tests.unit.features.people.people_kit import ANNA, GLEB, OLGA, Office, given, presses

@@ -11,9 +11,8 @@ import pytest
 
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Priority
-from orchestrator.features.portal_events.probe import RecordProbe
-from orchestrator.features.portal_events.watcher import LOOK_AFTER, MAX_LOOK
-from orchestrator.runtime import timers
+from orchestrator.features.portal_events.watcher import LOOK_AFTER, MAX_LOOK, RecordProbe
+from orchestrator.runtime import dispatch
 from orchestrator.runtime.dispatch import MAX_ATTEMPTS
 from orchestrator.sessions.session import Session
 from state.journal.store import StoreUnwritable
@@ -131,7 +130,7 @@ async def test_a_look_over_which_processes_die_is_put_off_and_not_forgotten(watc
     watch.deal(OPPORTUNITY="1")
     await watch.world.work(watch.event())
     watch.world.clock.advance(LOOK_AFTER)
-    await watch.world.store.put_inbox(await timers.collect_due_rows(watch.world.store, watch.world.clock.now()))
+    await watch.world.store.put_inbox(await dispatch.collect_due_rows(watch.world.store, watch.world.clock.now()))
     for _ in range(MAX_ATTEMPTS):
         assert await watch.world.store.take_inbox(KEY, "express") is not None
     await watch.world.work()

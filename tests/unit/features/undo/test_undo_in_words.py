@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.features.undo.words import is_undo_wish
+from orchestrator.features.undo.feature import is_undo_wish
 from tests.unit.features.undo.undo_kit import cards, codes
 from tests.unit.runs.runs_kit import a_run_world, start, steps
 from tests.unit.spine_kit import ANNA, BORIS, World, command, message, press, raise_sum, reply, step

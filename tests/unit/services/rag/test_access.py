@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from orchestrator.services.rag.access import CLOSED, parse_access, select_classes
+from orchestrator.services.rag.answering import describe_access
 from orchestrator.services.rag.building import open_index
 from orchestrator.services.rag.library import Library
-from orchestrator.services.rag.wording import describe_access
 from tests.unit.services.rag.rag_kit import build_service, run_rag, write_files
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from orchestrator.services.rag import parse_worker
+from orchestrator.services.rag.answering import describe_problem
 from orchestrator.services.rag.building import open_index
 from orchestrator.services.rag.library import Library
 from orchestrator.services.rag.parser_process import ParseLimits, ParserProcess
-from orchestrator.services.rag.wording import describe_problem
 from tests.unit.services.rag.documents_kit import (
     build_docx,
     build_entity_bomb,

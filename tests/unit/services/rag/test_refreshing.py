@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from orchestrator.services.rag.building import FolderShelf
 from orchestrator.services.rag.library import Refreshed
-from orchestrator.services.rag.shelf import FolderShelf
 from tests.unit.services.rag.rag_kit import build_service, write_files
 
 

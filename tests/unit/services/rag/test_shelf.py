@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.shelf import ShelfFailed
-from orchestrator.services.rag import shelf as shelf_module
+from orchestrator.services.rag import building as shelf_module
+from orchestrator.services.rag.building import FolderShelf
 from orchestrator.services.rag.folder import PART_SECONDS, name_part
-from orchestrator.services.rag.shelf import FolderShelf
 from tests.unit.services.rag.rag_kit import build_service, write_files
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from state.sql import open_store
 from tests.mongo_kit import LEAVES_SOCKETS, quick_driver
 from tests.unit.gate.kinds_kit import CALLS, Kinds, a_product, a_successor

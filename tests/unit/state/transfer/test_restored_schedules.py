@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from orchestrator.runtime.timers import collect_due_rows
+from orchestrator.runtime.dispatch import collect_due_rows
 from state.clock import format_iso
 from state.journal.restored_rows import RESTORED
 from state.sql import open_store
