@@ -12,8 +12,8 @@ from typing import Any
 from bench.turn_world import Clients, InstantClient, InstantModel, Portal, Runner, instant, product
 from state.clock import SystemClock, generate_id
 from state.events.conversation import MessageReceived, TurnFinished
+from state.journal.journal import to_stream
 from state.journal.store import Commit, InboxRow, Store
-from state.journal.streams import to_stream
 
 STORED = 10_000
 OPEN = 1_000

@@ -1,8 +1,11 @@
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
+from urllib.parse import quote
 
+from bitrix.client import php_query
+from bitrix.client.batch import MAX_COMMANDS
 from bitrix.errors import OutcomeUnknown, Unreadable
 
 PAGE = 50
@@ -57,3 +60,73 @@ def extract_ids(rows: list[Any], id_field: str) -> list[int]:
 def build_inconsistency_error(what: str) -> OutcomeUnknown:
     """For a list that may be incomplete or out of order; reading it again does not help."""
     return Unreadable(f"the portal's list {what}", transient=False)
+
+
+_KEYS = tuple(f"p{number:02}" for number in range(MAX_COMMANDS))
+_OURS = frozenset({"filter", "order", "select", "start"})
+
+
+class IdQuery:
+    """Raises ValueError for an order other than by id, `start`, an OR at the top of the filter, or bounds that are not numbers."""
+
+    def __init__(self, method: str, params: Mapping[str, Any], ids: IdList) -> None:
+        _refuse_unsupported(params, ids)
+        conditions = dict(params.get("filter") or {})
+        self.floor = _parse_bound(conditions.pop(f">{ids.query_field}", 0))
+        ceiling = conditions.pop(f"<={ids.query_field}", None)
+        self.ceiling = None if ceiling is None else _parse_bound(ceiling)
+        self.ids = ids
+        params_left = {name: value for name, value in params.items() if name not in _OURS}
+        if conditions:
+            params_left["filter"] = conditions
+        if select := _parse_select(params.get("select"), ids.query_field):
+            params_left["select"] = select
+        base = php_query.build({**params_left, "start": -1})
+        self._rising = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'ASC'}})}"
+        self._falling = f"{method}?{base}&{php_query.build({'order': {ids.query_field: 'DESC'}})}"
+        self._above = php_query.build({"filter": {f">{ids.query_field}": ""}})
+        self._upto = php_query.build({"filter": {f"<={ids.query_field}": ""}})
+        box = f"[{ids.result_key}]" if ids.result_key else ""
+        self._ends = {key: quote(f"$result[{key}]{box}[{PAGE - 1}][{ids.row_field}]", safe="") for key in _KEYS}
+
+    def build_pages(self, after: int, upto: int | None, count: int) -> dict[str, str]:
+        cmd: dict[str, str] = {}
+        start: int | str = after
+        for key in _KEYS[:count]:
+            cmd[key] = f"{self._rising}&{self._build_filter(start, upto)}"
+            start = self._ends[key]
+        return cmd
+
+    def build_last_page(self) -> str:
+        return f"{self._falling}&{self._build_filter(self.floor, self.ceiling)}"
+
+    def _build_filter(self, after: int | str, upto: int | None) -> str:
+        return f"{self._above}{after}" if upto is None else f"{self._above}{after}&{self._upto}{upto}"
+
+
+def _refuse_unsupported(params: Mapping[str, Any], ids: IdList) -> None:
+    for name in params:
+        if name == "start" or (name.lower() in _OURS and name not in _OURS):
+            msg = f"a list that is read to its end takes no {name!r}"
+            raise ValueError(msg)
+    conditions = params.get("filter") or {}
+    if not isinstance(conditions, Mapping) or "logic" in conditions:
+        msg = "the filter must be a map of conditions that all hold; put an OR inside of it"
+        raise ValueError(msg)
+    order = params.get("order") or {}
+    if not isinstance(order, Mapping) or any(name != ids.query_field or str(way).upper() != "ASC" for name, way in order.items()):
+        msg = f"a list is walked in the order of its {ids.query_field}, rising"
+        raise ValueError(msg)
+
+
+def _parse_bound(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError, OverflowError):  # OverflowError: infinity
+        msg = "a bound of the id must be a whole number"
+        raise ValueError(msg) from None
+
+
+def _parse_select(value: Any, name: str) -> Sequence[Any]:
+    names = list(value.values()) if isinstance(value, Mapping) else [value] if isinstance(value, str) else list(value or ())
+    return names if not names or name in names or "*" in names else [*names, name]

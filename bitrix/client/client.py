@@ -24,7 +24,7 @@ from bitrix.client.address import PortalAddress, PortalMoved
 from bitrix.errors import RATE_LIMIT, TIME_LIMIT, BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
 from bitrix.limits.askers import AskerGone, find_asker
 from bitrix.limits.limiter import Limiter, Priority, SendResult
-from bitrix.limits.operating_time import OperatingTime, extract_methods
+from bitrix.limits.plan import OperatingTime, extract_methods
 
 __all__ = ["Answer", "BitrixClient"]
 

@@ -1,6 +1,100 @@
 import math
 import re
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from bitrix.answers import Answer, parse_number, parse_reset_time
+from bitrix.errors import TIME_LIMIT
+
+MARGIN = 5.0
+_STEP = 60.0
+"""Seconds to wait after a refusal without a reset time: the portal frees the budget minute by minute."""
+_LONGEST = 660.0
+_CUT = 1.0
+"""Seconds added to a reset time, which the portal cuts to whole seconds."""
+OUTER = ""
+
+
+def extract_methods(method: str, params: Mapping[str, Any]) -> dict[str, str]:
+    methods_by_key = {OUTER: method.lower()}
+    if method.lower() == "batch":
+        methods_by_key |= {
+            key: text.partition("?")[0].strip().lower() for key, text in _to_mapping(params.get("cmd")).items() if isinstance(text, str)
+        }
+    return methods_by_key
+
+
+@dataclass(frozen=True, slots=True)
+class _Budget:
+    spent: float
+    free_at: float
+
+
+class OperatingTime:
+    """The budgets of all methods for one webhook. `limit` in seconds; 0: a method may run until the portal refuses it."""
+
+    def __init__(self, limit: float, *, clock: Callable[[], float] = time.monotonic, now: Callable[[], datetime]) -> None:
+        self._limit = limit - MARGIN if limit > 0 else math.inf
+        self._clock = clock
+        self._now = now
+        self._budgets: dict[str, _Budget] = {}
+
+    def record_answer(self, methods: Mapping[str, str], answer: Answer) -> None:
+        self._record_budget(methods[OUTER], answer.time)
+        if len(methods) > 1 and isinstance(answer.result, Mapping):
+            times, errors = (_to_mapping(answer.result.get(name)) for name in ("result_time", "result_error"))
+            for key, method in methods.items():
+                self._record_budget(method, times.get(key))
+                error = errors.get(key)
+                if isinstance(error, Mapping) and error.get("error") == TIME_LIMIT:
+                    self.suspend(method, parse_reset_time(error))
+
+    def suspend(self, method: str, until: datetime | None) -> None:
+        now = self._clock()
+        known = self._budgets.get(method.lower())
+        if until is not None:
+            wait = (until - self._now()).total_seconds() + _CUT
+        elif known is not None and known.free_at > now:
+            wait = known.free_at - now
+        else:
+            wait = _STEP
+        self._budgets[method.lower()] = _Budget(math.inf, now + min(max(wait, _CUT), _LONGEST))
+
+    def wait(self, methods: Iterable[str]) -> float:
+        """Seconds until all these methods may run; 0 means now."""
+        now = self._clock()
+        budgets = (self._budgets.get(method.lower()) for method in methods)
+        return max((found.free_at - now for found in budgets if found and found.spent >= self._limit and found.free_at > now), default=0.0)
+
+    def list_spent(self) -> dict[str, float]:
+        now = self._clock()
+        return {method: budget.spent for method, budget in self._budgets.items() if budget.free_at > now}
+
+    def find_free_time(self, methods: Iterable[str]) -> datetime | None:
+        """None means now."""
+        wait = self.wait(methods)
+        return self._now() + timedelta(seconds=wait) if wait else None
+
+    def _record_budget(self, method: str, times: object) -> None:
+        if not isinstance(times, Mapping):
+            return
+        spent, reset = parse_number(times.get("operating")), parse_number(times.get("operating_reset_at"))
+        if spent is None or reset is None:
+            return
+        # Both times are the portal's, so an error of the local clock does no harm.
+        finish = parse_number(times.get("finish"))
+        wait = reset - (self._now().timestamp() if finish is None else finish) + _CUT
+        self._budgets[method] = _Budget(spent, self._clock() + min(max(wait, 0.0), _LONGEST))
+
+
+def _to_mapping(value: object) -> Mapping[str, Any]:
+    if isinstance(value, Mapping):
+        return {str(key): item for key, item in value.items()}
+    return {str(index): item for index, item in enumerate(value)} if isinstance(value, list | tuple) else {}
+
 
 SPARE = 1.0
 """Requests kept free: two may arrive closer together than they were sent. One is half a second on the standard plan."""

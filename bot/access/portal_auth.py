@@ -7,8 +7,7 @@ from datetime import datetime
 from pydantic import SecretStr
 
 from bitrix.auth.auth import Auth, Webhook
-from bitrix.auth.oauth import Application, TokenStore
-from bitrix.auth.token_server import TokenServer
+from bitrix.auth.oauth import Application, TokenServer, TokenStore
 from bot.settings.faults import check_required
 from bot.settings.settings import Settings, list_portal_settings
 from orchestrator.domain.errors import SettingsError

@@ -11,9 +11,8 @@ from pydantic import SecretStr
 from bitrix.catalogue.catalogue import Catalogue
 from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError
-from bitrix.limits.limiter import Limiter
+from bitrix.limits.limiter import Limiter, SharedLevel
 from bitrix.limits.plan import parse_plan
-from bitrix.limits.shared_level import SharedLevel
 from bot.access.portal_auth import build_portal_auth
 from bot.composition.installation import Installation, load_rules
 from bot.monitoring.reachability import PortalLimits, ReachabilityTracker

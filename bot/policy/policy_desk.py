@@ -24,8 +24,8 @@ from orchestrator.runs.registry import Engines
 from state.clock import Clock, format_iso, generate_id
 from state.events.console import PolicySaved
 from state.journal.async_store import AsyncStore
+from state.journal.journal import to_stream
 from state.journal.store import InboxRow, StoreError
-from state.journal.streams import to_stream
 
 log = logging.getLogger(__name__)
 

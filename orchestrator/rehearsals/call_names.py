@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from bitrix.catalogue.accepted_fields import ALSO_FILTERED, TASKS_FILTERED
-from bitrix.catalogue.catalogue import Method
+from bitrix.catalogue.catalogue import ALSO_FILTERED, TASKS_FILTERED, Method
 from bitrix.catalogue.names import CRM, MULTIFIELDS, find_kind_number, is_classic, to_universal
 from orchestrator.definitions.calls import LATER, CallMistake
 from orchestrator.directory.reference_data import Field

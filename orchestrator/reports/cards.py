@@ -18,12 +18,11 @@ from state.clock import build_lower_id
 from state.events.confirmations import ConfirmationRequested
 from state.journal.async_store import AsyncStore
 from state.journal.encryption import DamagedCiphertext
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_lease_key, to_stream
 from state.journal.pages import iterate_scan
 from state.journal.run_index import MOST, RunFilter
 from state.journal.run_index import PREFIX as RUN
 from state.journal.store import Store, Timer
-from state.journal.streams import to_lease_key, to_stream
 from state.model.card import Card
 from state.model.run_state import RunState
 from state.model.session_state import SessionState

@@ -22,17 +22,16 @@ from state.events.calls import CallOutcomeUnknown
 from state.events.runs import WHOLE, RunWaits, RunWoken, preview_run
 from state.events.schedules import SchedulePaused, list_schedules
 from state.events.transfer import BackupRestored
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_lease_key, to_stream
 from state.journal.run_index import PREFIX, RunFilter, build_run_row
 from state.journal.schedule_index import build_timer, iterate_timers
 from state.journal.store import Commit, EffectChange, StoreError, Timer
-from state.journal.streams import to_lease_key, to_stream
 from state.sql.checksummed_json import DamagedRow
 from state.sql.dialect import Dialect
 from state.sql.run_index import rebuild_run_index
 from state.sql.store import SqlStore
-from state.transfer.after_restore import SetAside, expire_leases, list_retries, list_running_calls, mark_cards, record_restore, set_aside
 from state.transfer.manifest import BackupHeader, ErasedPerson
+from state.transfer.restore import SetAside, expire_leases, list_retries, list_running_calls, mark_cards, record_restore, set_aside
 
 DETAIL = "a backup was restored: whether it was sent after the backup was made nobody here knows"
 PAGE = 500

@@ -8,8 +8,8 @@ from orchestrator.domain.effect import EffectRecord
 from orchestrator.reports.viewer import Viewer
 from state.clock import format_iso
 from state.journal.async_store import AsyncStore
+from state.journal.journal import to_lease_key
 from state.journal.store import EffectRow
-from state.journal.streams import to_lease_key
 from state.stored import JsonObject
 
 _READ: Final = (200, 2_000, 20_000)

@@ -20,8 +20,8 @@ from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.canonical import hash_text
 from state.clock import UUID_NAMESPACE, generate_id
 from state.journal.async_store import AsyncStore
-from state.journal.definition_turn import STREAM
 from state.journal.store import InboxRow
+from state.journal.stream_turn import STREAM
 from state.stored import JsonObject
 
 log = logging.getLogger(__name__)

@@ -41,8 +41,7 @@ from state.canonical import to_storable, to_storable_text
 from state.clock import parse_iso
 from state.events.runs import RunStarted
 from state.journal.async_store import AsyncStore
-from state.journal.restored_rows import RESTORED, SET_ASIDE
-from state.journal.store import InboxRow, StoreError
+from state.journal.store import RESTORED, SET_ASIDE, InboxRow, StoreError
 from state.model.run_state import RunState
 
 log = logging.getLogger(__name__)

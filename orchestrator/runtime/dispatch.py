@@ -19,8 +19,7 @@ from orchestrator.turns.feature import Handler, Tools
 from state.clock import format_iso
 from state.events.conversation import TurnFinished
 from state.journal.async_store import AsyncStore
-from state.journal.restored_rows import SET_ASIDE
-from state.journal.store import InboxRow, Timer
+from state.journal.store import SET_ASIDE, InboxRow, Timer
 
 RETRY_AFTER = timedelta(hours=1)
 

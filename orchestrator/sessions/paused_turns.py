@@ -23,8 +23,7 @@ from state.events.base import DEFAULT_ENGINE
 from state.events.confirmations import ConfirmationDenied, ConfirmationRequested
 from state.events.conversation import MessageReceived, NameAsked, NameChosen, StepRefused, TurnFinished
 from state.journal.async_store import AsyncStore
-from state.journal.restored_rows import RESTORED
-from state.journal.store import Commit, InboxRow, StoredEvent
+from state.journal.store import RESTORED, Commit, InboxRow, StoredEvent
 from state.model.card import OPEN_STATUSES, Card
 from state.model.session_state import PausedTurn, Question, SessionState
 

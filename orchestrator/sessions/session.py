@@ -21,7 +21,7 @@ from state.clock import Clock, SystemClock, build_lower_id, format_iso
 from state.events import fold as agent_state
 from state.events.base import Event
 from state.journal.async_store import AsyncStore
-from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state
+from state.journal.journal import SNAPSHOT_EVERY, build_snapshot, load_state, to_lease_key, to_stream
 from state.journal.run_index import PREFIX as RUN
 from state.journal.run_index import RunFilter
 from state.journal.store import (
@@ -39,7 +39,6 @@ from state.journal.store import (
     StoreError,
     Timer,
 )
-from state.journal.streams import to_lease_key, to_stream
 from state.journal.thread_worker import run_to_end
 from state.model.session_state import SessionState
 from state.sql.checksummed_json import DamagedRow

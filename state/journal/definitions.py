@@ -10,8 +10,8 @@ from state import canonical
 from state.clock import format_iso, generate_id
 from state.events.definitions import DefinitionPublished, DefinitionSwitched
 from state.journal.definition_rows import DefinitionChange, KeyRow, StoredVersion, VersionRow
-from state.journal.definition_turn import format_writers, parse_writers, take_turn
 from state.journal.store import InboxRow, Store
+from state.journal.stream_turn import format_writers, parse_writers, take_turn
 from state.model.definitions import (
     EDITION,
     Author,

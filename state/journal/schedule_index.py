@@ -9,9 +9,8 @@ from state.clock import format_iso, parse_iso
 from state.events.base import Event
 from state.events.fold import fold_events
 from state.events.schedules import list_schedules
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_stream
 from state.journal.store import Store, Timer
-from state.journal.streams import to_stream
 from state.model.schedule_state import Schedule
 from state.model.session_state import SessionState
 

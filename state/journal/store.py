@@ -16,6 +16,14 @@ from state.journal.definition_rows import DefinitionChange, DefinitionReader
 from state.journal.record_index import IndexEntry, What
 from state.journal.run_index import RunFilter, RunRow
 
+SET_ASIDE = 1_000_000
+"""More attempts than this: restored, and not handled again."""
+RESTORED_CARD = "came_back"
+"""Key of the backup's time in a restored card's call; the portal is checked before it runs."""
+RESTORED = "restored"
+"""Key of JSON with `made_at` of the backup and `restored_at`."""
+
+
 EffectStatus = Literal["requested", "approved", "denied", "expired", "superseded", "started", "succeeded", "refused", "unknown"]
 Lane = Literal["turn", "express"]
 SWITCH = "freeze"

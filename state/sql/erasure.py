@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Table, and_, delete, func, or_, select, update
 from sqlalchemy.exc import DBAPIError
@@ -18,7 +18,6 @@ from state.journal.encryption import ERASED
 from state.journal.run_index import PREFIX
 from state.journal.store import InboxRow, StoreError
 from state.model.run_state import ENDED
-from state.sql import definition_people
 from state.sql import row_mapping as rows
 from state.sql.checksummed_json import encode_checksummed
 from state.sql.database import translate_errors
@@ -46,6 +45,10 @@ from state.sql.person_rows import (
 from state.sql.tables import (
     LIVE,
     blobs,
+    definition_history,
+    definition_keys,
+    definition_texts,
+    definitions,
     deliveries,
     effects,
     events,
@@ -59,6 +62,44 @@ from state.sql.tables import (
     snapshots,
     timers,
 )
+
+COMPANY: Final = "company"
+"""An erasure names a person's words in such texts and leaves them."""
+TABLES: Final = (definition_keys, definitions, definition_texts, definition_history)
+_PERSONAL: Final[Mapping[Table, Mapping[str, tuple[str, ...]]]] = {
+    definitions: {"author": ("author_name",), "updated_by": ("note",), "published_by": ("published_by_name",)},
+    definition_history: {"by": ("by_name", "note")},
+}
+
+
+def count_personal(connection: Connection, person: str) -> dict[str, int]:
+    return {
+        table.name: connection.execute(select(func.count()).select_from(table).where(or_(*_match(table, person)))).scalar_one()
+        for table in _PERSONAL
+    }
+
+
+def erase_personal(connection: Connection, person: str) -> dict[str, int]:
+    counts = count_personal(connection, person)
+    for table, parts in _PERSONAL.items():
+        for condition, names in zip(_match(table, person), parts.values(), strict=True):
+            connection.execute(update(table).where(condition).values(dict.fromkeys(names, "")))
+    return counts
+
+
+def build_texts(table: Table, row: Mapping[str, Any]) -> Iterator[StoredText]:
+    """Yield each person's texts apart from others' and the company's."""
+    whole = build_text(table, row, {})
+    personal = {name for names in _PERSONAL.get(table, {}).values() for name in names}
+    for key, names in _PERSONAL.get(table, {}).items():
+        yield StoredText(place=whole.place, owner=row[key], text="\n".join(row[name] for name in names))
+    rest = [value for name, value in row.items() if isinstance(value, str) and name not in personal]
+    yield StoredText(place=whole.place, owner=COMPANY, text="\n".join(rest))
+
+
+def _match(table: Table, person: str) -> list[ColumnElement[bool]]:
+    return [and_(table.c[key] == person, or_(*(table.c[name] != "" for name in names))) for key, names in _PERSONAL[table].items()]
+
 
 Change = Callable[[Any], Any]
 KEPT_CALL_FIELDS = ("turn_id", "slot", "confirmation_id", "requested_by", "approved_by", "proposed_by", "started_at")
@@ -126,7 +167,7 @@ class Erasure:
             counts["effects"] = _count(connection, effects, and_(match_calls(person), effects.c.call.contains('"call":')))
             counts["events"] = _count(connection, events, match_encrypted(list_live_keys(connection, person)))
             counts["mentions"] = _count(connection, mentions, match_index_entries(connection, person))
-            counts |= definition_people.count_personal(connection, person)
+            counts |= count_personal(connection, person)
             counts["snapshots"] = _count(connection, snapshots, snapshots.c.stream.in_(list_streams(connection, person)))
         return _drop_zeros(counts)
 
@@ -175,7 +216,7 @@ class Erasure:
             removed["mentions"] = _delete(connection, mentions, match_index_entries(connection, person))
             removed["effects"] = _erase_calls(connection, person)
             removed["outbox"] = _delete(connection, outbox, match_session(outbox, person)) + _change_deliveries(connection, person, change)
-            removed |= definition_people.erase_personal(connection, person)
+            removed |= erase_personal(connection, person)
             removed["deliveries"] = _delete(connection, deliveries, match_session(deliveries, person))
             removed["timers"] = _delete(connection, timers, match_timers(person))
             removed["blobs"] = _delete(connection, blobs, blobs.c.digest.in_(list(digests)))
@@ -210,8 +251,8 @@ class Erasure:
                     continue
                 query = _MENTION_OF if table is mentions else select(table)
                 for row in connection.execution_options(yield_per=_PAGE).execute(query):
-                    if table in definition_people.TABLES:
-                        yield from definition_people.build_texts(table, row._asdict())
+                    if table in TABLES:
+                        yield from build_texts(table, row._asdict())
                     else:
                         yield build_text(table, row._asdict(), owners)
 

@@ -10,7 +10,7 @@ from sqlalchemy import Column, ColumnElement, Integer, Select, Text, bindparam, 
 from sqlalchemy.dialects import sqlite
 from sqlalchemy.sql.expression import ClauseElement
 
-from state.journal.streams import to_stream
+from state.journal.journal import to_stream
 from state.sql.dialect import Dialect, open_read_only
 from state.sql.tables import blobs, effects, events, leases, metadata, snapshots
 

@@ -157,7 +157,7 @@ class Statements:
         self.live_key = self._compile(select(person_keys.c.key_id, person_keys.c.secret).where(live))
         self.head = self._compile(select(leases.c.seq, leases.c.hash).where(leases.c.session == bindparam("at_session")))
         self.heads = self._compile(select(leases.c.session, leases.c.seq, leases.c.hash).where(leases.c.seq > 0).order_by(leases.c.session))
-        is_run = func.substr(leases.c.session, 1, 4) == literal_column("'run:'")  # see state.journal.streams
+        is_run = func.substr(leases.c.session, 1, 4) == literal_column("'run:'")  # see state.journal.journal
         stream: ColumnElement[str] = case((is_run, leases.c.session), else_=literal_column("'session:'").concat(leases.c.session))
         last = and_(events.c.stream == stream, events.c.seq == leases.c.seq)
         self.ends = self._compile(select(events.c.stream, events.c.seq, events.c.ts).select_from(leases.join(events, last)))

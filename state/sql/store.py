@@ -16,7 +16,7 @@ from state import canonical
 from state.clock import format_iso
 from state.journal import daily_count
 from state.journal.blobs import get_blob_prefix
-from state.journal.journal import RecordHead, record_text
+from state.journal.journal import RecordHead, record_text, to_lease_key, to_stream
 from state.journal.record_index import IndexEntry, What
 from state.journal.run_index import MOST, NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import (
@@ -33,12 +33,11 @@ from state.journal.store import (
     StoredInputs,
     Timer,
 )
-from state.journal.streams import to_lease_key, to_stream
 from state.sql import commit as outbox
 from state.sql import commit as writing
 from state.sql import row_mapping, schema
 from state.sql.checksummed_json import DamagedRow
-from state.sql.commit_batch import CommitBatch, KnownStream
+from state.sql.commit import CommitBatch, KnownStream
 from state.sql.database import Contended, Database, Params, Row, Statement, translate_errors
 from state.sql.definitions import SqlDefinitions
 from state.sql.dialect import Dialect, open_database, open_read_only

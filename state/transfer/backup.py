@@ -15,8 +15,8 @@ from state.audit_log.archives import HALF, list_logs
 from state.audit_log.log_files import hold_lock, list_data_files
 from state.clock import format_iso, generate_id
 from state.journal.store import StoreError
-from state.sql.closed_mark import refuse_closed_database
 from state.sql.dialect import build_sqlite_url
+from state.sql.schema import refuse_closed_database
 from state.sql.tables import person_keys
 from state.transfer.archive import describe_file, pack_backup
 from state.transfer.manifest import DATABASE, FORMAT, LOGS, ErasedPerson, Manifest, is_log_name

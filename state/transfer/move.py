@@ -10,7 +10,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from state.journal.store import StoreError, StoreUnwritable
 from state.migrations import HEAD
-from state.sql import closed_mark
+from state.sql import schema
 from state.sql.dialect import SCHEMA_LOCK, Dialect, open_database
 from state.transfer.manifest import Heads
 from state.transfer.staging import Progress
@@ -66,13 +66,13 @@ def move_database(source: str, target: str, progress: Progress = lambda _: None)
         if read_revision(reading) != HEAD:
             instead = "start the bot once, then move it, or restore a backup of it in the other place"
             raise NothingThere(f"there is no database of schema {HEAD} in {format_url(source)}: {instead}")
-        mark = closed_mark.read_mark(reading)
+        mark = schema.read_mark(reading)
         if mark is not None and (mark.get("why") != "moved" or mark.get("to") != format_url(target)):
-            raise closed_mark.ClosedDatabase(closed_mark.describe_mark(mark))
+            raise schema.ClosedDatabase(schema.describe_mark(mark))
         stack.enter_context(hold_empty(target))
         with copy_database(reading, target, progress) as rows, _begin(dialect) as connection:
             # From here on the target counts. The source is closed first, so that at no moment both can be started on.
-            closed_mark.set_mark(connection, to=format_url(target))
+            schema.set_mark(connection, to=format_url(target))
         return MoveResult(rows=rows, heads=read_heads(reading), source=format_url(source), target=format_url(target))
 
 
@@ -90,12 +90,12 @@ def clear_moved_mark(url: str) -> str:
     with hold_exclusively(url) as dialect, _begin(dialect) as connection:
         was = _read_move_target(connection)
         if was:
-            closed_mark.remove_mark(connection)
+            schema.remove_mark(connection)
         return was
 
 
 def _read_move_target(connection: Connection) -> str:
-    mark = closed_mark.read_mark(connection)
+    mark = schema.read_mark(connection)
     if mark is None:
         return ""
     if mark.get("why") != "moved":

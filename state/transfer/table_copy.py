@@ -13,7 +13,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from state.journal.store import StoreError, StoreUnwritable
 from state.migrations import HEAD
-from state.sql import closed_mark, schema
+from state.sql import schema
 from state.sql.dialect import Dialect, build_sqlite_url, open_database, open_read_only
 from state.sql.tables import leases, metadata
 from state.transfer.manifest import DATABASE, Heads
@@ -171,7 +171,7 @@ def _copy_table(name: str, columns: Sequence[str], source: Connection, target: C
     copied = table(name, *map(column, columns))
     query = select(copied)
     if name == "values":
-        query = query.where(copied.c.key != closed_mark.KEY)  # the source is closed, not the copy
+        query = query.where(copied.c.key != schema.CLOSED_KEY)  # the source is closed, not the copy
     count = 0
     for page in _read_pages(source, query):
         insert_rows(target, name, columns, page)

@@ -11,7 +11,7 @@ from sqlalchemy import Table, select
 from state.events import codec
 from state.events.definitions import DefinitionPublished, DefinitionSaved, DefinitionSwitched
 from state.findings import Finding
-from state.journal.definition_turn import STREAM, format_writers, parse_writers
+from state.journal.stream_turn import STREAM, format_writers, parse_writers
 from state.model.definitions import Writer
 from state.sql.record_index import Ask, decode_texts
 from state.sql.tables import definition_history, definition_keys, definition_texts, definitions, events

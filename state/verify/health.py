@@ -16,7 +16,7 @@ from sqlalchemy.pool import NullPool
 
 from state.clock import format_iso
 from state.journal.store import StoreError
-from state.sql import closed_mark
+from state.sql import schema
 from state.sql.dialect import BUSY_SECONDS, open_read_only
 from state.sql.tables import definition_keys, values
 
@@ -129,10 +129,10 @@ def explain_closed(url: str) -> str:
     """Return why no bot may start on it, "" if one may. Raises StoreError."""
     try:
         with _connect(url) as connection:
-            mark = closed_mark.read_mark(connection)
+            mark = schema.read_mark(connection)
     except (SQLAlchemyError, OSError) as error:
         raise _build_error(error) from None
-    return closed_mark.describe_mark(mark) if mark is not None else ""
+    return schema.describe_mark(mark) if mark is not None else ""
 
 
 def run_quick_check(path: Path, seconds: float) -> list[str] | None:

@@ -5,10 +5,9 @@ from typing import Final
 
 from state.events.schedules import list_schedules
 from state.findings import Finding
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_lease_key, to_stream
 from state.journal.schedule_index import PARKED, iterate_timers
 from state.journal.store import Store, Timer
-from state.journal.streams import to_lease_key, to_stream
 from state.model.schedule_state import Schedule
 
 TRIES: Final = 3

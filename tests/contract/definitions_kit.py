@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from orchestrator.reports.consistency import EffectChecker
 from state.journal import definitions
-from state.journal.definition_turn import STREAM
+from state.journal.stream_turn import STREAM
 from state.model.definitions import Author, DefinitionKey, DefinitionsBusy, DefinitionVersion
 from state.sql import SqlStore
 from state.verify.journal import verify_journal

@@ -9,8 +9,7 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from bitrix.auth.oauth import Application
-from bitrix.auth.token_server import TokenServer
+from bitrix.auth.oauth import Application, TokenServer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import NoAccess, Refused
 from bitrix.limits.limiter import Limiter

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from bitrix.limits.limiter import Limiter, Priority, SendResult
+from bitrix.limits.limiter import Limiter, Priority, SendResult, SharedLevel, Traffic
 from bitrix.limits.plan import Plan
-from bitrix.limits.shared_level import SharedLevel, Traffic
 from state.journal.async_store import AsyncStore
 from state.sql import open_store
 from tests.contract.store_kit import STORES

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from state.journal import definitions
 from state.journal.definition_rows import DefinitionChange
-from state.journal.definition_turn import SESSION
 from state.journal.store import StaleEpoch
+from state.journal.stream_turn import SESSION
 from state.model.definitions import DefinitionMissing, DefinitionsBusy, DefinitionVersion, NotADraft, StaleRevision
 from state.sql import SqlStore, open_store
 from state.sql.record_index import build_tolerant_ask

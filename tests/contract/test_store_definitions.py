@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from state.journal import definitions
-from state.journal.definition_turn import STREAM
+from state.journal.stream_turn import STREAM
 from state.model.definitions import (
     DefinitionDamaged,
     DefinitionKey,

@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 from state.journal.async_store import AsyncStore
 from state.journal.store import StaleEpoch, StoreError, StoreUnwritable
 from state.sql import pipeline
-from state.sql.commit_batch import CommitBatch
+from state.sql.commit import CommitBatch
 from state.sql.notifier import PostgresNotifier
 from tests import chain_kit
 from tests.contract.store_kit import NOW, SESSION, STREAM, World, incoming, lease, said, step

@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from state.journal.async_store import AsyncStore
-from state.journal.commit_queue import MOST_TOGETHER
+from state.journal.async_store import MOST_TOGETHER, AsyncStore
 from state.journal.store import Commit, EffectConflict, Lease, StaleEpoch, StoredEvent, StoreUnwritable
 from state.sql import open_store
 from state.sql.dialect import build_sqlite_url

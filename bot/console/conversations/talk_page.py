@@ -18,7 +18,7 @@ from bot.http_api.audit.event_values import EventReader
 from bot.http_api.server.endpoint_context import SESSION
 from bot.http_api.server.errors import ApiError
 from orchestrator.reports.why.touched_records import find_touched_records
-from state.journal.streams import to_stream
+from state.journal.journal import to_stream
 from state.stored import JsonObject
 
 _TO_END: Final = "window.scrollTo(0, document.body.scrollHeight)"

@@ -19,9 +19,8 @@ from state.events.calls import CallSucceeded
 from state.events.confirmations import ConfirmationRequested
 from state.events.conversation import TurnFinished
 from state.events.talking import AnswerGiven
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_stream
 from state.journal.store import InboxRow, Store
-from state.journal.streams import to_stream
 from state.model.card import Card
 from state.stored import JsonObject
 

@@ -22,9 +22,9 @@ from orchestrator.runs.registry import Engines
 from state.canonical import dumps, hash_text, to_storable, to_storable_text
 from state.clock import generate_id
 from state.events.runs import RunStarted, RunWoken
+from state.journal.journal import to_stream
 from state.journal.run_index import PREFIX
 from state.journal.store import StoredEvent
-from state.journal.streams import to_stream
 from state.model.run_state import RunWait
 
 BEGIN_WITHIN: Final = 5.0

@@ -23,8 +23,8 @@ from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.encryption import DamagedCiphertext
+from state.journal.journal import to_stream
 from state.journal.store import InboxRow, Lane, StoredEvent
-from state.journal.streams import to_stream
 
 T = TypeVar("T")
 WITHIN: Final = 30.0

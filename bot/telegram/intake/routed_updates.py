@@ -13,8 +13,7 @@ from orchestrator.domain.outputs import Notice
 from orchestrator.runs.questions import is_answer_click
 from state.clock import parse_iso
 from state.journal.async_store import AsyncStore
-from state.journal.restored_rows import RESTORED
-from state.journal.store import InboxRow, Lane
+from state.journal.store import RESTORED, InboxRow, Lane
 
 
 @dataclass(frozen=True, slots=True)

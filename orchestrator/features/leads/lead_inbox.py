@@ -24,9 +24,8 @@ from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.canonical import dumps
 from state.events.confirmations import CardOpened
 from state.events.fold import list_open_confirmations
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_stream
 from state.journal.store import InboxRow, OutboxRow
-from state.journal.streams import to_stream
 from state.model.card import Card
 
 SHOW_TO_LEAD: Final = "show_to_lead"

@@ -20,9 +20,9 @@ from orchestrator.turns.feature import Tools
 from state.clock import generate_id
 from state.events.fold import list_open_confirmations
 from state.events.people import PersonDismissed, PersonReturned, build_invitation_key
+from state.journal.journal import to_lease_key
 from state.journal.run_index import PREFIX as RUN
 from state.journal.store import EffectConflict, InboxRow, Store, Timer
-from state.journal.streams import to_lease_key
 from state.model.registry import SESSION
 
 log = logging.getLogger(__name__)

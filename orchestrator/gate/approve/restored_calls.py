@@ -12,8 +12,7 @@ from orchestrator.gate.call.ports import FindsOwnRecords, Ledger
 from orchestrator.gate.call.reasons import build_read_refusal
 from orchestrator.gate.call.serialization import StoredOrder, UndecodableCall, decode_call
 from state.clock import parse_iso
-from state.journal.restored_rows import RESTORED_CARD
-from state.journal.store import EffectRow
+from state.journal.store import RESTORED_CARD, EffectRow
 from state.model.card import Card
 
 _DONE: Final = Notice(code="came-back-done")

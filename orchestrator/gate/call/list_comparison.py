@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from bitrix.catalogue.accepted_fields import RESERVED_KEYS, WRITABLE_KEYS
-from bitrix.catalogue.catalogue import ListKind
+from bitrix.catalogue.catalogue import RESERVED_KEYS, WRITABLE_KEYS, ListKind
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.replaced_lists import (
     LINK_KEYS,

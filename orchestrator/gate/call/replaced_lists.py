@@ -6,8 +6,7 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Final
 
-from bitrix.catalogue.accepted_fields import RESERVED_KEYS, WRITABLE_KEYS
-from bitrix.catalogue.catalogue import Catalogue, ListKind
+from bitrix.catalogue.catalogue import RESERVED_KEYS, WRITABLE_KEYS, Catalogue, ListKind
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.effect import Call, Target
 from orchestrator.gate.call.targets import as_id, get_at_path

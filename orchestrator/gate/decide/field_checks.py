@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from bitrix.catalogue import names
-from bitrix.catalogue.accepted_fields import ALSO_FILTERED, ALSO_TAKEN, FILLED, TASKS_FILTERED
+from bitrix.catalogue.catalogue import ALSO_FILTERED, ALSO_TAKEN, FILLED, TASKS_FILTERED
 from bitrix.catalogue.names import CRM
 from bitrix.errors import BitrixError
 from orchestrator.directory.ranking import find_similar_codes

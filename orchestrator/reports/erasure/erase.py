@@ -28,8 +28,8 @@ from state.events.people import PersonErased
 from state.events.runs import RunStarted
 from state.journal.blobs import BLOB_TYPES, list_digests
 from state.journal.encryption import DamagedCiphertext
+from state.journal.journal import to_lease_key
 from state.journal.store import Commit, EffectChange, EffectStatus, StoredEvent, StoreError, StoreUnwritable
-from state.journal.streams import to_lease_key
 from state.sql.person_rows import SEALED
 from state.sql.store import SqlStore
 from state.stored import JsonObject

@@ -13,8 +13,7 @@ from typing import Any
 import httpx
 from pydantic import SecretStr
 
-from bitrix.auth.oauth import Application
-from bitrix.auth.token_server import TokenServer
+from bitrix.auth.oauth import Application, TokenServer
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 from bot.access.portal_auth import OAuthStore

@@ -14,8 +14,7 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.auth.auth import Grant, Webhook
-from bitrix.auth.oauth import RENEWAL_PAUSE, Application
-from bitrix.auth.token_server import TokenServer
+from bitrix.auth.oauth import RENEWAL_PAUSE, Application, TokenServer
 from bitrix.client.client import BitrixClient
 from bitrix.errors import BitrixError, NoAccess, NotSent, OutcomeUnknown, Refused
 from bitrix.limits.limiter import Limiter

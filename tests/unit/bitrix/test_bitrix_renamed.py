@@ -9,8 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.auth.auth import Webhook
-from bitrix.auth.oauth import Application
-from bitrix.auth.token_server import TokenServer
+from bitrix.auth.oauth import Application, TokenServer
 from bitrix.client.address import find_new_address
 from bitrix.client.client import BitrixClient
 from bitrix.errors import OutcomeUnknown

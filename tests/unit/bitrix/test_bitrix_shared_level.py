@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from bitrix.limits.limiter import DUE_AFTER, QUANTUM, Limiter, Priority, SendResult
+from bitrix.limits.limiter import DUE_AFTER, QUANTUM, Limiter, Priority, SendResult, SharedLevel, Traffic
 from bitrix.limits.plan import Plan
-from bitrix.limits.shared_level import SharedLevel, Traffic
 from state.sql import SqlStore, open_store
 
 PORTAL = "portal.example"

@@ -14,8 +14,7 @@ from orchestrator.runtime import dispatch
 from orchestrator.sessions.session import Session
 from state.clock import format_iso, generate_id
 from state.events.conversation import TurnResumed
-from state.journal.restored_rows import RESTORED
-from state.journal.store import InboxRow
+from state.journal.store import RESTORED, InboxRow
 from tests.unit.spine_kit import World, command, message, press, raise_sum, reply, step, until
 from tests.unit.spine_portal import lost
 

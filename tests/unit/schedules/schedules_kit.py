@@ -23,11 +23,10 @@ from orchestrator.schedules import feature as schedules
 from orchestrator.turns.feature import Feature, merge_features
 from state.clock import generate_id
 from state.events.schedules import list_schedules
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_stream
 from state.journal.run_index import RunFilter, RunRow
 from state.journal.schedule_index import TIMER
 from state.journal.store import InboxRow, StoredEvent, Timer
-from state.journal.streams import to_stream
 from state.model.schedule_state import Schedule
 from state.sql.store import SqlStore
 from tests.unit.runs.runs_kit import build_engines, steps

@@ -6,9 +6,8 @@ from orchestrator.domain.actor import Actor
 from state.events.base import Event
 from state.events.conversation import MessageReceived, TurnFinished
 from state.events.fold import list_open_confirmations
-from state.journal.journal import load_state
+from state.journal.journal import load_state, to_stream
 from state.journal.store import Commit, StoredEvent
-from state.journal.streams import to_stream
 from state.model.card import Card
 from tests.unit.spine_kit import ANNA, CHAT, World, message, press, raise_sum, reply
 

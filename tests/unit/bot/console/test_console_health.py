@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from bitrix.limits.limiter import Limiter
-from bitrix.limits.operating_time import OperatingTime
+from bitrix.limits.plan import OperatingTime
 from bot.console.services import ConsoleServices
 from bot.monitoring import figures
 from bot.monitoring.health_checks import HealthChecks

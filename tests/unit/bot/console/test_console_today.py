@@ -10,7 +10,7 @@ from typing import Any, cast
 import pytest
 
 from bitrix.limits.limiter import Limiter
-from bitrix.limits.operating_time import OperatingTime
+from bitrix.limits.plan import OperatingTime
 from bot.console import live
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor

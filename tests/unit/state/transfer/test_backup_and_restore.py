@@ -19,8 +19,8 @@ from bot.cli import restore as restore_command
 from state.events.conversation import MessageReceived
 from state.journal.store import Commit, StoreError
 from state.sql import open_store
-from state.sql.closed_mark import KEY, ClosedDatabase, set_mark
 from state.sql.dialect import open_database
+from state.sql.schema import KEY, ClosedDatabase, set_mark
 from state.sql.tables import values
 from state.transfer.backup import NotWritten
 from state.transfer.move import move_database

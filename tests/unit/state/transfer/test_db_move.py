@@ -11,7 +11,7 @@ from filelock import FileLock
 from bot.cli import db as db_command
 from state.journal.store import StoreError
 from state.sql import build_sqlite_url, open_store
-from state.sql.closed_mark import ClosedDatabase
+from state.sql.schema import ClosedDatabase
 from state.transfer.move import SamePlace, clear_moved_mark, move_database
 from state.transfer.staging import NotEmpty
 from state.transfer.table_copy import InUse, NothingThere

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from state.sql import open_store
-from state.sql.closed_mark import ClosedDatabase
+from state.sql.schema import ClosedDatabase
 from state.transfer.move import move_database
 from state.transfer.table_copy import NothingThere, list_tables, open_reading
 from tests.forker import forked

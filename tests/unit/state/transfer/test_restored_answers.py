@@ -15,8 +15,8 @@ from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunResul
 from orchestrator.runs.listening import take_message
 from orchestrator.runs.registry import Engines
 from state.journal.async_store import AsyncStore
-from state.journal.restored_rows import RESTORED
 from state.journal.run_index import RunFilter
+from state.journal.store import RESTORED
 from state.sql import open_store
 from tests.unit.runs.function_kit import a_function_world
 from tests.unit.runs.runs_kit import RUN, a_run_world, index, start, steps

@@ -11,8 +11,7 @@ import pytest
 from orchestrator.features.cards.resubmit import may_repeat
 from state.clock import format_iso, generate_id
 from state.journal.journal import load_state
-from state.journal.restored_rows import RESTORED_CARD
-from state.journal.store import InboxRow, OutboxRow
+from state.journal.store import RESTORED_CARD, InboxRow, OutboxRow
 from state.sql import open_store
 from state.transfer.backup import create_backup
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, message, press, reply, step

@@ -11,7 +11,7 @@ import pytest
 
 from orchestrator.runtime.dispatch import collect_due_rows
 from state.clock import format_iso
-from state.journal.restored_rows import RESTORED
+from state.journal.store import RESTORED
 from state.sql import open_store
 from tests.unit.runs.runs_kit import steps
 from tests.unit.schedules.schedules_kit import ID, QUIET, Bench, a_bench, add, click, order

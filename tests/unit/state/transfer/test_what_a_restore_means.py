@@ -18,8 +18,7 @@ from state.clock import format_iso
 from state.events.calls import CallStarted
 from state.events.confirmations import ConfirmationApproved
 from state.journal.async_store import AsyncStore
-from state.journal.restored_rows import RESTORED
-from state.journal.store import EffectChange
+from state.journal.store import RESTORED, EffectChange
 from state.sql import open_store
 from tests.unit.spine_kit import ANNA, CHAT, NOW, World, a_world, message, press, raise_sum, reply, step
 from tests.unit.spine_portal import Portal
