@@ -1,7 +1,7 @@
-"""Bulk reads and writes beside fast_bitrix24 and b24pysdk: one sandbox portal, each job in a process of its own.
+"""Bulk reads beside fast_bitrix24 and b24pysdk: one sandbox portal, each job in a process of its own.
 
 Portals: `unlimited`; `slow` (30 ms a request and 8 ms a command, no limit); `hot` (2 a second, the bucket full at the
-start); `cold` (the same, empty). Floor: 2,500 rows or 50 writes a request, and half a second for each above the burst.
+start); `cold` (the same, empty). Floor: 2,500 rows a request, and half a second for each above the burst.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ import httpx
 ROOT = Path(__file__).resolve().parents[1]
 DEALS = 50_000
 SEEDED = 48
-BURST, RATE = 50, 2.0
+RATE = 2.0
 RUNS = 3
 OURS, SDK, FAST = "sdelka", "b24pysdk", "fast_bitrix24"
 PORTALS: dict[str, dict[str, Any]] = {
@@ -81,10 +81,7 @@ async def bulk_benches() -> list[Row]:
     async with _portal() as portal:
         rows = await _processor(portal)
         rows += await _slow(portal, "read", DEALS)
-        rows += await _slow(portal, "update", 2000)
         rows += await _full_read(portal)
-        rows += await _full_update(portal)
-        rows += await _cold_update(portal)
     return rows
 
 
@@ -122,25 +119,6 @@ async def _full_read(portal: Portal) -> list[Row]:
     return [
         _against("read 50,000, full bucket", ours, floor, runs, whole=whole),
         _row("read 50,000, full bucket: refused", ours["limited"], "", "0", ours["limited"] == 0, _each(runs, "limited")),
-    ]
-
-
-async def _full_update(portal: Portal) -> list[Row]:
-    runs = {name: await portal.run(name, "update", 2000, "hot") for name in (OURS, SDK, FAST)}
-    return _written("update 2,000, full bucket", runs, 40 / RATE, 2000)
-
-
-async def _cold_update(portal: Portal) -> list[Row]:
-    runs = {name: await portal.run(name, "update", 6000, "cold") for name in (OURS, FAST)}
-    return _written("update 6,000, empty bucket", runs, (120 - BURST) / RATE, 6000)
-
-
-def _written(name: str, runs: dict[str, Row], floor: float, count: int) -> list[Row]:
-    ours = runs[OURS]
-    return [
-        _against(name, ours, floor, runs, whole=ours["done"] == count),
-        _row(f"{name}: refused", ours["limited"], "", "<= 2", ours["limited"] <= 2, _each(runs, "limited")),
-        _row(f"{name}: done", ours["done"], "", f"{count}", ours["done"] == count, _each(runs, "done")),
     ]
 
 

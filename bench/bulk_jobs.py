@@ -10,7 +10,7 @@ import resource
 import sys
 import time
 import warnings
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,13 +19,11 @@ import b24pysdk  # type: ignore[import-untyped]
 import fast_bitrix24  # type: ignore[import-untyped]
 from b24pysdk.api.callers.call_method import _MethodCaller  # type: ignore[import-untyped]
 
-from bitrix.bulk.bulk import call_all, list_all
+from bitrix.bulk.bulk import list_all
 from bitrix.client.client import BitrixClient
 from bitrix.limits.limiter import Limiter
 
 LIST = "crm.deal.list"
-UPDATE = "crm.deal.update"
-FIRST_BULK_DEAL = 482
 BURST, RATE = 50, 2.0
 Said = dict[str, Any]
 
@@ -68,7 +66,7 @@ def sdelka(job: str, count: int, webhook: str) -> Said:
         async with BitrixClient(webhook, limiter=Limiter.create_unlimited() if job.endswith("unlimited") else Limiter()) as client:
             spent = await _spend(client) if job.endswith("busy") else 0
             meter = Meter()
-            said = await (_read(client, count, meter) if job.startswith("read") else _update(client, count))
+            said = await _read(client, count, meter)
             return meter.cost() | said | {"spent": spent}
 
     return asyncio.run(work())
@@ -97,39 +95,25 @@ async def _read(client: BitrixClient, count: int, meter: Meter) -> Said:
     return {"rows": rows, "ordered": ordered, "mb_at_half": early}
 
 
-async def _update(client: BitrixClient, count: int) -> Said:
-    said = {"done": 0, "refused": 0, "unknown": 0, "not_sent": 0}
-    async with aclosing(call_all(client, _steps(count))) as outcomes:
-        async for outcome in outcomes:
-            said[outcome.status] += 1
-    return said
-
-
-def b24(job: str, count: int, webhook: str) -> Said:
+def b24(_job: str, _count: int, webhook: str) -> Said:
     """b24pysdk, which speaks https only: the one property that says so is replaced."""
     url = urlsplit(webhook)
     _MethodCaller._base_url = property(lambda self: f"http://{self._domain}/rest")  # noqa: SLF001 - its only way to plain http
     token = b24pysdk.BitrixWebhook(domain=url.netloc, webhook_token=url.path.removeprefix("/rest/"))
 
     def work() -> Said:
-        if job.startswith("read"):
-            found = token.call_list_fast(api_method=LIST, params={})
-            return _seen([int(row["ID"]) for row in found["result"]])
-        answer = token.call_batches(methods=list(_steps(count)))
-        return {"done": len(answer["result"]["result"]), "refused": len(answer["result"]["result_error"])}
+        found = token.call_list_fast(api_method=LIST, params={})
+        return _seen([int(row["ID"]) for row in found["result"]])
 
     return _measured(work)
 
 
-def fast(job: str, count: int, webhook: str) -> Said:
+def fast(_job: str, _count: int, webhook: str) -> Said:
     """fast_bitrix24 as its page shows it."""
     bitrix = fast_bitrix24.BitrixAsync(webhook, verbose=False)
 
     async def work() -> Said:
-        if job.startswith("read"):
-            return _seen([int(row["ID"]) for row in await bitrix.get_all(LIST)])
-        answer = await bitrix.call(UPDATE, [params for _, params in _steps(count)])
-        return {"done": len(answer), "refused": 0}
+        return _seen([int(row["ID"]) for row in await bitrix.get_all(LIST)])
 
     return _measured(lambda: asyncio.run(_awaited(work())))
 
@@ -149,11 +133,6 @@ def _measured(work: Callable[[], Said]) -> Said:
 
 def _seen(ids: list[int]) -> Said:
     return {"rows": len(ids), "ordered": ids == sorted(set(ids))}
-
-
-def _steps(count: int) -> Iterator[tuple[str, dict[str, Any]]]:
-    for number in range(count):
-        yield UPDATE, {"id": FIRST_BULK_DEAL + number, "fields": {"OPPORTUNITY": 1000 + number}}
 
 
 CLIENTS: dict[str, Callable[[str, int, str], Said]] = {"sdelka": sdelka, "b24pysdk": b24, "fast_bitrix24": fast}

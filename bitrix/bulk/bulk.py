@@ -1,24 +1,21 @@
-"""Bulk work on a portal: reads whole lists, or makes many calls, with few requests.
+"""Reads whole lists of a portal with few requests, in ranges of ids where it can: every row comes once and in order.
 
-Each item gets an outcome of its own. Reads are repeated after a failure; a write that may have run is never repeated. Nothing here asks for
-confirmation.
+Reads are repeated after a failure; nothing here writes.
 """
 
 import asyncio
 import itertools
 import math
 from collections import deque
-from collections.abc import AsyncGenerator, Mapping, Sequence, Sized
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Any, Unpack
 
-from bitrix.bulk.job import ItemOutcome, Job, Status, Step, Steps
 from bitrix.bulk.lists import LISTS, PAGE, IdList, IdQuery, build_inconsistency_error, extract_ids, extract_rows
 from bitrix.bulk.offset_pages import stream_pages
-from bitrix.bulk.sender import LIMITS, Backoff, BulkOptions, Progress, Sender, TaskPool, yield_in_order
+from bitrix.bulk.sender import LIMITS, Backoff, BulkOptions, Progress, Sender, TaskPool
 from bitrix.client.batch import MAX_COMMANDS, Command, CommandOutcome, read_answer
-from bitrix.client.client import BitrixClient
 from bitrix.client.read_only import PortalCaller
 from bitrix.errors import OutcomeUnknown, Refused
 from bitrix.limits.limiter import Priority
@@ -274,9 +271,6 @@ def _drop_repeats(rows: Rows, ids: Sequence[int], last: int, names: IdList) -> R
     return fresh
 
 
-__all__ = ["BulkOptions", "ItemOutcome", "Progress", "Step", "Steps", "call_all", "list_all"]
-
-
 async def list_all(
     client: PortalCaller, method: str, params: Mapping[str, Any], *, id_field: str | None = None, **terms: Unpack[BulkOptions]
 ) -> AsyncGenerator[Any, None]:
@@ -310,26 +304,3 @@ async def _stream_portions(
     async with aclosing(stream_pages(sender, method, params)) as counted:
         async for portion in counted:
             yield portion
-
-
-async def call_all(client: BitrixClient, steps: Steps, **terms: Unpack[BulkOptions]) -> AsyncGenerator[ItemOutcome, None]:
-    """Yield one outcome per step in their order; up to several batches of 50 run at once. Close with `aclosing`.
-
-    Nothing more is sent after `deadline` or `stop`, three lost batches in a row, or a refused webhook.
-    """
-    sender = Sender(client=client, **terms)
-    async with aclosing(_stream_outcomes(sender, Job(sender, sender.write), steps)) as outcomes:
-        async for outcome in outcomes:
-            yield outcome
-
-
-async def _stream_outcomes(sender: Sender, job: Job, steps: Steps) -> AsyncGenerator[ItemOutcome, None]:
-    total = len(steps) if isinstance(steps, Sized) else None
-    counts: dict[Status, int] = {"done": 0, "refused": 0, "unknown": 0, "not_sent": 0}
-    async with aclosing(yield_in_order(job.generate_batches(steps), allowed=job.count_allowed)) as chunks:
-        async for outcomes in chunks:
-            for outcome in outcomes:
-                counts[outcome.status] += 1
-            sender.report_progress(Progress(total=total, **counts))
-            for outcome in outcomes:
-                yield outcome

@@ -25,7 +25,7 @@ async def stream_pages(sender: Sender, method: str, params: Mapping[str, Any]) -
         starts = range(following, max(total or 0, following + 1), PAGE)
         reader = _Reader(sender, method, params)
         last: CommandOutcome | None = None
-        async with aclosing(yield_in_order(reader.generate_batches(starts), allowed=lambda: sender.in_flight)) as batches:
+        async with aclosing(yield_in_order(reader.generate_batches(starts), allowed=sender.in_flight)) as batches:
             async for outcomes in batches:
                 for outcome in outcomes:
                     if total is not None and (outcome.total is None or outcome.total < total):

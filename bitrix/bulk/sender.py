@@ -2,7 +2,7 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypedDict, TypeVar
 
@@ -12,7 +12,7 @@ from bitrix.errors import RATE_LIMIT, TIME_LIMIT, NotSent, OutcomeUnknown
 from bitrix.limits.limiter import Priority
 
 LIMITS = frozenset({RATE_LIMIT, TIME_LIMIT})
-"""Error codes that prove a command was not executed: it may be sent again, even a write."""
+"""Error codes that prove a command was not executed: it may be sent again."""
 _MAX_PAUSE_SECONDS = 15.0
 _MAX_PAUSES = 12  # in succession without progress; the client retries within each request besides
 
@@ -27,18 +27,14 @@ class Progress:
 
     done: int
     total: int | None = None
-    refused: int = 0
-    unknown: int = 0
-    not_sent: int = 0
 
 
 class BulkOptions(TypedDict, total=False):
-    """`deadline` is on the clock of the event loop. Once `stop` is set, nothing more is sent. `on_progress` must not raise."""
+    """`deadline` is on the clock of the event loop. `on_progress` must not raise."""
 
     priority: Priority
     in_flight: int
     deadline: float | None
-    stop: asyncio.Event
     on_progress: OnProgress | None
     pause: Sleep
 
@@ -49,7 +45,6 @@ class Sender:
     priority: Priority = Priority.BULK
     in_flight: int = 5
     deadline: float | None = None
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
     on_progress: OnProgress | None = None
     pause: Sleep = asyncio.sleep
 
@@ -68,7 +63,7 @@ class Sender:
     async def read(self, method: str, params: Mapping[str, Any]) -> Answer:
         """Repeat the read while a limit refuses it. Raises `OutcomeUnknown` at the deadline."""
         patience = Backoff(self)
-        while not self.stop.is_set():
+        while True:
             try:
                 async with asyncio.timeout_at(self.deadline):
                     return await self.client.call(
@@ -79,11 +74,6 @@ class Sender:
             except NotSent as refusal:
                 if refusal.code not in LIMITS or not await patience.wait():
                     raise
-        raise NotSent("stopped before it was sent")
-
-    async def write(self, method: str, params: Mapping[str, Any]) -> Answer:
-        """The deadline limits the time until the call is sent, not the wait for its answer."""
-        return await self.client.call(method, params, priority=self.priority, send_within=self.calculate_time_left())
 
 
 @dataclass(slots=True)
@@ -99,9 +89,6 @@ class Backoff:
             return False
         await self.sender.pause(seconds)
         return True
-
-    def reset(self) -> None:
-        self._pauses = 0
 
 
 class TaskPool:
@@ -137,23 +124,18 @@ class TaskPool:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 
-async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: Callable[[], int]) -> AsyncGenerator[T, None]:
-    """Run up to `allowed()` coroutines at once and yield their results in order. Close with `aclosing`."""
+async def yield_in_order(works: AsyncGenerator[Coroutine[Any, Any, T], None], *, allowed: int) -> AsyncGenerator[T, None]:
+    """Run up to `allowed` coroutines at once and yield their results in order. Close with `aclosing`."""
     line: deque[asyncio.Task[T]] = deque()
-    problem: Exception | None = None
     ended = False
     async with aclosing(works), TaskPool() as crew:
         while line or not ended:
-            while not ended and crew.running < allowed() and len(line) < 2 * allowed():
+            while not ended and crew.running < allowed and len(line) < 2 * allowed:
                 try:
                     line.append(crew.start(await anext(works)))
                 except StopAsyncIteration:
                     ended = True
-                except Exception as error:  # noqa: BLE001 - whatever the caller's steps raise, sent writes keep their outcomes
-                    ended, problem = True, error
             if line and line[0].done():
                 yield line.popleft().result()
             elif line:
                 await crew.wait_any()
-    if problem is not None:
-        raise problem

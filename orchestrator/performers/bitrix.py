@@ -8,9 +8,10 @@ from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
-from bitrix.bulk.bulk import Progress, list_all
+from bitrix.bulk.bulk import list_all
 from bitrix.bulk.lists import LISTS, build_inconsistency_error, extract_ids
 from bitrix.bulk.offset_pages import read_first_rows
+from bitrix.bulk.sender import Progress
 from bitrix.catalogue.names import list_origin_fields
 from bitrix.client.batch import Command, CommandOutcome, build_cmd, number_keys, read_answer
 from bitrix.client.client import BitrixClient

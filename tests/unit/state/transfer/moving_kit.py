@@ -19,7 +19,7 @@ from orchestrator.reports.log_rebuild.verify import verify_logs
 from orchestrator.reports.restore import RestoreReport, prepare_restored
 from state.findings import Finding
 from state.sql import SqlStore, build_sqlite_url, open_reader, open_store
-from state.sql.schema import KEY
+from state.sql.schema import CLOSED_KEY as KEY
 from state.transfer.backup import CreatedBackup, create_backup
 from state.transfer.manifest import ErasedPerson
 from state.transfer.restore import open_place, put_into_place, unpack

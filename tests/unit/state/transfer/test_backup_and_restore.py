@@ -20,7 +20,8 @@ from state.events.conversation import MessageReceived
 from state.journal.store import Commit, StoreError
 from state.sql import open_store
 from state.sql.dialect import open_database
-from state.sql.schema import KEY, ClosedDatabase, set_mark
+from state.sql.schema import CLOSED_KEY as KEY
+from state.sql.schema import ClosedDatabase, set_mark
 from state.sql.tables import values
 from state.transfer.backup import NotWritten
 from state.transfer.move import move_database
