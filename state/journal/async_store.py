@@ -8,27 +8,18 @@ import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import Concatenate, Final, Literal, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 
 from state.clock import read_boottime
 from state.events.talking import AnswerGiven
-from state.journal.record_index import IndexEntry, What
-from state.journal.run_index import RunFilter, RunRow
 from state.journal.store import (
-    ClearEvent,
     Commit,
-    EffectRow,
-    EffectStatus,
     InboxRow,
     Lane,
-    Lease,
-    OutboxRow,
-    Snapshot,
     Store,
     StoredEvent,
     StoredInputs,
     StoreUnwritable,
-    Timer,
 )
 from state.journal.thread_worker import ThreadWorker, hand_over
 
@@ -129,6 +120,26 @@ def _is_news(step: Commit) -> bool:
     return bool(step.outbox or step.inbox_new or any(isinstance(event, AnswerGiven) for event in step.events))
 
 
+class _Read(Generic[P, T]):
+    """A method of the store as a coroutine of `AsyncStore`, in a thread for reads."""
+
+    def __init__(self, method: Callable[Concatenate[Store, P], T]) -> None:
+        self._name = method.__name__
+
+    def __get__(self, store: "AsyncStore", _owner: type["AsyncStore"]) -> Callable[P, Coroutine[Any, Any, T]]:
+        return partial(self._find_worker(store).call, getattr(store._store, self._name))  # noqa: SLF001 - it is a method of that class
+
+    def _find_worker(self, store: "AsyncStore") -> ThreadWorker:
+        return store._reader  # noqa: SLF001 - as above
+
+
+class _Write(_Read[P, T]):
+    """As `_Read`, in the thread for writes."""
+
+    def _find_worker(self, store: "AsyncStore") -> ThreadWorker:
+        return store._writer  # noqa: SLF001 - as above
+
+
 class AsyncStore:
     """Offers the methods of `Store` as coroutines."""
 
@@ -174,33 +185,6 @@ class AsyncStore:
             self._hints.tell()
         return stored
 
-    async def list_ready_sessions(self, owner: str = "", now: datetime | None = None) -> list[tuple[str, Lane]]:
-        return await self._reader.call(self._store.list_ready_sessions, owner, now)
-
-    async def take_inbox(self, session: str, lane: Lane) -> InboxRow | None:
-        return await self._writer.call(self._store.take_inbox, session, lane)
-
-    async def return_inbox(self, row_id: str) -> None:
-        await self._writer.call(self._store.return_inbox, row_id)
-
-    async def list_waiting_inbox(self, session: str, lane: Lane, limit: int = 100) -> list[InboxRow]:
-        return await self._reader.call(self._store.list_waiting_inbox, session, lane, limit)
-
-    async def find_inbox(self, source: str) -> InboxRow | None:
-        return await self._reader.call(self._store.find_inbox, source)
-
-    async def finish_inbox(self, row_id: str, status: Literal["done", "quarantined"], note: str = "") -> None:
-        await self._writer.call(self._store.finish_inbox, row_id, status, note)
-
-    async def acquire(self, session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
-        return await self._writer.call(self._store.acquire, session, owner, now, until)
-
-    async def expire_leases(self) -> None:
-        await self._writer.call(self._store.expire_leases)
-
-    async def release(self, lease: Lease) -> None:
-        await self._writer.call(self._store.release, lease)
-
     async def commit(self, commit: Commit) -> list[StoredEvent]:
         stored: list[list[StoredEvent]] = []
         await self.commit_then(commit, stored.append)
@@ -228,9 +212,6 @@ class AsyncStore:
         if self._hints is not None and any(_is_news(step) for step in (*commit.earlier, commit)):
             self._hints.tell()
 
-    async def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        return await self._reader.call(self._store.read_events, stream, after, limit)
-
     async def iterate_back(self, stream: str, end: int) -> AsyncGenerator[list[StoredEvent], None]:
         """Yield pages up to `end`, the last first, each in order; the first are short."""
         size = SHORTEST_PAGE
@@ -239,98 +220,44 @@ class AsyncStore:
             yield await self.read_events(stream, begin, end - begin)
             end, size = begin, min(2 * size, LONGEST_PAGE)
 
-    async def read_head(self, stream: str) -> tuple[int, str]:
-        return await self._reader.call(self._store.read_head, stream)
+    list_ready_sessions = _Read(Store.list_ready_sessions)
+    list_waiting_inbox = _Read(Store.list_waiting_inbox)
+    find_inbox = _Read(Store.find_inbox)
+    read_events = _Read(Store.read_events)
+    read_head = _Read(Store.read_head)
+    read_records = _Read(Store.read_records)
+    read_encrypted = _Read(Store.read_encrypted)
+    list_heads = _Read(Store.list_heads)
+    list_ends = _Read(Store.list_ends)
+    scan = _Read(Store.scan)
+    scan_back = _Read(Store.scan_back)
+    scan_clear = _Read(Store.scan_clear)
+    list_streams = _Read(Store.list_streams)
+    load_snapshot = _Read(Store.load_snapshot)
+    find_effect = _Read(Store.find_effect)
+    list_effects = _Read(Store.list_effects)
+    list_effects_in = _Read(Store.list_effects_in)
+    count_starts = _Read(Store.count_starts)
+    list_index_entries = _Read(Store.list_index_entries)
+    list_last_index_entries = _Read(Store.list_last_index_entries)
+    list_runs = _Read(Store.list_runs)
+    load_blob = _Read(Store.load_blob)
+    list_due_outbox = _Read(Store.list_due_outbox)
+    find_sent_ref = _Read(Store.find_sent_ref)
+    list_due_timers = _Read(Store.list_due_timers)
+    list_timers = _Read(Store.list_timers)
+    find_timer = _Read(Store.find_timer)
+    get_value = _Read(Store.get_value)
 
-    async def read_records(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        return await self._reader.call(self._store.read_records, stream, after, limit)
-
-    async def read_encrypted(self, stream: str, after: int = 0, limit: int = 1000) -> list[tuple[int, str, str]]:
-        return await self._reader.call(self._store.read_encrypted, stream, after, limit)
-
-    async def list_heads(self) -> list[tuple[str, int, str]]:
-        return await self._reader.call(self._store.list_heads)
-
-    async def list_ends(self) -> list[tuple[str, int, str]]:
-        return await self._reader.call(self._store.list_ends)
-
-    async def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
-        return await self._reader.call(self._store.scan, types, after, limit)
-
-    async def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
-        return await self._reader.call(self._store.scan_back, types, before, limit)
-
-    async def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
-        return await self._reader.call(self._store.scan_clear, types, after, limit)
-
-    async def list_streams(self) -> list[str]:
-        return await self._reader.call(self._store.list_streams)
-
-    async def load_snapshot(self, stream: str) -> Snapshot | None:
-        return await self._reader.call(self._store.load_snapshot, stream)
-
-    async def find_effect(self, effect_id: str) -> EffectRow | None:
-        return await self._reader.call(self._store.find_effect, effect_id)
-
-    async def list_effects(self, stream: str, status: EffectStatus) -> list[EffectRow]:
-        return await self._reader.call(self._store.list_effects, stream, status)
-
-    async def list_effects_in(self, status: EffectStatus, limit: int = 1000) -> list[EffectRow]:
-        return await self._reader.call(self._store.list_effects_in, status, limit)
-
-    async def find_effects(self, effect_ids: Sequence[str]) -> list[EffectRow]:
-        return await self._reader.call(self._store.find_effects, effect_ids)
-
-    async def count_starts(self, person: str, now: datetime, account: str = "") -> int | None:
-        return await self._reader.call(self._store.count_starts, person, now, account)
-
-    async def list_calls_about(self, record: str, after: str, limit: int) -> list[str]:
-        return await self._reader.call(self._store.list_calls_about, record, after, limit)
-
-    async def list_index_entries(self, about: str, what: What, after: str = "", limit: int = 1000) -> list[IndexEntry]:
-        return await self._reader.call(self._store.list_index_entries, about, what, after, limit)
-
-    async def list_last_index_entries(self, about: str, what: What, limit: int) -> list[IndexEntry]:
-        return await self._reader.call(self._store.list_last_index_entries, about, what, limit)
-
-    async def list_runs(self, criteria: RunFilter) -> list[RunRow]:
-        return await self._reader.call(self._store.list_runs, criteria)
-
-    async def remove_run(self, key: str, digests: Sequence[str]) -> int:
-        return await self._writer.call(self._store.remove_run, key, digests)
-
-    async def load_blob(self, digest: str) -> str | None:
-        return await self._reader.call(self._store.load_blob, digest)
-
-    async def list_due_outbox(self, channel: str, now: datetime, limit: int = 50) -> list[OutboxRow]:
-        return await self._reader.call(self._store.list_due_outbox, channel, now, limit)
-
-    async def mark_outbox_sent(self, row_id: str, sent_ref: str) -> None:
-        await self._writer.call(self._store.mark_outbox_sent, row_id, sent_ref)
-
-    async def reschedule_outbox(self, row_id: str, due_at: datetime, note: str) -> None:
-        await self._writer.call(self._store.reschedule_outbox, row_id, due_at, note)
-
-    async def mark_outbox_failed(self, row_id: str, note: str) -> None:
-        await self._writer.call(self._store.mark_outbox_failed, row_id, note)
-
-    async def find_sent_ref(self, session: str, key: str) -> str:
-        return await self._reader.call(self._store.find_sent_ref, session, key)
-
-    async def list_due_timers(self, now: datetime, limit: int = 100) -> list[Timer]:
-        return await self._reader.call(self._store.list_due_timers, now, limit)
-
-    async def list_timers(self, kind: str, after: str = "", limit: int = 1000) -> list[Timer]:
-        return await self._reader.call(self._store.list_timers, kind, after, limit)
-
-    async def find_timer(self, timer_id: str) -> Timer | None:
-        return await self._reader.call(self._store.find_timer, timer_id)
-
-    async def get_value(self, key: str) -> str | None:
-        return await self._reader.call(self._store.get_value, key)
-
-    async def set_value(self, key: str, value: str) -> None:
-        await self._writer.call(self._store.set_value, key, value)
-
-    async def swap_value(self, key: str, expected: str | None, value: str) -> bool:
-        return await self._writer.call(self._store.swap_value, key, expected, value)
+    take_inbox = _Write(Store.take_inbox)
+    return_inbox = _Write(Store.return_inbox)
+    finish_inbox = _Write(Store.finish_inbox)
+    acquire = _Write(Store.acquire)
+    expire_leases = _Write(Store.expire_leases)
+    release = _Write(Store.release)
+    remove_run = _Write(Store.remove_run)
+    mark_outbox_sent = _Write(Store.mark_outbox_sent)
+    reschedule_outbox = _Write(Store.reschedule_outbox)
+    mark_outbox_failed = _Write(Store.mark_outbox_failed)
+    set_value = _Write(Store.set_value)
+    swap_value = _Write(Store.swap_value)
