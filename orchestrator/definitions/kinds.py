@@ -98,9 +98,9 @@ class DefinitionKind:
     """The owner's policy may name other roles."""
 
     name: str
-    check: Callable[[Document], Iterable[Finding]] = report_nothing
+    check: Callable[[Document], Iterable[Finding]] = list_nothing
     """Gets drafts with any content; reports through `Findings`."""
-    check_programs: Callable[[Document], Iterable[Finding]] = report_nothing
+    check_programs: Callable[[Document], Iterable[Finding]] = list_nothing
     """Gets drafts with any content and may take seconds; not called again on publishing."""
     check_linked: Callable[[Document, Mapping[str, object]], Iterable[Finding]] = lambda _document, _named: ()
     """Gets the stored documents by what the references say."""
