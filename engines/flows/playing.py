@@ -16,8 +16,8 @@ from orchestrator.definitions.rules import FindClasses
 from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.finding import Finding, Path
-from orchestrator.domain.outcome import Outcome
 from orchestrator.engines.runs import RunEffect, RunResult
 from orchestrator.engines.shared.launch import CONTEXT
 from orchestrator.rehearsals.case import BEGINS, ExpectedEffect, FilePart, KnownSteps, LaunchedCase, build_actor, build_launch_args

@@ -9,7 +9,8 @@ from engines.scenarios.core.plan import StepTypes, build_plan
 from engines.scenarios.playing import Dialogue, Expected, Played, name_steps, play_dialogue, select_own_variables
 from orchestrator.definitions.rules import FindClasses
 from orchestrator.domain.effect import Outcome
-from orchestrator.rehearsals.case import FAILED, Given, list_effects, list_messages
+from orchestrator.rehearsals.case import FAILED, Given
+from orchestrator.rehearsals.comparing import list_effects, list_messages
 from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,

@@ -25,8 +25,8 @@ from orchestrator.documents.document import Document
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.finding import Finding, Path
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import RunEffect, RunFailed, RunModelRequest, RunResult
 from orchestrator.engines.shared.block_marks import restore_data, restore_marks

@@ -26,7 +26,8 @@ from orchestrator.engines.base import find_step_id
 from orchestrator.engines.runs import Ask
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.expressions.scripts.runner import ScriptRunner
-from orchestrator.rehearsals.case import FAILED, Given, list_messages
+from orchestrator.rehearsals.case import FAILED, Given
+from orchestrator.rehearsals.comparing import list_messages
 from orchestrator.rehearsals.recorded_nodes import (
     NOTHING,
     STREAM,

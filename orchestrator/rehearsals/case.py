@@ -17,8 +17,6 @@ from orchestrator.domain.suggestions import suggest_name
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.shared.launch import PARAMETERS, TEXT
 from orchestrator.language.schedule_terms import is_plain_zone
-from orchestrator.rehearsals.rehearsal import PERSON, Happening
-from state.canonical import dumps
 from state.stored import JsonObject
 
 _CODE: Final = "finding-reference-unknown"

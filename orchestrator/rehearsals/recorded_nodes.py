@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 from pydantic import Field, ValidationError
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import CommandReport, Outcome
+from orchestrator.domain.effect import CommandReport, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunFailed, RunResult
 from orchestrator.language.run_words import read_run_words

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Protocol
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.outputs import Notice, Reply, SentFile, Text, build_reply
 from orchestrator.domain.run_inputs import RunAnswer
@@ -28,7 +29,6 @@ from orchestrator.engines.runs import (
     RunSuspended,
     RunUpdate,
 )
-from orchestrator.engines.step_nodes import find_step_id
 from orchestrator.rehearsals.case import PERSON, Names
 from orchestrator.runs.children import MAX_DEPTH
 from orchestrator.runs.memo import Memo, copy_data

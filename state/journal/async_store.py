@@ -5,8 +5,9 @@ SQLite has one thread for writes, in order, and some for reads; PostgreSQL sever
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from datetime import datetime
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeVar
 

@@ -21,8 +21,7 @@ from bot.definition_service import build_definition_service
 from bot.plugins.building import load_installed_engines
 from engines.flows.core.operations import OPERATIONS
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.run_inputs import RunStart
-from orchestrator.domain.schedule_inputs import ScheduleAdd, ScheduleOrder
+from orchestrator.domain.run_inputs import RunStart, ScheduleAdd, ScheduleOrder
 from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.policy import Policy
 from orchestrator.runtime.commands import parse_command

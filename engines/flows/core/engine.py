@@ -22,6 +22,7 @@ from engines.flows.core.telling import build_result_reply
 from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import NOWHERE, Origins, Value, combine
+from orchestrator.engines.base import name_step_node
 from orchestrator.engines.runs import FindParts, RunContext, RunFailed, RunResult, RunUpdate, find_no_parts, note_value
 from orchestrator.engines.shared.budget import StepCounter
 from orchestrator.engines.shared.changes import build_left_notice, count_changes

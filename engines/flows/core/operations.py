@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from engines.flows.core.definition import Agent
-from orchestrator.domain.effect import BatchUnwritable, write_batch
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import BatchUnwritable, Outcome, write_batch
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed

@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any, Final
 
 from engines.flows.core.definition import OWN_TOOLS, Agent
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.models import ModelTool
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.own_reads import FindDocuments, read_documents
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origins, Value
 from orchestrator.engines.runs import RunContext, RunEffect, RunFailed, RunModelRequest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Reply, SentFile
 from orchestrator.domain.taint import UNDECLARED, Origins, Value
 from orchestrator.engines.runs import (

@@ -28,9 +28,9 @@ from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
 from engines.workflows.core.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
 from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.engines.base import name_step_node
 from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended, note_value
 from orchestrator.engines.shared.block_marks import escape_value
-from orchestrator.engines.step_nodes import name_step_node
 from orchestrator.expressions.placeholders import format_value
 from state.canonical import dumps, loads
 from state.stored import JsonObject

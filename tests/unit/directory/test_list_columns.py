@@ -10,7 +10,7 @@ from bot.rendering.files import build_sheet
 from bot.rendering.replies import render_table
 from bot.rendering.spans import to_plain_text
 from orchestrator.directory.answers import ColumnedTable
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.spine_kit import VERA
 

@@ -10,8 +10,7 @@ from typer.testing import CliRunner
 
 import engines
 from bot.cli import schema
-from engines.flows.core.agents import Agent
-from engines.flows.core.definition import Flow, FlowStep, Transitions
+from engines.flows.core.definition import Agent, Flow, FlowStep, Transitions
 from engines.workflows.core.definition import Rune, Terminal, Tuum, TuumReference, Workflow
 from orchestrator.documents.reading import read_document
 from orchestrator.engines.shared.declared import LaunchParameter

@@ -9,8 +9,7 @@ from orchestrator.domain.actor import MODES, Actor, Mode
 from orchestrator.domain.effect import Provenance
 from orchestrator.gate.call import modes
 from orchestrator.gate.call.effect import Allow, Ask, Facts, PlanOnly, Refuse
-from orchestrator.gate.call.kinds.opened_parties import OpenedParty
-from orchestrator.gate.call.policy import Policy
+from orchestrator.gate.call.policy import OpenedParty, Policy
 from orchestrator.gate.decide.decide import decide
 from tests.unit.gate.gate_kit import ANNA, DEAL, FIRST, LEAD, NAMED, RECORDS, call, catalogue, effect, judged, made, minimal, said
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.gate.execute.recovery import SETTLED
 from orchestrator.runtime import recovery
 from orchestrator.sessions.session import Session

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Pending
 from tests.unit.gate.sandbox_kit import Desk
 from tests.unit.gate.test_batches_of_phones import NEW, SUM, deal_sum, phone, press
 

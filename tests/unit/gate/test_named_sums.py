@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.domain.effect import Provenance
-from orchestrator.domain.outcome import Outcome, Pending
+from orchestrator.domain.effect import Outcome, Pending, Provenance
 from orchestrator.gate.normalize.sums import RawSum, find_largest_sum
 from tests.unit.gate.gate_kit import made
 from tests.unit.gate.gate_kit import refusal as refusal_of

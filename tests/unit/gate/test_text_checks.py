@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from tests.unit.gate.sandbox_kit import Desk
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from bot.i18n.translate import Translator
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Pending
 from orchestrator.gate.call.effect import Facts
 from orchestrator.gate.decide.value_checks import find_value_problem
 from tests.unit.gate.gate_kit import LEAD, RECORDS, call, effect, judged, said

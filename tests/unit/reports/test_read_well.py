@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from orchestrator.features.people.registry import STREAM as REGISTRY
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.reading.sentences import describe_event
 from state.events.base import Event
 from state.events.calls import CallStarted
 from state.events.conversation import MessageReceived
 from state.events.people import PersonJoined
 from state.journal import definitions
-from state.journal.definition_turn import STREAM
 from state.journal.store import Commit
+from state.journal.stream_turn import STREAM
 from state.model.definitions import Author
 from state.sql import SqlStore, build_sqlite_url, open_store
 from tests.unit.reports.conftest import Run

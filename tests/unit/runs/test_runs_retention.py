@@ -8,7 +8,7 @@ import pytest
 
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.reports.consistency import EffectChecker
-from orchestrator.runs.retention import RunRetention
+from orchestrator.runs.feature import RunRetention
 from state.clock import generate_id
 from state.journal.run_index import RunFilter
 from state.journal.store import InboxRow

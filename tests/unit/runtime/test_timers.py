@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from orchestrator.runtime import timers
+from orchestrator.runtime import dispatch
 from orchestrator.sessions.session import Session
 from state.journal.store import Timer
 from tests.unit.spine_kit import CHAT, NOW, World, message, press, raise_sum, reply

@@ -24,7 +24,7 @@ from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.domain.errors import SettingsError
 from orchestrator.engines.base import ModelText, TurnModelRequest
 from orchestrator.runs.registry import Engines
-from orchestrator.services.document_client import DocumentClient
+from orchestrator.services.http_client import DocumentClient
 from orchestrator.services.rag.building import EmbeddedRag
 from tests.unit.engines.tool_agent.ask_kit import HAIKU, Models, Services, call, say, settings
 from tests.unit.spine_kit import NOW, WEBHOOK, FixedClock

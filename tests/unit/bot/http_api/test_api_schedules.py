@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pytest
 
 from bot.access.access_file import TokenGrant
-from orchestrator.domain.schedule_inputs import MOST
+from orchestrator.domain.run_inputs import MOST
 from orchestrator.schedules.feature import build_feature
 from orchestrator.turns.feature import Feature
 from tests.unit.bot.http_api.api_kit import SECRETS, Api, an_api

@@ -12,7 +12,7 @@ from orchestrator.documents.reading import read_document
 from orchestrator.documents.reports import SENTENCES as OF_DOCUMENTS
 from orchestrator.expressions.scripts.failures import SENTENCES as OF_SCRIPTS
 from orchestrator.gate.call.reasons import REFUSALS
-from orchestrator.reports.policy_findings import SENTENCES as OF_POLICIES
+from orchestrator.reports.policy_check import SENTENCES as OF_POLICIES
 from tests.unit.bot.i18n.test_i18n import _variables
 
 METHODS = ("crm.lead.delete", "tasks.task.add", "crm.item.update", "odd.method.name", "x")

@@ -8,7 +8,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.card_reasons import list_reasons
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
-from orchestrator.directory.rows import RecordRow
+from orchestrator.directory.answers import RecordRow
 from orchestrator.domain.card_view import CardView
 from tests.unit.bot.rendering.card_kit import RU, a_batch, a_card
 

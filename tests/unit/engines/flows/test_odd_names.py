@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engines.flows.rehearsal.recording import complete_flow_recording, read_flow_recording
+from engines.flows.recording import complete_flow_recording, read_flow_recording
 from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, result, start, start_in_chat, step
 from tests.unit.engines.flows.http.flows_kit import FLOWS, a_running_flow_api
 from tests.unit.runs.runs_kit import RUN, events, index

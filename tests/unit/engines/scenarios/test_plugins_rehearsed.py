@@ -14,7 +14,7 @@ from engines.scenarios.core.steps.talking import MESSAGE
 from engines.scenarios.playing import Dialogue, play_dialogue
 from orchestrator.documents.reading import read_document
 from orchestrator.engines import plugins
-from orchestrator.rehearsals.case import list_messages
+from orchestrator.rehearsals.comparing import list_messages
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import say, scenario
 

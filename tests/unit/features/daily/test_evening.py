@@ -9,7 +9,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.daily import render_daily
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Pending
 from orchestrator.gate.approve.confirmations import Decision
 from orchestrator.sessions.session import Session
 from state.journal.store import StoreError

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.directory.answers import Resolved, Unresolved
 from orchestrator.directory.value_references import resolve_date
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from orchestrator.gate.approve.confirmations import Decision
 from state.events.calls import CallStarted
 from state.journal.store import StoreError

@@ -12,7 +12,7 @@ from bot.rendering.replies import render_reply
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Reply
 from orchestrator.features.documents import offers
-from orchestrator.services.rag.shelf import FolderShelf
+from orchestrator.services.rag.building import FolderShelf
 from state.sql import build_sqlite_url, open_store
 from tests.unit.features.documents.chat_kit import ADMIN, Desk, a_desk, press
 from tests.unit.reports.erasing_kit import LATER

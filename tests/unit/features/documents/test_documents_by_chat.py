@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from orchestrator.services.rag import shelf
+from orchestrator.services.rag import building
 from tests.unit.features.documents.chat_kit import ADMIN, TEXT, Desk, a_desk, press
 from tests.unit.services.rag.rag_kit import write_files
 from tests.unit.spine_kit import ANNA, Said, command

@@ -7,7 +7,7 @@ import pytest
 
 from orchestrator.domain.inputs import DocumentOrder
 from orchestrator.domain.shelf import ShelfFailed
-from orchestrator.services.rag.shelf import FolderShelf
+from orchestrator.services.rag.building import FolderShelf
 from state.journal.store import InboxRow
 from tests.unit.features.documents.chat_kit import ADMIN, SECOND, TEXT, Desk, a_desk, build_row, press
 from tests.unit.services.rag.rag_kit import write_files

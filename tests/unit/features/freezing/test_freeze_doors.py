@@ -15,7 +15,6 @@ from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.error_handlers import explain_errors
 from bot.http_api.server.tokens import Tokens, read_tokens
-from orchestrator.domain.effect import Outcome
 from orchestrator.domain.errors import SettingsError
 from state.events.conversation import ModelAnswered
 from state.journal import freeze_switch

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Pending
 from orchestrator.features.freezing import freeze_switch
 from orchestrator.features.freezing.freeze_switch import LiveSwitch
 from orchestrator.gate.approve import confirmations

@@ -4,7 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from orchestrator.domain.outcome import Outcome
+from orchestrator.domain.effect import Outcome
 from state.journal.store import OutboxRow
 from tests.unit.features.leads.leads_kit import LIMIT, a_department, ask_for, by_chat
 from tests.unit.spine_kit import ANNA, CHAT, VERA, World, a_world, effect, press

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.effect import Effect
-from orchestrator.domain.outcome import Pending
+from orchestrator.domain.effect import Effect, Pending
 from state.clock import generate_id
 from state.journal.store import InboxRow, OutboxRow
 from tests.unit.spine_kit import ANNA, CHAT, World, _row, a_world, effect, press

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from engines.flows.http import listing
+from engines.flows.http import definition_router
 from tests.unit.bot.http_api.api_kit import together
 from tests.unit.bot.http_api.chat_kit import error_of
 from tests.unit.engines.flows.flow_kit import flow, step
@@ -81,7 +81,7 @@ async def test_a_search_that_fits_little_goes_on_from_page_to_page(tmp_path: Pat
                 await api.create(names("writer", flowId=key, metadata={"title": key, "tags": [tag]}))
         for bound in ("_MOST_READ", "_MOST_SEEN"):
             with monkeypatch.context() as patch:
-                patch.setattr(listing, bound, 2)
+                patch.setattr(definition_router, bound, 2)
                 found, query = [], {"tag": "x"}
                 for _ in range(10):
                     page = (await api.get(FLOWS, **query)).json()

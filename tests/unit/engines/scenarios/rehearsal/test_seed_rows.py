@@ -10,7 +10,7 @@ from engines.scenarios.core.checks import check_scenario
 from engines.scenarios.playing import Dialogue, Played, play_dialogue
 from orchestrator.documents.reading import read_document
 from orchestrator.domain.finding import has_errors
-from orchestrator.rehearsals.case import list_messages
+from orchestrator.rehearsals.comparing import list_messages
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import TYPES, say, scenario
 

@@ -11,7 +11,7 @@ from engines.scenarios.core.authoring import build_schema, describe_types
 from engines.scenarios.core.registry import load_step_types
 from engines.scenarios.playing import check_dialogues
 from orchestrator.documents.reading import read_document
-from orchestrator.rehearsals.known_steps import KnownSteps
+from orchestrator.rehearsals.case import KnownSteps
 from tests.unit.engines.scenarios.terminal.scenario_files import call, call_json, expect, print_schema, stand_alone, write_files
 
 PAGE = Path(__file__).resolve().parents[5] / "engines" / "scenarios" / "README.md"
