@@ -15,9 +15,12 @@ from tests.crash.lab_order import dead_handles, unflushed
 from tests.crash.lab_script import DONE, NOT_DONE, SCRIPTS, UNKNOWN, Change, changes
 
 FINAL = {
-    "succeeded": ("done", "executed"), "refused": ("not done", "refused"), "unknown": ("unknown", "unknown"),
-    "denied": ("denied", "denied"), "expired": ("expired", "expired"),
-}  # fmt: skip
+    "succeeded": ("done", "executed"),
+    "refused": ("not done", "refused"),
+    "unknown": ("unknown", "unknown"),
+    "denied": ("denied", "denied"),
+    "expired": ("expired", "expired"),
+}
 """How a change may stand at the end: what the person was told then, and how its card was left."""
 _TAKEN_OFF = "stop-queue"
 DOUBLED = re.compile(r"written [2-9]|written \d\d|asked again|is doubled")

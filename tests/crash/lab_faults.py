@@ -335,9 +335,33 @@ def paste_apart() -> None:
 
 
 _PLANTED: tuple[Callable[[], None], ...] = (
-    intent_after_send, retry_unknown, objection_ignored, no_compare_and_set, recovery_resends, recovery_guesses, outbox_apart,
-    model_asked_again, model_asked_twice, early_acknowledgement, half_a_step, no_journal, no_flush, lazy_flush, no_hash_check,
-    snapshot_ahead, errors_ignored, handle_kept, intent_optional, unstored_acknowledged, inbox_doubles, nonce_ignored, entitlement_ignored,
-    expiry_ignored, drift_ignored, paste_apart, *lab_flow_faults.PLANTED, *lab_run_faults.PLANTED,
-)  # fmt: skip
+    intent_after_send,
+    retry_unknown,
+    objection_ignored,
+    no_compare_and_set,
+    recovery_resends,
+    recovery_guesses,
+    outbox_apart,
+    model_asked_again,
+    model_asked_twice,
+    early_acknowledgement,
+    half_a_step,
+    no_journal,
+    no_flush,
+    lazy_flush,
+    no_hash_check,
+    snapshot_ahead,
+    errors_ignored,
+    handle_kept,
+    intent_optional,
+    unstored_acknowledged,
+    inbox_doubles,
+    nonce_ignored,
+    entitlement_ignored,
+    expiry_ignored,
+    drift_ignored,
+    paste_apart,
+    *lab_flow_faults.PLANTED,
+    *lab_run_faults.PLANTED,
+)
 FAULTS: dict[str, Callable[[], None]] = {"": lambda: None} | {made.__name__: made for made in _PLANTED}

@@ -130,6 +130,15 @@ def told_as_first() -> None:
 
 
 PLANTED: tuple[Callable[[], None], ...] = (
-    edit_apart, reason_apart, undo_blind, undo_found_alone, forward_every_time, again_every_time, go_on_apart, go_on_forgotten, go_on_early,
-    told_again, told_as_first,
-)  # fmt: skip
+    edit_apart,
+    reason_apart,
+    undo_blind,
+    undo_found_alone,
+    forward_every_time,
+    again_every_time,
+    go_on_apart,
+    go_on_forgotten,
+    go_on_early,
+    told_again,
+    told_as_first,
+)

@@ -172,6 +172,16 @@ def run_retry_blind() -> None:
 
 
 PLANTED: tuple[Callable[[], None], ...] = (
-    run_wake_apart, run_play_apart, run_end_apart, run_start_apart, run_memo_ignored, run_child_twice, run_wait_late, run_say_again,
-    run_effect_anew, run_cards_kept, run_timer_lost, run_retry_blind,
-)  # fmt: skip
+    run_wake_apart,
+    run_play_apart,
+    run_end_apart,
+    run_start_apart,
+    run_memo_ignored,
+    run_child_twice,
+    run_wait_late,
+    run_say_again,
+    run_effect_anew,
+    run_cards_kept,
+    run_timer_lost,
+    run_retry_blind,
+)

@@ -377,8 +377,12 @@ async def a_world(
     if path is not None:
         path.write_text(yaml.safe_dump({**QUIET, **(policy or {})}), encoding="utf-8")
     usual = {
-        "bitrix_webhook_url": WEBHOOK, "openai_api_key": MODEL_KEY, "agent_mode": mode, "policy_file": path, "log_dir": folder / "logs",
-    }  # fmt: skip
+        "bitrix_webhook_url": WEBHOOK,
+        "openai_api_key": MODEL_KEY,
+        "agent_mode": mode,
+        "policy_file": path,
+        "log_dir": folder / "logs",
+    }
     chosen = GivenSettings(**{**usual, **(settings or {})}, _env_file=None)
     troubles: list[tuple[str, Notice]] = []
     partials: list[str] = []
@@ -456,8 +460,12 @@ def press(shown: Card | Mapping[str, Any], *, approve: bool = True, actor: Actor
     """A press on a card, or on the message that shows it."""
     entry = shown if isinstance(shown, Card) else Card.from_stored(shown)
     given = {
-        "confirmation_id": entry.confirmation_id, "nonce": entry.nonce, "approve": approve, "via": "button", "callback_id": generate_id(),
-    }  # fmt: skip
+        "confirmation_id": entry.confirmation_id,
+        "nonce": entry.nonce,
+        "approve": approve,
+        "via": "button",
+        "callback_id": generate_id(),
+    }
     return _row("decision", "express", {**given, **body}, actor, key)
 
 

@@ -88,11 +88,16 @@ def find_channels(source: str) -> list[str]:
 @pytest.mark.parametrize(
     ("source", "named"),
     [
-        ('x = f"tg:{number}"', ["tg:"]), ('x = "session:tg:"', ["session:tg:"]), ('x = address.channel == "tg"', ["tg"]),
-        ('x = {"cli": 1}', ["cli"]), ('x = "http:site"', ["http:site"]), ('x = "http://portal"', []),
-        ('x = "client: a"; y = "cli_mode"', []), ('"""Keys such as tg:7."""\nx = 1\n"""As tg:7."""', []),
+        ('x = f"tg:{number}"', ["tg:"]),
+        ('x = "session:tg:"', ["session:tg:"]),
+        ('x = address.channel == "tg"', ["tg"]),
+        ('x = {"cli": 1}', ["cli"]),
+        ('x = "http:site"', ["http:site"]),
+        ('x = "http://portal"', []),
+        ('x = "client: a"; y = "cli_mode"', []),
+        ('"""Keys such as tg:7."""\nx = 1\n"""As tg:7."""', []),
     ],
-)  # fmt: skip
+)
 def test_a_channel_is_recognised_in_a_text(source: str, named: list[str]) -> None:
     """The name of a channel, alone or before a colon, in any text but a docstring."""
     assert find_channels(source) == named

@@ -34,11 +34,16 @@ def test_a_bar_of_time_or_rate_is_scaled_and_judged_by(given: dict[str, Any], fa
 @pytest.mark.parametrize(
     "given",
     [
-        row(2.0, "x", "<= 1.2", holds=False), row(12.0, "%", "<= 10 %", holds=False), row(7000, "B", "<= 6144", holds=False),
-        row(25, "", "<= 21, ordered", holds=False), row(3.0, "s", "<= sdk's", holds=False), row(3.0, "ms", "<= 2 ms", holds=None),
-        row(3.0, "ms", "", holds=None), {**row(60, "us", "<= 50", holds=False), "factor": 1.1},
+        row(2.0, "x", "<= 1.2", holds=False),
+        row(12.0, "%", "<= 10 %", holds=False),
+        row(7000, "B", "<= 6144", holds=False),
+        row(25, "", "<= 21, ordered", holds=False),
+        row(3.0, "s", "<= sdk's", holds=False),
+        row(3.0, "ms", "<= 2 ms", holds=None),
+        row(3.0, "ms", "", holds=None),
+        {**row(60, "us", "<= 50", holds=False), "factor": 1.1},
     ],
-)  # fmt: skip
+)
 def test_what_is_no_absolute_bar_is_left_alone(given: dict[str, Any]) -> None:
     """Ratios, shares, sizes, counts, rows that nobody judges, and what was scaled by a loop of its own."""
     assert judge_row(given, 3.0) == given

@@ -94,8 +94,19 @@ def test_every_word_of_the_dockerfile_is_one_we_know() -> None:
     """Variables are settings or Python's own, no secret among them; it ends as a person without rights, with a health check and exec forms."""
     found = instructions()
     assert {word for word, _ in found} <= {
-        "FROM", "ENV", "COPY", "RUN", "WORKDIR", "USER", "VOLUME", "EXPOSE", "STOPSIGNAL", "HEALTHCHECK", "ENTRYPOINT", "CMD",
-    }  # fmt: skip
+        "FROM",
+        "ENV",
+        "COPY",
+        "RUN",
+        "WORKDIR",
+        "USER",
+        "VOLUME",
+        "EXPOSE",
+        "STOPSIGNAL",
+        "HEALTHCHECK",
+        "ENTRYPOINT",
+        "CMD",
+    }
     variables = dict(pair.partition("=")[::2] for word, rest in found if word == "ENV" for pair in rest.split())
     assert variables.keys() <= NAMES | OF_PYTHON
     Settings(_env_file=None, **{name.lower(): value for name, value in variables.items() if name in NAMES})  # type: ignore[arg-type]

@@ -15,9 +15,12 @@ from typer.testing import CliRunner
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
-    ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "ru").glob("*.md")),
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "ru").glob("*.md")),
     *sorted((ROOT / "engines").glob("*/README*.md")),
-]  # fmt: skip
+]
 _CALL = re.compile(
     r"(?:(?:\.venv/bin/|/opt/sdelka/\.venv/bin/)?python -m bot|\.venv/bin/sdelka|(?<![\w/.-])(?<!-u )sdelka)[ ]+([a-z][^\n`#|;&<>()…]*)"
 )

@@ -41,12 +41,19 @@ def with_more(_: int) -> None:
 @pytest.mark.parametrize(
     "made",
     [
-        item("crash/test_x.py"), item("fuzz/test_x.py"), item("contract/test_sandbox_portal_x.py"),
-        item("unit/performers/test_moving_killed.py"), item("e2e/test_e2e_trouble.py", fixtures=["world", "servers"]),
-        item("contract/test_runs_survive.py"), item("unit/state/transfer/test_x.py"), item(marks=["browser"]),
-        item(fixtures=["world", "postgres"]), item(parameters=[1, "postgresql"]), item(test=with_more),
+        item("crash/test_x.py"),
+        item("fuzz/test_x.py"),
+        item("contract/test_sandbox_portal_x.py"),
+        item("unit/performers/test_moving_killed.py"),
+        item("e2e/test_e2e_trouble.py", fixtures=["world", "servers"]),
+        item("contract/test_runs_survive.py"),
+        item("unit/state/transfer/test_x.py"),
+        item(marks=["browser"]),
+        item(fixtures=["world", "postgres"]),
+        item(parameters=[1, "postgresql"]),
+        item(test=with_more),
     ],
-)  # fmt: skip
+)
 def test_what_takes_processes_servers_or_many_examples_is_long(made: pytest.Item) -> None:
     assert is_long(made)
 
@@ -87,9 +94,12 @@ def test_of_many_cases_that_build_a_world_on_disk_some_stay() -> None:
 def test_a_run_without_long_tests_is_known_by_its_words() -> None:
     """Such a run imports no folder of long tests, and starts no PostgreSQL."""
     runs = {
-        "not long and not crash_long": True, "not slow and not long": True, "long and not crash_long": False, "not crash_long": False,
+        "not long and not crash_long": True,
+        "not slow and not long": True,
+        "long and not crash_long": False,
+        "not crash_long": False,
         "": False,
-    }  # fmt: skip
+    }
     found = {words: is_short_run(cast("pytest.Config", SimpleNamespace(option=SimpleNamespace(markexpr=words)))) for words in runs}
     assert found == runs
 

@@ -92,13 +92,26 @@ def test_a_folder_without_shipped_code_is_an_error(guard: WriteGuard, tmp_path: 
 @pytest.mark.parametrize(
     "text",
     [
-        '"crm.deal.delete"', '"CRM.Deal.DELETE "', '"crm.deal.delete?id=481"', 'f"crm.{kind}.delete"', 'f"crm.{kind}.{verb}"',
-        'f"{family}.deal.{verb}"', "f\"crm.deal.{'delete'}\"", '"crm." + kind + ".delete"', '"crm" ".deal" + ".delete"', 'kind + ".delete"',
-        '"crm.%s.delete" % kind', '"crm.{}.delete".format(kind)', '"crm.{kind}.delete".format(kind=kind)',
-        '".".join(["crm", kind, "delete"])', '".".join(("crm", "deal", "delete"))', '{"cmd": {"a": f"crm.{kind}.delete?id={number}"}}',
-        "print(f\"{call('crm.deal.delete')} of {total:.1f}\")", 'lambda: "crm.item.delete"',
+        '"crm.deal.delete"',
+        '"CRM.Deal.DELETE "',
+        '"crm.deal.delete?id=481"',
+        'f"crm.{kind}.delete"',
+        'f"crm.{kind}.{verb}"',
+        'f"{family}.deal.{verb}"',
+        "f\"crm.deal.{'delete'}\"",
+        '"crm." + kind + ".delete"',
+        '"crm" ".deal" + ".delete"',
+        'kind + ".delete"',
+        '"crm.%s.delete" % kind',
+        '"crm.{}.delete".format(kind)',
+        '"crm.{kind}.delete".format(kind=kind)',
+        '".".join(["crm", kind, "delete"])',
+        '".".join(("crm", "deal", "delete"))',
+        '{"cmd": {"a": f"crm.{kind}.delete?id={number}"}}',
+        "print(f\"{call('crm.deal.delete')} of {total:.1f}\")",
+        'lambda: "crm.item.delete"',
     ],
-)  # fmt: skip
+)
 def test_every_way_of_writing_the_name_is_recognised(guard: WriteGuard, text: str) -> None:
     """A writing method is found however the text that names it is put together."""
     assert any(found.methods for found in guard.find_in_source("a.py", f"x = {text}"))
@@ -107,10 +120,16 @@ def test_every_way_of_writing_the_name_is_recognised(guard: WriteGuard, text: st
 @pytest.mark.parametrize(
     "text",
     [
-        '"crm.deal.list"', 'f"{kind}.{verb}"', 'f"{name}.gz"', 'f"{total:.1f}"', 'f"crm.{kind}.userfield.list"',
-        '"crm.deal.delete needs a card"', '"a" + name + "."', "total + 1",
+        '"crm.deal.list"',
+        'f"{kind}.{verb}"',
+        'f"{name}.gz"',
+        'f"{total:.1f}"',
+        'f"crm.{kind}.userfield.list"',
+        '"crm.deal.delete needs a card"',
+        '"a" + name + "."',
+        "total + 1",
     ],
-)  # fmt: skip
+)
 def test_other_texts_are_left_alone(guard: WriteGuard, text: str) -> None:
     """Reads, file names, figures and prose name no writing method."""
     assert list(guard.find_in_source("a.py", f"x = {text}")) == []

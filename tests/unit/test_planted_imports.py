@@ -15,8 +15,11 @@ from importlinter.contracts.protected import ProtectedContract
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 TYPES: Final = {
-    "forbidden": ForbiddenContract, "independence": IndependenceContract, "layers": LayersContract, "protected": ProtectedContract,
-}  # fmt: skip
+    "forbidden": ForbiddenContract,
+    "independence": IndependenceContract,
+    "layers": LayersContract,
+    "protected": ProtectedContract,
+}
 CONFIGURATION: Final = read_configuration(str(ROOT / "pyproject.toml"))
 CONTRACTS: Final[list[dict[str, Any]]] = CONFIGURATION["contracts_options"]
 RINGS, APART, CORES, FACES, SANDBOX = "rings", "engines are independent", "what an engine is", "the faces", "nothing shipped"

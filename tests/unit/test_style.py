@@ -77,10 +77,16 @@ if True:
 @pytest.mark.parametrize(
     ("name", "verbal"),
     [
-        ("read", True), ("read_all", True), ("reader", False), ("ready", False), ("look_up_deal", True), ("look", False), ("is_open", True),
+        ("read", True),
+        ("read_all", True),
+        ("reader", False),
+        ("ready", False),
+        ("look_up_deal", True),
+        ("look", False),
+        ("is_open", True),
         ("is_", False),
     ],
-)  # fmt: skip
+)
 def test_a_name_begins_with_a_whole_word_of_the_list(name: str, verbal: bool) -> None:  # noqa: FBT001
     assert begins_with(name, VERBS) is verbal
 
@@ -122,8 +128,11 @@ def test_importers_are_the_files_that_name_a_module() -> None:
         parse_source("state/c.py", ""),
     ]
     assert find_importers(sources) == {
-        "bot/a.py": set(), "state/__init__.py": {"bot/a.py"}, "state/b.py": {"bot/a.py"}, "state/c.py": {"bot/a.py", "state/b.py"},
-    }  # fmt: skip
+        "bot/a.py": set(),
+        "state/__init__.py": {"bot/a.py"},
+        "state/b.py": {"bot/a.py"},
+        "state/c.py": {"bot/a.py", "state/b.py"},
+    }
 
 
 @pytest.mark.parametrize(("values", "part", "value"), [([3, 1, 2], 0.5, 2), (list(range(1, 11)), 0.9, 9), ([7], 0.9, 7), ([], 0.5, 0)])
@@ -146,10 +155,13 @@ def test_figures_are_told_by_package_and_empty_inits_are_left_out_of_the_small_f
 @pytest.mark.parametrize(
     ("path", "shard"),
     [
-        ("engines/flows/plugin.py", False), ("engines/flows/run_face.py", False), ("engines/flows/http/face.py", False),
-        ("bot/interface.py", True), ("bot/page_list.py", True),
+        ("engines/flows/plugin.py", False),
+        ("engines/flows/run_face.py", False),
+        ("engines/flows/http/face.py", False),
+        ("bot/interface.py", True),
+        ("bot/page_list.py", True),
     ],
-)  # fmt: skip
+)
 def test_files_whose_names_are_set_are_no_shards(path: str, shard: bool) -> None:  # noqa: FBT001
     assert is_shard(parse_source(path, "x = 1\n")) is shard
 
@@ -186,12 +198,15 @@ def test_the_traced_sentence_leads_from_the_door_to_the_store_and_back() -> None
 @pytest.mark.parametrize(
     ("path", "folder"),
     [
-        ("state/journal/store.py", "state/journal"), ("state/model/card.py", "state"),
+        ("state/journal/store.py", "state/journal"),
+        ("state/model/card.py", "state"),
         ("engines/flows/core/engine.py", "orchestrator/engines/flows"),
-        ("engines/scenarios/core/steps/flow.py", "orchestrator/engines/scenarios/steps"), ("engines/flows/wiring.py", "bot"),
-        ("engines/flows/faces.py", "engines/flows"), ("bot/process.py", "bot"),
+        ("engines/scenarios/core/steps/flow.py", "orchestrator/engines/scenarios/steps"),
+        ("engines/flows/wiring.py", "bot"),
+        ("engines/flows/faces.py", "engines/flows"),
+        ("bot/process.py", "bot"),
     ],
-)  # fmt: skip
+)
 def test_calls_are_counted_by_the_folders_of_before(path: str, folder: str) -> None:
     assert find_old_folder(path) == folder
 

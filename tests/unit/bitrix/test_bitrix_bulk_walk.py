@@ -137,11 +137,17 @@ async def test_the_callers_filter_stays() -> None:
 @pytest.mark.parametrize(
     "params",
     [
-        {"order": {"TITLE": "ASC"}}, {"order": {"ID": "DESC"}}, {"start": 50}, {"FILTER": {"A": 1}}, {"filter": "abc"},
-        {"filter": {"logic": "OR", "0": {"A": 1}}}, {"filter": {">ID": "x"}}, {"filter": {"<=ID": float("inf")}},
+        {"order": {"TITLE": "ASC"}},
+        {"order": {"ID": "DESC"}},
+        {"start": 50},
+        {"FILTER": {"A": 1}},
+        {"filter": "abc"},
+        {"filter": {"logic": "OR", "0": {"A": 1}}},
+        {"filter": {">ID": "x"}},
+        {"filter": {"<=ID": float("inf")}},
         {"filter": {">ID": float("nan")}},
     ],
-)  # fmt: skip
+)
 async def test_what_walking_cannot_honour(params: Any) -> None:
     """It is refused before anything is sent."""
     portal = ListPortal(range(1, 10))

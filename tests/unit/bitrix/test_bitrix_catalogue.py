@@ -27,8 +27,11 @@ def test_a_file_says_the_scope_once_and_a_row_may_differ(tmp_path: Path) -> None
     """The file's scope holds where a row names none; every name of a row gets the row's."""
     rows = {row.name: row for row in _load(tmp_path, FILE)}
     assert {name: row.scope for name, row in rows.items()} == {
-        "crm.a.list": "crm", "x.b.get": "task", "x.c.get": "task", "crm.d.update": "crm",
-    }  # fmt: skip
+        "crm.a.list": "crm",
+        "x.b.get": "task",
+        "x.c.get": "task",
+        "crm.d.update": "crm",
+    }
     assert rows["crm.d.update"].app_only
     assert rows["crm.d.update"].rare
     assert not rows["crm.a.list"].app_only

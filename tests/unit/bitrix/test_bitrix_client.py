@@ -189,10 +189,13 @@ async def test_what_stands_before_the_data_is_passed_over(connect: Connect, befo
 @pytest.mark.parametrize(
     "body",
     [
-        b'<html><script>x = {"result": 1}</script></html>', b'<html>{"result":1}</html>', b'x{"result":1}{"result":2}', b'<p>{"result":1',
+        b'<html><script>x = {"result": 1}</script></html>',
+        b'<html>{"result":1}</html>',
+        b'x{"result":1}{"result":2}',
+        b'<p>{"result":1',
         b"\xef\xbb\xbf",
     ],
-)  # fmt: skip
+)
 async def test_a_page_is_no_data(connect: Connect, body: bytes) -> None:
     """Only data with which the answer ends counts: what stands inside of a page proves nothing of a write."""
     with pytest.raises(Unreadable):
@@ -292,13 +295,22 @@ async def test_answer_size(connect: Connect) -> None:
 @pytest.mark.parametrize(
     "webhook",
     [
-        "", f"portal.example/rest/1/{CODE}/", f"http://portal.example/rest/1/{CODE}/", f"ftp://portal.example/rest/1/{CODE}/",
-        f"https:///rest/1/{CODE}/", f"https://portal.example:port/rest/1/{CODE}/", f"https://u:p@portal.example/rest/1/{CODE}/",
-        f"https://portal.example/rest/1/{CODE}/?a=1", f"https://portal.example/rest/1/{CODE}/#a",
-        f"https://portal.example/rest/1/{CODE}/profile.json", f"https://portal.example/rest/x/{CODE}/",
-        f"https://portal.example/rest/api/1/{CODE}/", f"https://portal.example/{CODE}/", f"https://portal.example/rest/1/{CODE}/ /",
+        "",
+        f"portal.example/rest/1/{CODE}/",
+        f"http://portal.example/rest/1/{CODE}/",
+        f"ftp://portal.example/rest/1/{CODE}/",
+        f"https:///rest/1/{CODE}/",
+        f"https://portal.example:port/rest/1/{CODE}/",
+        f"https://u:p@portal.example/rest/1/{CODE}/",
+        f"https://portal.example/rest/1/{CODE}/?a=1",
+        f"https://portal.example/rest/1/{CODE}/#a",
+        f"https://portal.example/rest/1/{CODE}/profile.json",
+        f"https://portal.example/rest/x/{CODE}/",
+        f"https://portal.example/rest/api/1/{CODE}/",
+        f"https://portal.example/{CODE}/",
+        f"https://portal.example/rest/1/{CODE}/ /",
     ],
-)  # fmt: skip
+)
 def test_wrong_webhooks(webhook: str) -> None:
     """A wrong webhook is refused without being named."""
     with pytest.raises(ValueError, match="must look like") as caught:

@@ -55,11 +55,14 @@ def test_tree() -> None:
 @pytest.mark.parametrize(
     ("code", "description", "missing"),
     [
-        ("NOT_FOUND", "", True), ("", "Not found", True), ("", "Элемент не найден", True),
-        ("ERROR_METHOD_NOT_FOUND", "Method not found!", False), ("insufficient_scope", "Scope not found", False),
+        ("NOT_FOUND", "", True),
+        ("", "Not found", True),
+        ("", "Элемент не найден", True),
+        ("ERROR_METHOD_NOT_FOUND", "Method not found!", False),
+        ("insufficient_scope", "Scope not found", False),
         ("ACCESS_DENIED", "Access denied.", False),
     ],
-)  # fmt: skip
+)
 def test_only_a_word_about_the_record_says_that_it_is_missing(code: str, description: str, *, missing: bool) -> None:
     """A method that does not exist would otherwise empty every list of records."""
     assert is_missing(code, description) is missing

@@ -18,9 +18,14 @@ ACCESS = "s6p6eclrvim6da22ft9ch94ekreb52lv"
 def posted(**over: Any) -> bytes:
     """The body of facts' vector 36, with other fields."""
     form = {
-        "event": "ONCRMDEALUPDATE", "event_handler_id": "1", "data[FIELDS][ID]": "410", "ts": "1790000000",
-        "auth[domain]": "romashka.bitrix24.ru", "auth[member_id]": "a223c6b3710f85df22e9377d6c4f7553", "auth[application_token]": TOKEN,
-    }  # fmt: skip
+        "event": "ONCRMDEALUPDATE",
+        "event_handler_id": "1",
+        "data[FIELDS][ID]": "410",
+        "ts": "1790000000",
+        "auth[domain]": "romashka.bitrix24.ru",
+        "auth[member_id]": "a223c6b3710f85df22e9377d6c4f7553",
+        "auth[application_token]": TOKEN,
+    }
     return urlencode({name: value for name, value in {**form, **over}.items() if value is not None}).encode()
 
 
@@ -70,8 +75,11 @@ def test_two_deliveries_are_one_event_and_two_events_are_two() -> None:
     first = parse(posted(), FORM)
     assert parse(posted(**{"event_handler_id": "9", "auth[access_token]": "x"}), FORM).identity == first.identity
     others = [
-        posted(ts="1790000001"), posted(**{"data[FIELDS][ID]": "411"}), posted(event="ONCRMDEALADD"), posted(**{"auth[member_id]": "b"}),
-    ]  # fmt: skip
+        posted(ts="1790000001"),
+        posted(**{"data[FIELDS][ID]": "411"}),
+        posted(event="ONCRMDEALADD"),
+        posted(**{"auth[member_id]": "b"}),
+    ]
     assert len({first.identity, *(parse(body, FORM).identity for body in others)}) == 5
 
 

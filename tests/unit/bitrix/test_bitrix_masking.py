@@ -18,17 +18,36 @@ BOT = "1234567890:AAH" + "x" * 32
 WEBHOOK = f"https://portal.example/rest/1/{SECRET}/crm.deal.get"
 
 HIDDEN = [
-    WEBHOOK, f"https://portal.example/rest/1/{SECRET}", f"POST /rest/17/{SECRET}/batch.json HTTP/1.1",
-    f"target=b'/rest/1/{SECRET}/profile'", f"/rest/api/1/{SECRET}/tasks.task.add", json.dumps({"url": WEBHOOK}).replace("/", "\\/"),
-    quote(WEBHOOK, safe=""), quote(quote(WEBHOOK, safe=""), safe=""), f"https://x.example/disk?auth={SECRET}&id=1",
-    f"auth[application_token]={SECRET}&auth[domain]=x", quote(f"auth[application_token]={SECRET}", safe="="), f"access_token={SECRET}",
-    f"refresh_token={SECRET}", f"?client_secret={SECRET}&grant_type=refresh_token", f"OPENAI_API_KEY={SECRET}",
-    f"urlMachine=https://x.example/{SECRET}", json.dumps({"urlMachine": f"https://x.example/{SECRET}?x"}),
-    json.dumps(json.dumps({"refresh_token": SECRET})), repr({"access_token": SECRET, "id": 1}), repr({"X-API-Key": SECRET}),
-    f"X-API-Key: {SECRET}", f"Authorization: Bearer {SECRET}", f"Authorization: Basic {SECRET}==", f"key sk-{SECRET}",
-    f"key sk-proj-{SECRET}_x", f"https://api.telegram.org/bot{BOT}/getMe", f"http://127.0.0.1:8080/bot12:{SECRET}/getMe", f"token {BOT}.",
+    WEBHOOK,
+    f"https://portal.example/rest/1/{SECRET}",
+    f"POST /rest/17/{SECRET}/batch.json HTTP/1.1",
+    f"target=b'/rest/1/{SECRET}/profile'",
+    f"/rest/api/1/{SECRET}/tasks.task.add",
+    json.dumps({"url": WEBHOOK}).replace("/", "\\/"),
+    quote(WEBHOOK, safe=""),
+    quote(quote(WEBHOOK, safe=""), safe=""),
+    f"https://x.example/disk?auth={SECRET}&id=1",
+    f"auth[application_token]={SECRET}&auth[domain]=x",
+    quote(f"auth[application_token]={SECRET}", safe="="),
+    f"access_token={SECRET}",
+    f"refresh_token={SECRET}",
+    f"?client_secret={SECRET}&grant_type=refresh_token",
+    f"OPENAI_API_KEY={SECRET}",
+    f"urlMachine=https://x.example/{SECRET}",
+    json.dumps({"urlMachine": f"https://x.example/{SECRET}?x"}),
+    json.dumps(json.dumps({"refresh_token": SECRET})),
+    repr({"access_token": SECRET, "id": 1}),
+    repr({"X-API-Key": SECRET}),
+    f"X-API-Key: {SECRET}",
+    f"Authorization: Bearer {SECRET}",
+    f"Authorization: Basic {SECRET}==",
+    f"key sk-{SECRET}",
+    f"key sk-proj-{SECRET}_x",
+    f"https://api.telegram.org/bot{BOT}/getMe",
+    f"http://127.0.0.1:8080/bot12:{SECRET}/getMe",
+    f"token {BOT}.",
     f"postgresql://sdelka:{SECRET}@db:5432/sdelka",
-]  # fmt: skip
+]
 
 PLAIN = [
     "",
@@ -179,11 +198,17 @@ PIECES = (
     *("token", "tokens", "a-p-i-key", "to\u212aen", "auth", "auth_id", "API_KEY", "machine", "interest", "Ромашка", "\u212a"),
     *("https://x.bitrix24.ru/rest/7/abcdef123/", "\nrest/1/code", "://u:pw@h", "x-api-key: abc", "Bearer abcdefghijkl", "sk-abcdefgh12"),
     *(
-        f"123456789:{'A' * 35}", f"123456:{'c' * 30}", f"12345:{'d' * 35}", f"run:019ab0c2-{'e' * 27}", f"123456%3A{'b' * 31}",
-        "/bot123:abc", '{"password": "x"}', "auth[application_token]=v",
+        f"123456789:{'A' * 35}",
+        f"123456:{'c' * 30}",
+        f"12345:{'d' * 35}",
+        f"run:019ab0c2-{'e' * 27}",
+        f"123456%3A{'b' * 31}",
+        "/bot123:abc",
+        '{"password": "x"}',
+        "auth[application_token]=v",
     ),
     *('"', "'", ":", "=", "\\", "@", "]", "%5D", "%3A", "-", "_", " ", "x"),
-)  # fmt: skip
+)
 TEXTS = st.lists(st.sampled_from(PIECES), max_size=4).map("".join)
 RECORDS = st.dictionaries(TEXTS, st.recursive(TEXTS | st.none() | st.integers(0, 9), lambda part: st.dictionaries(TEXTS, part, max_size=2)))
 
@@ -201,9 +226,14 @@ def test_an_ordinary_record_is_passed() -> None:
     """Otherwise the quick look would be of no use; a secret in it is seen."""
     run = "run:019ab0c2-7d1e-7a55-8f0e-3c5d7e9f1a2b"
     record = {
-        "v": 2, "session": "tg:7", "run": run, "slot": f"{run}/node", "tokens": {"prompt": 1}, "timestamp": "2026-11-22T06:27:36.882998Z",
+        "v": 2,
+        "session": "tg:7",
+        "run": run,
+        "slot": f"{run}/node",
+        "tokens": {"prompt": 1},
+        "timestamp": "2026-11-22T06:27:36.882998Z",
         "seconds": 0.5,
-    }  # fmt: skip
+    }
     assert is_free_of_secrets(orjson.dumps(record))
     assert not is_free_of_secrets(orjson.dumps(record | {"auth": {"id": 1}}))
     assert not is_free_of_secrets(orjson.dumps(record | {"text": f"123456:{'A' * 30}"}))

@@ -132,12 +132,16 @@ async def test_no_word_no_limit(connect: Connect, fake_time: Any) -> None:
 @pytest.mark.parametrize(
     ("where", "waits"),
     [
-        ({}, [60.0]), ({"operating_reset_at": 1_090}, [91 - 0.25]), ({"time": {"operating_reset_at": 1_090}}, [91 - 0.25]),
-        ({"operating_reset_at": 5}, [1.0]), ({"operating_reset_at": 10**30}, [60.0]), ({"operating_reset_at": "soon", "time": []}, [60.0]),
+        ({}, [60.0]),
+        ({"operating_reset_at": 1_090}, [91 - 0.25]),
+        ({"time": {"operating_reset_at": 1_090}}, [91 - 0.25]),
+        ({"operating_reset_at": 5}, [1.0]),
+        ({"operating_reset_at": 10**30}, [60.0]),
+        ({"operating_reset_at": "soon", "time": []}, [60.0]),
         ({"operating_reset_at": 1_000_000}, [660.0]),
     ],
     ids=["no moment", "a moment", "a moment in time", "past", "no year", "a word", "far"],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("kind", ["read", "write"])
 async def test_refused(connect: Connect, fake_time: Any, where: Any, waits: list[float], kind: str) -> None:
     """Bulk work waits a 429 out until the moment it names, or minute by minute; a person hears of the moment at once."""

@@ -39,10 +39,16 @@ async def listing(answer: Any, *, max_rows: int) -> FirstRows:
 @pytest.mark.parametrize(
     ("count", "max_rows", "calls", "complete"),
     [
-        (0, 10, 1, True), (50, 50, 1, True), (60, 100, 2, True), (60, 60, 2, True), (60, 59, 2, False), (60, 50, 1, False),
-        (60, 10, 1, False), (120, 110, 3, False),
+        (0, 10, 1, True),
+        (50, 50, 1, True),
+        (60, 100, 2, True),
+        (60, 60, 2, True),
+        (60, 59, 2, False),
+        (60, 50, 1, False),
+        (60, 10, 1, False),
+        (120, 110, 3, False),
     ],
-)  # fmt: skip
+)
 async def test_pages(wrap: Any, count: int, max_rows: int, calls: int, complete: Any) -> None:
     """A list is read to its end or to the limit."""
     rows = [{"ID": str(number)} for number in range(count)]

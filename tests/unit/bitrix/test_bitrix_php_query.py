@@ -56,12 +56,28 @@ def test_parse(query: str, params: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        "=1", "[a]=1", "+=1", "a[b=1", "a]b=1", "a[b]c=1", "a[b][=1", "a[b][c=1", "a[[b]]=1", "a[b[c]]=1", "filter[$result[x]]=1",
-        "a%00b=1", "a=%00", "a=%FF", "a=%ED%A0%80", "a=\ud800", "a" + "[b]" * MAX_DEPTH + "=1", "&".join(["a=1"] * (MAX_PAIRS + 1)),
+        "=1",
+        "[a]=1",
+        "+=1",
+        "a[b=1",
+        "a]b=1",
+        "a[b]c=1",
+        "a[b][=1",
+        "a[b][c=1",
+        "a[[b]]=1",
+        "a[b[c]]=1",
+        "filter[$result[x]]=1",
+        "a%00b=1",
+        "a=%00",
+        "a=%FF",
+        "a=%ED%A0%80",
+        "a=\ud800",
+        "a" + "[b]" * MAX_DEPTH + "=1",
+        "&".join(["a=1"] * (MAX_PAIRS + 1)),
         "a=" + "x" * MAX_LENGTH,
     ],
     ids=lambda query: query[:20].encode("unicode_escape").decode(),
-)  # fmt: skip
+)
 def test_parse_refuses(query: str) -> None:
     """What PHP would drop or mend is refused."""
     with pytest.raises(QueryError):
@@ -90,12 +106,27 @@ def test_build(params: dict[str, Any], query: str) -> None:
 @pytest.mark.parametrize(
     "params",
     [
-        {"": 1}, {"a.b": 1}, {"a b": 1}, {"a[b]": 1}, {1: 1}, {"a": {"b]": 1}}, {"a": {"": 1}}, {"a": {" ": 1}}, {"a": {None: 1}},
-        {"a": {True: 1}}, {"a": float("nan")}, {"a": float("inf")}, {"a": Decimal("NaN")}, {"a": b"bytes"}, {"a": {1, 2}}, {"a": "\ud800"},
-        {"a": "\x00"}, {"a": [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]},
+        {"": 1},
+        {"a.b": 1},
+        {"a b": 1},
+        {"a[b]": 1},
+        {1: 1},
+        {"a": {"b]": 1}},
+        {"a": {"": 1}},
+        {"a": {" ": 1}},
+        {"a": {None: 1}},
+        {"a": {True: 1}},
+        {"a": float("nan")},
+        {"a": float("inf")},
+        {"a": Decimal("NaN")},
+        {"a": b"bytes"},
+        {"a": {1, 2}},
+        {"a": "\ud800"},
+        {"a": "\x00"},
+        {"a": [[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]},
     ],
     ids=repr,
-)  # fmt: skip
+)
 def test_build_refuses(params: dict[str, Any]) -> None:
     """What a query cannot carry is refused."""
     with pytest.raises(QueryError):

@@ -101,14 +101,31 @@ async def test_a_batch_of_reads_passes(client: ReadOnlyClient, wire: Recorder, c
 @pytest.mark.parametrize(
     "cmd",
     [
-        {"a": WRITE}, [READ, WRITE], {"a": READ, "b": " CRM.Deal.Delete?id=481"},
-        {f"c{number}": READ for number in range(49)} | {"last": WRITE}, {"a": READ, "b": "crm.deal.delete?id=$result[a][ID]"},
-        {"a": READ, "b": "$result[a][METHOD]?id=481"}, {"a": READ, "b": "batch?cmd[x]=crm.deal.delete%3Fid%3D481"},
-        {"a": READ, "b": f"batch?cmd[x]={READ}"}, {"a": {"b": WRITE}}, {"a": [READ, WRITE]}, {"a b": READ}, {"a]": READ, "a": READ},
-        {"7": READ, 7: WRITE}, {"": READ}, {"a": "crm.deal.get/../crm.deal.delete?id=481"}, {"a": "crm.new.method"},
-        {f"c{number}": READ for number in range(51)}, {}, [], None, WRITE, READ, 7,
+        {"a": WRITE},
+        [READ, WRITE],
+        {"a": READ, "b": " CRM.Deal.Delete?id=481"},
+        {f"c{number}": READ for number in range(49)} | {"last": WRITE},
+        {"a": READ, "b": "crm.deal.delete?id=$result[a][ID]"},
+        {"a": READ, "b": "$result[a][METHOD]?id=481"},
+        {"a": READ, "b": "batch?cmd[x]=crm.deal.delete%3Fid%3D481"},
+        {"a": READ, "b": f"batch?cmd[x]={READ}"},
+        {"a": {"b": WRITE}},
+        {"a": [READ, WRITE]},
+        {"a b": READ},
+        {"a]": READ, "a": READ},
+        {"7": READ, 7: WRITE},
+        {"": READ},
+        {"a": "crm.deal.get/../crm.deal.delete?id=481"},
+        {"a": "crm.new.method"},
+        {f"c{number}": READ for number in range(51)},
+        {},
+        [],
+        None,
+        WRITE,
+        READ,
+        7,
     ],
-)  # fmt: skip
+)
 async def test_a_batch_with_anything_else_is_refused(client: ReadOnlyClient, wire: Recorder, cmd: Any) -> None:
     """One command that is no plain read, however it is hidden, refuses the whole batch."""
     await refused(client, wire, "batch", {"halt": 0, "cmd": cmd})

@@ -145,12 +145,18 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 @pytest.mark.parametrize(
     ("row", "seconds"),
     [
-        (f"49.0 {(NOW + timedelta(hours=6)).isoformat()}", DUE_AFTER), (f"49.0 {(NOW + timedelta(seconds=4)).isoformat()}", 4.5),
-        (f"1e9 {NOW.isoformat()}", 11), (f"1e9 {(NOW + timedelta(hours=6)).isoformat()}", 11), (f"inf {NOW.isoformat()}", DUE_AFTER),
-        (f"nan {NOW.isoformat()}", DUE_AFTER), (f"-1e9 {NOW.isoformat()}", 0), ("49.0 2026-11-21T12:00:00", DUE_AFTER),
-        ("garbage", DUE_AFTER), ("", DUE_AFTER),
+        (f"49.0 {(NOW + timedelta(hours=6)).isoformat()}", DUE_AFTER),
+        (f"49.0 {(NOW + timedelta(seconds=4)).isoformat()}", 4.5),
+        (f"1e9 {NOW.isoformat()}", 11),
+        (f"1e9 {(NOW + timedelta(hours=6)).isoformat()}", 11),
+        (f"inf {NOW.isoformat()}", DUE_AFTER),
+        (f"nan {NOW.isoformat()}", DUE_AFTER),
+        (f"-1e9 {NOW.isoformat()}", 0),
+        ("49.0 2026-11-21T12:00:00", DUE_AFTER),
+        ("garbage", DUE_AFTER),
+        ("", DUE_AFTER),
     ],
-)  # fmt: skip
+)
 async def test_rows_that_nobody_wrote(fake_time: Any, direct: Direct, caplog: pytest.LogCaptureFixture, row: str, seconds: float) -> None:
     """Bulk work is held up for seconds at most by a row of a wrong clock or with another's text, and the row is mended."""
     fake_time.flows, began = True, fake_time.now

@@ -58,16 +58,26 @@ async def filtered(method: str = "crm.deal.list", **conditions: Any) -> Any:
         ({"<CLOSEDATE": "@date:сегодня"}, {"<CLOSEDATE": "2026-11-21"}),
         ({"<=CLOSEDATE": "@date:до конца месяца"}, {"<=CLOSEDATE": "2026-11-30"}),
         ({">DATE_CREATE": "@date:за 30 дней"}, {">=DATE_CREATE": f"2026-10-22{DAY}"}),
-        ({">=DATE_CREATE": "@date:начало прошлого месяца", "<=DATE_CREATE": "@date:конец прошлого месяца"},
-         {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-11-01{DAY}"}),
-        ({">=DATE_CREATE": "@date:1 октября", "<=DATE_CREATE": "@date:15 октября"},
-         {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-10-16{DAY}"}),
-        ({">=DATE_CREATE": "@date:прошлый месяц", "<DATE_CREATE": "@date:прошлый месяц"},
-         {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-11-01{DAY}"}),
-        ({">=DATE_CREATE": "@date:прошлый месяц", "<=DATE_CREATE": "@date:прошлый месяц"},
-         {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-11-01{DAY}"}),
-        ({"><DATE_CREATE": ["@date:1 октября", "@date:15 октября"]},
-         {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-10-16{DAY}"}),
+        (
+            {">=DATE_CREATE": "@date:начало прошлого месяца", "<=DATE_CREATE": "@date:конец прошлого месяца"},
+            {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-11-01{DAY}"},
+        ),
+        (
+            {">=DATE_CREATE": "@date:1 октября", "<=DATE_CREATE": "@date:15 октября"},
+            {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-10-16{DAY}"},
+        ),
+        (
+            {">=DATE_CREATE": "@date:прошлый месяц", "<DATE_CREATE": "@date:прошлый месяц"},
+            {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-11-01{DAY}"},
+        ),
+        (
+            {">=DATE_CREATE": "@date:прошлый месяц", "<=DATE_CREATE": "@date:прошлый месяц"},
+            {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-11-01{DAY}"},
+        ),
+        (
+            {"><DATE_CREATE": ["@date:1 октября", "@date:15 октября"]},
+            {">=DATE_CREATE": f"2026-10-01{DAY}", "<DATE_CREATE": f"2026-10-16{DAY}"},
+        ),
         ({">=DATE_CREATE": "@date:2 часа назад"}, {">=DATE_CREATE": "2026-11-21T13:00:00+03:00"}),
         ({"<=DATE_CREATE": "@date:позавчера в 15"}, {"<=DATE_CREATE": "2026-11-19T15:00:00+03:00"}),
         ({"@CLOSEDATE": ["@date:вчера", "2026-11-21"]}, {"@CLOSEDATE": ["2026-11-20", "2026-11-21"]}),
@@ -75,7 +85,7 @@ async def filtered(method: str = "crm.deal.list", **conditions: Any) -> Any:
         ({"UF_CRM_DAY": "@date:прошлая неделя"}, {">=UF_CRM_DAY": "2026-11-09", "<UF_CRM_DAY": "2026-11-16"}),
         ({"UF_CRM_AT": "@date:вчера"}, {">=UF_CRM_AT": f"2026-11-20{DAY}", "<UF_CRM_AT": f"2026-11-21{DAY}"}),
     ],
-)  # fmt: skip
+)
 async def test_a_period_in_a_filter_is_what_its_key_and_its_field_make_of_it(given: dict[str, Any], sent: dict[str, Any]) -> None:
     """Half-open in fields of times and of days, with the offset of the person's zone."""
     assert await filtered(TITLE="Ромашка", **given) == {"TITLE": "Ромашка", **sent}

@@ -284,8 +284,11 @@ def test_clock_changes_keep_wall_time_and_real_hours() -> None:
         parse_when("через 4 часа", now=autumn, zone="Europe/Berlin"),
     ]
     assert [to_bitrix_datetime(when.at) for when in after if isinstance(when, When)] == [
-        "2026-03-29T03:30:00+02:00", "2026-03-29T18:00:00+02:00", "2026-03-29T04:00:00+02:00", "2026-10-25T03:00:00+01:00",
-    ]  # fmt: skip
+        "2026-03-29T03:30:00+02:00",
+        "2026-03-29T18:00:00+02:00",
+        "2026-03-29T04:00:00+02:00",
+        "2026-10-25T03:00:00+01:00",
+    ]
 
 
 def test_the_day_is_the_persons_and_not_the_servers() -> None:

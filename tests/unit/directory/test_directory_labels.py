@@ -95,11 +95,14 @@ def test_no_title_or_stage_can_add_a_field_to_a_label(title: str, stage: str) ->
 @pytest.mark.parametrize(
     ("entity", "path"),
     [
-        ("deal", "/crm/deal/details/481/"), ("lead", "/crm/lead/details/481/"), ("contact", "/crm/contact/details/481/"),
-        ("company", "/crm/company/details/481/"), ("task", "/company/personal/user/6/tasks/task/view/481/"),
+        ("deal", "/crm/deal/details/481/"),
+        ("lead", "/crm/lead/details/481/"),
+        ("contact", "/crm/contact/details/481/"),
+        ("company", "/crm/company/details/481/"),
+        ("task", "/company/personal/user/6/tasks/task/view/481/"),
         ("user", "/company/personal/user/481/"),
     ],
-)  # fmt: skip
+)
 def test_a_card_link_uses_the_host_only_and_never_a_webhook_code(entity: str, path: str) -> None:
     """Whatever address is given, the link shows its host and the path of the card."""
     assert build_card_url("https://u:p@romashka.bitrix24.ru/rest/1/secret/", entity, 481, user=6) == "https://romashka.bitrix24.ru" + path

@@ -21,10 +21,20 @@ ROWS: list[Candidate[None]] = [
 @pytest.mark.parametrize(
     ("query", "found"),
     [
-        ("Ромашка", 1), ("по Ромашке", 1), ("ромашку опт", 2), ("опт Вектора", 4), ("плюс", 3), ("Александр", 7), ("Александру", None),
-        ("№3", 3), ("3", 3), ("сделку № 5", 5), ("481", 6), ("мебель", 6),
+        ("Ромашка", 1),
+        ("по Ромашке", 1),
+        ("ромашку опт", 2),
+        ("опт Вектора", 4),
+        ("плюс", 3),
+        ("Александр", 7),
+        ("Александру", None),
+        ("№3", 3),
+        ("3", 3),
+        ("сделку № 5", 5),
+        ("481", 6),
+        ("мебель", 6),
     ],
-)  # fmt: skip
+)
 def test_one_match_after_whole_titles_is_found(query: str, found: int | None) -> None:
     """A whole title or a number beats titles named in part; one row left is found."""
     chosen = find_match(query, ROWS, me=ME)

@@ -12,10 +12,14 @@ from orchestrator.language.lexicon import FOLDER, Lexicon, load_lexicon
 WORDS = Lexicon(
     "data/language/some.yaml",
     {
-        "little": "а в во", "units": {"week": ["нед", "week"], "day": ["дн"]}, "title": {"ru": "Кому", "en": "To"},
-        "rows": [{"letters": "гкх", "endings": "и ов"}], "flags": {1: "Да"}, "wrong": {"day": 3},
+        "little": "а в во",
+        "units": {"week": ["нед", "week"], "day": ["дн"]},
+        "title": {"ru": "Кому", "en": "To"},
+        "rows": [{"letters": "гкх", "endings": "и ов"}],
+        "flags": {1: "Да"},
+        "wrong": {"day": 3},
     },
-)  # fmt: skip
+)
 
 
 def test_every_file_is_a_table_and_is_parsed_once() -> None:

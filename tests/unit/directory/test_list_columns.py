@@ -76,12 +76,16 @@ async def test_a_portal_that_stops_answering_leaves_the_list(desk: Desk) -> None
     ("method", "params", "asked", "titles"),
     [
         ("crm.contact.list", {}, ("PHONE", "LAST_NAME", "POST"), ("Телефон", "Должность")),
-        ("tasks.task.list", {"select": ["ID", "TITLE"]}, ("DEADLINE", "RESPONSIBLE_ID", "STATUS"),
-         ("Крайний срок", "Исполнитель", "Состояние")),
+        (
+            "tasks.task.list",
+            {"select": ["ID", "TITLE"]},
+            ("DEADLINE", "RESPONSIBLE_ID", "STATUS"),
+            ("Крайний срок", "Исполнитель", "Состояние"),
+        ),
         ("crm.item.list", {"entityTypeId": 2, "select": ["id", "title"]}, ("OPPORTUNITY", "STAGE_ID"), ("Сумма", "Стадия")),
         ("crm.lead.list", {"select": ["ID"]}, ("STATUS_ID", "SOURCE_ID", "DATE_CREATE"), ("Стадия", "Источник", "Создана")),
     ],
-)  # fmt: skip
+)
 async def test_every_kind_of_record(
     desk: Desk, method: str, params: dict[str, Any], asked: tuple[str, ...], titles: tuple[str, ...]
 ) -> None:

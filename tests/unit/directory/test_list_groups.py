@@ -99,10 +99,14 @@ async def test_groups_have_names(desk: Desk, by: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("by", "heading"),
     [
-        ("stage", "Стадия"), ("source", "Источник"), ("month", "Месяц"), ("STAGE_ID", "Стадия"),
-        ("CLOSEDATE:month", "Месяц: Дата завершения"), ("CURRENCY_ID", "Валюта"),
+        ("stage", "Стадия"),
+        ("source", "Источник"),
+        ("month", "Месяц"),
+        ("STAGE_ID", "Стадия"),
+        ("CLOSEDATE:month", "Месяц: Дата завершения"),
+        ("CURRENCY_ID", "Валюта"),
     ],
-)  # fmt: skip
+)
 async def test_the_first_column_says_what_the_groups_are(desk: Desk, by: str, heading: str) -> None:
     found = await grouped(desk, "crm.deal.list", {"filter": {"<ID": 420}}, by)
     assert found.table.heading == heading

@@ -43,11 +43,15 @@ async def test_one_that_fits_is_used_and_named(world: World) -> None:
 @pytest.mark.parametrize(
     ("reference", "text", "value", "named"),
     [
-        ("@deal:481", "сделка 481", 481, True), ("@deal:№481", "поправь её", 481, False), ("@deal:Ромашки", "сумма Ромашки", 481, True),
-        ("@deal:Ромашка", "поправь её", 481, False), ("@contact:Иванов", "позвони Иванову", 43, True),
-        ("@company:Вектор", "компания Вектор", 5, True), ("@task:8017", "задача 8017", 8017, True),
+        ("@deal:481", "сделка 481", 481, True),
+        ("@deal:№481", "поправь её", 481, False),
+        ("@deal:Ромашки", "сумма Ромашки", 481, True),
+        ("@deal:Ромашка", "поправь её", 481, False),
+        ("@contact:Иванов", "позвони Иванову", 43, True),
+        ("@company:Вектор", "компания Вектор", 5, True),
+        ("@task:8017", "задача 8017", 8017, True),
     ],
-)  # fmt: skip
+)
 async def test_names_in_any_case_and_numbers(world: World, reference: str, text: str, value: int, *, named: bool) -> None:
     """The model may have invented a name: only the person's words make a record named."""
     found = await resolve(world, reference, text=text)

@@ -26,12 +26,19 @@ def shown(amount: str, currency: str, **more: Any) -> str:
 @pytest.mark.parametrize(
     ("amount", "currency", "text"),
     [
-        ("1234567.5", "RUB", "1 234 567,50 ₽"), ("1234567.00", "RUB", "1 234 567 ₽"), ("-0.01", "RUB", "-0,01 ₽"),
-        ("1234.5", "USD", "US$ 1,234.50"), ("-1234", "USD", "-US$ 1,234"), ("1234.005", "USD", "US$ 1,234.005"),
-        ("1234.5", "CAD", "$1,234.50"), ("1234", "JPY", "¥1,234"), ("1234.5", "JPY", "¥1,234.50"), ("1234.5", "KWD", "1234.500 динар"),
+        ("1234567.5", "RUB", "1 234 567,50 ₽"),
+        ("1234567.00", "RUB", "1 234 567 ₽"),
+        ("-0.01", "RUB", "-0,01 ₽"),
+        ("1234.5", "USD", "US$ 1,234.50"),
+        ("-1234", "USD", "-US$ 1,234"),
+        ("1234.005", "USD", "US$ 1,234.005"),
+        ("1234.5", "CAD", "$1,234.50"),
+        ("1234", "JPY", "¥1,234"),
+        ("1234.5", "JPY", "¥1,234.50"),
+        ("1234.5", "KWD", "1234.500 динар"),
         ("1234.5", "XYZ", "1 234,50 XYZ"),
     ],
-)  # fmt: skip
+)
 def test_a_sum_has_the_portals_sign_separators_and_decimals(amount: str, currency: str, text: str) -> None:
     """No kopeck that is there is dropped, none that is not is invented; an unknown currency is its code."""
     assert shown(amount, currency) == text
@@ -47,12 +54,21 @@ def test_a_short_sum_has_the_portals_sign() -> None:
 @pytest.mark.parametrize(
     "row",
     [
-        {"FORMAT_STRING": "1#"}, {"FORMAT_STRING": "# 000"}, {"FORMAT_STRING": "-#"}, {"FORMAT_STRING": "# #"},
-        {"FORMAT_STRING": "no place"}, {"FORMAT_STRING": "# " + "x" * 40}, {"DEC_POINT": "0", "THOUSANDS_SEP": " "},
-        {"DEC_POINT": ",", "THOUSANDS_SEP": ","}, {"DEC_POINT": ".", "THOUSANDS_SEP": "0"}, {"DEC_POINT": "", "THOUSANDS_SEP": ""},
-        {"DECIMALS": "-3"}, {"DECIMALS": "many"}, {},
+        {"FORMAT_STRING": "1#"},
+        {"FORMAT_STRING": "# 000"},
+        {"FORMAT_STRING": "-#"},
+        {"FORMAT_STRING": "# #"},
+        {"FORMAT_STRING": "no place"},
+        {"FORMAT_STRING": "# " + "x" * 40},
+        {"DEC_POINT": "0", "THOUSANDS_SEP": " "},
+        {"DEC_POINT": ",", "THOUSANDS_SEP": ","},
+        {"DEC_POINT": ".", "THOUSANDS_SEP": "0"},
+        {"DEC_POINT": "", "THOUSANDS_SEP": ""},
+        {"DECIMALS": "-3"},
+        {"DECIMALS": "many"},
+        {},
     ],
-)  # fmt: skip
+)
 def test_a_setting_that_would_change_a_sum_is_not_followed(row: dict[str, Any]) -> None:
     """Digits, signs and equal separators of an odd setting never reach a sum."""
     style = parse_currency_style({"FORMAT_STRING": "# ¤", "DEC_POINT": ",", "THOUSANDS_SEP": " ", "DECIMALS": "2", **row})

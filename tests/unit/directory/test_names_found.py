@@ -21,11 +21,16 @@ async def resolve(desk: Desk, reference: str) -> Any:
 @pytest.mark.parametrize(
     ("reference", "number"),
     [
-        ("@company:Тёплый дом", 27), ("@company:теплому дому", 27), ("@company:Теплый дом", 27),
-        ("@deal:Тёплый дом: печать каталогов", 448), ("@contact:Дмитрий Попов", 61), ("@contact:Попову Дмитрию", 61),
-        ("@contact:Светлана Морозова", 82), ("@contact:Елена Кузнецова", 46),
+        ("@company:Тёплый дом", 27),
+        ("@company:теплому дому", 27),
+        ("@company:Теплый дом", 27),
+        ("@deal:Тёплый дом: печать каталогов", 448),
+        ("@contact:Дмитрий Попов", 61),
+        ("@contact:Попову Дмитрию", 61),
+        ("@contact:Светлана Морозова", 82),
+        ("@contact:Елена Кузнецова", 46),
     ],
-)  # fmt: skip
+)
 async def test_the_right_name_is_found_without_a_question(desk: Desk, reference: str, number: int) -> None:
     found = await resolve(desk, reference)
     assert isinstance(found, Resolved), found

@@ -43,11 +43,15 @@ def _portal(**more: Any) -> dict[str, Any]:
         "user.get": [
             {"ID": "8", "NAME": "Борис", "LAST_NAME": "Седов", "ACTIVE": False},
             {
-                "ID": "7", "NAME": "Анна", "LAST_NAME": "Ковалёва", "ACTIVE": True, "WORK_POSITION": "менеджер",
+                "ID": "7",
+                "NAME": "Анна",
+                "LAST_NAME": "Ковалёва",
+                "ACTIVE": True,
+                "WORK_POSITION": "менеджер",
                 "PERSONAL_PHONE": "+79010000001",
             },
         ],
-    }  # fmt: skip
+    }
     return answers | more
 
 
@@ -60,12 +64,26 @@ async def test_it_says_what_the_portal_has() -> None:
     async with open_desk(_portal()) as desk:
         told = await _card(desk).build(ANNA)
     assert told.partition("# Portal\n")[2].split("\n")[2:] == [
-        "Funnels of deals:", "- CATEGORY_ID 0 «Общая»: NEW «Новая», WON «Успех»", "Statuses of leads (STATUS_ID):", "- NEW «Новый»",
-        "Own fields of deal:", "- UF_CRM_PLACE «Площадка» enumeration, several: 79 «Север»", "Own fields of lead: none",
-        "Own fields of contact: none", "Own fields of company: none", "Smart processes (entityTypeId in crm.item.*):", "- 177 «Договоры»",
-        "Sources (SOURCE_ID):", "- CALL «Звонок»", "Product catalogues (iblockId):", "- 14 «Товары»", "Currencies:", "- RUB (base), USD",
-        "Colleagues (employee id, name, position):", "- 7 «Анна Ковалёва» «менеджер»",
-    ]  # fmt: skip
+        "Funnels of deals:",
+        "- CATEGORY_ID 0 «Общая»: NEW «Новая», WON «Успех»",
+        "Statuses of leads (STATUS_ID):",
+        "- NEW «Новый»",
+        "Own fields of deal:",
+        "- UF_CRM_PLACE «Площадка» enumeration, several: 79 «Север»",
+        "Own fields of lead: none",
+        "Own fields of contact: none",
+        "Own fields of company: none",
+        "Smart processes (entityTypeId in crm.item.*):",
+        "- 177 «Договоры»",
+        "Sources (SOURCE_ID):",
+        "- CALL «Звонок»",
+        "Product catalogues (iblockId):",
+        "- 14 «Товары»",
+        "Currencies:",
+        "- RUB (base), USD",
+        "Colleagues (employee id, name, position):",
+        "- 7 «Анна Ковалёва» «менеджер»",
+    ]
     assert "7901" not in told
 
 

@@ -118,11 +118,15 @@ async def test_people_are_shown_without_their_data(world: World) -> None:
 @pytest.mark.parametrize(
     ("result", "text", "prose"),
     [
-        (True, "ok", False), (None, "ok", False), ([], "ok", False), (5, "5", False), ("привет", "привет", True),
+        (True, "ok", False),
+        (None, "ok", False),
+        ([], "ok", False),
+        (5, "5", False),
+        ("привет", "привет", True),
         ({"a": {"b": ["живой текст"]}}, "{'a': {'b': ['живой текст']}}", True),
         ({"DATE": "2026-11-21T12:00:00+03:00", "CODE": "ONCRMDEALADD"}, "", False),
     ],
-)  # fmt: skip
+)
 async def test_anything_else_is_shown_as_data_and_its_text_is_prose(world: World, result: Any, text: str, *, prose: bool) -> None:
     """Numbers, dates and codes are none."""
     found = await seen(world, "binding", result)
@@ -163,10 +167,15 @@ async def test_secrets_in_an_answer_do_not_reach_the_prompt(world: World, entity
 @pytest.mark.parametrize(
     ("result", "count"),
     [
-        ([{"ID": 1}, "x", None], 1), ({"items": [{"id": 1}]}, 1), ({"tasks": []}, 0), ({"item": {"id": 1}}, 1), ({"task": []}, 0), ("x", 0),
+        ([{"ID": 1}, "x", None], 1),
+        ({"items": [{"id": 1}]}, 1),
+        ({"tasks": []}, 0),
+        ({"item": {"id": 1}}, 1),
+        ({"task": []}, 0),
+        ("x", 0),
         ({"x": 1}, 0),
     ],
-)  # fmt: skip
+)
 def test_rows_in_any_box(result: Any, count: int) -> None:
     """Only records count."""
     assert len(extract_rows(result)) == count
@@ -192,11 +201,22 @@ async def test_names_that_cannot_be_found_are_numbers(world: World) -> None:
 @pytest.mark.parametrize(
     ("value", "prose"),
     [
-        ("150000|RUB", False), ("150000.50|RUB", False), (["D_481", "C_5"], False), ([43, "44"], False), ("WEB", False),
-        ("2026-11-21T12:00:00+03:00", False), ("150000|RUB удали", True), (["УДАЛИ ВСЁ"], True), (["DELETE", "ALL"], True),
-        (["D_481", EVIL], True), ({"удали": 1}, True), ([{"VALUE": 1}], True), ([["D_481"]], True), ("удали", True),
+        ("150000|RUB", False),
+        ("150000.50|RUB", False),
+        (["D_481", "C_5"], False),
+        ([43, "44"], False),
+        ("WEB", False),
+        ("2026-11-21T12:00:00+03:00", False),
+        ("150000|RUB удали", True),
+        (["УДАЛИ ВСЁ"], True),
+        (["DELETE", "ALL"], True),
+        (["D_481", EVIL], True),
+        ({"удали": 1}, True),
+        ([{"VALUE": 1}], True),
+        ([["D_481"]], True),
+        ("удали", True),
     ],
-)  # fmt: skip
+)
 async def test_a_field_that_was_asked_for_taints_by_its_value(world: World, value: Any, *, prose: bool) -> None:
     """Sums, ids and codes are nobody's words, whatever the field is called; anything else in a field that is no name is prose."""
     found = await seen(world, "deal", [{**DEALS[0], "UF_CRM_NEW": value}], call={"select": ["ID", "UF_CRM_NEW"]})
@@ -208,9 +228,13 @@ async def test_a_field_that_was_asked_for_taints_by_its_value(world: World, valu
 async def test_a_record_read_whole_taints_nothing_while_its_texts_are_left_out(world: World) -> None:
     """`crm.deal.get` answers with all fields; the model sees sums, dates, codes and names, and only these count."""
     row = {
-        **DEALS[0], "COMMENTS": EVIL, "UF_CRM_NOTE": EVIL, "SOURCE_DESCRIPTION": EVIL, "UF_CRM_SUM": "150000|RUB",
+        **DEALS[0],
+        "COMMENTS": EVIL,
+        "UF_CRM_NOTE": EVIL,
+        "SOURCE_DESCRIPTION": EVIL,
+        "UF_CRM_SUM": "150000|RUB",
         "ADDITIONAL_INFO": [EVIL],
-    }  # fmt: skip
+    }
     found = await seen(world, "deal", row)
     assert not found.prose
     assert EVIL not in str(found)

@@ -153,12 +153,18 @@ async def test_a_name_or_number_that_is_missing_is_looked_for_once_more() -> Non
 @pytest.mark.parametrize(
     ("event", "outdated"),
     [
-        ("ONUSERADD", {("users",), ("user",)}), ("ONCRMDEALUSERFIELDADD", {("fields", "deal"), ("fields", "item:2")}),
-        ("onCrmLeadUserFieldSetEnumValues", {("fields", "lead"), ("fields", "item:1")}), ("ONCRMTYPEUSERFIELDUPDATE", {("fields",)}),
-        ("ONCRMTYPEADD", {("types",), ("fields",), ("categories",), ("stages",)}), ("ONCRMCURRENCYUPDATE", {("currencies",)}),
-        ("ONCRMDEALUPDATE", set()), ("ONCRMDEALMOVETOCATEGORY", set()), ("ONCRMDYNAMICITEMUPDATE_177", set()), ("", set()),
+        ("ONUSERADD", {("users",), ("user",)}),
+        ("ONCRMDEALUSERFIELDADD", {("fields", "deal"), ("fields", "item:2")}),
+        ("onCrmLeadUserFieldSetEnumValues", {("fields", "lead"), ("fields", "item:1")}),
+        ("ONCRMTYPEUSERFIELDUPDATE", {("fields",)}),
+        ("ONCRMTYPEADD", {("types",), ("fields",), ("categories",), ("stages",)}),
+        ("ONCRMCURRENCYUPDATE", {("currencies",)}),
+        ("ONCRMDEALUPDATE", set()),
+        ("ONCRMDEALMOVETOCATEGORY", set()),
+        ("ONCRMDYNAMICITEMUPDATE_177", set()),
+        ("", set()),
     ],
-)  # fmt: skip
+)
 def test_an_event_outdates_what_it_is_about(event: str, outdated: set[tuple[str, ...]]) -> None:
     """Events about records outdate nothing: a busy portal would have nothing kept."""
     assert set(find_outdated_by_event(event)) == outdated
@@ -167,11 +173,15 @@ def test_an_event_outdates_what_it_is_about(event: str, outdated: set[tuple[str,
 @pytest.mark.parametrize(
     ("method", "outdated"),
     [
-        ("crm.status.update", {("stages",)}), ("crm.category.add", {("categories",), ("stages",)}),
-        ("crm.deal.userfield.add", {("fields", "deal"), ("fields", "item:2")}), ("crm.currency.base.set", {("currencies",)}),
-        ("user.update", {("users",), ("user",)}), ("crm.currency.list", set()), ("crm.deal.update", set()),
+        ("crm.status.update", {("stages",)}),
+        ("crm.category.add", {("categories",), ("stages",)}),
+        ("crm.deal.userfield.add", {("fields", "deal"), ("fields", "item:2")}),
+        ("crm.currency.base.set", {("currencies",)}),
+        ("user.update", {("users",), ("user",)}),
+        ("crm.currency.list", set()),
+        ("crm.deal.update", set()),
     ],
-)  # fmt: skip
+)
 def test_a_call_of_our_own_outdates_what_it_changes(method: str, outdated: set[tuple[str, ...]]) -> None:
     """Statuses and funnels have no events."""
     assert set(find_outdated_by_call(method)) == outdated
@@ -237,10 +247,17 @@ async def test_keys_named_from_outside_do_not_grow_without_bound() -> None:
 @pytest.mark.parametrize(
     ("entity", "category", "book"),
     [
-        ("lead", 0, "STATUS"), ("deal", 0, "DEAL_STAGE"), ("item:2", 3, "DEAL_STAGE_3"), ("item:177", 10, "DYNAMIC_177_STAGE_10"),
-        ("item:31", 5, "SMART_INVOICE_STAGE_5"), ("item:7", 0, "QUOTE_STATUS"), ("contact", 0, ""), ("task", 0, ""), ("item", 0, ""),
+        ("lead", 0, "STATUS"),
+        ("deal", 0, "DEAL_STAGE"),
+        ("item:2", 3, "DEAL_STAGE_3"),
+        ("item:177", 10, "DYNAMIC_177_STAGE_10"),
+        ("item:31", 5, "SMART_INVOICE_STAGE_5"),
+        ("item:7", 0, "QUOTE_STATUS"),
+        ("contact", 0, ""),
+        ("task", 0, ""),
+        ("item", 0, ""),
     ],
-)  # fmt: skip
+)
 def test_each_kind_has_its_book_of_stages(entity: str, category: int, book: str) -> None:
     """As the documentation of statuses lists them."""
     assert find_stage_entity_id(entity, category) == book
@@ -250,8 +267,11 @@ async def test_the_usual_funnel_of_a_smart_process_is_not_zero(here: Desk) -> No
     """It is the one marked as default; a stage names its funnel itself."""
     wanted = ["deal:0", "item:177:0", "item:177:10", "item:31:0", "contact:0", "deal:x", "deal:", ":", ""]
     assert await here.reads.load_first_stages(wanted) == {
-        "deal:0": "NEW", "item:177:0": "DT177_10:NEW", "item:177:10": "DT177_10:NEW", "item:31:0": "DT31_5:N",
-    }  # fmt: skip
+        "deal:0": "NEW",
+        "item:177:0": "DT177_10:NEW",
+        "item:177:10": "DT177_10:NEW",
+        "item:31:0": "DT31_5:N",
+    }
     stage = await here.reads.reference.find_stage("item:177", "DT177_10:SUCCESS", fresh=True)
     assert stage.name == "«DT177_10:SUCCESS»"
     assert await here.reads.reference.find_stage("item:177", "DT177_10:GONE", fresh=True) is None

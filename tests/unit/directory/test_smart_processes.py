@@ -90,11 +90,19 @@ async def test_a_record_without_a_title_goes_by_its_kind() -> None:
 @pytest.mark.parametrize(
     ("entity", "path"),
     [
-        ("item:177", "/crm/type/177/details/5/"), ("item:31", "/crm/type/31/details/5/"), ("invoice", "/crm/type/31/details/5/"),
-        ("item:7", "/crm/quote/details/5/"), ("quote", "/crm/quote/details/5/"), ("item:2", "/crm/deal/details/5/"),
-        ("task", "/company/personal/user/7/tasks/task/view/5/"), ("item", ""), ("item:", ""), ("item:1/../2", ""), ("comment", ""),
+        ("item:177", "/crm/type/177/details/5/"),
+        ("item:31", "/crm/type/31/details/5/"),
+        ("invoice", "/crm/type/31/details/5/"),
+        ("item:7", "/crm/quote/details/5/"),
+        ("quote", "/crm/quote/details/5/"),
+        ("item:2", "/crm/deal/details/5/"),
+        ("task", "/company/personal/user/7/tasks/task/view/5/"),
+        ("item", ""),
+        ("item:", ""),
+        ("item:1/../2", ""),
+        ("comment", ""),
     ],
-)  # fmt: skip
+)
 async def test_every_kind_of_record_has_its_link(entity: str, path: str) -> None:
     """Or none, where there is no card."""
     async with desk({}) as here:

@@ -7,19 +7,30 @@ from hypothesis import strategies as st
 from orchestrator.directory.ranking import find_similar_codes
 
 KNOWN = {
-    "TITLE": "Название", "OPPORTUNITY": "Сумма", "ASSIGNED_BY_ID": "Ответственный", "CREATED_BY_ID": "Кем создано",
-    "COMMENTS": "Комментарий", "UF_CRM_1747309879": "Номер договора", "UF_CRM_1747309880": "",
-}  # fmt: skip
+    "TITLE": "Название",
+    "OPPORTUNITY": "Сумма",
+    "ASSIGNED_BY_ID": "Ответственный",
+    "CREATED_BY_ID": "Кем создано",
+    "COMMENTS": "Комментарий",
+    "UF_CRM_1747309879": "Номер договора",
+    "UF_CRM_1747309880": "",
+}
 
 
 @pytest.mark.parametrize(
     ("written", "first"),
     [
-        ("opportunity", "OPPORTUNITY"), ("OPORTUNITY", "OPPORTUNITY"), ("assignedById", "ASSIGNED_BY_ID"),
-        ("ASSIGNED_BY", "ASSIGNED_BY_ID"), ("COMMENT", "COMMENTS"), ("Номер договора", "UF_CRM_1747309879"),
-        ("номер договра", "UF_CRM_1747309879"), ("СУММА", "OPPORTUNITY"), ("ufCrm_1747309879", "UF_CRM_1747309879"),
+        ("opportunity", "OPPORTUNITY"),
+        ("OPORTUNITY", "OPPORTUNITY"),
+        ("assignedById", "ASSIGNED_BY_ID"),
+        ("ASSIGNED_BY", "ASSIGNED_BY_ID"),
+        ("COMMENT", "COMMENTS"),
+        ("Номер договора", "UF_CRM_1747309879"),
+        ("номер договра", "UF_CRM_1747309879"),
+        ("СУММА", "OPPORTUNITY"),
+        ("ufCrm_1747309879", "UF_CRM_1747309879"),
     ],
-)  # fmt: skip
+)
 def test_the_nearest_name_comes_first(written: str, first: str) -> None:
     """By code in either spelling, with a slip of the pen, or by title."""
     assert find_similar_codes(written, KNOWN)[0] == first

@@ -12,10 +12,15 @@ from tests.unit.directory.reference_kit import desk
 @pytest.mark.parametrize(
     ("hours", "zone"),
     [
-        (3, "Europe/Moscow"), (5, "Asia/Yekaterinburg"), (5.5, "Asia/Kolkata"), (0, "Etc/GMT+0"), (2, "Etc/GMT-2"), (-5, "Etc/GMT+5"),
+        (3, "Europe/Moscow"),
+        (5, "Asia/Yekaterinburg"),
+        (5.5, "Asia/Kolkata"),
+        (0, "Etc/GMT+0"),
+        (2, "Etc/GMT-2"),
+        (-5, "Etc/GMT+5"),
         (0.1, DEFAULT_ZONE),
     ],
-)  # fmt: skip
+)
 def test_an_offset_becomes_a_zone_that_has_it(hours: float, zone: str) -> None:
     """All year; one that no zone has becomes the default."""
     assert find_zone(timedelta(hours=hours)) == zone

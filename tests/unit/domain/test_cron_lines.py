@@ -17,12 +17,21 @@ def test_a_line_is_kept_in_one_form() -> None:
 @pytest.mark.parametrize(
     ("text", "field", "written"),
     [
-        ("61 * * * *", "minute", "61"), ("0 24 * * *", "hour", "24"), ("0 0 32 * *", "day", "32"), ("0 0 0 * *", "day", "0"),
-        ("0 0 1 13 *", "month", "13"), ("0 0 * * FOO", "weekday", "FOO"), ("*/0 * * * *", "minute", "*/0"),
-        ("5-1 * * * *", "minute", "5-1"), ("0 -1 * * *", "hour", "-1"), ("² 0 * * *", "minute", "²"), ("٣ 0 * * *", "minute", "٣"),
-        ("0 0,,1 * * *", "hour", "0,,1"), ("0 999999999999999999999999 * * *", "hour", "999999999999999999999999"),
+        ("61 * * * *", "minute", "61"),
+        ("0 24 * * *", "hour", "24"),
+        ("0 0 32 * *", "day", "32"),
+        ("0 0 0 * *", "day", "0"),
+        ("0 0 1 13 *", "month", "13"),
+        ("0 0 * * FOO", "weekday", "FOO"),
+        ("*/0 * * * *", "minute", "*/0"),
+        ("5-1 * * * *", "minute", "5-1"),
+        ("0 -1 * * *", "hour", "-1"),
+        ("² 0 * * *", "minute", "²"),
+        ("٣ 0 * * *", "minute", "٣"),
+        ("0 0,,1 * * *", "hour", "0,,1"),
+        ("0 999999999999999999999999 * * *", "hour", "999999999999999999999999"),
     ],
-)  # fmt: skip
+)
 def test_a_wrong_field_is_named_with_what_stands_there(text: str, field: str, written: str) -> None:
     with pytest.raises(CronError) as caught:
         parse_cron(text)

@@ -12,9 +12,17 @@ from orchestrator.domain.cron_lines import MOST_COUNTED, Firing, find_next, list
 
 BERLIN, NEW_YORK, MOSCOW = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York"), ZoneInfo("Europe/Moscow")
 ZONES = [
-    "UTC", "Europe/Moscow", "Europe/Berlin", "America/New_York", "America/Santiago", "Africa/Cairo", "Asia/Kathmandu",
-    "Australia/Lord_Howe", "Pacific/Chatham", "Asia/Vladivostok",
-]  # fmt: skip
+    "UTC",
+    "Europe/Moscow",
+    "Europe/Berlin",
+    "America/New_York",
+    "America/Santiago",
+    "Africa/Cairo",
+    "Asia/Kathmandu",
+    "Australia/Lord_Howe",
+    "Pacific/Chatham",
+    "Asia/Vladivostok",
+]
 LINES = ["0 9 * * 1-5", "30 2 * * *", "*/5 * * * *", "0 * * * *", "0 0 * * *", "50 1-3 * * *", "*/10 2 * * *", "0 0 1 * *", "15 0 L * *"]
 
 

@@ -55,8 +55,11 @@ def test_only_errors_keep_a_definition_from_being_used() -> None:
 
 def test_findings_stand_in_the_order_of_the_text() -> None:
     ordered = [
-        make_finding(), make_finding(line=1, column=9), make_finding(line=2, column=1, path="a"), make_finding(line=2, column=1, path="b"),
-    ]  # fmt: skip
+        make_finding(),
+        make_finding(line=1, column=9),
+        make_finding(line=2, column=1, path="a"),
+        make_finding(line=2, column=1, path="b"),
+    ]
     assert sort_findings(reversed(ordered)) == ordered
 
 

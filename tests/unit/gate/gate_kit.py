@@ -24,20 +24,37 @@ TOKEN = Actor(key="token", name="ci", sees="all")
 LOST = Actor(key="lost", name="Дина")
 
 DEAL = {
-    "ID": "481", "TITLE": "Ромашка", "OPPORTUNITY": "1000000.00", "CURRENCY_ID": "RUB", "STAGE_ID": "NEW", "CATEGORY_ID": "0",
-    "ASSIGNED_BY_ID": "7", "CLOSEDATE": "2026-12-25T03:00:00+03:00", "OPENED": "Y", "CONTACT_ID": "0", "COMMENTS": "", "PROBABILITY": None,
-}  # fmt: skip
+    "ID": "481",
+    "TITLE": "Ромашка",
+    "OPPORTUNITY": "1000000.00",
+    "CURRENCY_ID": "RUB",
+    "STAGE_ID": "NEW",
+    "CATEGORY_ID": "0",
+    "ASSIGNED_BY_ID": "7",
+    "CLOSEDATE": "2026-12-25T03:00:00+03:00",
+    "OPENED": "Y",
+    "CONTACT_ID": "0",
+    "COMMENTS": "",
+    "PROBABILITY": None,
+}
 FOREIGN = {**DEAL, "ID": "500", "TITLE": "Чужая", "ASSIGNED_BY_ID": "8"}
 CONTACT = {
-    "ID": "43", "NAME": "Иван", "LAST_NAME": "Иванов", "ASSIGNED_BY_ID": "7",
+    "ID": "43",
+    "NAME": "Иван",
+    "LAST_NAME": "Иванов",
+    "ASSIGNED_BY_ID": "7",
     "PHONE": [{"ID": "156", "VALUE": "+7900", "VALUE_TYPE": "WORK"}],
-}  # fmt: skip
+}
 TASK = {"id": "8017", "title": "Счёт", "responsibleId": "7", "createdBy": "6", "deadline": "2026-12-01T10:00:00+03:00", "status": "2"}
 ACTIVITY = {"ID": "55", "SUBJECT": "Звонок", "RESPONSIBLE_ID": "7", "DEADLINE": "2026-12-01T10:00:00+03:00", "COMPLETED": "N"}
 RECORDS: dict[tuple[str, int], Mapping[str, Any] | None] = {
-    ("deal", 481): DEAL, ("deal", 500): FOREIGN, ("contact", 43): CONTACT, ("task", 8017): TASK, ("activity", 55): ACTIVITY,
+    ("deal", 481): DEAL,
+    ("deal", 500): FOREIGN,
+    ("contact", 43): CONTACT,
+    ("task", 8017): TASK,
+    ("activity", 55): ACTIVITY,
     ("deal", 999): None,
-}  # fmt: skip
+}
 FIRST = {"deal:0": "NEW", "deal:1": "C1:NEW", "lead:0": "NEW"}
 NAMED = Provenance(
     message=None, targets=frozenset({"deal:481", "deal:500", "contact:43", "task:8017", "activity:55"}), person_text="сделай"

@@ -12,33 +12,53 @@ from tests.unit.gate.gate_kit import ACTIVITY, CONTACT, DEAL, TASK, call
 ITEM = {"id": 5, "title": "Договор", "assignedById": 7, "opportunity": 100, "stageId": "DT177_1:NEW", "sourceDescription": "текст клиента"}
 FACTS = Facts(
     records={
-        ("deal", 481): DEAL, ("deal", 482): {**DEAL, "ID": "482"}, ("contact", 43): CONTACT, ("task", 8017): TASK,
-        ("activity", 55): ACTIVITY, ("item:177", 5): ITEM, ("deal", 999): None,
+        ("deal", 481): DEAL,
+        ("deal", 482): {**DEAL, "ID": "482"},
+        ("contact", 43): CONTACT,
+        ("task", 8017): TASK,
+        ("activity", 55): ACTIVITY,
+        ("item:177", 5): ITEM,
+        ("deal", 999): None,
     }
-)  # fmt: skip
+)
 
 
 @pytest.mark.req("G2")
 @pytest.mark.parametrize(
     ("method", "params", "image"),
     [
-        ("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 5}},
-         {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "TITLE", "ASSIGNED_BY_ID"}}),
-        ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 5}},
-         {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "TITLE", "ASSIGNED_BY_ID"}}),
-        ("crm.item.update", {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 5}},
-         {"item:177:5": {"opportunity", "title", "assignedById"}}),
-        ("tasks.task.update", {"taskId": 8017, "fields": {"DEADLINE": "2026-12-01"}},
-         {"task:8017": {"deadline", "title", "responsibleId"}}),
+        (
+            "crm.deal.update",
+            {"id": 481, "fields": {"OPPORTUNITY": 5}},
+            {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "TITLE", "ASSIGNED_BY_ID"}},
+        ),
+        (
+            "crm.item.update",
+            {"entityTypeId": 2, "id": 481, "fields": {"opportunity": 5}},
+            {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "TITLE", "ASSIGNED_BY_ID"}},
+        ),
+        (
+            "crm.item.update",
+            {"entityTypeId": 177, "id": 5, "fields": {"opportunity": 5}},
+            {"item:177:5": {"opportunity", "title", "assignedById"}},
+        ),
+        (
+            "tasks.task.update",
+            {"taskId": 8017, "fields": {"DEADLINE": "2026-12-01"}},
+            {"task:8017": {"deadline", "title", "responsibleId"}},
+        ),
         ("tasks.task.delegate", {"taskId": 8017, "userId": 8}, {"task:8017": {"title", "responsibleId"}}),
         ("crm.contact.update", {"id": 43, "fields": {"NAME": "И"}}, {"contact:43": {"NAME", "LAST_NAME", "ASSIGNED_BY_ID"}}),
-        ("crm.deal.delete", {"id": 481},
-         {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "TITLE", "ASSIGNED_BY_ID", "CONTACT_ID"}}),
+        (
+            "crm.deal.delete",
+            {"id": 481},
+            {"deal:481": {"OPPORTUNITY", "CURRENCY_ID", "STAGE_ID", "CATEGORY_ID", "TITLE", "ASSIGNED_BY_ID", "CONTACT_ID"}},
+        ),
         ("crm.deal.update", {"id": 999, "fields": {"TITLE": "x"}}, {"deal:999": None}),
         ("crm.deal.update", {"id": 7, "fields": {"TITLE": "x"}}, {"deal:7": None}),
         ("crm.deal.add", {"fields": {"TITLE": "x"}}, {}),
     ],
-)  # fmt: skip
+)
 def test_an_image_holds_what_is_touched_and_whose_it_is(method: str, params: dict[str, Any], image: dict[str, set[str] | None]) -> None:
     """In either family of field names; comments and the like stay out."""
     found = build_before_image(call(method, params), FACTS)

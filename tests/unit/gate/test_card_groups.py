@@ -143,8 +143,12 @@ def test_what_one_message_cannot_hold_is_shown_one_by_one() -> None:
     many = [a_card(number) for number in range(1, 17)]
     assert find_group(many[0], by_id(*many)) is None
     long = {
-        "verb": "update", "title": "Сделка", "lines": [{"name": "Комментарий", "before": "", "after": "я" * 3000}], "items": [], "count": 1,
-    }  # fmt: skip
+        "verb": "update",
+        "title": "Сделка",
+        "lines": [{"name": "Комментарий", "before": "", "after": "я" * 3000}],
+        "items": [],
+        "count": 1,
+    }
     was_long = a_card(1, preview=long, status="superseded", by=f"{9:010x}"), a_card(9, slot="edit:1")
     cards = by_id(*was_long, a_card(2))
     assert find_group(was_long[1], cards) is None

@@ -74,8 +74,13 @@ async def test_a_settled_card_says_how_it_stands(session: Session, entry: Card, 
 
 @pytest.mark.parametrize(
     ("code", "words"),
-    [("gate-already-so", "не выполнено, причина на карточке"), ("", "не выполнено"), ("ACCESS_DENIED", "Битрикс24 отказал"), ("refused", "Битрикс24 отказал")],
-)  # fmt: skip
+    [
+        ("gate-already-so", "не выполнено, причина на карточке"),
+        ("", "не выполнено"),
+        ("ACCESS_DENIED", "Битрикс24 отказал"),
+        ("refused", "Битрикс24 отказал"),
+    ],
+)
 async def test_the_portal_is_blamed_only_for_what_it_said(session: Session, entry: Card, code: str, words: str) -> None:
     """What the gate refused was never asked of it."""
     found = find_objection(entry.with_values(status="refused", refused_at=format_iso(NOW), code=code), decision(entry), session)
@@ -130,8 +135,12 @@ async def test_a_denial_is_final_and_drops_the_timer(world: World, session: Sess
     await session.flush()
     after = card(session, entry.confirmation_id)
     assert (after.status, after.denied_by, after.denied_at, after.via, after.reason) == (
-        "denied", ANNA.key, format_iso(NOW), "button", "не надо",
-    )  # fmt: skip
+        "denied",
+        ANNA.key,
+        format_iso(NOW),
+        "button",
+        "не надо",
+    )
     assert session.state.denied[entry.essence].by == "Анна"
     assert world.sql.list_due_timers(NOW + timedelta(days=2)) == []
     with pytest.raises(EffectConflict):

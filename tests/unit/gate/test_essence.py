@@ -42,10 +42,14 @@ SAME: list[tuple[Wish, Wish]] = [
     (deal(TITLE="x", STAGE_ID="NEW"), ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"title": "x", "stageId": "NEW"}})),
     (deal(UF_CRM_3_DIGIT=5), ("crm.item.update", {"entityTypeId": "2", "id": 481, "fields": {"ufCrm3Digit": "5"}})),
     (deal(CONTACT_IDS=[43, "44"]), deal(CONTACT_IDS={"0": "43", "1": 44})),
-    (("crm.lead.add", {"fields": {"TITLE": "Лютик", "STATUS_ID": "NEW", "OPPORTUNITY": 9}}),
-     ("crm.item.add", {"entityTypeId": 1, "fields": {"title": "Лютик", "stageId": "NEW", "opportunity": "9.0"}})),
-    (("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "+7900", "VALUE_TYPE": "WORK"}]}}),
-     ("crm.item.add", {"entityTypeId": 1, "fields": {"title": "x", "fm": [{"typeId": "PHONE", "value": "+7900", "valueType": "WORK"}]}})),
+    (
+        ("crm.lead.add", {"fields": {"TITLE": "Лютик", "STATUS_ID": "NEW", "OPPORTUNITY": 9}}),
+        ("crm.item.add", {"entityTypeId": 1, "fields": {"title": "Лютик", "stageId": "NEW", "opportunity": "9.0"}}),
+    ),
+    (
+        ("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "+7900", "VALUE_TYPE": "WORK"}]}}),
+        ("crm.item.add", {"entityTypeId": 1, "fields": {"title": "x", "fm": [{"typeId": "PHONE", "value": "+7900", "valueType": "WORK"}]}}),
+    ),
     (("crm.deal.delete", {"id": 481}), ("crm.item.delete", {"entityTypeId": 2, "id": "481"})),
     (comment(), comment(ENTITY_TYPE="DEAL")),
     (comment(), comment(ENTITY_TYPE=2, ENTITY_ID="481")),
@@ -55,11 +59,15 @@ SAME: list[tuple[Wish, Wish]] = [
     (task(DEADLINE="2026-12-01 18:00"), task(DEADLINE="2026-12-01T18:00:00")),
     (task(PRIORITY=2), task(PRIORITY="2")),
     (task(UF_CRM_TASK=["D_481"]), task(UF_CRM_TASK=["deal_481"])),
-    (("crm.item.add", {"entityTypeId": 177, "fields": {"title": "x", "opportunity": 1}}),
-     ("crm.item.add", {"entityTypeId": "177", "fields": {"opportunity": "1.00", "title": "x"}})),
-    (("crm.deal.productrows.set", {"id": 481, "rows": [{"PRICE": 5, "QUANTITY": 1}]}),
-     ("crm.deal.productrows.set", {"rows": [{"QUANTITY": "1", "PRICE": "5"}], "id": "481"})),
-]  # fmt: skip
+    (
+        ("crm.item.add", {"entityTypeId": 177, "fields": {"title": "x", "opportunity": 1}}),
+        ("crm.item.add", {"entityTypeId": "177", "fields": {"opportunity": "1.00", "title": "x"}}),
+    ),
+    (
+        ("crm.deal.productrows.set", {"id": 481, "rows": [{"PRICE": 5, "QUANTITY": 1}]}),
+        ("crm.deal.productrows.set", {"rows": [{"QUANTITY": "1", "PRICE": "5"}], "id": "481"}),
+    ),
+]
 OTHER: list[tuple[Wish, Wish]] = [
     (deal(TITLE="007"), deal(TITLE="7")),
     (deal(TITLE="500"), deal(TITLE="500.0")),
@@ -79,20 +87,26 @@ OTHER: list[tuple[Wish, Wish]] = [
     (deal(OPPORTUNITY=500), deal(OPPORTUNITY="500.001")),
     (deal(CONTACT_IDS=[43, 44]), deal(CONTACT_IDS=[44, 43])),
     (deal(CONTACT_IDS=[43]), deal(CONTACT_ID=43)),
-    (("imopenlines.config.update", {"CONFIG_ID": 1, "PARAMS": {"QUEUE": [6, 8]}}),
-     ("imopenlines.config.update", {"CONFIG_ID": 1, "PARAMS": {"QUEUE": [8, 6]}})),
+    (
+        ("imopenlines.config.update", {"CONFIG_ID": 1, "PARAMS": {"QUEUE": [6, 8]}}),
+        ("imopenlines.config.update", {"CONFIG_ID": 1, "PARAMS": {"QUEUE": [8, 6]}}),
+    ),
     (deal(ASSIGNED_BY_ID=6), deal(ASSIGNED_BY_ID=60)),
-    (("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "+7900"}]}}),
-     ("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "7900"}]}})),
-    (("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "+7900"}]}}),
-     ("crm.lead.add", {"fields": {"TITLE": "x", "EMAIL": [{"VALUE": "+7900"}]}})),
+    (
+        ("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "+7900"}]}}),
+        ("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "7900"}]}}),
+    ),
+    (
+        ("crm.lead.add", {"fields": {"TITLE": "x", "PHONE": [{"VALUE": "+7900"}]}}),
+        ("crm.lead.add", {"fields": {"TITLE": "x", "EMAIL": [{"VALUE": "+7900"}]}}),
+    ),
     (("crm.lead.add", {"fields": {"TITLE": "x"}}), ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "x"}})),
     (("crm.item.add", {"entityTypeId": 177, "fields": {"title": "x"}}), ("crm.item.add", {"entityTypeId": 178, "fields": {"title": "x"}})),
     (comment(), comment(ENTITY_TYPE="lead")),
     (("crm.deal.update", {"id": 481, "fields": {"TITLE": "x"}}), ("crm.deal.update", {"id": 482, "fields": {"TITLE": "x"}})),
     (("crm.deal.productrows.set", {"id": 481, "rows": []}), ("crm.deal.productrows.set", {"id": 481, "rows": [{"PRICE": 0}]})),
     (("tasks.task.start", {"taskId": 8017}), ("tasks.task.pause", {"taskId": 8017})),
-]  # fmt: skip
+]
 
 
 @pytest.mark.req("S004-33", "G1")

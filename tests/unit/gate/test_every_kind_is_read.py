@@ -16,11 +16,19 @@ from tests.unit.spine_portal import Portal, user
 
 RECORD = {"ID": "8", "TITLE": "Запись"}
 ANSWERS: dict[str, Any] = {
-    "deal": RECORD, "lead": RECORD, "contact": RECORD, "company": RECORD, "item": {"item": {"id": 8, "title": "Запись"}},
-    "task": {"task": {"id": "8", "title": "Запись"}}, "activity": RECORD, "comment": RECORD,
-    "productrow": {"productRow": {"id": 8, "productName": "Запись"}}, "requisite": RECORD, "guests": {"ID": "8", "NAME": "Встреча"},
+    "deal": RECORD,
+    "lead": RECORD,
+    "contact": RECORD,
+    "company": RECORD,
+    "item": {"item": {"id": 8, "title": "Запись"}},
+    "task": {"task": {"id": "8", "title": "Запись"}},
+    "activity": RECORD,
+    "comment": RECORD,
+    "productrow": {"productRow": {"id": 8, "productName": "Запись"}},
+    "requisite": RECORD,
+    "guests": {"ID": "8", "NAME": "Встреча"},
     "user": [user(8, "Борис", "Седов")],
-}  # fmt: skip
+}
 """The documented result of the method that reads one record of a kind."""
 MISSING: dict[str, Any] = {"task": [], "user": []}
 """The same for a record that does not exist, where it is no error."""

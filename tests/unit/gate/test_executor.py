@@ -50,9 +50,13 @@ def order(world: World, method: str = "tasks.task.add", params: Mapping[str, Any
     call = normalize(what, catalogue=world.gate.deps.catalogue, portal="portal.example", actor=ANNA, effect_id="e1")
     assert isinstance(call, Call)
     given = {
-        "effect_id": build_effect_id("t1/1/1"), "turn_id": "t1", "slot": "t1/1/1", "requested_by": ANNA.key, "proposed_by": "crm_agent",
+        "effect_id": build_effect_id("t1/1/1"),
+        "turn_id": "t1",
+        "slot": "t1/1/1",
+        "requested_by": ANNA.key,
+        "proposed_by": "crm_agent",
         "before": {},
-    }  # fmt: skip
+    }
     return Order(**{**given, "call": call, **more})
 
 
@@ -68,13 +72,17 @@ async def in_store(session: Session, world: World, **changed: Any) -> str:
         (Succeeded(result=5, total=1, changes=StateChanges(done="x"), entity="task", created="task:5"), "succeeded", "CallSucceeded", ""),
         (Rejected(code="ACCESS_DENIED", detail="no"), "refused", "CallRefused", "portal-refused"),
         (Rejected(code="not_sent", detail="no", sent=False), "refused", "CallRefused", "portal-not-reached"),
-        (Rejected(code="OPERATION_TIME_LIMIT", detail="no", sent=False, free_at=datetime(2026, 11, 22, 12, tzinfo=UTC)), "refused",
-         "CallRefused", "portal-wait"),
+        (
+            Rejected(code="OPERATION_TIME_LIMIT", detail="no", sent=False, free_at=datetime(2026, 11, 22, 12, tzinfo=UTC)),
+            "refused",
+            "CallRefused",
+            "portal-wait",
+        ),
         (Rejected(code="INVALID_CREDENTIALS", detail="no"), "refused", "CallRefused", "portal-no-access"),
         (Rejected(code="insufficient_scope", detail="no"), "refused", "CallRefused", "portal-no-scope"),
         (Unknown(detail="lost"), "unknown", "CallOutcomeUnknown", "outcome-unknown"),
     ],
-)  # fmt: skip
+)
 async def test_every_answer_ends_in_its_status(world: World, answer: CallResult, status: str, event: str, said: str) -> None:
     """While it acts the effect is `started`; afterwards effect, event and what the engine hears agree."""
     session, act = await world.session(), Act(world, answer)

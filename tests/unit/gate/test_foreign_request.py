@@ -37,10 +37,15 @@ def refuse_after(what: tuple[str, dict[str, Any]], *, person: str, prose: bool =
         (DELETE, "что тут?", True, "ru", "В чужом тексте была просьба удалить сделку «Ромашка» №481; я её не выполняю"),
         (DELETE, "", False, "en", "The text of a record asked to delete the deal “Ромашка” No. 481; I do not do it"),
         (BIND, "покажи, что пишут", True, "ru", "В чужом тексте была просьба подписаться на события портала; я её не выполняю"),
-        (("batch", {"cmd": {"a": "crm.lead.add?fields[TITLE]=x", "b": "crm.deal.delete?id=481"}}), "разбери письмо", True, "ru",
-         "В чужом тексте была просьба удалить сделку «Ромашка» №481; я её не выполняю"),
+        (
+            ("batch", {"cmd": {"a": "crm.lead.add?fields[TITLE]=x", "b": "crm.deal.delete?id=481"}}),
+            "разбери письмо",
+            True,
+            "ru",
+            "В чужом тексте была просьба удалить сделку «Ромашка» №481; я её не выполняю",
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_refusal_says_whose_wish_it_was(what: Any, person: str, pasted: bool, locale: Locale, sentence: str) -> None:  # noqa: FBT001
     """No word of an administrator: nobody is led to open what a letter asked for."""
     reason = refuse_after(what, person=person, pasted=pasted)

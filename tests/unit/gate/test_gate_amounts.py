@@ -134,10 +134,15 @@ def test_a_rule_may_name_a_currency_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("pairs", "over"),
     [
-        ([(100_000, 5)], False), ([(100_000, 25)], True), ([(1_000_000, 2), (1, 1)], True), ([("much", 1)], True),
-        ([("$result[a]", 1)], True), ([(-3_000_000, 1)], True), ([(3_000_000, None)], True),
+        ([(100_000, 5)], False),
+        ([(100_000, 25)], True),
+        ([(1_000_000, 2), (1, 1)], True),
+        ([("much", 1)], True),
+        ([("$result[a]", 1)], True),
+        ([(-3_000_000, 1)], True),
+        ([(3_000_000, None)], True),
     ],
-)  # fmt: skip
+)
 def test_rows_of_products_make_the_sum_of_the_deal(method: str, pairs: list[tuple[Any, Any]], *, over: bool) -> None:
     """Price by quantity, all rows together; of a row that is added, with what the deal has already."""
     if method.endswith(".add") and len(pairs) > 1:

@@ -112,8 +112,11 @@ def test_other_ways_to_the_same_change_ask_too(method: str, params: dict[str, An
         ("crm.deal.add", {"fields": {"CLOSEDATE": "2026-12-25", "STAGE_ID": "", "PROBABILITY": 50}}, []),
         ("crm.lead.add", {"fields": {"STATUS_ID": "NEW", "PHONE": [{"VALUE": "+7"}]}}, []),
         ("crm.lead.add", {"fields": {"STATUS_ID": "CONVERTED"}}, ["gate-add-stage"]),
-        ("crm.item.add", {"entityTypeId": 2, "fields": {"opportunity": 5, "assignedById": 8, "stageId": "WON"}},
-         ["gate-add-sum", "gate-add-person", "gate-add-stage"]),
+        (
+            "crm.item.add",
+            {"entityTypeId": 2, "fields": {"opportunity": 5, "assignedById": 8, "stageId": "WON"}},
+            ["gate-add-sum", "gate-add-person", "gate-add-stage"],
+        ),
         ("tasks.task.add", {"fields": {"TITLE": "x", "DEADLINE": "2026-12-01T10:00:00+03:00"}}, []),
         ("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 8}}, ["gate-add-person"]),
         ("tasks.task.add", {"fields": {"TITLE": "x", "AUDITORS": [6, 8]}}, ["gate-add-person"]),
@@ -125,7 +128,7 @@ def test_other_ways_to_the_same_change_ask_too(method: str, params: dict[str, An
         ("crm.activity.todo.add", {"ownerTypeId": 2, "ownerId": 481, "deadline": "x", "responsibleId": 8}, ["gate-add-person"]),
         ("crm.item.productrow.add", {"fields": {"ownerId": 481, "ownerType": "D", "price": 5}}, ["gate-class-money", "gate-add-sum"]),
     ],
-)  # fmt: skip
+)
 def test_a_new_record_asks_for_a_sum_a_person_or_a_stage(method: str, params: dict[str, Any], codes: list[str]) -> None:
     """And for nothing else: a task for oneself with a deadline just runs."""
     assert said(judged(effect(method, params))) == codes
@@ -171,11 +174,16 @@ def test_the_same_reason_is_given_once() -> None:
 @pytest.mark.parametrize(
     ("written", "codes"),
     [
-        (["ТН-7"], ["gate-critical"]), ("ТН-7", ["gate-critical"]), ([], ["gate-critical"]), ("", ["gate-critical"]),
-        (["ТН-1"], ["gate-critical"]), (["ТН-1", "ТН-2"], []), (["ТН-2", "ТН-1", "ТН-7"], []),
+        (["ТН-7"], ["gate-critical"]),
+        ("ТН-7", ["gate-critical"]),
+        ([], ["gate-critical"]),
+        ("", ["gate-critical"]),
+        (["ТН-1"], ["gate-critical"]),
+        (["ТН-1", "ТН-2"], []),
+        (["ТН-2", "ТН-1", "ТН-7"], []),
         ({"0": "ТН-1", "1": "ТН-2", "2": "ТН-7"}, []),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     ("method", "name"), [("crm.deal.update", "UF_CRM_1747310105"), ("crm.item.update", "ufCrm_1747310105")], ids=["classic", "item"]
 )

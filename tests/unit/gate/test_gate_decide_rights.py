@@ -107,18 +107,30 @@ def test_a_batch_asks_when_one_command_asks(cmd: dict[str, str], codes: list[str
     ("cmd", "policy", "text"),
     [
         ({"a": "crm.deal.get?id=481", "d": "crm.deal.delete?id=481"}, Policy(), "the batch holds a deletion: d (crm.deal.delete)."),
-        ({"a": "crm.deal.update?id=999&fields[TITLE]=x", "d": "crm.deal.delete?id=481"}, Policy(),
-         "the batch holds a deletion: d (crm.deal.delete)."),
+        (
+            {"a": "crm.deal.update?id=999&fields[TITLE]=x", "d": "crm.deal.delete?id=481"},
+            Policy(),
+            "the batch holds a deletion: d (crm.deal.delete).",
+        ),
         ({"a": "crm.deal.update?id=999&fields[TITLE]=x"}, Policy(), "command a (crm.deal.update) of the batch: there is no deal 999."),
-        ({"a": "crm.deal.list", "b": "crm.deal.delete?id=$result[a][0][ID]"}, ALL_OPEN,
-         "command b (crm.deal.delete) of the batch: $result[...] may not stand in id of crm.deal.delete."),
-        ({"a": "crm.deal.list", "b": "crm.status.update?id=$result[a][0][ID]&fields[NAME]=x"}, ALL_OPEN,
-         "command b (crm.status.update) of the batch: $result[...] may not stand in id of crm.status.update."),
-        ({"a": "crm.deal.list", "b": "crm.item.payment.pay?id=$result[a][0][ID]"}, ALL_OPEN,
-         "command b (crm.item.payment.pay) of the batch: $result[...] may not stand in id of crm.item.payment.pay."),
+        (
+            {"a": "crm.deal.list", "b": "crm.deal.delete?id=$result[a][0][ID]"},
+            ALL_OPEN,
+            "command b (crm.deal.delete) of the batch: $result[...] may not stand in id of crm.deal.delete.",
+        ),
+        (
+            {"a": "crm.deal.list", "b": "crm.status.update?id=$result[a][0][ID]&fields[NAME]=x"},
+            ALL_OPEN,
+            "command b (crm.status.update) of the batch: $result[...] may not stand in id of crm.status.update.",
+        ),
+        (
+            {"a": "crm.deal.list", "b": "crm.item.payment.pay?id=$result[a][0][ID]"},
+            ALL_OPEN,
+            "command b (crm.item.payment.pay) of the batch: $result[...] may not stand in id of crm.item.payment.pay.",
+        ),
         ({"a": "batch_is_not_here"}, Policy(), "batch_is_not_here is not in the catalogue."),
     ],
-)  # fmt: skip
+)
 def test_a_batch_with_a_refused_command_is_refused_and_named(cmd: dict[str, str], policy: Policy, text: str) -> None:
     """The person and the model learn which command it was, and a deletion is told first."""
     verdict = judged(effect("batch", {"cmd": cmd}), policy=policy)

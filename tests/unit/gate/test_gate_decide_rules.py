@@ -116,10 +116,14 @@ def test_reads_are_concerned_only_by_rules_that_name_their_method() -> None:
 @pytest.mark.parametrize(
     ("amount", "code", "times"),
     [
-        (10_000_000, "gate-sum-jump", 10), (150_000_000, "gate-sum-jump", 150), (100_000, "gate-sum-jump", 10), (0, "gate-sum-lost", None),
-        (9_000_000, "", None), (200_000, "", None),
+        (10_000_000, "gate-sum-jump", 10),
+        (150_000_000, "gate-sum-jump", 150),
+        (100_000, "gate-sum-jump", 10),
+        (0, "gate-sum-lost", None),
+        (9_000_000, "", None),
+        (200_000, "", None),
     ],
-)  # fmt: skip
+)
 def test_a_sum_that_jumps_is_asked_about_twice(amount: int, code: str, times: int | None) -> None:
     """Ten times as much or a tenth, in words a person can check."""
     verdict = judged(change(amount), actor=ANNA, policy=Policy(sum_jump=10))
@@ -181,14 +185,17 @@ some_rules = st.lists(
     st.fixed_dictionaries(
         {"then": st.sampled_from(["ask", "ask_twice", "lead", "two_people", "refuse"]), "role": st.sampled_from(["manager", "lead"])},
         optional={
-            "method": st.sampled_from([SUM, "crm.*", "tasks.task.add", "batch"]), "entity": st.sampled_from(["deal", "task", "item:*"]),
-            "field": st.sampled_from(["OPPORTUNITY", "TITLE", "STAGE_ID"]), "above": st.sampled_from([0, 1, 1_000_000, 10**9]),
-            "times": st.sampled_from([2, 10]), "mode": st.sampled_from(["canary", "full", "shadow"]),
+            "method": st.sampled_from([SUM, "crm.*", "tasks.task.add", "batch"]),
+            "entity": st.sampled_from(["deal", "task", "item:*"]),
+            "field": st.sampled_from(["OPPORTUNITY", "TITLE", "STAGE_ID"]),
+            "above": st.sampled_from([0, 1, 1_000_000, 10**9]),
+            "times": st.sampled_from([2, 10]),
+            "mode": st.sampled_from(["canary", "full", "shadow"]),
             "person": st.sampled_from(["anna", "lead"]),
         },
     ),
     max_size=4,
-)  # fmt: skip
+)
 some_calls = st.sampled_from(
     [
         change(5),

@@ -77,10 +77,14 @@ def test_each_command_of_a_batch_has_its_own_mark() -> None:
 
 
 LISTS: list[tuple[str, dict[str, Any], str]] = [
-    ("crm.deal.list", {}, "ASSIGNED_BY_ID"), ("crm.lead.list", {}, "ASSIGNED_BY_ID"), ("crm.contact.list", {}, "ASSIGNED_BY_ID"),
-    ("crm.company.list", {}, "ASSIGNED_BY_ID"), ("crm.activity.list", {}, "RESPONSIBLE_ID"), ("tasks.task.list", {}, "RESPONSIBLE_ID"),
+    ("crm.deal.list", {}, "ASSIGNED_BY_ID"),
+    ("crm.lead.list", {}, "ASSIGNED_BY_ID"),
+    ("crm.contact.list", {}, "ASSIGNED_BY_ID"),
+    ("crm.company.list", {}, "ASSIGNED_BY_ID"),
+    ("crm.activity.list", {}, "RESPONSIBLE_ID"),
+    ("tasks.task.list", {}, "RESPONSIBLE_ID"),
     ("crm.item.list", {"entityTypeId": 2}, "assignedById"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("method", "params", "field"), LISTS)

@@ -11,12 +11,17 @@ from orchestrator.gate.call import fields
 @pytest.mark.parametrize(
     ("one", "other", "entity"),
     [
-        ("ASSIGNED_BY_ID", "assignedById", "deal"), ("UF_CRM_3_DIGIT", "ufCrm3Digit", "item:177"),
-        ("UF_CRM_1747309879", "ufCrm_1747309879", "deal"), ("DATE_CREATE", "createdTime", "deal"), ("CREATED_BY_ID", "createdBy", "deal"),
-        ("MODIFY_BY_ID", "updatedBy", "contact"), ("STATUS_ID", "stageId", "lead"), ("COMPANY_TYPE", "typeId", "company"),
+        ("ASSIGNED_BY_ID", "assignedById", "deal"),
+        ("UF_CRM_3_DIGIT", "ufCrm3Digit", "item:177"),
+        ("UF_CRM_1747309879", "ufCrm_1747309879", "deal"),
+        ("DATE_CREATE", "createdTime", "deal"),
+        ("CREATED_BY_ID", "createdBy", "deal"),
+        ("MODIFY_BY_ID", "updatedBy", "contact"),
+        ("STATUS_ID", "stageId", "lead"),
+        ("COMPANY_TYPE", "typeId", "company"),
         ("CREATED_BY", "createdBy", "task"),
     ],
-)  # fmt: skip
+)
 def test_two_spellings_of_one_field(one: str, other: str, entity: str) -> None:
     """The classic and the universal name mean the same."""
     assert fields.to_field_key(one, entity) == fields.to_field_key(other, entity)

@@ -27,8 +27,18 @@ LONG = settings.get_current_profile_name() == "long"
 """pytest --hypothesis-profile long: ten times as many examples, others each time."""
 SETTINGS = settings(max_examples=1500 if LONG else 150, deadline=None, suppress_health_check=list(HealthCheck), derandomize=not LONG)
 WORDS = [
-    "id", "ID", "fields", "filter", "OPPORTUNITY", "opportunity", "ASSIGNED_BY_ID", "ENTITY_TYPE", "ENTITY_ID", "entityTypeId", "taskId",
-]  # fmt: skip
+    "id",
+    "ID",
+    "fields",
+    "filter",
+    "OPPORTUNITY",
+    "opportunity",
+    "ASSIGNED_BY_ID",
+    "ENTITY_TYPE",
+    "ENTITY_ID",
+    "entityTypeId",
+    "taskId",
+]
 WORDS += [
     "logic",
     "0",
@@ -47,9 +57,20 @@ WORDS += [
 ]
 
 FIELDS = [
-    "OPPORTUNITY", "opportunity", "ASSIGNED_BY_ID", "assignedById", "STAGE_ID", "PHONE", "fm", "DEADLINE", "TITLE", "TYPE_ID", "=ID",
-    ">=ID", "0",
-]  # fmt: skip
+    "OPPORTUNITY",
+    "opportunity",
+    "ASSIGNED_BY_ID",
+    "assignedById",
+    "STAGE_ID",
+    "PHONE",
+    "fm",
+    "DEADLINE",
+    "TITLE",
+    "TYPE_ID",
+    "=ID",
+    ">=ID",
+    "0",
+]
 
 texts = st.one_of(st.sampled_from(WORDS), st.text(max_size=8))
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-5, 1000), st.floats(), texts)
@@ -172,10 +193,26 @@ def test_every_call_can_be_shown(what: Effect, record: Any) -> None:
 
 
 ODD = [
-    "9" * 5000, int("9" * 20), 10**5000, "9999-12-31T23:59:59-03:00", "9999-12-31T23:59:59-12:00", "0001-01-01T00:00:00+14:00",
-    "2026-12-01T10:00:00+99:00", "2026-13-45", "1e400", "٣", "²", "\u202e<b>", ["²"], [{"VALUE": 5}], [{"ID": "156", "VALUE": ""}],
-    {"0": "a"}, {"ID": {"x": 1}}, [[[]]], "D_" + "9" * 5000,
-]  # fmt: skip
+    "9" * 5000,
+    int("9" * 20),
+    10**5000,
+    "9999-12-31T23:59:59-03:00",
+    "9999-12-31T23:59:59-12:00",
+    "0001-01-01T00:00:00+14:00",
+    "2026-12-01T10:00:00+99:00",
+    "2026-13-45",
+    "1e400",
+    "٣",
+    "²",
+    "\u202e<b>",
+    ["²"],
+    [{"VALUE": 5}],
+    [{"ID": "156", "VALUE": ""}],
+    {"0": "a"},
+    {"ID": {"x": 1}},
+    [[[]]],
+    "D_" + "9" * 5000,
+]
 READ = [value for value in ODD if not isinstance(value, int)]  # no reader of JSON makes such integers
 WRITES = [method for method in METHODS if not method.reads_only and method.name != "batch"]
 WRITTEN = ["OPPORTUNITY", "ASSIGNED_BY_ID", "STAGE_ID", "PHONE", "fm", "DEADLINE", "TITLE", "UF_CRM_1", "CATEGORY_ID", "COMPANY_ID"]

@@ -244,10 +244,13 @@ def test_an_activity_that_is_not_plainly_internal_goes_outward(fields: dict[str,
 @pytest.mark.parametrize(
     ("kind", "method", "known"),
     [
-        ("mongo", "count", True), ("mongo", " mongo.count ", True), ("mongo", "drop", False), ("http", "mongo.count", False),
+        ("mongo", "count", True),
+        ("mongo", " mongo.count ", True),
+        ("mongo", "drop", False),
+        ("http", "mongo.count", False),
         ("http", "GET", False),
     ],
-)  # fmt: skip
+)
 def test_other_kinds_have_rows_of_their_own(kind: Any, method: str, *, known: bool) -> None:
     """A kind's method is listed or refused."""
     found = made(Effect(kind=kind, method=method, params={"collection": "deals"}))
@@ -269,10 +272,15 @@ def test_a_kind_of_record_is_sent_as_its_number(method: str, written: object, nu
 @pytest.mark.parametrize(
     ("written", "sent"),
     [
-        (17142.857142857143, 17142.86), (132000.00000000001, 132000.0), (150000.125, 150000.13), (0.5, 0.5), ("150000.129", "150000.129"),
-        (150000, 150000), ("1e9", "1e9"),
+        (17142.857142857143, 17142.86),
+        (132000.00000000001, 132000.0),
+        (150000.125, 150000.13),
+        (0.5, 0.5),
+        ("150000.129", "150000.129"),
+        (150000, 150000),
+        ("1e9", "1e9"),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(("method", "name"), [("crm.deal.update", "OPPORTUNITY"), ("crm.item.update", "opportunity")])
 def test_a_computed_sum_is_shown_and_sent_in_whole_cents(method: str, name: str, written: object, sent: object) -> None:
     """The portal keeps two decimals: a card with more would show another sum than the one that is kept."""

@@ -67,10 +67,13 @@ def test_every_mistake_is_told_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "part"),
     [
-        ("a: [", "not valid YAML"), ("- x\n", "must be a map"), ("x", "must be a map"),
-        ("ask_above: 1\nask_above: 2\n", "line 2: `ask_above` is given twice"), ("rules: &all [*all]\n", "not valid YAML"),
+        ("a: [", "not valid YAML"),
+        ("- x\n", "must be a map"),
+        ("x", "must be a map"),
+        ("ask_above: 1\nask_above: 2\n", "line 2: `ask_above` is given twice"),
+        ("rules: &all [*all]\n", "not valid YAML"),
     ],
-)  # fmt: skip
+)
 def test_a_file_that_is_no_policy_is_one_clear_sentence(tmp_path: Path, text: str, part: str) -> None:
     """No stack trace, no path of the machine."""
     with pytest.raises(SettingsError, match=part) as caught:
@@ -120,11 +123,19 @@ def test_extra_rows_reach_the_catalogue(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("address", "host"),
     [
-        ("https://a.io", "a.io"), ("https://A.io./x?y#z", "a.io"), ("https://a.io:443/", "a.io"), ("https://a.io:99999999/", ""),
-        ("https://a.io:70000/", "a.io"), ("ftp://a.io", ""), ("https:///x", ""), ("https://user@a.io", ""), ("https://a.io/ x", ""),
-        ("https://.", ""), (None, ""),
+        ("https://a.io", "a.io"),
+        ("https://A.io./x?y#z", "a.io"),
+        ("https://a.io:443/", "a.io"),
+        ("https://a.io:99999999/", ""),
+        ("https://a.io:70000/", "a.io"),
+        ("ftp://a.io", ""),
+        ("https:///x", ""),
+        ("https://user@a.io", ""),
+        ("https://a.io/ x", ""),
+        ("https://.", ""),
+        (None, ""),
     ],
-)  # fmt: skip
+)
 def test_the_host_of_an_address(address: str | None, host: str) -> None:
     """Only a plain https address has one."""
     assert parse_host(address) == host

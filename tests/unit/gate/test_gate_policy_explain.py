@@ -68,30 +68,58 @@ def told(*words: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("words", "verdict", "taps", "sources"),
     [
-        ("--method crm.deal.update --field OPPORTUNITY --amount 2500000 --before 2000000 --person tg:1007", "asked of a lead", 1,
-         {"mine.yaml:1: ask_people", "catalogue: crm.deal.update: critical", "mine.yaml:5: rules.0"}),
-        ("--method crm.deal.update --amount 1500000 --before 1400000 --person tg:1006", "asked", 1,
-         {"catalogue: crm.deal.update: critical"}),
-        ("--method crm.deal.update --amount 1500000 --before 100000 --person tg:1006", "asked", 2,
-         {"catalogue: crm.deal.update: critical", "policy.yaml:18: sum_jump"}),
-        ("--method crm.deal.productrows.set --amount 2500000 --person tg:1006", "asked", 1,
-         {"catalogue: crm.deal.productrows.set: classes", "catalogue: crm.deal.productrows.set: critical"}),
-        ("--method crm.item.productrow.set --amount 2500000", "asked of a lead", 1,
-         {"catalogue: crm.item.productrow.set: classes", "catalogue: crm.item.productrow.set: critical", "mine.yaml:5: rules.0"}),
-        ("--method crm.deal.update --amount 30000 --currency usd --before 1000000", "asked of a lead", 2,
-         {"catalogue: crm.deal.update: critical", "policy.yaml:18: sum_jump", "mine.yaml:5: rules.0"}),
+        (
+            "--method crm.deal.update --field OPPORTUNITY --amount 2500000 --before 2000000 --person tg:1007",
+            "asked of a lead",
+            1,
+            {"mine.yaml:1: ask_people", "catalogue: crm.deal.update: critical", "mine.yaml:5: rules.0"},
+        ),
+        (
+            "--method crm.deal.update --amount 1500000 --before 1400000 --person tg:1006",
+            "asked",
+            1,
+            {"catalogue: crm.deal.update: critical"},
+        ),
+        (
+            "--method crm.deal.update --amount 1500000 --before 100000 --person tg:1006",
+            "asked",
+            2,
+            {"catalogue: crm.deal.update: critical", "policy.yaml:18: sum_jump"},
+        ),
+        (
+            "--method crm.deal.productrows.set --amount 2500000 --person tg:1006",
+            "asked",
+            1,
+            {"catalogue: crm.deal.productrows.set: classes", "catalogue: crm.deal.productrows.set: critical"},
+        ),
+        (
+            "--method crm.item.productrow.set --amount 2500000",
+            "asked of a lead",
+            1,
+            {"catalogue: crm.item.productrow.set: classes", "catalogue: crm.item.productrow.set: critical", "mine.yaml:5: rules.0"},
+        ),
+        (
+            "--method crm.deal.update --amount 30000 --currency usd --before 1000000",
+            "asked of a lead",
+            2,
+            {"catalogue: crm.deal.update: critical", "policy.yaml:18: sum_jump", "mine.yaml:5: rules.0"},
+        ),
         ("--method crm.deal.update --field UF_CRM_DISCOUNT", "asked", 1, {"mine.yaml:3: critical_fields"}),
         ("--method crm.contact.update --field NAME", "refused", 0, {"mine.yaml:10: rules.1"}),
         ("--method crm.lead.add --person tg:1006", "refused", 0, {"mine.yaml:2: refuse_methods"}),
         ("--method crm.deal.delete", "refused", 0, {"policy.yaml:5: open_methods"}),
         ("--method crm.deal.get", "run at once", 0, {"built in"}),
         ("--method crm.timeline.comment.update --field COMMENT", "asked", 1, {"catalogue: crm.timeline.comment.update: asks"}),
-        ("--method calendar.event.update --field name --person tg:1007", "asked", 1,
-         {"catalogue: calendar.event.update: classes", "mine.yaml:1: ask_people"}),
+        (
+            "--method calendar.event.update --field name --person tg:1007",
+            "asked",
+            1,
+            {"catalogue: calendar.event.update: classes", "mine.yaml:1: ask_people"},
+        ),
         ("--method crm.deal.update --field TITLE --mode canary", "refused", 0, {"mode"}),
         ("--method crm.deal.update --field TITLE --mode shadow", "planned", 0, {"mode"}),
     ],
-)  # fmt: skip
+)
 def test_a_call_that_is_thought_of(words: str, verdict: str, taps: int, sources: set[str]) -> None:
     """Who says that it asks: the line of the policy, the column of the catalogue, the mode."""
     line = told(*words.split())

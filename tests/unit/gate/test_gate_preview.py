@@ -61,8 +61,13 @@ def shown(found: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 async def test_a_change_of_a_deal() -> None:
     """The critical fields first, with names, money and days; the heading names the record."""
     fields = {
-        "COMMENTS": "Срочно", "OPPORTUNITY": 1200000, "STAGE_ID": "WON", "ASSIGNED_BY_ID": 8, "CLOSEDATE": "2026-12-26", "OPENED": "N",
-    }  # fmt: skip
+        "COMMENTS": "Срочно",
+        "OPPORTUNITY": 1200000,
+        "STAGE_ID": "WON",
+        "ASSIGNED_BY_ID": 8,
+        "CLOSEDATE": "2026-12-26",
+        "OPENED": "N",
+    }
     found = await card("crm.deal.update", {"id": 481, "fields": fields})
     head: tuple[Any, ...] = ("update", "deal", 481, "Ромашка", "https://portal.example/deal/481", 1, [])
     assert tuple(found[key] for key in ("verb", "entity", "id", "title", "url", "count", "items")) == head

@@ -21,8 +21,14 @@ EARLY = {  # refused while the call is brought into form, before commands are ju
     "gate-foreign-request",  # says it of a whole batch too
 }  # fmt: skip
 WHOLE = {
-    "gate-policy-person", "gate-policy-amount", "gate-four-eyes", "gate-model-asks", "gate-undo", "gate-denied-before", "gate-batch-twice",
-}  # fmt: skip
+    "gate-policy-person",
+    "gate-policy-amount",
+    "gate-four-eyes",
+    "gate-model-asks",
+    "gate-undo",
+    "gate-denied-before",
+    "gate-batch-twice",
+}
 
 
 def _path(language: str) -> Path:

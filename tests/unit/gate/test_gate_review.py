@@ -51,12 +51,15 @@ def judged(method: str, params: dict[str, Any], *, actor: Actor = LEAD, named: s
         ("crm.lead.add?fields[TITLE]=T", COMMENT + "$result[a]", False),
         ("crm.deal.add?fields[TITLE]=T", COMMENT + "$result[a][0]", False),
         ("tasks.task.add?fields[TITLE]=T", "tasks.task.update?fields[TITLE]=U&taskId=$result[a][task][id]", True),
-        ("tasks.task.add?fields[TITLE]=T&fields[TIME_ESTIMATE]=500", "crm.deal.update?fields[TITLE]=U&id=$result[a][task][timeEstimate]",
-         False),
+        (
+            "tasks.task.add?fields[TITLE]=T&fields[TIME_ESTIMATE]=500",
+            "crm.deal.update?fields[TITLE]=U&id=$result[a][task][timeEstimate]",
+            False,
+        ),
         ("tasks.task.add?fields[TITLE]=T", "crm.deal.update?fields[TITLE]=U&id=$result[a][task][id]", False),
         ("crm.timeline.comment.add?fields[ENTITY_TYPE]=deal&fields[ENTITY_ID]=481&fields[COMMENT]=x", COMMENT + "$result[a]", False),
     ],
-)  # fmt: skip
+)
 def test_only_the_number_of_a_new_record_of_that_kind_is_ours(add: str, use: str, *, created: bool) -> None:
     """Any other value of an answer may be anybody's record: who sees own records is refused, the others are asked."""
     cmd = {"cmd": {"a": add, "b": use}}

@@ -32,11 +32,15 @@ def test_whose_records_an_actor_sees(actor: Actor, users: set[int] | None) -> No
         ("calendar.event.add", {"type": "user", "ownerId": 7, "name": "x", "from": "a", "to": "b"}, ANNA, []),
         ("crm.timeline.comment.get", {"id": 3}, ANNA, []),
         ("crm.timeline.comment.update", {"id": 3, "fields": {"COMMENT": "x"}}, LEAD, [("comment", 3)]),
-        ("batch", {"cmd": {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=481&fields[TITLE]=x", "c": "crm.contact.get?id=43"}}, ANNA,
-         [("deal", 481), ("contact", 43)]),
+        (
+            "batch",
+            {"cmd": {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=481&fields[TITLE]=x", "c": "crm.contact.get?id=43"}},
+            ANNA,
+            [("deal", 481), ("contact", 43)],
+        ),
         ("batch", {"cmd": {"a": "crm.deal.get?id=481", "b": "crm.deal.update?id=500&fields[TITLE]=x"}}, LEAD, [("deal", 500)]),
     ],
-)  # fmt: skip
+)
 def test_what_must_be_read_before_judging(method: str, params: dict[str, Any], actor: Actor, targets: list[Any]) -> None:
     """Writes for their before-image, reads only to check whose it is; each record once."""
     assert list(find_needed_records(call(method, params, actor=actor), actor)) == targets
@@ -45,13 +49,23 @@ def test_what_must_be_read_before_judging(method: str, params: dict[str, Any], a
 @pytest.mark.parametrize(
     ("actor", "entity", "record", "may"),
     [
-        (ANNA, "deal", DEAL, True), (BORIS, "deal", DEAL, False), (BORIS, "deal", {"assignedById": 8}, True), (TEAM, "deal", DEAL, True),
-        (LEAD, "deal", {}, True), (ANNA, "deal", {}, False), (ANNA, "deal", {"ASSIGNED_BY_ID": None}, False),
-        (ANNA, "deal", {"ASSIGNED_BY_ID": "77"}, False), (ANNA, "task", TASK, True),
-        (Actor(key="v", name="В", bitrix_user_id=6), "task", TASK, True), (BORIS, "task", TASK, False), (LOST, "deal", DEAL, False),
-        (ANNA, None, DEAL, False), (ANNA, "deal", None, False), (TOKEN, None, None, True),
+        (ANNA, "deal", DEAL, True),
+        (BORIS, "deal", DEAL, False),
+        (BORIS, "deal", {"assignedById": 8}, True),
+        (TEAM, "deal", DEAL, True),
+        (LEAD, "deal", {}, True),
+        (ANNA, "deal", {}, False),
+        (ANNA, "deal", {"ASSIGNED_BY_ID": None}, False),
+        (ANNA, "deal", {"ASSIGNED_BY_ID": "77"}, False),
+        (ANNA, "task", TASK, True),
+        (Actor(key="v", name="В", bitrix_user_id=6), "task", TASK, True),
+        (BORIS, "task", TASK, False),
+        (LOST, "deal", DEAL, False),
+        (ANNA, None, DEAL, False),
+        (ANNA, "deal", None, False),
+        (TOKEN, None, None, True),
     ],
-)  # fmt: skip
+)
 def test_who_may_touch_a_record(actor: Actor, entity: str | None, record: Any, *, may: bool) -> None:
     """Its responsible person decides, in either spelling; a task is also its author's."""
     assert may_touch(actor, ENTITIES[entity] if entity else None, record) is may

@@ -91,9 +91,12 @@ NAMED = [
     ),
     (TITLE, False, {"verb": "update", "entity": "deal", "title": "Ромашка", "changes": "Название: Ромашка → Ромашка-2", "parts": "both"}),
     (TASK, False, {"verb": "add", "entity": "task", "title": "Позвонить", "changes": "", "parts": "title"}),
-    (("batch", {"cmd": {str(n): f"tasks.task.add?fields[TITLE]=Z{n}" for n in range(5)}}), False,
-     {"verb": "batch", "count": 5, "title": "Z0», «Z1», «Z2», «…", "parts": "title"}),
-]  # fmt: skip
+    (
+        ("batch", {"cmd": {str(n): f"tasks.task.add?fields[TITLE]=Z{n}" for n in range(5)}}),
+        False,
+        {"verb": "batch", "count": 5, "title": "Z0», «Z1», «Z2», «…", "parts": "title"},
+    ),
+]
 
 
 @pytest.mark.req("S004-36")

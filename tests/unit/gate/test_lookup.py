@@ -144,10 +144,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     [
         (*DEAL, 1),
         (*ITEM, 1),
-        ("batch", {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=X", "b": "crm.item.update?entityTypeId=2&id=481&fields[title]=Y"}},
-         2),
+        (
+            "batch",
+            {"cmd": {"a": "crm.deal.update?id=481&fields[TITLE]=X", "b": "crm.item.update?entityTypeId=2&id=481&fields[title]=Y"}},
+            2,
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_call_is_looked_up_once(asked: Counter[str], method: str, params: dict[str, Any], calls: int) -> None:
     """From the proposed parameters to the call that is judged."""
     call(method, params)

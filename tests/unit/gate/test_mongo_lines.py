@@ -58,9 +58,13 @@ def test_a_condition_is_said_in_words(query: dict[str, Any], ru: str, en: str) -
 
 def test_a_change_shows_old_and_new_of_each_field() -> None:
     update = {
-        "$set": {"status": "done", "deep.place": {"x": 1}}, "$unset": {"client": ""}, "$inc": {"sum": -3, "visits": 1},
-        "$push": {"tags": "b"}, "$addToSet": {"list": {"k": 1}}, "$pull": {"tags2": "a"},
-    }  # fmt: skip
+        "$set": {"status": "done", "deep.place": {"x": 1}},
+        "$unset": {"client": ""},
+        "$inc": {"sum": -3, "visits": 1},
+        "$push": {"tags": "b"},
+        "$addToSet": {"list": {"k": 1}},
+        "$pull": {"tags2": "a"},
+    }
     assert show("update_one", {"query": {"_id": 7}, "update": update}) == [
         "Запись: 7",
         "Статус: new → done",

@@ -152,12 +152,18 @@ def test_honest_queries_pass_unchanged(query: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "query",
     [
-        {}, {"a": None}, {"a": {"$in": [1, None]}}, {"$or": [{"a": 1}, {"b": {"$eq": None}}]}, {"a": {"$nin": []}},
-        {"$and": [{"b": 1}, {"a": {"$nin": []}}]}, {"a": {"$not": {"$in": []}}}, {"a": {"$not": {"$all": []}}},
+        {},
+        {"a": None},
+        {"a": {"$in": [1, None]}},
+        {"$or": [{"a": 1}, {"b": {"$eq": None}}]},
+        {"a": {"$nin": []}},
+        {"$and": [{"b": 1}, {"a": {"$nin": []}}]},
+        {"a": {"$not": {"$in": []}}},
+        {"a": {"$not": {"$all": []}}},
         {"$nor": [{"a": {"$in": []}}]},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_write_whose_query_may_mean_every_document_is_refused(query: dict[str, Any]) -> None:
     for params in AIMED:
         with pytest.raises(ValidationError, match="query"):
@@ -168,19 +174,47 @@ def test_a_write_whose_query_may_mean_every_document_is_refused(query: dict[str,
 @pytest.mark.parametrize(
     "update",
     [
-        {}, {"status": "done"}, {"$set": {}}, {"$set": {"_id": 1}}, {"$set": {"_id.x": 1}}, {"$set": {"a": {"$inc": 1}}},
-        {"$set": {"a": {"b.c": 1}}}, {"$set": {"a": 1, "a.b": 2}}, {"$set": {"a": 1}, "$unset": {"a": ""}}, {"$set": {"a.$[]": 1}},
-        {"$set": {"$where": 1}}, {"$set": {"__proto__": 1}}, {"$set": [{"a": 1}]}, {"$setOnInsert": {"a": 1}}, {"$rename": {"a": "b"}},
-        {"$currentDate": {"a": True}}, {"$bit": {"a": {"and": 1}}}, {"$inc": {"a": "1"}}, {"$inc": {"a": True}},
-        {"$inc": {"a": {"$numberLong": "1"}}}, {"$push": {"a": {"$each": [1, 2], "$slice": 0}}}, {"$pull": {"a": {"$gt": 0}}},
-        {"$pull": {"a": {"b": {"$exists": True}}}}, {"$addToSet": {"a": {"$each": [1]}}}, {"$set": {"a": 1}, "b": 2},
-        [{"$set": {"a": "$b"}}], {"$mul": {"a": 2}}, {"$min": {"a": 2}}, {"$pop": {"a": 1}}, {"$pullAll": {"a": [1]}},
-        {"$set": {"a.$.b": 1}}, {"$set": {"a.$[x].b": 1}}, {"$unset": {"_id": ""}}, {"$unset": {"a": {"$ne": 1}}},
-        {"$inc": {"a": float("nan")}}, {"$inc": {"a": 2**70}}, {"$set": {"a": {"$expr": {"$add": ["$b", 1]}}}},
+        {},
+        {"status": "done"},
+        {"$set": {}},
+        {"$set": {"_id": 1}},
+        {"$set": {"_id.x": 1}},
+        {"$set": {"a": {"$inc": 1}}},
+        {"$set": {"a": {"b.c": 1}}},
+        {"$set": {"a": 1, "a.b": 2}},
+        {"$set": {"a": 1}, "$unset": {"a": ""}},
+        {"$set": {"a.$[]": 1}},
+        {"$set": {"$where": 1}},
+        {"$set": {"__proto__": 1}},
+        {"$set": [{"a": 1}]},
+        {"$setOnInsert": {"a": 1}},
+        {"$rename": {"a": "b"}},
+        {"$currentDate": {"a": True}},
+        {"$bit": {"a": {"and": 1}}},
+        {"$inc": {"a": "1"}},
+        {"$inc": {"a": True}},
+        {"$inc": {"a": {"$numberLong": "1"}}},
+        {"$push": {"a": {"$each": [1, 2], "$slice": 0}}},
+        {"$pull": {"a": {"$gt": 0}}},
+        {"$pull": {"a": {"b": {"$exists": True}}}},
+        {"$addToSet": {"a": {"$each": [1]}}},
+        {"$set": {"a": 1}, "b": 2},
+        [{"$set": {"a": "$b"}}],
+        {"$mul": {"a": 2}},
+        {"$min": {"a": 2}},
+        {"$pop": {"a": 1}},
+        {"$pullAll": {"a": [1]}},
+        {"$set": {"a.$.b": 1}},
+        {"$set": {"a.$[x].b": 1}},
+        {"$unset": {"_id": ""}},
+        {"$unset": {"a": {"$ne": 1}}},
+        {"$inc": {"a": float("nan")}},
+        {"$inc": {"a": 2**70}},
+        {"$set": {"a": {"$expr": {"$add": ["$b", 1]}}}},
         {"$set": {"a": {"$literal": 1}}},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_an_update_does_only_what_its_operators_say(update: dict[str, Any]) -> None:
     for params in (UpdateOne, UpdateMany):
         with pytest.raises(ValidationError, match="update"):
@@ -233,12 +267,25 @@ def test_a_new_document_holds_only_data(document: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "more",
     [
-        {"upsert": True}, {"pipeline": []}, {"array_filters": []}, {"hint": "a"}, {"let": {}}, {"collation": {}}, {"comment": "x"},
-        {"limit": 0}, {"limit": 101}, {"limit": "5"}, {"limit": True}, {"sort": {"a": 1}}, {"sort": ["$natural"]},
-        {"fields": {"a": {"$function": {}}}}, {"fields": ["a.$"]}, {"fields": ["a"] * 51},
+        {"upsert": True},
+        {"pipeline": []},
+        {"array_filters": []},
+        {"hint": "a"},
+        {"let": {}},
+        {"collation": {}},
+        {"comment": "x"},
+        {"limit": 0},
+        {"limit": 101},
+        {"limit": "5"},
+        {"limit": True},
+        {"sort": {"a": 1}},
+        {"sort": ["$natural"]},
+        {"fields": {"a": {"$function": {}}}},
+        {"fields": ["a.$"]},
+        {"fields": ["a"] * 51},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_nothing_but_the_named_parameters_is_taken(more: dict[str, Any]) -> None:
     with pytest.raises(ValidationError):
         FindMany.model_validate({"collection": "deals", "query": {}, **more})
@@ -247,10 +294,27 @@ def test_nothing_but_the_named_parameters_is_taken(more: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     "name",
     [
-        "", "system.users", "a$cmd", "$cmd", ".a", "a.", "a b", "a\x00b", "a\nb", "x" * 121, 5, None, {"$ne": 1}, "system.buckets.x",
-        "a\u202eb", "deals\u200b", "\ud800", "a\x7fb", "a\u00a0b",
+        "",
+        "system.users",
+        "a$cmd",
+        "$cmd",
+        ".a",
+        "a.",
+        "a b",
+        "a\x00b",
+        "a\nb",
+        "x" * 121,
+        5,
+        None,
+        {"$ne": 1},
+        "system.buckets.x",
+        "a\u202eb",
+        "deals\u200b",
+        "\ud800",
+        "a\x7fb",
+        "a\u00a0b",
     ],
-)  # fmt: skip
+)
 def test_a_collection_has_a_plain_name(name: object) -> None:
     with pytest.raises(ValidationError, match="collection"):
         Count.model_validate({"collection": name})

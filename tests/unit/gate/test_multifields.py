@@ -73,10 +73,19 @@ class Numbers:
 
 VALUES = st.sampled_from(
     [
-        "", " ", "+79001112233", "8 (900) 111-22-33", "+79004445566", "+79997776655", "ivan@EXAMPLE.ru", "new@example.ru", None,
-        79001112233, 0,
+        "",
+        " ",
+        "+79001112233",
+        "8 (900) 111-22-33",
+        "+79004445566",
+        "+79997776655",
+        "ivan@EXAMPLE.ru",
+        "new@example.ru",
+        None,
+        79001112233,
+        0,
     ]
-)  # fmt: skip
+)
 IDS = st.sampled_from([156, "156", "157", 158, "158", 999, "n0", "", None, 0, "1e3"])
 CLASSIC = st.fixed_dictionaries(
     {},

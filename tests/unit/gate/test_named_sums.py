@@ -77,10 +77,13 @@ async def test_both_at_once_are_shown_and_done(desk: Desk) -> None:
     [
         ("crm.deal.add", {"fields": {"TITLE": "Экспорт", "OPPORTUNITY": "3000|EUR"}}, {"OPPORTUNITY": 3000, "CURRENCY_ID": "EUR"}),
         ("crm.lead.add", {"fields": {"TITLE": "Экспорт", "OPPORTUNITY": "3000,50 евро"}}, {"OPPORTUNITY": 3000.5, "CURRENCY_ID": "EUR"}),
-        ("crm.item.add", {"entityTypeId": 2, "fields": {"title": "Экспорт", "opportunity": "3000 EUR"}},
-         {"opportunity": 3000, "currencyId": "EUR"}),
+        (
+            "crm.item.add",
+            {"entityTypeId": 2, "fields": {"title": "Экспорт", "opportunity": "3000 EUR"}},
+            {"opportunity": 3000, "currencyId": "EUR"},
+        ),
     ],
-)  # fmt: skip
+)
 async def test_a_new_record_gets_the_currency(desk: Desk, method: str, params: dict[str, Any], sent: dict[str, Any]) -> None:
     assert (await desk.done(method, params)).status == "succeeded"
     assert desk.wire.writes()[-1][1]["fields"].items() >= sent.items()
@@ -145,11 +148,16 @@ def test_the_largest_sum_is_never_nothing() -> None:
 @pytest.mark.parametrize(
     ("written", "amount", "currency"),
     [
-        ("1 500 000 USD", 1_500_000, "USD"), ("1\u00a0500\u00a0000 USD", 1_500_000, "USD"), ("1,500,000 USD", 1_500_000, "USD"),
-        ("1.500.000 EUR", 1_500_000, "EUR"), ("$1,500,000", 1_500_000, "USD"), ("1 500 000,50 ₽", 1_500_000.5, "RUB"),
-        ("1,500,000.50 EUR", 1_500_000.5, "EUR"), ("1500000|USD", 1_500_000, "USD"),
+        ("1 500 000 USD", 1_500_000, "USD"),
+        ("1\u00a0500\u00a0000 USD", 1_500_000, "USD"),
+        ("1,500,000 USD", 1_500_000, "USD"),
+        ("1.500.000 EUR", 1_500_000, "EUR"),
+        ("$1,500,000", 1_500_000, "USD"),
+        ("1 500 000,50 ₽", 1_500_000.5, "RUB"),
+        ("1,500,000.50 EUR", 1_500_000.5, "EUR"),
+        ("1500000|USD", 1_500_000, "USD"),
     ],
-)  # fmt: skip
+)
 def test_grouped_digits_with_a_currency_become_the_number_they_are(written: str, amount: float, currency: str) -> None:
     """Neither a thousandth of it nor a thousand times as much reaches the portal."""
     found = made(effect("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": written}}))
@@ -173,10 +181,14 @@ def test_grouped_digits_that_are_no_clear_sum_are_not_made_one(written: str) -> 
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        (999, "999 RUB"), ("1000.00", "1 000 RUB"), (1_500_000, "1 500 000 RUB"), ("1500000.5", "1 500 000.50 RUB"),
-        ("-1234567.891", "-1 234 567.89 RUB"), ("много", "? RUB"),
+        (999, "999 RUB"),
+        ("1000.00", "1 000 RUB"),
+        (1_500_000, "1 500 000 RUB"),
+        ("1500000.5", "1 500 000.50 RUB"),
+        ("-1234567.891", "-1 234 567.89 RUB"),
+        ("много", "? RUB"),
     ],
-)  # fmt: skip
+)
 def test_a_sum_is_shown_in_groups_of_three(value: object, text: str) -> None:
     """One digit too many is seen only so."""
     assert RawSum(value=value, currency="RUB").text == text

@@ -24,17 +24,30 @@ def test_every_known_field_goes_there_and_back(kind: str) -> None:
 @pytest.mark.parametrize(
     ("classic", "universal", "kind"),
     [
-        ("DATE_CREATE", "createdTime", "deal"), ("DATE_MODIFY", "updatedTime", "deal"), ("CREATED_BY_ID", "createdBy", "contact"),
-        ("MODIFY_BY_ID", "updatedBy", "lead"), ("MOVED_BY_ID", "movedBy", "deal"), ("STATUS_ID", "stageId", "lead"),
-        ("STAGE_ID", "stageId", "deal"), ("STAGE_ID", "stageId", "item:177"), ("COMPANY_TYPE", "typeId", "company"),
-        ("TYPE_ID", "typeId", "contact"), ("BEGINDATE", "begindate", "deal"), ("CLOSEDATE", "closedate", "deal"),
-        ("UTM_SOURCE", "utmSource", "deal"), ("CREATED_BY", "createdBy", "task"), ("UF_CRM_3_DIGIT", "ufCrm3Digit", "item:177"),
-        ("UF_CRM_3_TWO_WORDS", "ufCrm3TwoWords", "item:177"), ("UF_CRM_3_A_B", "ufCrm3AB", "item:177"),
-        ("UF_CRM_3_DIGIT10", "ufCrm_3_DIGIT10", "item:177"), ("UF_CRM_3_DIGIT_10", "ufCrm_3_DIGIT_10", "item:177"),
-        ("UF_CRM_3_1747309727", "ufCrm3_1747309727", "item:177"), ("UF_CRM_1747309879", "ufCrm_1747309879", "deal"),
+        ("DATE_CREATE", "createdTime", "deal"),
+        ("DATE_MODIFY", "updatedTime", "deal"),
+        ("CREATED_BY_ID", "createdBy", "contact"),
+        ("MODIFY_BY_ID", "updatedBy", "lead"),
+        ("MOVED_BY_ID", "movedBy", "deal"),
+        ("STATUS_ID", "stageId", "lead"),
+        ("STAGE_ID", "stageId", "deal"),
+        ("STAGE_ID", "stageId", "item:177"),
+        ("COMPANY_TYPE", "typeId", "company"),
+        ("TYPE_ID", "typeId", "contact"),
+        ("BEGINDATE", "begindate", "deal"),
+        ("CLOSEDATE", "closedate", "deal"),
+        ("UTM_SOURCE", "utmSource", "deal"),
+        ("CREATED_BY", "createdBy", "task"),
+        ("UF_CRM_3_DIGIT", "ufCrm3Digit", "item:177"),
+        ("UF_CRM_3_TWO_WORDS", "ufCrm3TwoWords", "item:177"),
+        ("UF_CRM_3_A_B", "ufCrm3AB", "item:177"),
+        ("UF_CRM_3_DIGIT10", "ufCrm_3_DIGIT10", "item:177"),
+        ("UF_CRM_3_DIGIT_10", "ufCrm_3_DIGIT_10", "item:177"),
+        ("UF_CRM_3_1747309727", "ufCrm3_1747309727", "item:177"),
+        ("UF_CRM_1747309879", "ufCrm_1747309879", "deal"),
         ("UF_CRM_NAME", "ufCrm_NAME", "deal"),
     ],
-)  # fmt: skip
+)
 def test_what_is_no_plain_change_of_case(classic: str, universal: str, kind: str) -> None:
     """Facts on Bitrix24 §4.1; own fields by the table of the documentation."""
     assert names.to_universal(classic, kind) == universal

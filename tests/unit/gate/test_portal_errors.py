@@ -29,8 +29,11 @@ RU, EN = Translator("ru"), Translator("en")
     [
         ("ERROR_CORE: Access denied. (HTTP 400)", "ERROR_CORE", "у бота или у вас нет доступа к этому"),
         ("ACCESS_DENIED: anything at all (HTTP 403)", "ACCESS_DENIED", "у бота или у вас нет доступа к этому"),
-        ("INVALID_CREDENTIALS: Invalid request credentials (HTTP 401)", "INVALID_CREDENTIALS",
-         "он не принимает ключ бота. Скажите администратору"),
+        (
+            "INVALID_CREDENTIALS: Invalid request credentials (HTTP 401)",
+            "INVALID_CREDENTIALS",
+            "он не принимает ключ бота. Скажите администратору",
+        ),
         ("expired_token (HTTP 401)", "expired_token", "он не принимает ключ бота. Скажите администратору"),
         ("insufficient_scope: x (HTTP 403)", "insufficient_scope", "у ключа бота нет на это права. Скажите администратору"),
         ("Not found (HTTP 400)", "", "такой записи нет, или её удалили"),
@@ -47,7 +50,7 @@ RU, EN = Translator("ru"), Translator("en")
         ("E_QUITE_NEW: Something odd (HTTP 500)", "E_QUITE_NEW", "это не прошло. Код для администратора: abcd1234"),
         ("", "", "это не прошло. Код для администратора: abcd1234"),
     ],
-)  # fmt: skip
+)
 def test_an_error_is_said_in_words(text: str, code: str, said: str) -> None:
     assert RU.translate_notice(explain_portal_error(text, code=code, method="crm.deal.get", reference="abcd1234")) == said
 
@@ -139,10 +142,13 @@ async def test_a_person_reads_what_the_portal_really_said(
 @pytest.mark.parametrize(
     ("fault", "said"),
     [
-        (PLAN, "на вашем тарифе"), (UNPAID, "не оплачен"), (OVERLOAD, "перегрузки"), (DELETED, "удалён"),
+        (PLAN, "на вашем тарифе"),
+        (UNPAID, "не оплачен"),
+        (OVERLOAD, "перегрузки"),
+        (DELETED, "удалён"),
         (says(200, "x"), "ответ не разобрать"),
     ],
-)  # fmt: skip
+)
 async def test_a_record_that_cannot_be_read_says_why(world: World, session: Session, fault: Fault, said: str) -> None:
     """A change of a record that the closed portal does not show is refused with the portal's own reason."""
     world.portal.will("crm.deal.get", *[fault] * 9)

@@ -74,12 +74,15 @@ def test_details_name_each_record_by_the_title_of_its_own_row() -> None:
         Notice(
             code="gate-batch-asks",
             args={
-                **unnamed("deal", number).args, "reason": "gate-taint-target", "key": f"c{number}", "part_named": "yes",
+                **unnamed("deal", number).args,
+                "reason": "gate-taint-target",
+                "key": f"c{number}",
+                "part_named": "yes",
                 "part_title": f"Сделка {number}",
             },
         )
         for number in range(1, 22)
-    ]  # fmt: skip
+    ]
     body = a_card(
         method="batch", preview={"verb": "batch", "lines": [], "items": items, "count": 20}, reasons=[one.model_dump() for one in reasons]
     )

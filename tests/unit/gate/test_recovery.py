@@ -229,10 +229,14 @@ async def test_half_a_batch_is_unclear_and_told_key_by_key(world: World, monkeyp
 @pytest.mark.parametrize(
     "fault",
     [
-        unreachable, html, says(403, {"error": "ACCESS_DENIED"}), says(200, {"result": "?"}), says(200, {"result": {"items": 5}}),
+        unreachable,
+        html,
+        says(403, {"error": "ACCESS_DENIED"}),
+        says(200, {"result": "?"}),
+        says(200, {"result": {"items": 5}}),
         says(200, []),
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize(
     ("what", "reads"), [(UPDATE, "crm.deal.get"), (DEAL_ADD, "crm.deal.list"), (ITEM_ADD, "crm.item.list"), (SMART, "crm.item.get")]
 )

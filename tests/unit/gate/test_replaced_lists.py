@@ -16,10 +16,15 @@ from tests.unit.gate.gate_kit import CONTACT, DEAL, TASK, NoOwnNames, call, cata
 ROWS = [
     {"ID": "1", "OWNER_ID": "481", "PRODUCT_ID": "0", "PRODUCT_NAME": "Монтаж", "PRICE": "777.00", "QUANTITY": "3.00", "TAX_RATE": None},
     {
-        "ID": "2", "OWNER_ID": "481", "PRODUCT_ID": "15", "PRODUCT_NAME": "Кабель", "PRICE": "12.50", "QUANTITY": "10",
+        "ID": "2",
+        "OWNER_ID": "481",
+        "PRODUCT_ID": "15",
+        "PRODUCT_NAME": "Кабель",
+        "PRICE": "12.50",
+        "QUANTITY": "10",
         "DISCOUNT_RATE": "5.00",
     },
-]  # fmt: skip
+]
 LINKS = [{"CONTACT_ID": 43, "IS_PRIMARY": "Y", "SORT": 10, "ROLE_ID": 0}, {"CONTACT_ID": 44, "IS_PRIMARY": "N", "SORT": 20, "ROLE_ID": 0}]
 MONTAGE = {"PRODUCT_NAME": "Монтаж", "PRICE": 777, "QUANTITY": 3}
 KEEP_CABLE = {"PRODUCT_ID": 15, "PRICE": 12.5, "QUANTITY": 10, "DISCOUNT_RATE": 5}
@@ -216,8 +221,11 @@ async def test_one_row_is_shown_as_it_is_and_as_it_will_be() -> None:
                 ("Контакты — изменятся", "", "Петрова → Петрова (главный в списке)"),
             ],
         ),
-        ("crm.deal.contact.items.set", {"items": [{"CONTACT_ID": "43", "IS_PRIMARY": "Y"}, {"CONTACT_ID": "44", "SORT": 20}]},
-         [("Контакты — останутся", "", "Иванов (главный в списке)\nПетрова")]),
+        (
+            "crm.deal.contact.items.set",
+            {"items": [{"CONTACT_ID": "43", "IS_PRIMARY": "Y"}, {"CONTACT_ID": "44", "SORT": 20}]},
+            [("Контакты — останутся", "", "Иванов (главный в списке)\nПетрова")],
+        ),
         ("crm.deal.contact.items.delete", {}, [("Контакты — исчезнут", "", "Иванов (главный в списке)\nПетрова")]),
         (
             "crm.deal.contact.add",
@@ -238,7 +246,7 @@ async def test_one_row_is_shown_as_it_is_and_as_it_will_be() -> None:
         ),
         ("crm.deal.contact.delete", {"fields": {"CONTACT_ID": 45}}, [("Контакты", "", "Сидоров — сейчас не связано")]),
     ],
-)  # fmt: skip
+)
 async def test_linked_contacts_are_told_apart(method: str, params: dict[str, Any], lines: list[Any]) -> None:
     """By name, and with the primary one, which changes when it is unlinked."""
     assert await shown(method, {"id": 481, **params}, with_lists(DEAL, items=LINKS)) == lines
@@ -257,8 +265,12 @@ async def test_unlinking_all_never_lists_the_sum_as_lost(method: str, kind: str)
     """What is lost are the links; the record keeps its sum, its owner and its stage."""
     link = "COMPANY_ID" if method.startswith("crm.contact") else "CONTACT_ID"
     record = {
-        "ID": "481", "OPPORTUNITY": "5", "ASSIGNED_BY_ID": "7", "CONTACT_ID": "43", "items": [{link: 5 if link == "COMPANY_ID" else 43}],
-    }  # fmt: skip
+        "ID": "481",
+        "OPPORTUNITY": "5",
+        "ASSIGNED_BY_ID": "7",
+        "CONTACT_ID": "43",
+        "items": [{link: 5 if link == "COMPANY_ID" else 43}],
+    }
     found = await shown(method, {"id": 481}, record, (kind, 481))
     assert found in ([("Компании — исчезнут", "", "Вектор")], [("Контакты — исчезнут", "", "Иванов")])
 
@@ -285,26 +297,48 @@ def test_a_card_that_unlinks_all_does_not_say_that_it_is_final() -> None:
                 ("Контакты — останутся", "", "Петрова (главный в списке)"),
             ],
         ),
-        ("crm.deal.update", {"id": 481, "fields": {"CONTACT_IDS": [44, 43]}}, {**DEAL, "CONTACT_IDS": [43, 44]}, ("deal", 481),
-         [("Контакты — останутся", "", "Иванов\nПетрова (главный в списке)")]),
-        ("crm.item.update", {"entityTypeId": 2, "id": 481, "fields": {"contactIds": [45]}}, {**DEAL, "contactIds": [43, 44]}, ("deal", 481),
-         [("Контакты — добавятся", "", "Сидоров"), ("Контакты — исчезнут", "", "Иванов (главный в списке)\nПетрова")]),
+        (
+            "crm.deal.update",
+            {"id": 481, "fields": {"CONTACT_IDS": [44, 43]}},
+            {**DEAL, "CONTACT_IDS": [43, 44]},
+            ("deal", 481),
+            [("Контакты — останутся", "", "Иванов\nПетрова (главный в списке)")],
+        ),
+        (
+            "crm.item.update",
+            {"entityTypeId": 2, "id": 481, "fields": {"contactIds": [45]}},
+            {**DEAL, "contactIds": [43, 44]},
+            ("deal", 481),
+            [("Контакты — добавятся", "", "Сидоров"), ("Контакты — исчезнут", "", "Иванов (главный в списке)\nПетрова")],
+        ),
         (
             "tasks.task.update",
             {"taskId": 8017, "fields": {"ACCOMPLICES": [6, 8], "AUDITORS": []}},
             {**TASK, "accomplices": ["7", "8"], "auditors": ["6", "7"]},
             ("task", 8017),
             [
-                ("Соисполнители — добавятся", "", "Вера"), ("Соисполнители — исчезнут", "", "Анна"),
-                ("Соисполнители — останутся", "", "Борис"), ("Наблюдатели — исчезнут", "", "Вера\nАнна"),
+                ("Соисполнители — добавятся", "", "Вера"),
+                ("Соисполнители — исчезнут", "", "Анна"),
+                ("Соисполнители — останутся", "", "Борис"),
+                ("Наблюдатели — исчезнут", "", "Вера\nАнна"),
             ],
         ),
-        ("crm.contact.update", {"id": 43, "fields": {"COMPANY_IDS": [5, 6]}}, {**CONTACT, "COMPANY_IDS": [5]}, ("contact", 43),
-         [("Компании — добавятся", "", "Север"), ("Компании — останутся", "", "Вектор (главная в списке)")]),
-        ("tasks.task.update", {"taskId": 8017, "fields": {"TAGS": ["а", "в"]}}, {**TASK, "tags": ["а", "б"]}, ("task", 8017),
-         [("Метки — добавятся", "", "в"), ("Метки — исчезнут", "", "б"), ("Метки — останутся", "", "а")]),
+        (
+            "crm.contact.update",
+            {"id": 43, "fields": {"COMPANY_IDS": [5, 6]}},
+            {**CONTACT, "COMPANY_IDS": [5]},
+            ("contact", 43),
+            [("Компании — добавятся", "", "Север"), ("Компании — останутся", "", "Вектор (главная в списке)")],
+        ),
+        (
+            "tasks.task.update",
+            {"taskId": 8017, "fields": {"TAGS": ["а", "в"]}},
+            {**TASK, "tags": ["а", "б"]},
+            ("task", 8017),
+            [("Метки — добавятся", "", "в"), ("Метки — исчезнут", "", "б"), ("Метки — останутся", "", "а")],
+        ),
     ],
-)  # fmt: skip
+)
 async def test_people_in_a_field_are_told_apart(
     method: str, params: dict[str, Any], record: dict[str, Any], target: tuple[str, int], lines: list[Any]
 ) -> None:

@@ -361,11 +361,18 @@ EVENT = {"ID": "5", "CAL_TYPE": "user", "OWNER_ID": "7", "SECT_ID": "107", "NAME
 @pytest.mark.parametrize(
     ("row", "given", "may"),
     [
-        ({}, {}, True), ({}, {"type": "user", "ownerId": 7, "section": 107}, True), ({"MEETING_HOST": "8", "IS_MEETING": False}, {}, True),
-        ({"MEETING_HOST": "8"}, {}, False), ({"OWNER_ID": "8"}, {}, False), ({"CAL_TYPE": "group"}, {}, False), ({}, {"ownerId": 8}, False),
-        ({}, {"OWNER_ID": 8}, False), ({}, {"type": "company_calendar"}, False), ({}, {"section": 3}, False),
+        ({}, {}, True),
+        ({}, {"type": "user", "ownerId": 7, "section": 107}, True),
+        ({"MEETING_HOST": "8", "IS_MEETING": False}, {}, True),
+        ({"MEETING_HOST": "8"}, {}, False),
+        ({"OWNER_ID": "8"}, {}, False),
+        ({"CAL_TYPE": "group"}, {}, False),
+        ({}, {"ownerId": 8}, False),
+        ({}, {"OWNER_ID": 8}, False),
+        ({}, {"type": "company_calendar"}, False),
+        ({}, {"section": 3}, False),
     ],
-)  # fmt: skip
+)
 async def test_an_event_of_the_own_calendar_is_changed_and_stays_there(
     desk: Desk, row: dict[str, Any], given: dict[str, Any], *, may: bool
 ) -> None:

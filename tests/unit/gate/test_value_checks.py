@@ -102,8 +102,11 @@ BAD: list[tuple[Wish, str, str]] = [
     (deal(PROBABILITY=250), "gate-value-range", "100"),
     (deal(PROBABILITY="высокая"), "gate-value-number", "Вероятность"),
     (("crm.deal.productrows.set", {"id": 410, "rows": [{"PRODUCT_NAME": "Монтаж", "PRICE": "1e3"}]}), "gate-value-number", "Цена"),
-    (("crm.item.productrow.add", {"fields": {"ownerId": 410, "ownerType": "D", "productName": "Монтаж", "price": 5, "quantity": "три"}}),
-     "gate-value-number", "Количество"),
+    (
+        ("crm.item.productrow.add", {"fields": {"ownerId": 410, "ownerType": "D", "productName": "Монтаж", "price": 5, "quantity": "три"}}),
+        "gate-value-number",
+        "Количество",
+    ),
     (new_deal(SOURCE_ID="Инстаграм"), "gate-value-choice", "Звонок"),
     (deal(TYPE_ID="НЕТ_ТАКОГО"), "gate-value-choice", "Тип"),
     (new_deal(CURRENCY_ID="РУБ"), "gate-value-choice", "RUB"),
@@ -122,9 +125,12 @@ BAD: list[tuple[Wish, str, str]] = [
     (("crm.contact.add", {"fields": {"NAME": "Иван", "EMAIL": [{"VALUE": "нет почты"}]}}), "gate-value-email", "нет почты"),
     (("crm.contact.update", {"id": 43, "fields": {"EMAIL": [{"VALUE": "ivan.example.ru"}]}}), "gate-value-email", "ivan.example.ru"),
     (("crm.contact.add", {"fields": {"NAME": "Иван", "PHONE": [{"VALUE": "уточнить"}]}}), "gate-value-phone", "уточнить"),
-    (("crm.item.add", {"entityTypeId": 3, "fields": {"name": "Иван", "fm": [{"typeId": "PHONE", "value": "＋７９００"}]}}), "gate-value-phone",
-     "＋７９００"),
-]  # fmt: skip
+    (
+        ("crm.item.add", {"entityTypeId": 3, "fields": {"name": "Иван", "fm": [{"typeId": "PHONE", "value": "＋７９００"}]}}),
+        "gate-value-phone",
+        "＋７９００",
+    ),
+]
 
 
 @pytest.mark.req("S004-24")

@@ -80,9 +80,12 @@ async def test_a_method_that_a_kind_does_not_have_is_no_command_of_the_portal(ki
 
 
 BORROWED = {
-    "file.write": "файл", "telegram.send_message": "чат", "mongo.delete_one": "условия запроса", "mongo.update_many": "условия запроса",
+    "file.write": "файл",
+    "telegram.send_message": "чат",
+    "mongo.delete_one": "условия запроса",
+    "mongo.update_many": "условия запроса",
     "http.post": "поле «Адрес»",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("method", BORROWED)

@@ -139,8 +139,11 @@ async def test_an_endless_answer_to_one_person_shuts_the_model_for_nobody(name: 
 async def test_an_answer_without_token_counts_is_estimated_and_not_free() -> None:
     """What is reported counts as it is reported, unless it is negative or absurd."""
     usages: list[Any] = [
-        None, {"prompt_tokens": -7, "completion_tokens": 10**30}, {"prompt_tokens": "9"}, {"prompt_tokens": 9, "completion_tokens": 2},
-    ]  # fmt: skip
+        None,
+        {"prompt_tokens": -7, "completion_tokens": 10**30},
+        {"prompt_tokens": "9"},
+        {"prompt_tokens": 9, "completion_tokens": 2},
+    ]
     bodies = [reply(sse(delta("да" * 30), {**delta(None, "stop"), "usage": usage}, "[DONE]")) for usage in usages]
     async with serving(lambda _: bodies.pop(0)) as service:
         one = build_route(service)

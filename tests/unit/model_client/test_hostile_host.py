@@ -82,10 +82,13 @@ PLAIN_HEAD = f"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Leng
 EVENT_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 ERROR_HEAD = b"HTTP/1.1 500 No\r\nContent-Type: application/json\r\n\r\n"
 FLOODS = {
-    "announced": (PLAIN_HEAD, b" " * 65_536), "without a line end": (EVENT_HEAD, b"x" * 65_536),
-    "one event": (EVENT_HEAD, b"data: x\n" * 8_192), "comments": (EVENT_HEAD, b": ping\n\n" * 8_192),
-    "an error": (ERROR_HEAD, b"x" * 65_536), "headers": (b"HTTP/1.1 200 OK\r\n", b"x-a: b\r\n" * 8_192),
-}  # fmt: skip
+    "announced": (PLAIN_HEAD, b" " * 65_536),
+    "without a line end": (EVENT_HEAD, b"x" * 65_536),
+    "one event": (EVENT_HEAD, b"data: x\n" * 8_192),
+    "comments": (EVENT_HEAD, b": ping\n\n" * 8_192),
+    "an error": (ERROR_HEAD, b"x" * 65_536),
+    "headers": (b"HTTP/1.1 200 OK\r\n", b"x-a: b\r\n" * 8_192),
+}
 
 
 @asynccontextmanager
@@ -183,9 +186,12 @@ async def test_a_host_that_sends_into_a_private_network_leads_nowhere(ask: Ask, 
 
 
 HOSTILE_TOKENS: dict[str, Answer] = {
-    "never": never, "headers": trickle_head, "body": trickle_json, "2 GB": flood(*FLOODS["announced"])[0],
+    "never": never,
+    "headers": trickle_head,
+    "body": trickle_json,
+    "2 GB": flood(*FLOODS["announced"])[0],
     "2 GB of an error": flood(*FLOODS["an error"])[0],
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("answer", HOSTILE_TOKENS.values(), ids=HOSTILE_TOKENS)

@@ -46,9 +46,12 @@ async def test_a_small_compressed_answer_cannot_fill_the_memory() -> None:
         client, token = build_client(service), GigaChatToken(f"{service.base}/oauth", SecretStr("a2V5"), "S")
         listener = Transcriber(ModelSettings(base_url=f"{service.base}/v1"), "m", sleep=skip_pause)
         asking = (
-            client.stream_chat(PAYLOAD), client.post_chat_completions(PAYLOAD), client.post_embeddings({"input": "а"}),
-            token.build_headers(), listener.transcribe(b"x", language="ru"),
-        )  # fmt: skip
+            client.stream_chat(PAYLOAD),
+            client.post_chat_completions(PAYLOAD),
+            client.post_embeddings({"input": "а"}),
+            token.build_headers(),
+            listener.transcribe(b"x", language="ru"),
+        )
         for one in asking:
             with pytest.raises(ModelClientError, match="compressed"):
                 await one

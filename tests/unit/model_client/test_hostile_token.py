@@ -39,11 +39,19 @@ def give(token: bytes) -> Answer:
 @pytest.mark.parametrize(
     "ends",
     [
-        "1000", f"{time.time() + 1800:.0f}", "-1", "null", "true", "NaN", "Infinity", "1" + "0" * 400, '"soon"',
+        "1000",
+        f"{time.time() + 1800:.0f}",
+        "-1",
+        "null",
+        "true",
+        "NaN",
+        "Infinity",
+        "1" + "0" * 400,
+        '"soon"',
         f"{time.time() * 1000 + 90_000:.0f}",
     ],
     ids=["past", "seconds", "negative", "null", "true", "NaN", "infinity", "endless", "word", "short"],
-)  # fmt: skip
+)
 async def test_no_end_of_a_token_makes_a_flood_of_requests(ends: str) -> None:
     """Twenty calls one after another make one request for a token, whatever it says of its end."""
     async with serving(give(f'{{"access_token": "token", "expires_at": {ends}}}'.encode())) as service:

@@ -85,8 +85,12 @@ async def test_request_carries_model_key_and_base() -> None:
     assert str(first.url) == "https://api.openai.com/v1/chat/completions"
     assert first.headers["authorization"] == f"Bearer {KEY}"
     assert json.loads(first.content) == {
-        **PAYLOAD, "temperature": 0.1, "model": "gpt-5-thinking", "stream": True, "stream_options": {"include_usage": True},
-    }  # fmt: skip
+        **PAYLOAD,
+        "temperature": 0.1,
+        "model": "gpt-5-thinking",
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
     assert str(second.url) == "https://llm.example/api/v2/chat/completions"
     assert json.loads(second.content)["model"] == "other"
     assert "authorization" not in third.headers
@@ -205,11 +209,14 @@ async def test_refuses_what_is_no_whole_answer(name: str) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"api_key": None}, {"api_key": SecretStr("  ")}, {"api_key": None, "base_url": "http://11.0.0.5/v1"},
-        {"api_key": None, "base_url": "https://127.0.0.1.example/v1"}, {"api_key": SecretStr("sk-secret\nX: y")},
+        {"api_key": None},
+        {"api_key": SecretStr("  ")},
+        {"api_key": None, "base_url": "http://11.0.0.5/v1"},
+        {"api_key": None, "base_url": "https://127.0.0.1.example/v1"},
+        {"api_key": SecretStr("sk-secret\nX: y")},
         {"api_key": SecretStr("сгкрет-ключ")},
     ],
-)  # fmt: skip
+)
 async def test_no_usable_key_is_one_clear_sentence(settings: dict[str, Any]) -> None:
     """Without a key nothing is sent and the reason names the setting, not its value."""
     wire = Wire()

@@ -70,9 +70,13 @@ async def test_payload_and_response_are_logged_only_when_asked(verbose: bool, ca
 
 
 FAILURES: list[Any] = [
-    httpx.ConnectError("no route"), httpx.ReadTimeout("slow"), httpx.Response(500, json={"message": "broken"}),
-    httpx.Response(200, content=b"<html>"), httpx.Response(302, headers={"location": "http://169.254.169.254/"}), ValueError("a bug"),
-]  # fmt: skip
+    httpx.ConnectError("no route"),
+    httpx.ReadTimeout("slow"),
+    httpx.Response(500, json={"message": "broken"}),
+    httpx.Response(200, content=b"<html>"),
+    httpx.Response(302, headers={"location": "http://169.254.169.254/"}),
+    ValueError("a bug"),
+]
 
 
 @pytest.mark.req("S001-11", "S001-17", "S001-6")

@@ -22,10 +22,16 @@ def answer(text: str, *calls: ToolCall) -> ModelAnswer:
 
 
 TEXTS = {
-    "<think>a</think>b": "b", "\n<think>\na\n</think>\n\nb": "b", "<THINKING>a</THINKING> b": "b", "<reasoning >a</reasoning >b": "b",
-    "a, b\n</think>\n\nc": "c", "plain": "plain", "see <think>a</think> there": "see <think>a</think> there",
-    "<thinker>a</thinker>": "<thinker>a</thinker>", "<think></think>\n\nb <think> c": "b <think> c",
-}  # fmt: skip
+    "<think>a</think>b": "b",
+    "\n<think>\na\n</think>\n\nb": "b",
+    "<THINKING>a</THINKING> b": "b",
+    "<reasoning >a</reasoning >b": "b",
+    "a, b\n</think>\n\nc": "c",
+    "plain": "plain",
+    "see <think>a</think> there": "see <think>a</think> there",
+    "<thinker>a</thinker>": "<thinker>a</thinker>",
+    "<think></think>\n\nb <think> c": "b <think> c",
+}
 
 
 @pytest.mark.parametrize("text", TEXTS)

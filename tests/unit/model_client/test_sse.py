@@ -19,13 +19,21 @@ def events(*chunks: bytes) -> list[str]:
 @pytest.mark.parametrize(
     ("stream", "expected"),
     [
-        (b"data: a\n\ndata: b\n\n", ["a", "b"]), (b"data: a\r\n\r\ndata: b\r\n\r\n", ["a", "b"]), (b"data: a\r\rdata: b\r\r", ["a", "b"]),
-        (b"data:a\ndata:  b\n\n", ["a\n b"]), (b"\xef\xbb\xbfdata: a\n\n", ["a"]),
-        (b": ping\n\nevent: x\nid: 1\nretry: 5\ndata: a\n\n", ["a"]), (b"data: [DONE]", ["[DONE]"]), (b"data: a\n", ["a"]),
-        (b"data\n\n", [""]), (b"\n\n\n", []), (b"", []), (b"<html>busy</html>", []),
+        (b"data: a\n\ndata: b\n\n", ["a", "b"]),
+        (b"data: a\r\n\r\ndata: b\r\n\r\n", ["a", "b"]),
+        (b"data: a\r\rdata: b\r\r", ["a", "b"]),
+        (b"data:a\ndata:  b\n\n", ["a\n b"]),
+        (b"\xef\xbb\xbfdata: a\n\n", ["a"]),
+        (b": ping\n\nevent: x\nid: 1\nretry: 5\ndata: a\n\n", ["a"]),
+        (b"data: [DONE]", ["[DONE]"]),
+        (b"data: a\n", ["a"]),
+        (b"data\n\n", [""]),
+        (b"\n\n\n", []),
+        (b"", []),
+        (b"<html>busy</html>", []),
         ("data: сделка 🙂\u2028x\n\n".encode(), ["сделка 🙂\u2028x"]),
     ],
-)  # fmt: skip
+)
 def test_decodes(stream: bytes, expected: list[str]) -> None:
     """The data of each event is what the standard says, whole or byte by byte."""
     assert events(stream) == expected

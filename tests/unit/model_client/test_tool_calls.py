@@ -28,10 +28,13 @@ async def ask(*events: object, tools: tuple[ModelTool, ...] = (TOOL,)) -> ModelA
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        ('{"city": "Ом', "not JSON"), ('["Омск"]', "not a JSON object but list"), ('{"city": NaN}', "NaN"), ("[" * 100_000, "too deeply"),
+        ('{"city": "Ом', "not JSON"),
+        ('["Омск"]', "not a JSON object but list"),
+        ('{"city": NaN}', "NaN"),
+        ("[" * 100_000, "too deeply"),
         ("Омск", "not JSON"),
     ],
-)  # fmt: skip
+)
 async def test_malformed_arguments_are_named_and_empty(arguments: str, problem: str) -> None:
     """The call is there with its name, so that the caller can say what was wrong."""
     (call,) = (await ask(piece(arguments, name="weather", call_id="c1"), delta(None, "tool_calls"))).calls
@@ -68,8 +71,13 @@ async def test_options_and_tools_reach_the_wire() -> None:
     await OpenAiProvider(wire.client()).chat(ModelRequest(messages=ASK, options=options, tools=[TOOL]))
     sent = httpx.Response(200, content=wire.requests[0].content).json()
     assert {name: sent[name] for name in ("model", "temperature", "max_tokens", "top_p", "stop", "seed")} == {
-        "model": "m-2", "temperature": 0.1, "max_tokens": 7, "top_p": 0.5, "stop": ["."], "seed": 3,
-    }  # fmt: skip
+        "model": "m-2",
+        "temperature": 0.1,
+        "max_tokens": 7,
+        "top_p": 0.5,
+        "stop": ["."],
+        "seed": 3,
+    }
     assert sent["response_format"] == {"type": "json_object"}
     assert sent["tools"][0]["function"]["parameters"] == TOOL.parameters
 

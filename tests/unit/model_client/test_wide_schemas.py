@@ -119,8 +119,12 @@ def test_narrow_tools_stay_as_they_are_also_if_they_refer_to_themselves() -> Non
 
 
 FAULTY: list[Any] = [
-    None, 5, ["x"], {"properties": 5}, {"type": "object", "required": None, "properties": {f"f{n}": True for n in range(9)}},
-]  # fmt: skip
+    None,
+    5,
+    ["x"],
+    {"properties": 5},
+    {"type": "object", "required": None, "properties": {f"f{n}": True for n in range(9)}},
+]
 
 
 @pytest.mark.parametrize("part", FAULTY)
@@ -184,8 +188,13 @@ def test_several_calls_of_a_conversation_become_pairs_for_gigachat() -> None:
     ]
     sent = _to_gigachat_messages(past, tools, "split")
     assert [(one["role"], (one.get("function_call") or one).get("name")) for one in sent] == [
-        ("assistant", "other"), ("function", "other"), ("assistant", "card"), ("function", "card"), ("user", None), ("assistant", "other"),
-    ]  # fmt: skip
+        ("assistant", "other"),
+        ("function", "other"),
+        ("assistant", "card"),
+        ("function", "card"),
+        ("user", None),
+        ("assistant", "other"),
+    ]
     assert [one["content"] for one in sent[:2]] == ["Смотрю.", '{"result": "второй"}']
     assert sent[2]["function_call"]["arguments"] == {"part_2": {"f8": "x"}}
     assert sent[0]["function_call"]["arguments"] == {}

@@ -130,12 +130,18 @@ async def test_a_name_is_resolved_once() -> None:
 @pytest.mark.parametrize(
     ("status", "read", "write"),
     [
-        ("200 OK", Succeeded, Succeeded), ("303 See Other", Succeeded, Succeeded), ("301 Moved", Rejected, Unknown),
-        ("302 Found", Rejected, Unknown), ("307 Temporary Redirect", Rejected, Rejected), ("400 Bad Request", Rejected, Rejected),
-        ("408 Request Timeout", Rejected, Unknown), ("429 Too Many Requests", Rejected, Rejected),
-        ("500 Internal Server Error", Rejected, Unknown), ("503 Service Unavailable", Rejected, Unknown),
+        ("200 OK", Succeeded, Succeeded),
+        ("303 See Other", Succeeded, Succeeded),
+        ("301 Moved", Rejected, Unknown),
+        ("302 Found", Rejected, Unknown),
+        ("307 Temporary Redirect", Rejected, Rejected),
+        ("400 Bad Request", Rejected, Rejected),
+        ("408 Request Timeout", Rejected, Unknown),
+        ("429 Too Many Requests", Rejected, Rejected),
+        ("500 Internal Server Error", Rejected, Unknown),
+        ("503 Service Unavailable", Rejected, Unknown),
     ],
-)  # fmt: skip
+)
 async def test_a_status_says_whether_a_write_happened(status: str, read: type, write: type) -> None:
     """Redirects are never followed; what is not certain is unknown."""
     answer = reply(b"{}", status, Location="http://127.0.0.1:1/secret")

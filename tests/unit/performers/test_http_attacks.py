@@ -58,10 +58,13 @@ async def test_a_name_with_one_address_beyond_every_policy_is_not_connected_to(a
 @pytest.mark.parametrize(
     "addresses",
     [
-        ("8.8.8.8", "::1"), ("2606:4700::1111", "192.168.0.1"), ("1.1.1.1", "64:ff9b::808:808"), ("8.8.8.8", "2002:808:808::1"),
+        ("8.8.8.8", "::1"),
+        ("2606:4700::1111", "192.168.0.1"),
+        ("1.1.1.1", "64:ff9b::808:808"),
+        ("8.8.8.8", "2002:808:808::1"),
         ("100.64.0.1",),
     ],
-)  # fmt: skip
+)
 async def test_a_public_address_does_not_hide_one_that_is_not(addresses: tuple[str, ...]) -> None:
     """The policy does not open private networks to this host: an answer that mixes both is refused as a whole."""
     performer = a_performer(*addresses, private=False)
@@ -183,15 +186,34 @@ async def test_no_value_of_an_effect_becomes_a_header_or_a_second_request() -> N
 @pytest.mark.parametrize(
     "headers",
     [
-        {"Accept": "x\r\nX-Admin: 1"}, {"Accept": "x\nX: 1"}, {"Accept": "x\x00"}, {"Accept": "xя"}, {"Accept": "x" * 501},
-        {"Accept\r\nX-Admin": "1"}, {"Accept:": "1"}, {"Accept ": "1"}, {"Host": "evil.com"}, {"hOST": "evil.com"},
-        {"Transfer-Encoding": "chunked"}, {"Content-Length": "0"}, {"Content-Type": "text/html"}, {"Connection": "upgrade"},
-        {"Upgrade": "h2c"}, {"Cookie": "a=b"}, {"Authorization": "Bearer x"}, {"Proxy-Authorization": "x"},
-        {"X-Forwarded-For": "127.0.0.1"}, {"X-HTTP-Method-Override": "DELETE"}, {"Idempotency-Key": "x"}, {"Forwarded": "for=127.0.0.1"},
-        {"Metadata-Flavor": "Google"}, {"X-aws-ec2-metadata-token": "x"}, {"": "x"},
+        {"Accept": "x\r\nX-Admin: 1"},
+        {"Accept": "x\nX: 1"},
+        {"Accept": "x\x00"},
+        {"Accept": "xя"},
+        {"Accept": "x" * 501},
+        {"Accept\r\nX-Admin": "1"},
+        {"Accept:": "1"},
+        {"Accept ": "1"},
+        {"Host": "evil.com"},
+        {"hOST": "evil.com"},
+        {"Transfer-Encoding": "chunked"},
+        {"Content-Length": "0"},
+        {"Content-Type": "text/html"},
+        {"Connection": "upgrade"},
+        {"Upgrade": "h2c"},
+        {"Cookie": "a=b"},
+        {"Authorization": "Bearer x"},
+        {"Proxy-Authorization": "x"},
+        {"X-Forwarded-For": "127.0.0.1"},
+        {"X-HTTP-Method-Override": "DELETE"},
+        {"Idempotency-Key": "x"},
+        {"Forwarded": "for=127.0.0.1"},
+        {"Metadata-Flavor": "Google"},
+        {"X-aws-ec2-metadata-token": "x"},
+        {"": "x"},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_a_definition_sets_no_header_that_says_who_calls_where_or_how_long(headers: dict[str, str]) -> None:
     """Only the few that ask for a form of the answer, each a line of plain signs."""
     with pytest.raises(Refusal):
@@ -201,14 +223,29 @@ def test_a_definition_sets_no_header_that_says_who_calls_where_or_how_long(heade
 @pytest.mark.parametrize(
     "params",
     [
-        {"query": {"a": {"b": 1}}}, {"query": {"a": [[1]]}}, {"query": {"a": "\ud800"}}, {"query": {"a": float("inf")}},
-        {"query": {"a": float("nan")}}, {"query": [["a", "b"]]}, {"json": "\ud800"}, {"json": {"a": float("nan")}}, {"json": 2**70},
-        {"text": "\udc00"}, {"json": {"a": 1}, "text": "x"}, {"credential": "../erp"}, {"credential": "erp\r\nX: 1"}, {"method": "DELETE"},
-        {"proxy": "http://evil.com"}, {"verify": False}, {"follow_redirects": True}, {"timeout": 1e9}, {"cookies": {}},
+        {"query": {"a": {"b": 1}}},
+        {"query": {"a": [[1]]}},
+        {"query": {"a": "\ud800"}},
+        {"query": {"a": float("inf")}},
+        {"query": {"a": float("nan")}},
+        {"query": [["a", "b"]]},
+        {"json": "\ud800"},
+        {"json": {"a": float("nan")}},
+        {"json": 2**70},
+        {"text": "\udc00"},
+        {"json": {"a": 1}, "text": "x"},
+        {"credential": "../erp"},
+        {"credential": "erp\r\nX: 1"},
+        {"method": "DELETE"},
+        {"proxy": "http://evil.com"},
+        {"verify": False},
+        {"follow_redirects": True},
+        {"timeout": 1e9},
+        {"cookies": {}},
         {"auth": ["a", "b"]},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_nothing_but_the_named_parameters_in_their_forms_is_taken(params: dict[str, Any]) -> None:
     """Options of the client are no parameters, and what no request can carry is refused before any card."""
     with pytest.raises(Refusal):

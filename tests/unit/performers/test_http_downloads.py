@@ -56,12 +56,18 @@ async def silent(_request: bytes, _writer: asyncio.StreamWriter) -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (reply(b"gone", "404 Not Found"), "status"), (reply(b"", "302 Found", Location="http://api.example.com/b.pdf"), "status"),
-        (reply(b"", "204 No Content"), "status"), (reply(PDF, "206 Partial Content"), "status"), (reply(b"x" * (LIMIT + 1)), "large"),
-        (endless(), "large"), (endless("9" * 15), "large"), (reply(gzip.compress(PDF), Content_Encoding="gzip"), "unfit"),
-        (reply(PDF, Content_Length="5000"), "unreached"), (silent, "unreached"),
+        (reply(b"gone", "404 Not Found"), "status"),
+        (reply(b"", "302 Found", Location="http://api.example.com/b.pdf"), "status"),
+        (reply(b"", "204 No Content"), "status"),
+        (reply(PDF, "206 Partial Content"), "status"),
+        (reply(b"x" * (LIMIT + 1)), "large"),
+        (endless(), "large"),
+        (endless("9" * 15), "large"),
+        (reply(gzip.compress(PDF), Content_Encoding="gzip"), "unfit"),
+        (reply(PDF, Content_Length="5000"), "unreached"),
+        (silent, "unreached"),
     ],
-)  # fmt: skip
+)
 async def test_what_is_no_whole_file_of_that_size_is_refused_with_a_reason(answer: Answer, why: str) -> None:
     """Each failure has its reason, an answer without end is cut off, and a host that hangs is left in time."""
     with pytest.raises(FileUnavailable) as raised:

@@ -103,8 +103,11 @@ async def test_a_host_that_sends_into_a_private_network_leads_nowhere(method: st
     async with a_server(hang) as inside:
         place = f"http://127.0.0.1:{inside.port}/latest/meta-data/"
         more = {
-            "Location": place, "Refresh": f"0; url={place}", "Content_Location": place, "Alt_Svc": f'http/1.1="127.0.0.1:{inside.port}"',
-        }  # fmt: skip
+            "Location": place,
+            "Refresh": f"0; url={place}",
+            "Content_Location": place,
+            "Alt_Svc": f'http/1.1="127.0.0.1:{inside.port}"',
+        }
         async with a_server(reply(b"", f"{status} Moved", **more)) as server:
             performer = a_performer()
             params = {"text": "secret"} if method in {"post", "put", "patch"} else {}

@@ -88,9 +88,16 @@ async def test_answers_are_readable_and_ids_among_them_find_again() -> None:
         )
         found = (await do(performer, "find_one"))["found_document"]
         assert found == {
-            "_id": str(OID), "at": "2026-11-24T10:00:00.000000Z", "sum": "12.50", "file": "(2 bytes)", "big": str(2**60), "like": "/^a/",
-            "nan": "nan", "nul": "a�b", "list": [str(OID)],
-        }  # fmt: skip
+            "_id": str(OID),
+            "at": "2026-11-24T10:00:00.000000Z",
+            "sum": "12.50",
+            "file": "(2 bytes)",
+            "big": str(2**60),
+            "like": "/^a/",
+            "nan": "nan",
+            "nul": "a�b",
+            "list": [str(OID)],
+        }
         assert await do(performer, "count", query={"_id": found["_id"]}) == {"count": 1}
         assert await do(performer, "count", query={"_id": {"$in": [found["_id"]]}}) == {"count": 1}
         assert await do(performer, "count", query={"at": {"$lte": {"$date": "2026-11-24T13:00:00+03:00"}}}) == {"count": 1}
@@ -124,10 +131,13 @@ async def test_a_long_document_is_refused_and_long_ones_are_left_out() -> None:
 
 LOST: list[FaultKind] = ["close after", "close before", "garbage", "too long", "lying length", "half"]
 WRITES: dict[str, dict[str, Any]] = {
-    "insert_one": {"document": {"_id": KEY, "a": 1}}, "insert_many": {"documents": [{"_id": f"{KEY}-1", "a": 1}]},
-    "update_one": {"query": {"_id": 1}, "update": {"$set": {"a": 2}}}, "update_many": {"query": {"_id": 1}, "update": {"$set": {"a": 2}}},
-    "delete_one": {"query": {"_id": 1}}, "delete_many": {"query": {"_id": 1}},
-}  # fmt: skip
+    "insert_one": {"document": {"_id": KEY, "a": 1}},
+    "insert_many": {"documents": [{"_id": f"{KEY}-1", "a": 1}]},
+    "update_one": {"query": {"_id": 1}, "update": {"$set": {"a": 2}}},
+    "update_many": {"query": {"_id": 1}, "update": {"$set": {"a": 2}}},
+    "delete_one": {"query": {"_id": 1}},
+    "delete_many": {"query": {"_id": 1}},
+}
 
 
 @pytest.mark.parametrize("kind", LOST)

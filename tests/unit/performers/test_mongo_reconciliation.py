@@ -145,11 +145,14 @@ async def test_more_documents_than_the_bound_are_never_changed_at_once(name: str
 @pytest.mark.parametrize(
     ("update", "expected"),
     [
-        ({"$inc": {"a": 1}}, None), ({"$set": {"list.0": 1}}, None), ({"$set": {"a.b": 1}}, None), ({"$push": {"a": 1}}, None),
+        ({"$inc": {"a": 1}}, None),
+        ({"$set": {"list.0": 1}}, None),
+        ({"$set": {"a.b": 1}}, None),
+        ({"$push": {"a": 1}}, None),
         ({"$set": {"new.deep": {"x": 1}}}, {"a": "text", "list": [1], "new": {"deep": {"x": 1}}}),
         ({"$addToSet": {"list": 1}, "$pull": {"none": 1}}, {"a": "text", "list": [1]}),
     ],
-)  # fmt: skip
+)
 def test_what_an_update_leaves_is_told_only_where_it_is_sure(update: dict[str, Any], expected: dict[str, Any] | None) -> None:
     assert apply_update({"a": "text", "list": [1]}, update) == expected
 

@@ -15,12 +15,24 @@ from tests.unit.spine_portal import says
 @pytest.mark.parametrize(
     ("left", "right", "equal"),
     [
-        ("120000.00", 120000, True), ("481", 481, True), ("1.50", "1.5", True), (None, "", True), ("0", None, True), (0, "", True),
-        ([], "", True), ("0", "5", False), (None, "x", False), ("a", "b", False), ("2026-12-01", "2026-12-01T03:00:00+03:00", True),
-        ("2026-12-01T03:00:00+03:00", "2026-12-02", False), ("2026-12-01T03:00:00+03:00", "2026-12-01T04:00:00+03:00", False),
-        ("C1:NEW", "C1:WON", False), ([1], [1], True), ([1], [2], False),
+        ("120000.00", 120000, True),
+        ("481", 481, True),
+        ("1.50", "1.5", True),
+        (None, "", True),
+        ("0", None, True),
+        (0, "", True),
+        ([], "", True),
+        ("0", "5", False),
+        (None, "x", False),
+        ("a", "b", False),
+        ("2026-12-01", "2026-12-01T03:00:00+03:00", True),
+        ("2026-12-01T03:00:00+03:00", "2026-12-02", False),
+        ("2026-12-01T03:00:00+03:00", "2026-12-01T04:00:00+03:00", False),
+        ("C1:NEW", "C1:WON", False),
+        ([1], [1], True),
+        ([1], [2], False),
     ],
-)  # fmt: skip
+)
 def test_values_that_mean_the_same(left: Any, right: Any, *, equal: bool) -> None:
     """Either way round."""
     assert is_same_meaning(left, right) is equal

@@ -39,23 +39,29 @@ async def after(world: World, *calls: tuple[str, dict[str, Any]]) -> AgentState:
 @pytest.mark.parametrize(
     ("calls", "objects", "links"),
     [
-        ([("crm.deal.get", {"id": 481})], {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 5},
-         {"deal:481": ["contact:43", "company:5"]}),
+        (
+            [("crm.deal.get", {"id": 481})],
+            {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 5},
+            {"deal:481": ["contact:43", "company:5"]},
+        ),
         ([("crm.contact.get", {"id": 43})], {"current_contact_id": 43, "current_company_id": 5}, {"contact:43": ["company:5"]}),
         ([("crm.company.get", {"id": 5})], {"current_company_id": 5}, {}),
         ([("crm.deal.add", {"fields": {"TITLE": "x"}})], {"current_deal_id": 9001}, {}),
         ([("crm.deal.update", {"id": 482, "fields": {"TITLE": "x"}})], {"current_deal_id": 482}, {}),
         ([("tasks.task.add", {"fields": {"TITLE": "x", "RESPONSIBLE_ID": 7}})], {"current_task_id": 9001}, {}),
         ([("tasks.task.update", {"taskId": 8017, "fields": {"TITLE": "x"}})], {"current_task_id": 8017}, {}),
-        ([("crm.item.get", {"entityTypeId": 2, "id": 481})], {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 5},
-         {"deal:481": ["contact:43", "company:5"]}),
+        (
+            [("crm.item.get", {"entityTypeId": 2, "id": 481})],
+            {"current_deal_id": 481, "current_contact_id": 43, "current_company_id": 5},
+            {"deal:481": ["contact:43", "company:5"]},
+        ),
         ([("crm.item.add", {"entityTypeId": 3, "fields": {"name": "x"}})], {"current_contact_id": 9001}, {}),
         ([("crm.item.get", {"entityTypeId": 177, "id": 5})], {}, {}),
         ([("crm.deal.list", {})], {}, {}),
         ([("crm.timeline.comment.add", {"fields": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal", "COMMENT": "x"}})], {}, {}),
         ([("crm.deal.get", {"id": 999})], {}, {}),
     ],
-)  # fmt: skip
+)
 async def test_current_objects_follow_the_calls(world: World, calls: Any, objects: dict[str, int], links: dict[str, list[str]]) -> None:
     """Reads of single records and writes move them; lists, comments and failures do not."""
     found = await after(world, *calls)
@@ -76,8 +82,11 @@ async def test_done_holds_what_was_done_with_its_time_and_records(world: World) 
         ("crm.timeline.comment.list", {"filter": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal"}}),
     )
     assert [item["description"] for item in found.done] == [
-        "crm.deal.list: 3", "crm.deal.update deal 481", "crm.timeline.comment.add comment 9001", "crm.timeline.comment.list: 1",
-    ]  # fmt: skip
+        "crm.deal.list: 3",
+        "crm.deal.update deal 481",
+        "crm.timeline.comment.add comment 9001",
+        "crm.timeline.comment.list: 1",
+    ]
     assert found.done[1]["object_ids"] == {"current_deal_id": 481}
     assert all(item["timestamp"].endswith("Z") for item in found.done)
 

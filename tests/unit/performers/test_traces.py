@@ -49,11 +49,16 @@ def listed(method: str, *rows: Any, ahead: timedelta = timedelta(0)) -> Any:
 @pytest.mark.parametrize(
     ("other", "found"),
     [
-        ({}, True), ({"when": at(minutes=1.9)}, True), ({"when": at(seconds=-20)}, True), ({"when": at(minutes=-1)}, False),
-        ({"when": at(minutes=3)}, False), ({"when": "yesterday"}, False), ({"when": "2026-11-21T15:00:03"}, False),
+        ({}, True),
+        ({"when": at(minutes=1.9)}, True),
+        ({"when": at(seconds=-20)}, True),
+        ({"when": at(minutes=-1)}, False),
+        ({"when": at(minutes=3)}, False),
+        ({"when": "yesterday"}, False),
+        ({"when": "2026-11-21T15:00:03"}, False),
         ({"text": "Другое"}, False),
     ],
-)  # fmt: skip
+)
 async def test_the_same_text_from_that_very_time(
     world: World, what: tuple[str, dict[str, Any]], other: dict[str, str], *, found: bool
 ) -> None:

@@ -31,10 +31,13 @@ def codes(told: Reply) -> list[str]:
 @pytest.mark.parametrize(
     "text",
     [
-        "Готово.", "Поднимаю сумму сделки «Ромашка» до 1 200 000 ₽. Подтвердите, пожалуйста.", "Готово, сумма изменена.", "Меняю сумму.",
+        "Готово.",
+        "Поднимаю сумму сделки «Ромашка» до 1 200 000 ₽. Подтвердите, пожалуйста.",
+        "Готово, сумма изменена.",
+        "Меняю сумму.",
         "Предлагаю: №481, сумма → 1 200 000.",
     ],
-)  # fmt: skip
+)
 async def test_a_card_that_says_everything_comes_alone(world: World, text: str) -> None:
     """The answer has no text, so the messenger gets only the card."""
     session = await world.session()

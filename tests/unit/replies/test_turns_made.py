@@ -68,14 +68,18 @@ CALL = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "DEADLI
         (CALL, " — Крайний срок: пн, 23 ноября, 15:00; Исполнитель: вы; Описание: о счёте"),
         (COMMENT, " — «Звонил»"),
         (NOTE, " — Комментарий: звонил"),
-        (step("crm.contact.add", {"fields": {"NAME": "Пётр", "PHONE": [{"VALUE": "+79990000001"}], "POST": "директор"}}),
-         " — Ответственный: вы; Телефон: +7 999 000-00-01; Должность: директор"),
-        (step("crm.lead.add", {"fields": {"TITLE": "Заявка", "NAME": "Иван", "EMAIL": [{"VALUE": "a@b.example"}]}}),
-         " — Ответственный: вы; Почта: a@b.example; Имя: Иван"),
+        (
+            step("crm.contact.add", {"fields": {"NAME": "Пётр", "PHONE": [{"VALUE": "+79990000001"}], "POST": "директор"}}),
+            " — Ответственный: вы; Телефон: +7 999 000-00-01; Должность: директор",
+        ),
+        (
+            step("crm.lead.add", {"fields": {"TITLE": "Заявка", "NAME": "Иван", "EMAIL": [{"VALUE": "a@b.example"}]}}),
+            " — Ответственный: вы; Почта: a@b.example; Имя: Иван",
+        ),
         (DEAL, " — Ответственный: вы"),
     ],
     ids=["task", "comment", "first comment of a deal", "phone", "e-mail", "only the person"],
-)  # fmt: skip
+)
 async def test_the_line_says_the_values_that_were_written(world: World, wish: dict[str, Any], values: str) -> None:
     """Each value as cards show it, the reader as «вы»; the title and the record that is named already are not repeated."""
     assert (await told(world, wish)).endswith(values)

@@ -80,8 +80,13 @@ def _with_fields(portal: Portal) -> Any:
         if method != "crm.deal.fields":
             return healthy(method, params)
         titles = {
-            "ID": "ID", "TITLE": "Название", "OPPORTUNITY": "Сумма", "BUDGET": "Бюджет", "STAGE_ID": "Стадия", "CATEGORY_ID": "Воронка",
-        }  # fmt: skip
+            "ID": "ID",
+            "TITLE": "Название",
+            "OPPORTUNITY": "Сумма",
+            "BUDGET": "Бюджет",
+            "STAGE_ID": "Стадия",
+            "CATEGORY_ID": "Воронка",
+        }
         titles |= {"ASSIGNED_BY_ID": "Ответственный", "CURRENCY_ID": "Валюта"}
         return httpx.Response(200, json={"result": {code: {"type": "string", "title": title} for code, title in titles.items()}})
 

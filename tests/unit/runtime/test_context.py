@@ -176,17 +176,25 @@ async def test_blocks_are_kept_by_iteration(world: World, session: Session) -> N
 @pytest.mark.parametrize(
     ("result", "said"),
     [
-        (Outcome(status="succeeded", effect_id="e", method="m", call_class="W", result=5, call={"a": 1}),
-         {"status": "succeeded", "params": {"a": 1}, "class": "W", "answer": 5}),
-        (Outcome(status="succeeded", effect_id="e", method="m", commands=(CommandReport(key="a", method="x", status="success"),)),
-         {"status": "succeeded", "commands": [{"key": "a", "method": "x", "status": "success", "error": ""}], "answer": None}),
-        (Outcome(status="refused", effect_id="e", method="m", reason=Notice(code="gate-mode"), detail="no"),
-         {"status": "refused", "reason": "gate-mode", "detail": "no"}),
+        (
+            Outcome(status="succeeded", effect_id="e", method="m", call_class="W", result=5, call={"a": 1}),
+            {"status": "succeeded", "params": {"a": 1}, "class": "W", "answer": 5},
+        ),
+        (
+            Outcome(status="succeeded", effect_id="e", method="m", commands=(CommandReport(key="a", method="x", status="success"),)),
+            {"status": "succeeded", "commands": [{"key": "a", "method": "x", "status": "success", "error": ""}], "answer": None},
+        ),
+        (
+            Outcome(status="refused", effect_id="e", method="m", reason=Notice(code="gate-mode"), detail="no"),
+            {"status": "refused", "reason": "gate-mode", "detail": "no"},
+        ),
         (Outcome(status="planned", effect_id="e", method="m", detail="shadow"), {"status": "planned", "reason": "", "detail": "shadow"}),
-        (Pending(effect_id="e", confirmation_id="c", method="m", reasons=(Notice(code="gate-critical"),)),
-         {"status": "waiting", "confirmation_id": "c", "reasons": ["gate-critical"]}),
+        (
+            Pending(effect_id="e", confirmation_id="c", method="m", reasons=(Notice(code="gate-critical"),)),
+            {"status": "waiting", "confirmation_id": "c", "reasons": ["gate-critical"]},
+        ),
     ],
-)  # fmt: skip
+)
 def test_the_audit_record_of_a_call(result: Outcome | Pending, said: dict[str, Any]) -> None:
     """Request, answer, reason: whatever became of it."""
     record = build_call_record(effect("m", {"p": 1}), result)

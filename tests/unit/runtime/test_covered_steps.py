@@ -343,8 +343,12 @@ async def test_a_card_without_room_for_all_covers_nothing(world: World, session:
 
 
 HOSTILE_NUMBERS = [
-    f"звонить на +7{STAND_IN}5", f"счёт {STAND_IN}", "999 999 937", f"L_{STAND_IN} и №{STAND_IN}", f"https://x{STAND_IN}.example/",
-]  # fmt: skip
+    f"звонить на +7{STAND_IN}5",
+    f"счёт {STAND_IN}",
+    "999 999 937",
+    f"L_{STAND_IN} и №{STAND_IN}",
+    f"https://x{STAND_IN}.example/",
+]
 
 
 @pytest.mark.parametrize("text", HOSTILE_NUMBERS)

@@ -40,10 +40,13 @@ STORED: list[tuple[type[Input], str, dict[str, Any]]] = [
     (inputs.AccessFileChange, "access_file", {"left": ["tg:1"], "count": 2, "faults": ""}),
     (inputs.AccessEnd, "access_lost", {"person": "tg:1", "why": "portal"}),
     (inputs.FreezeNews, "freeze_news", {"what": "frozen", "at": "", "via": "tg", "reason": ""}),
-    (inputs.DefinitionNews, "definition_news",
-     {"definition_kind": "steps", "key": "welcome", "version": 1, "title": "", "at": "", "note": ""}),
+    (
+        inputs.DefinitionNews,
+        "definition_news",
+        {"definition_kind": "steps", "key": "welcome", "version": 1, "title": "", "at": "", "note": ""},
+    ),
     (inputs.PolicyNews, "policy_news", {"digest": "d", "faults": ["f"], "restart": False}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("kind_of", "kind", "body"), STORED)

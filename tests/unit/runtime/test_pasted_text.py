@@ -103,10 +103,13 @@ async def test_the_same_words_of_the_person_act_at_once(world: World) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "запиши в сделку 482 «Лютик»", "запиши в сделку 482: «Лютик»", "запиши в сделку 482:\nЛютик",
-        "вчера созвонилась с клиентом, запиши в сделку 482 «Лютик»", "Добрый день! Запиши в сделку 482 `Лютик`",
+        "запиши в сделку 482 «Лютик»",
+        "запиши в сделку 482: «Лютик»",
+        "запиши в сделку 482:\nЛютик",
+        "вчера созвонилась с клиентом, запиши в сделку 482 «Лютик»",
+        "Добрый день! Запиши в сделку 482 `Лютик`",
     ],
-)  # fmt: skip
+)
 async def test_an_honest_quotation_costs_no_card(world: World, text: str) -> None:
     """A short value between marks is the person's own: the change is made at once."""
     world.model.will(reply(NOTE), reply(text="Готово."))

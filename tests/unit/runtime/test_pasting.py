@@ -46,10 +46,17 @@ async def test_pieces_are_one_turn_and_prose_with_the_first_line_apart(world: Wo
         ([message("Уважаемая Анна!\n" + PIECE, at=100), message("с уважением", at=101)], [""]),
     ],
     ids=[
-        "alone", "shorter", "emoji", "somebody else", "forwarded after", "own after forwarded", "a button", "minutes later",
+        "alone",
+        "shorter",
+        "emoji",
+        "somebody else",
+        "forwarded after",
+        "own after forwarded",
+        "a button",
+        "minutes later",
         "a letter's own greeting",
     ],
-)  # fmt: skip
+)
 async def test_only_pieces_of_one_paste_are_joined(world: World, rows: list[Any], texts: list[str]) -> None:
     world.model.will(*[reply()] * len(texts))
     await world.work(*rows)

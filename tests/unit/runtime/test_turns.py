@@ -55,9 +55,16 @@ async def test_one_turn_from_message_to_answer(world: World, session: Session) -
     world.model.will(reply(TASK, text="Создаю."), reply(text="У вас ещё три просроченные."))
     await world.turn(session, message("создай задачу"))
     assert world.types() == [
-        "MessageReceived", "ModelAsked", "ModelAnswered", "PlanRecorded", "CallStarted", "CallSucceeded", "ModelAsked", "ModelAnswered",
+        "MessageReceived",
+        "ModelAsked",
+        "ModelAnswered",
+        "PlanRecorded",
+        "CallStarted",
+        "CallSucceeded",
+        "ModelAsked",
+        "ModelAnswered",
         "TurnFinished",
-    ]  # fmt: skip
+    ]
     rows = world.outbox()
     assert [row.body["parts"][0]["text"] for row in rows] == ["У вас ещё три просроченные."]
     assert "думаю" not in str([row.body for row in rows])

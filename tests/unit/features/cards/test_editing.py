@@ -57,10 +57,13 @@ async def test_of_several_fields_one_is_chosen_and_the_others_stay(world: World)
 @pytest.mark.parametrize(
     ("words", "code"),
     [
-        ("дорого", "ask"), ("", "edit-empty"), ("5 долларов", "edit-other-currency"), ("1 200 000", "edit-same"),
+        ("дорого", "ask"),
+        ("", "edit-empty"),
+        ("5 долларов", "edit-other-currency"),
+        ("1 200 000", "edit-same"),
         ("1 000 000", "gate-already-so"),
     ],
-)  # fmt: skip
+)
 async def test_a_wrong_value_is_told_and_asked_for_again(world: World, entry: dict[str, Any], words: str, code: str) -> None:
     """The card stays open, and the next answer counts; an answer to the first question does not any more."""
     first = await opened(world, entry)
@@ -143,11 +146,15 @@ async def test_a_sum_with_two_readings_is_chosen_by_a_button(world: World, entry
 @pytest.mark.parametrize(
     ("words", "more", "code"),
     [
-        (("edit",), {"actor": BORIS}, "edit-not-yours"), (("edit", "ffffffffff"), {}, "card-outdated"),
-        (("field", "", "9"), {}, "card-outdated"), (("field", "", "x"), {}, "card-outdated"), (("noedit", ""), {}, "edit-over"),
-        (("pick", "", "1", "0"), {}, "edit-over"), (("again", ""), {}, "card-waits-already"),
+        (("edit",), {"actor": BORIS}, "edit-not-yours"),
+        (("edit", "ffffffffff"), {}, "card-outdated"),
+        (("field", "", "9"), {}, "card-outdated"),
+        (("field", "", "x"), {}, "card-outdated"),
+        (("noedit", ""), {}, "edit-over"),
+        (("pick", "", "1", "0"), {}, "edit-over"),
+        (("again", ""), {}, "card-waits-already"),
     ],
-)  # fmt: skip
+)
 async def test_a_press_that_does_not_fit_is_answered_once_and_changes_nothing(
     world: World, entry: dict[str, Any], words: Sequence[str], more: Any, code: str
 ) -> None:

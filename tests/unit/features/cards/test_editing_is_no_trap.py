@@ -128,10 +128,19 @@ async def test_after_one_unreadable_value_nobody_is_held_to_an_answer(world: Wor
 
 
 LATER = [
-    "покажи мои сделки", "сколько у меня открытых сделок?", "создай задачу позвонить Иванову завтра", "а что с Ромашкой?",
-    "какие дела на сегодня", "удали лид 7", "напомни мне завтра в 10 позвонить", "перенеси встречу на пятницу", "привет",
-    "спасибо, не надо", "найди контакт Петров", "show my deals",
-]  # fmt: skip
+    "покажи мои сделки",
+    "сколько у меня открытых сделок?",
+    "создай задачу позвонить Иванову завтра",
+    "а что с Ромашкой?",
+    "какие дела на сегодня",
+    "удали лид 7",
+    "напомни мне завтра в 10 позвонить",
+    "перенеси встречу на пятницу",
+    "привет",
+    "спасибо, не надо",
+    "найди контакт Петров",
+    "show my deals",
+]
 
 
 @pytest.mark.parametrize("words", LATER)
@@ -148,10 +157,15 @@ async def test_a_later_sentence_is_a_request_and_no_value(world: World, entry: d
 @pytest.mark.parametrize(
     ("words", "is_value"),
     [
-        ("в пятницу", True), ("перенеси на пятницу", True), ("давай 30 ноября", True), ("перенеси встречу на пятницу", False),
-        ("напомни мне завтра в 10 позвонить", False), ("что у меня завтра?", False), ("спасибо, до завтра", False),
+        ("в пятницу", True),
+        ("перенеси на пятницу", True),
+        ("давай 30 ноября", True),
+        ("перенеси встречу на пятницу", False),
+        ("напомни мне завтра в 10 позвонить", False),
+        ("что у меня завтра?", False),
+        ("спасибо, до завтра", False),
     ],
-)  # fmt: skip
+)
 async def test_a_day_within_a_request_is_not_taken_for_the_value(world: World, words: str, is_value: Any) -> None:
     """A sentence that only contains a day is worked as what it is."""
     proposed = step("crm.deal.update", {"id": 481, "fields": {"CLOSEDATE": "2026-12-30"}})
@@ -172,12 +186,22 @@ async def test_a_value_stays_a_value(world: World, words: str) -> None:
 @pytest.mark.parametrize(
     ("words", "amount"),
     [
-        ("пусть будет 500 тысяч", 500_000), ("лучше 450 000", 450_000), ("давай 300к", 300_000), ("нет, 600 000", 600_000),
-        ("Нет. 600 000", 600_000), ("поставь 510 000 рублей", 510_000), ("измени на 520 000", 520_000),
-        ("увеличь до 1,5 млн, пожалуйста", 1_500_000), ("make it 700 000 please", 700_000), ("на 10% больше", None),
-        ("на 100 тысяч больше", None), ("сделай на 100 тысяч больше", None), ("подними на 100 000", None), ("прибавь 500", None),
+        ("пусть будет 500 тысяч", 500_000),
+        ("лучше 450 000", 450_000),
+        ("давай 300к", 300_000),
+        ("нет, 600 000", 600_000),
+        ("Нет. 600 000", 600_000),
+        ("поставь 510 000 рублей", 510_000),
+        ("измени на 520 000", 520_000),
+        ("увеличь до 1,5 млн, пожалуйста", 1_500_000),
+        ("make it 700 000 please", 700_000),
+        ("на 10% больше", None),
+        ("на 100 тысяч больше", None),
+        ("сделай на 100 тысяч больше", None),
+        ("подними на 100 000", None),
+        ("прибавь 500", None),
     ],
-)  # fmt: skip
+)
 async def test_words_around_a_value_are_not_part_of_it(world: World, words: str, amount: Any) -> None:
     """People say «нет, лучше 450 000»; an amount to add or a percentage is never taken for the new sum."""
     question = await opened(world, await asked(world))
@@ -247,11 +271,18 @@ async def is_answer(world: World, session: Any, text: str) -> bool:
 @pytest.mark.parametrize(
     ("words", "is_value"),
     [
-        ("Лютик и партнёры", True), ("Проверь счёт, пожалуйста", True), ("Когда будет оплата?", True), ("Пришли мне счёт до пятницы", True),
-        ("Позвонить Иванову завтра", True), ("«Покажи мои сделки»", True), ("покажи мои сделки", False), ("сколько у меня сделок?", False),
-        ("создай задачу позвонить Иванову", False), ("what are my deals today", False),
+        ("Лютик и партнёры", True),
+        ("Проверь счёт, пожалуйста", True),
+        ("Когда будет оплата?", True),
+        ("Пришли мне счёт до пятницы", True),
+        ("Позвонить Иванову завтра", True),
+        ("«Покажи мои сделки»", True),
+        ("покажи мои сделки", False),
+        ("сколько у меня сделок?", False),
+        ("создай задачу позвонить Иванову", False),
+        ("what are my deals today", False),
     ],
-)  # fmt: skip
+)
 async def test_a_reply_to_the_prompt_of_a_text_is_a_request_only_if_it_clearly_is_one(world: World, words: str, is_value: Any) -> None:
     """A name or a comment may be any sentence; in quotes even a request is text."""
     entry = await asked(world, TITLE, text="переименуй сделку 481 в Лютик и поставь сумму 5")
@@ -283,10 +314,16 @@ def test_requests_are_recognized_by_their_words(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "мне нужен отчёт за неделю", "подскажи номер Ромашки", "не надо, отмени всё", "удалить сделку 482", "позвони Ивану", "ладно, забей",
-        "I need a report", "never mind",
+        "мне нужен отчёт за неделю",
+        "подскажи номер Ромашки",
+        "не надо, отмени всё",
+        "удалить сделку 482",
+        "позвони Ивану",
+        "ладно, забей",
+        "I need a report",
+        "never mind",
     ],
-)  # fmt: skip
+)
 def test_an_unread_sentence_is_a_request_by_more_words(text: str) -> None:
     """What was asked for it is not; as a title or a comment it stays a value."""
     assert may_be_request(text)

@@ -216,10 +216,18 @@ async def test_a_command_of_a_batch_names_the_text_that_it_loses(world: World, m
 @pytest.mark.parametrize(
     ("held", "value", "is_prose", "lost"),
     [
-        ("звонил", "перезвонить", True, 6), ("звонил", "перезвонить", False, 0), ("ж" * 81, "", False, 81), ("ж" * 80, "", False, 0),
-        ("а  б\nв", "было: а б в", True, 0), ("  ", "x", True, 0), (None, "x", True, 0), (["ж" * 100], "", True, 0),
-        ("звонил", None, True, 6), ("12", 12, True, 0), ("первое второе", "первое", True, 7),
+        ("звонил", "перезвонить", True, 6),
+        ("звонил", "перезвонить", False, 0),
+        ("ж" * 81, "", False, 81),
+        ("ж" * 80, "", False, 0),
+        ("а  б\nв", "было: а б в", True, 0),
+        ("  ", "x", True, 0),
+        (None, "x", True, 0),
+        (["ж" * 100], "", True, 0),
+        ("звонил", None, True, 6),
+        ("12", 12, True, 0),
+        ("первое второе", "первое", True, 7),
     ],
-)  # fmt: skip
+)
 def test_what_is_lost_is_counted(held: object, value: object, is_prose: object, lost: int) -> None:
     assert count_lost(held, value, is_prose=bool(is_prose)) == lost

@@ -22,10 +22,15 @@ def test_whose_reminder_it_is_is_always_the_requesters() -> None:
 @pytest.mark.parametrize(
     ("method", "given"),
     [
-        (MOVE, {"reminder": ID}), (MOVE, {"reminder": ID, "at": "завтра"}), (MOVE, {"at": AT}), (CANCEL, {"reminder": "all"}),
-        (CANCEL, {"reminder": ID[:8]}), (CANCEL, {"reminder": [ID]}), (CANCEL, {"reminder": ID, "at": AT}),
+        (MOVE, {"reminder": ID}),
+        (MOVE, {"reminder": ID, "at": "завтра"}),
+        (MOVE, {"at": AT}),
+        (CANCEL, {"reminder": "all"}),
+        (CANCEL, {"reminder": ID[:8]}),
+        (CANCEL, {"reminder": [ID]}),
+        (CANCEL, {"reminder": ID, "at": AT}),
     ],
-)  # fmt: skip
+)
 def test_anything_but_one_reminder_and_one_moment_is_refused(method: str, given: dict[str, Any]) -> None:
     """Several reminders, a part of an id, a missing or unclear moment."""
     with pytest.raises(Refusal):

@@ -119,11 +119,16 @@ async def test_words_name_a_folder_or_are_a_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "code"),
     [
-        ("access.yaml", "docs-kind-unknown"), ("virus.exe", "docs-kind-unknown"), ("..md", "docs-name-unfit"),
-        (".скрытый.md", "docs-name-unfit"), ("CON.md", "docs-name-unfit"), ("а\u202eм.md", "docs-name-unfit"),
-        ("д" * 300 + ".md", "docs-name-unfit"), ("", "docs-kind-unknown"),
+        ("access.yaml", "docs-kind-unknown"),
+        ("virus.exe", "docs-kind-unknown"),
+        ("..md", "docs-name-unfit"),
+        (".скрытый.md", "docs-name-unfit"),
+        ("CON.md", "docs-name-unfit"),
+        ("а\u202eм.md", "docs-name-unfit"),
+        ("д" * 300 + ".md", "docs-name-unfit"),
+        ("", "docs-kind-unknown"),
     ],
-)  # fmt: skip
+)
 async def test_a_name_that_no_document_has_is_refused_before_anything_is_downloaded(desk: Desk, name: str, code: str) -> None:
     """Names are written by strangers: rules of access, hidden files, devices, signs that nobody sees."""
     await desk.send(name)

@@ -103,8 +103,12 @@ async def test_the_journal_names_who_added_a_document_and_nobody_else(desk: Desk
 def order(what: str, *, attempts: int = 1) -> InboxRow:
     """An order of the first administrator that was tried before, and ended its process so often."""
     body = {
-        "what": what, "path": "отпуск.md", "file_id": "отпуск.md", "readers": "docs-readers-everybody", "stamp": "7-7" * (what == "remove"),
-    }  # fmt: skip
+        "what": what,
+        "path": "отпуск.md",
+        "file_id": "отпуск.md",
+        "readers": "docs-readers-everybody",
+        "stamp": "7-7" * (what == "remove"),
+    }
     return replace(build_row(DocumentOrder.KIND, DocumentOrder.model_validate(body).to_json()), lane="turn", attempts=attempts)
 
 

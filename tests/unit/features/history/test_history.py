@@ -243,14 +243,27 @@ async def test_a_portal_that_does_not_answer_is_said(office: World) -> None:
 @pytest.mark.parametrize(
     ("said", "record"),
     [
-        ("481", "deal:481"), ("№481", "deal:481"), ("сделки 481", "deal:481"), ("Сделка №481.", "deal:481"), ("задача 8017", "task:8017"),
-        ("task:8017", "task:8017"), ("компании 5", "company:5"), ("контакт #43", "contact:43"), ("лида 12", "lead:12"),
-        ("item:177:5", "item:177:5"), ("элемент 177 5", "item:177:5"), ("https://portal.example/crm/deal/details/481/", "deal:481"),
+        ("481", "deal:481"),
+        ("№481", "deal:481"),
+        ("сделки 481", "deal:481"),
+        ("Сделка №481.", "deal:481"),
+        ("задача 8017", "task:8017"),
+        ("task:8017", "task:8017"),
+        ("компании 5", "company:5"),
+        ("контакт #43", "contact:43"),
+        ("лида 12", "lead:12"),
+        ("item:177:5", "item:177:5"),
+        ("элемент 177 5", "item:177:5"),
+        ("https://portal.example/crm/deal/details/481/", "deal:481"),
         ("https://portal.example/crm/type/177/details/5/", "item:177:5"),
-        ("https://portal.example/company/personal/user/7/tasks/task/view/8017/", "task:8017"), ("сделка", ""), ("Ромашка 5", ""), ("", ""),
-        ("481 482", ""), ("9" * 40, ""),
+        ("https://portal.example/company/personal/user/7/tasks/task/view/8017/", "task:8017"),
+        ("сделка", ""),
+        ("Ромашка 5", ""),
+        ("", ""),
+        ("481 482", ""),
+        ("9" * 40, ""),
     ],
-)  # fmt: skip
+)
 def test_a_record_is_named_by_kind_and_number(said: str, record: str) -> None:
     """In Russian, in English, by the address of its card; anything else names none."""
     from tests.unit.spine_kit import _shipped_rules  # noqa: PLC0415 - read once a process

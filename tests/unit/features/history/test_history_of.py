@@ -68,10 +68,17 @@ async def test_only_who_may_see_the_record_is_told(office: World) -> None:
 @pytest.mark.parametrize(
     "params",
     [
-        {}, {"deal": 481, "lead": 5}, {"deal": "Ромашка"}, {"deal": True}, {"deal": -1}, {"record": "user:7"}, {"record": "deal"},
-        {"record": "deal:481", "deal": 481}, {"deal": 481, "person": "tg:1006", "sees": "all"},
+        {},
+        {"deal": 481, "lead": 5},
+        {"deal": "Ромашка"},
+        {"deal": True},
+        {"deal": -1},
+        {"record": "user:7"},
+        {"record": "deal"},
+        {"record": "deal:481", "deal": 481},
+        {"deal": 481, "person": "tg:1006", "sees": "all"},
     ],
-)  # fmt: skip
+)
 async def test_anything_else_than_one_record_is_refused(office: World, params: dict[str, Any]) -> None:
     """Nobody's rights can be borrowed, and no other thing can be asked about."""
     assert (await ask(office, params)).status == "refused"

@@ -40,10 +40,13 @@ def test_nobody_is_asked_to_decide_for_themselves() -> None:
 @pytest.mark.parametrize(
     ("until", "deputy", "found"),
     [
-        (TODAY, GLEB, [GLEB.key]), (date(2026, 11, 20), GLEB, [VERA.key]), (TODAY, BORIS, [BORIS.key]), (TODAY, None, [GLEB.key]),
+        (TODAY, GLEB, [GLEB.key]),
+        (date(2026, 11, 20), GLEB, [VERA.key]),
+        (TODAY, BORIS, [BORIS.key]),
+        (TODAY, None, [GLEB.key]),
         (TODAY, ANNA, [GLEB.key]),
     ],
-)  # fmt: skip
+)
 def test_who_stands_in_while_the_lead_is_away(until: date, deputy: Actor | None, found: list[str]) -> None:
     """Up to and with the last day; without a deputy, or where the deputy is the one who asks, the other leads."""
     department = Department(everybody=[ANNA, BORIS, VERA, GLEB, DINA], absent={VERA.key: gone(until, deputy)})

@@ -50,8 +50,12 @@ async def test_settings_are_shown_in_private_only_and_to_people_with_access(offi
     await _command(office, "settings")
     [(_, _, data)] = office.said()
     assert [item.split(":")[2:4] for item in data] == [
-        ["digest", "on"], ["evening", "on"], ["alerts", "on"], ["locale", "ru"], ["locale", "en"],
-    ]  # fmt: skip
+        ["digest", "on"],
+        ["evening", "on"],
+        ["alerts", "on"],
+        ["locale", "ru"],
+        ["locale", "en"],
+    ]
     await _command(office, "settings", session="tg:-100500")
     [row] = office.world.outbox()
     assert (row.session, list(codes_of(row))) == ("tg:-100500", ["people-private-only"])

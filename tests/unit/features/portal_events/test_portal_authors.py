@@ -15,11 +15,15 @@ BOTH: dict[str, Any] = {"OPPORTUNITY": "5", "TITLE": "Лютик"}
 @pytest.mark.parametrize(
     ("fields", "events", "by", "names"),
     [
-        (BOTH, 2, ANNAS, ""), (BOTH, 3, BORISS, ""), (BOTH, 1, BORISS, "Борис Седов"), (BOTH, 1, ANNAS, None),
-        ({"OPPORTUNITY": "5"}, 2, BORISS, "Борис Седов"), ({"OPPORTUNITY": "5"}, 2, ANNAS, None),
+        (BOTH, 2, ANNAS, ""),
+        (BOTH, 3, BORISS, ""),
+        (BOTH, 1, BORISS, "Борис Седов"),
+        (BOTH, 1, ANNAS, None),
+        ({"OPPORTUNITY": "5"}, 2, BORISS, "Борис Седов"),
+        ({"OPPORTUNITY": "5"}, 2, ANNAS, None),
         ({"STAGE_ID": "WON", "CLOSED": "Y"}, 2, BORISS, "Борис Седов"),
     ],
-)  # fmt: skip
+)
 async def test_the_last_hand_is_named_for_one_field_or_one_event(
     watch: Watch, fields: dict[str, Any], events: int, by: int, names: str | None
 ) -> None:

@@ -66,9 +66,12 @@ async def test_a_portal_that_is_down_is_said(world: World) -> None:
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("компания Вектор", ("company", "Вектор")), ("Вектор", ("", "Вектор")), ("сделка", ("", "сделка")),
-        ("лидер рынка", ("lead", "рынка")), ("", ("", "")),
+        ("компания Вектор", ("company", "Вектор")),
+        ("Вектор", ("", "Вектор")),
+        ("сделка", ("", "сделка")),
+        ("лидер рынка", ("lead", "рынка")),
+        ("", ("", "")),
     ],
-)  # fmt: skip
+)
 def test_a_kind_is_the_word_that_stands_first(text: str, found: tuple[str, str]) -> None:
     assert split_kind(text) == found

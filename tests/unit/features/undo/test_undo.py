@@ -216,13 +216,18 @@ async def test_what_cannot_be_restored_exactly_is_refused_with_a_sentence(office
 
 
 OVERTAKEN = [
-    (update({"OPPORTUNITY": 1_500_000}), DEAL, {"OPPORTUNITY": "1600000.00", "MODIFY_BY_ID": "8"}, "OPPORTUNITY",
-     "1\u00a0600\u00a0000\u00a0₽"),
+    (
+        update({"OPPORTUNITY": 1_500_000}),
+        DEAL,
+        {"OPPORTUNITY": "1600000.00", "MODIFY_BY_ID": "8"},
+        "OPPORTUNITY",
+        "1\u00a0600\u00a0000\u00a0₽",
+    ),
     (update({"OPPORTUNITY": 1_500_000}), DEAL, {"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
     (update({"OPPORTUNITY": 1_500_000, "CURRENCY_ID": "EUR"}), DEAL, {"CURRENCY_ID": "USD"}, "CURRENCY_ID", "USD"),
     (update({"TITLE": "Ромашка-2"}), DEAL, {"TITLE": "Ромашка-3"}, "TITLE", "Ромашка-3"),
     (effect("tasks.task.start", {"taskId": 8017}), TASK, {"status": "5"}, "STATUS", "завершена"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("what", "target", "changed", "field", "now"), OVERTAKEN, ids=["sum", "currency", "both", "title", "state"])

@@ -15,8 +15,14 @@ from tests.unit.spine_kit import VERA, World, a_world, effect
 
 DEAL = 410
 MONTAGE = {
-    "PRODUCT_NAME": "Монтаж", "PRICE": 777, "QUANTITY": 3, "DISCOUNT_TYPE_ID": 2, "DISCOUNT_RATE": 10, "TAX_RATE": 20, "TAX_INCLUDED": "Y",
-}  # fmt: skip
+    "PRODUCT_NAME": "Монтаж",
+    "PRICE": 777,
+    "QUANTITY": 3,
+    "DISCOUNT_TYPE_ID": 2,
+    "DISCOUNT_RATE": 10,
+    "TAX_RATE": 20,
+    "TAX_INCLUDED": "Y",
+}
 SETUP = {"PRODUCT_NAME": "Настройка", "PRICE": "100.5", "QUANTITY": 2}
 OTHER = {"PRODUCT_NAME": "Кабель", "PRICE": 12.5, "QUANTITY": 10}
 UNIVERSAL = {"productName": "Кабель", "price": 12.5, "quantity": 10}

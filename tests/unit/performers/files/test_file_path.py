@@ -7,21 +7,91 @@ from hypothesis import strategies as st
 from orchestrator.domain.file_path import PathRefused, format_path, may_name, parse_folder, parse_path, to_comparable
 
 OUTSIDE = [
-    "..", "../x", "a/../b", "a/..", ".", "./a", "a/./b", "...", "a/.../b", "/etc/passwd", "//server/x", "~/x", "~root", "C:", "c:/windows",
-    "C:x", "\\\\server\\x", "..\\x", "a\\..\\b", "a:stream", "a/b:c.txt", "\u2024\u2024/x", "\uff0e\uff0e/x", "\u2025/x", "\u2026",
-    "a\uff0f..", "a\uff3cb", "\ufe52\ufe52", "a\uff1ab", "\u2100", " ", "a/ /b", "\u00a0", "\u3000", ". .",
-]  # fmt: skip
+    "..",
+    "../x",
+    "a/../b",
+    "a/..",
+    ".",
+    "./a",
+    "a/./b",
+    "...",
+    "a/.../b",
+    "/etc/passwd",
+    "//server/x",
+    "~/x",
+    "~root",
+    "C:",
+    "c:/windows",
+    "C:x",
+    "\\\\server\\x",
+    "..\\x",
+    "a\\..\\b",
+    "a:stream",
+    "a/b:c.txt",
+    "\u2024\u2024/x",
+    "\uff0e\uff0e/x",
+    "\u2025/x",
+    "\u2026",
+    "a\uff0f..",
+    "a\uff3cb",
+    "\ufe52\ufe52",
+    "a\uff1ab",
+    "\u2100",
+    " ",
+    "a/ /b",
+    "\u00a0",
+    "\u3000",
+    ". .",
+]
 FILLERS = [
-    "a\u3164", "\u115fa", "a\uffa0.txt", "a\u2800b", "a\u034fb", "note\ufe0f.txt", "a\ufe00", "a\u180b", "a\U000e0100", "\u17b5",
+    "a\u3164",
+    "\u115fa",
+    "a\uffa0.txt",
+    "a\u2800b",
+    "a\u034fb",
+    "note\ufe0f.txt",
+    "a\ufe00",
+    "a\u180b",
+    "a\U000e0100",
+    "\u17b5",
     "a\U000e0041",
-]  # fmt: skip
+]
 INVISIBLE = ["a\0b", "a.txt\0", "a\nb", "a\tb", "a\x7f", "\u202egpj.exe", "a\u200bb", "a\u2028b", "\ud800", "a\ufeff", "\ue000"]
 HIDDEN = [".env", "a/.git/config", ".sdelka-0.tmp", "\uff0eenv", "a/..namedfork/rsrc", "..a"]
 ODD = [
-    "a/", "a//b", "a.", "a. ", " a", "a ", "a/b /c", "con", "CON.txt", "a/nul", "com1.log", "lpt9", "a?b", "a*", "a|b", '"', "<a>",
-    "a\u00a0", "a\u2215b", "отчёты\u2044июль.txt", "a\u29f8b", "a\u2216b", "c\ua789b", "\u0301a", "a/\u0489", "notewi~1.txt", "PROGRA~2/x",
-    "ОТЧЁТ~1", "clock$", "con .txt", "com\u00b9.txt", "\uff43on.txt",
-]  # fmt: skip
+    "a/",
+    "a//b",
+    "a.",
+    "a. ",
+    " a",
+    "a ",
+    "a/b /c",
+    "con",
+    "CON.txt",
+    "a/nul",
+    "com1.log",
+    "lpt9",
+    "a?b",
+    "a*",
+    "a|b",
+    '"',
+    "<a>",
+    "a\u00a0",
+    "a\u2215b",
+    "отчёты\u2044июль.txt",
+    "a\u29f8b",
+    "a\u2216b",
+    "c\ua789b",
+    "\u0301a",
+    "a/\u0489",
+    "notewi~1.txt",
+    "PROGRA~2/x",
+    "ОТЧЁТ~1",
+    "clock$",
+    "con .txt",
+    "com\u00b9.txt",
+    "\uff43on.txt",
+]
 LONG = ["a" * 501, "a" * 201, "я" * 101, "/".join("abcdefghijklm")]
 
 
@@ -45,10 +115,23 @@ def test_what_is_no_path_inside_of_the_folder_is_refused_with_its_reason(text: s
 @pytest.mark.parametrize(
     "text",
     [
-        "a", "отчёты/июль.txt", "a/b c/d-e_f.csv", "Отчёт…за июль.txt", "½.txt", "a..b", "1/2/3", "concert.txt", "№1.txt", "%2e%2e/x",
-        "&#46;&#46;", "проект~", "a~1b.txt", "й.txt", "naïve.txt",
+        "a",
+        "отчёты/июль.txt",
+        "a/b c/d-e_f.csv",
+        "Отчёт…за июль.txt",
+        "½.txt",
+        "a..b",
+        "1/2/3",
+        "concert.txt",
+        "№1.txt",
+        "%2e%2e/x",
+        "&#46;&#46;",
+        "проект~",
+        "a~1b.txt",
+        "й.txt",
+        "naïve.txt",
     ],
-)  # fmt: skip
+)
 def test_an_ordinary_path_is_kept_as_it_is(text: str) -> None:
     assert format_path(text) == text
 
