@@ -34,12 +34,10 @@ def load(path: Path) -> Mapping[str, Any]:
 
 
 def told(world: World) -> str:
-    """The text of the last message, without its quotes."""
     return str(replies(world)[-1].body["parts"][0]["text"])
 
 
 def agents() -> dict[str, Any]:
-    """The examples' agents, by key."""
     return {path.stem: load(path) for path in AGENT_FILES}
 
 
