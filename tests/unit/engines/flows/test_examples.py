@@ -34,10 +34,12 @@ def load(path: Path) -> Mapping[str, Any]:
 
 
 def told(world: World) -> str:
+    """The text of the last message, without its quotes."""
     return str(replies(world)[-1].body["parts"][0]["text"])
 
 
 def agents() -> dict[str, Any]:
+    """The examples' agents, by key."""
     return {path.stem: load(path) for path in AGENT_FILES}
 
 
@@ -125,3 +127,15 @@ async def test_a_review_of_the_pipeline_reads_the_own_deals_and_proposes_to_dos_
             "**Неделя**: Две сделки.\n\n**Требуют внимания**:\n- Ромашка; Закрытие: пт, 20 ноября; Риск: срок прошёл\n\n"
             "**Что сделать**:\n- Позвонить в «Ромашку»"
         )
+
+
+async def test_a_review_without_the_to_dos_is_still_a_review(tmp_path: Path) -> None:
+    """After a denied card the person has the summary and the advice."""
+    planned = {"method": "crm.activity.todo.add", "params": {"ownerTypeId": 2, "ownerId": 481, "deadline": "2026-11-30T12:00:00+03:00"}}
+    async with a_flow_world(tmp_path, load(FOLDER / "pipeline_review.yaml"), agents()) as (world, _):
+        world.model.will(dumps({"summary": "Тихо.", "deals": []}), dumps({"advice": ["Отдохнуть"], "operations": [planned]}))
+        await world.work(start())
+        (shown,) = [row for row in world.outbox() if row.kind == "card"]
+        await world.work(press(shown.body, approve=False, key=RUN))
+        assert (index(world).status, world.portal.written()) == ("done", [])
+        assert "Отдохнуть" in told(world)
