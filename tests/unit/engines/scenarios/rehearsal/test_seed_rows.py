@@ -14,6 +14,8 @@ from orchestrator.rehearsals.comparing import list_messages
 from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import TYPES, say, scenario
 
+SET = {"type": "update_context", "params": {"updates": {"a": 1, "b": {"c": ["x", "y"]}}}}
+
 
 async def play(plan: Mapping[str, Any], others: Mapping[str, Any] | None = None, **dialogue: Any) -> Played:
     """Play a whole scenario."""
@@ -30,6 +32,25 @@ async def said(*steps: Mapping[str, Any], others: Mapping[str, Any] | None = Non
 
 def call(key: str, **params: Any) -> dict[str, Any]:
     return {"id": "sub", "type": "execute_sub_scenario", "params": {"sub_scenario_id": key, **params}}
+
+
+@pytest.mark.req("S000-17", "S000-18", "S000-19", "S000-20", "S000-21")
+async def test_every_text_of_the_parameters_is_filled_and_so_is_a_condition() -> None:
+    """Texts in objects and lists inside of the parameters, at any depth."""
+    effect = {"id": "e", "type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"x": [{"y": "{a}"}, "№{b.c[0]}"]}}}
+    choose = {"id": "choose", "type": "branch", "condition": "'{b.c[1]}' == 'y'", "branches": {"if": "bye"}}
+    played = await play(scenario(SET, effect, choose, say("нет"), {"id": "bye", "type": "end"}))
+    (planned,) = [one for one in played.happenings if one.kind == "effect"]
+    assert (planned.data["params"], list_messages(played.happenings)) == ({"x": [{"y": 1}, "№x"]}, [])
+
+
+@pytest.mark.req("S000-37", "S000-38", "S000-44")
+async def test_inputs_of_a_sub_scenario_override_its_initial_context() -> None:
+    """They are filled from the parent's variables, and the parent follows its own next step."""
+    given = call("child", input_parameters={"who": "{a}", "own": "{b.c[0]}"}, output_mapping=[])
+    child = scenario(say("{who} {own}"), initial_context={"own": 1})
+    told = await said(SET, {**given, "next_step": "last"}, say("никогда"), say("{who}", id="last"), others={"child": child})
+    assert told == ["1 x", "{who}"]
 
 
 @pytest.mark.req("S000-A12")
