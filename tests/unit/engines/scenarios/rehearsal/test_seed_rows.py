@@ -15,6 +15,8 @@ from orchestrator.rehearsals.script import Script
 from tests.unit.engines.scenarios.scenario_kit import TYPES, say, scenario
 
 SET = {"type": "update_context", "params": {"updates": {"a": 1, "b": {"c": ["x", "y"]}}}}
+END = {"id": "bye", "type": "end"}
+CHILD = scenario(say("{who} {own}"), {"type": "update_context", "params": {"updates": {"own": 2, "more": 3}}}, initial_context={"own": 1})
 
 
 async def play(plan: Mapping[str, Any], others: Mapping[str, Any] | None = None, **dialogue: Any) -> Played:
@@ -39,7 +41,7 @@ async def test_every_text_of_the_parameters_is_filled_and_so_is_a_condition() ->
     """Texts in objects and lists inside of the parameters, at any depth."""
     effect = {"id": "e", "type": "bitrix_call", "params": {"method": "crm.deal.get", "params": {"x": [{"y": "{a}"}, "№{b.c[0]}"]}}}
     choose = {"id": "choose", "type": "branch", "condition": "'{b.c[1]}' == 'y'", "branches": {"if": "bye"}}
-    played = await play(scenario(SET, effect, choose, say("нет"), {"id": "bye", "type": "end"}))
+    played = await play(scenario(SET, effect, choose, say("нет"), END))
     (planned,) = [one for one in played.happenings if one.kind == "effect"]
     assert (planned.data["params"], list_messages(played.happenings)) == ({"x": [{"y": 1}, "№x"]}, [])
 
@@ -48,9 +50,31 @@ async def test_every_text_of_the_parameters_is_filled_and_so_is_a_condition() ->
 async def test_inputs_of_a_sub_scenario_override_its_initial_context() -> None:
     """They are filled from the parent's variables, and the parent follows its own next step."""
     given = call("child", input_parameters={"who": "{a}", "own": "{b.c[0]}"}, output_mapping=[])
-    child = scenario(say("{who} {own}"), initial_context={"own": 1})
-    told = await said(SET, {**given, "next_step": "last"}, say("никогда"), say("{who}", id="last"), others={"child": child})
+    told = await said(SET, {**given, "next_step": "last"}, say("никогда"), say("{who}", id="last"), others={"child": CHILD})
     assert told == ["1 x", "{who}"]
+
+
+@pytest.mark.req("S000-14", "S000-30", "S000-32", "S000-33", "S000-34", "S000-A3")
+@pytest.mark.parametrize(("condition", "ways", "told"), [
+    ("context.get('a', 0) == 1 and 'x' in context['b']['c']", {"if": "yes", "else": "no"}, "да"),
+    ("a > 1", {"if": "yes", "else": "no"}, "нет"), ("a > 1", {"if": "yes"}, "следующий"), ("a == 1", {"else": "no"}, "следующий"),
+])  # fmt: skip
+async def test_a_branch_takes_the_way_of_its_condition(condition: str, ways: dict[str, str], told: str) -> None:
+    """A way that is missing is the next step; what stands in `params` has no effect."""
+    decides = {"id": "choose", "type": "branch", "condition": condition, "branches": ways, "params": {"condition": "a > 100"}}
+    after = (say("следующий", next_step="bye"), say("да", id="yes", next_step="bye"), say("нет", id="no"), END)
+    assert await said(SET, decides, *after) == [told]
+
+
+@pytest.mark.req("S000-41", "S000-42", "S000-A8")
+async def test_outputs_are_those_of_the_list_or_the_mapping_or_all() -> None:
+    """Without a mapping the parent's variables of the same names are overwritten; a mapped text is a placeholder, a key, or itself."""
+    told = await said(SET, call("child", output_mapping=["more"]), say("{more} {own} {a}"), others={"child": CHILD})
+    assert told[-1] == "3 {own} 1"
+    told = await said(SET, call("child"), say("{more} {own}"), others={"child": CHILD}, initial_context={"own": 0})
+    assert told[-1] == "3 2"
+    mapping = {"one": "{own}!", "two": "more", "three": "просто"}
+    assert (await said(call("child", output_mapping=mapping), say("{one}|{two}|{three}"), others={"child": CHILD}))[-1] == "2!|3|просто"
 
 
 @pytest.mark.req("S000-A12")
