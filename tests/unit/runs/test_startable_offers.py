@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.plugins.building import load_installed_engines
 from examples.engines.definitions import ENGINES, load_engines
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.outputs import build_reply
@@ -135,6 +136,11 @@ async def test_an_engine_that_cannot_read_its_definition_stops_no_prompt(broken:
 FILE: dict[str, Any] = yaml.safe_load(Path("examples/engines/definitions.yaml").read_text(encoding="utf-8"))
 VERBS = {"say", "ask", "model", "write", "later", "sleep", "child", "turn"}
 PARTS = {"contact": {"name", "phone", "user_id"}, "document": {"name", "size", "type"}, "photo": {"name", "size", "type"}}
+
+
+def test_the_shipped_bot_has_none_of_the_example_engines() -> None:
+    """The examples come in with a program of their own; a bot that somebody installs offers none of their commands."""
+    assert load_installed_engines().runs.keys().isdisjoint(load_engines().runs)
 
 
 async def test_each_command_starts_a_definition_and_stands_in_the_menu() -> None:
