@@ -1,4 +1,4 @@
-"""What a person types may answer a run's question, begin a new request, or leave the run: the person says which, and nothing is lost or doubled."""
+"""What a person types may answer a run's question, begin a request, or leave the run: the person says which; nothing is lost or doubled."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""People read titles, by which two runs of one scenario are told apart, and pictures of the progress, bounded, cleaned, and gone at the end."""
+"""People read titles, by which runs of one scenario are told apart, and pictures of the progress, bounded, and gone at the end."""
 
 import asyncio
 from collections.abc import Sequence

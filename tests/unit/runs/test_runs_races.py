@@ -1,4 +1,4 @@
-"""Two things that happen to a run at the same moment end as if one of them had come first; nothing is lost that is seen early, or begun late."""
+"""Two things that happen to a run at one moment end as if one had come first; nothing is lost that is seen early, or begun late."""
 
 import asyncio
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""What a customer's letter tells the bot to do never runs unasked, by whatever way the letter reaches a run, in random little engines too."""
+"""What a customer's letter tells the bot to do never runs unasked, by whatever way it reaches a run, in random engines too."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping

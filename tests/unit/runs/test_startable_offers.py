@@ -1,4 +1,4 @@
-"""What people may start: the definitions of the example engines, the engine of the guide, and what a model is told of all that can be started."""
+"""What people may start: definitions of the example engines, the engine of the guide, and what a model is told of all that."""
 
 import re
 from dataclasses import replace

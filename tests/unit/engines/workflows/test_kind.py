@@ -100,7 +100,8 @@ async def test_a_query_reads() -> None:
 
 @pytest.mark.req("S003-18")
 @pytest.mark.parametrize(("one", "writes"), [
-    (tuum("a", operation("CreateEntity"), operation("ModifyEntity", "task")), [("bitrix", "crm.deal.add"), ("bitrix", "tasks.task.update")]),
+    (tuum("a", operation("CreateEntity"), operation("ModifyEntity", "task")),
+     [("bitrix", "crm.deal.add"), ("bitrix", "tasks.task.update")]),
     (tuum("a", operation("DeleteEntity", "contact"), enabled=False), [("bitrix", "crm.contact.delete")]),
     (tuum("a", script("x", source="{'x': 1}"), mainScript={"source": "get_entity('deal', 5)"}), []),
     (tuum("a", script("x", source="emit({})")), None),

@@ -1,4 +1,4 @@
-"""What a run proposes follows the records as they are when its card is made, and its answers stay with what it had asked (S003-A6, S003-X10)."""
+"""What a run proposes follows the records as they are when its card is made; answers stay with their question (S003-A6, S003-X10)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
