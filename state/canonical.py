@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import orjson
@@ -122,6 +123,13 @@ def _check_text(text: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise NotCanonical("a lone surrogate in text") from error
+
+
+def map_leaves(tree: Any, change: Callable[[Any], Any]) -> Any:
+    """Everything that is no object and no list."""
+    if isinstance(tree, Mapping):
+        return {key: map_leaves(one, change) for key, one in tree.items()}
+    return [map_leaves(one, change) for one in tree] if isinstance(tree, list) else change(tree)
 
 
 def to_storable_text(text: str) -> str:

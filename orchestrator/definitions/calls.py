@@ -14,6 +14,7 @@ from orchestrator.documents.reports import quote_args
 from orchestrator.domain.finding import WHOLE, Finding, Path, Severity
 from orchestrator.expressions.paths import parse_path
 from orchestrator.expressions.placeholders import Syntax
+from state.canonical import map_leaves
 from state.stored import JsonObject
 
 log = logging.getLogger(__name__)
@@ -48,11 +49,7 @@ async def check_no_call(_method: str, _params: JsonObject) -> Sequence[CallMista
 
 
 def mark_later(tree: object, syntax: Syntax) -> Any:
-    if isinstance(tree, Mapping):
-        return {key: mark_later(one, syntax) for key, one in tree.items()}
-    if isinstance(tree, list):
-        return [mark_later(one, syntax) for one in tree]
-    return syntax.pattern.sub(_mark_placeholder, tree) if isinstance(tree, str) else tree
+    return map_leaves(tree, lambda leaf: syntax.pattern.sub(_mark_placeholder, leaf) if isinstance(leaf, str) else leaf)
 
 
 def _mark_placeholder(matched: re.Match[str]) -> str:

@@ -59,6 +59,7 @@ from orchestrator.rehearsals.call_sketch import (
     Sketch,
     has_open,
     is_open,
+    list_leaves,
     open_fields,
     open_references,
     read_name,
@@ -252,7 +253,7 @@ class CallForms:
     async def _narrow(self, sketch: Sketch, place: Path, problem: _Problem) -> Path:
         """Return the part without which it is not refused so, or the place itself."""
         whole = place[: next((at for at, part in enumerate(place) if isinstance(part, int)), len(place))]
-        leaves = list(islice(_list_leaves(sketch.get(whole), whole), _MOST))
+        leaves = list(islice(list_leaves(sketch.get(whole), whole), _MOST))
         detail = problem.verdict.detail
         if len(leaves) > 1 and format_plainly(sketch.get(whole))[:_SHOWN] in detail:  # it is refused as a whole
             return place
@@ -384,15 +385,6 @@ def _read_meant(verdict: Refuse) -> str:
 
 def _quote(verdict: Refuse, method: str, path: Path) -> CallMistake:
     return CallMistake(code="finding-call-wrong", args={"method": method, "problem": verdict.detail}, path=path, detail=verdict.detail)
-
-
-def _list_leaves(tree: object, above: Path) -> Iterator[Path]:
-    pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()
-    for key, inner in pairs:
-        if isinstance(inner, Mapping | list):
-            yield from _list_leaves(inner, (*above, key))
-        else:
-            yield (*above, key)
 
 
 def _list_commands(cmd: object) -> Iterator[tuple[Path, object]]:

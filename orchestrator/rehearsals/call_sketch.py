@@ -11,6 +11,7 @@ from bitrix.client.batch import find_references
 from orchestrator.definitions.calls import LATER
 from orchestrator.domain.finding import Path
 from orchestrator.gate.call.effect import Refuse
+from state.canonical import map_leaves
 from state.stored import JsonObject
 
 OPEN: Final = "$result[later]"
@@ -172,13 +173,18 @@ class Sketch:
             yield from self._find_deep(inner, name, (*above, key))
 
 
+def list_leaves(tree: object, above: Path) -> Iterator[Path]:
+    pairs = tree.items() if isinstance(tree, Mapping) else enumerate(tree) if isinstance(tree, list) else ()
+    for key, inner in pairs:
+        if isinstance(inner, Mapping | list):
+            yield from list_leaves(inner, (*above, key))
+        else:
+            yield (*above, key)
+
+
 def open_references(tree: object) -> object:
     """What other commands of the batch give is left open."""
-    if isinstance(tree, Mapping):
-        return {key: open_references(one) for key, one in tree.items()}
-    if isinstance(tree, list):
-        return [open_references(one) for one in tree]
-    return LATER if find_references(tree) else tree
+    return map_leaves(tree, lambda leaf: LATER if find_references(leaf) else leaf)
 
 
 def open_fields(spec: Method, params: JsonObject) -> tuple[Draft, bool]:

@@ -23,7 +23,7 @@ from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, Place, Rehearsal, RehearsalStopped, RunLeft, TakeText
 from orchestrator.runs.questions import LEAVE_LABEL
-from state.canonical import dumps
+from state.canonical import dumps, map_leaves
 from state.stored import JsonObject
 
 NO_MOCK: Final = object()
@@ -177,7 +177,7 @@ class Script:
         is_own = effect.kind == "bitrix" and find_shipped_classes("bitrix", effect.method) is None
         if is_own and self._find_classes("bitrix", effect.method) is not None:  # a method that the policy of the installation adds
             return None
-        why = await self._find_refusal(effect.kind, effect.method, _open_planned(params) if self._has_planned else params)
+        why = await self._find_refusal(effect.kind, effect.method, map_leaves(params, _open_planned) if self._has_planned else params)
         if not why:
             return None
         effect_id = f"rehearsal:{place.definition}/{place.node}"
@@ -270,13 +270,9 @@ class Script:
         return values[number]
 
 
-def _open_planned(tree: Any) -> Any:
+def _open_planned(leaf: Any) -> Any:
     """Nothing, or a placeholder, is what a planned effect may have given."""
-    if isinstance(tree, Mapping):
-        return {name: _open_planned(one) for name, one in tree.items()}
-    if isinstance(tree, list):
-        return [_open_planned(one) for one in tree]
-    return LATER if tree is None or (isinstance(tree, str) and (not tree or _UNFILLED.search(tree))) else tree
+    return LATER if leaf is None or leaf == "" or (isinstance(leaf, str) and _UNFILLED.search(leaf)) else leaf
 
 
 def _find_step(place: Place) -> Place:

@@ -18,6 +18,7 @@ from orchestrator.engines.shared.file_access import Download, ReadFile
 from orchestrator.engines.shared.file_access import Downloaded as Downloaded  # noqa: PLC0414 - packages of others take it from here
 from orchestrator.expressions.conditions import Condition
 from orchestrator.expressions.placeholders import format_value
+from state.canonical import map_leaves
 from state.stored import JsonObject
 
 Raw = JsonObject
@@ -139,13 +140,7 @@ def list_part_origins(items: Any, name: str) -> list[Origins]:
 
 def add_origins(tree: Any, origins: Origins) -> Any:
     """Every value also comes from these origins."""
-    if isinstance(tree, Value):
-        return Value(tree.data, tree.origins | origins)
-    if isinstance(tree, Mapping):
-        return {key: add_origins(one, origins) for key, one in tree.items()}
-    if isinstance(tree, list):
-        return [add_origins(one, origins) for one in tree]
-    return Value(tree, origins)
+    return map_leaves(tree, lambda leaf: Value(leaf.data, leaf.origins | origins) if isinstance(leaf, Value) else Value(leaf, origins))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -31,7 +31,7 @@ from orchestrator.engines.shared.block_marks import (
 )
 from orchestrator.expressions.scripts.failures import ScriptCallFailed, ScriptFailed
 from orchestrator.expressions.scripts.runner import ScriptFunction, ScriptResult
-from state.canonical import dumps, hash_text, to_storable_text
+from state.canonical import dumps, hash_text, map_leaves, to_storable_text
 
 QUERY: Final = "query"
 QUERIES: Final = (
@@ -187,7 +187,10 @@ class MarkedPlay:
             for payload, other in zip(self._held, second_shows, strict=True):
                 await self._show_own(payload.model_copy(update={"content": keep_own_marks(payload.content, other)}))
             data = keep_own_marks(data, again)
-        return Value(_break_data(data, self._foreign_marks) if self._foreign_marks else data, value.origins)
+        return Value(map_leaves(data, self._break) if self._foreign_marks else data, value.origins)
+
+    def _break(self, leaf: Data) -> Data:
+        return break_marks(leaf, self._foreign_marks) if isinstance(leaf, str) else leaf
 
     async def show(self, payload: DisplayUpdatePayload) -> None:
         if self._is_doubtful:
@@ -230,14 +233,6 @@ class MarkedPlay:
 
 def _name_call(name: str, args: tuple[Data, ...], keywords: dict[str, Data]) -> str:
     return dumps([name, restore_data(list(args)), restore_data(keywords)])
-
-
-def _break_data(data: Data, marks: Sequence[str]) -> Data:
-    if isinstance(data, str):
-        return break_marks(data, marks)
-    if isinstance(data, dict):
-        return {name: _break_data(one, marks) for name, one in data.items()}
-    return [_break_data(one, marks) for one in data] if isinstance(data, list) else data
 
 
 def keep_own_marks(script_data: Data, again: Data) -> Data:

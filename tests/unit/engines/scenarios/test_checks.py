@@ -6,10 +6,10 @@ import pytest
 
 from bot.definition_service import build_host_judge
 from bot.i18n.translate import Translator
-from engines.scenarios.core import checks
 from engines.scenarios.core.checks import SENTENCES, check_scenario
 from engines.scenarios.core.kind import build_kind
 from engines.scenarios.core.registry import build_step_types
+from orchestrator.definitions import mistakes
 from orchestrator.definitions.checking import check_document
 from orchestrator.definitions.kinds import find_mistakes
 from orchestrator.documents.document import Document
@@ -179,7 +179,7 @@ def test_a_loop_that_only_a_refusal_leaves_is_endless_and_one_that_a_refusal_ent
 def test_of_eight_thousand_unknown_names_only_those_that_are_listed_get_a_suggestion(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search for each took half a minute of a processor."""
     asked: list[str] = []
-    monkeypatch.setattr(checks, "suggest_name", lambda wrong, _known: asked.append(wrong) or "")
+    monkeypatch.setattr(mistakes, "suggest_name", lambda wrong, _known: asked.append(wrong) or "")
     assert errors(scenario(*({**say(f"{{n{number}}}"), "id": f"s{number}", "next_step": f"t{number}"} for number in range(8000))))
     assert len(asked) <= MOST
 
