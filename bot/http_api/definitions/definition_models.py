@@ -214,12 +214,24 @@ def to_definition(head: DefinitionKey) -> Definition:
 def to_version_line(definition_version: DefinitionVersion) -> VersionLine:
     """Without its document."""
     by = Person(id=definition_version.published_by, name=definition_version.published_by_name) if definition_version.published_by else None
-    people = {
-        "author": Person(id=definition_version.author, name=definition_version.author_name),
-        "writers": [writer.key for writer in definition_version.writers],
-        "published_by": by,
-    }
-    return VersionLine(**{name: getattr(definition_version, name) for name in VersionLine.model_fields} | people)
+    return VersionLine(
+        id=definition_version.id,
+        kind=definition_version.kind,
+        key=definition_version.key,
+        version=definition_version.version,
+        status=definition_version.status,
+        active=definition_version.active,
+        revision=definition_version.revision,
+        title=definition_version.title,
+        digest=definition_version.digest,
+        note=definition_version.note,
+        author=Person(id=definition_version.author, name=definition_version.author_name),
+        writers=[writer.key for writer in definition_version.writers],
+        created_at=definition_version.created_at,
+        updated_at=definition_version.updated_at,
+        published_by=by,
+        published_at=definition_version.published_at,
+    )
 
 
 def to_version(definition_version: DefinitionVersion, findings: Sequence[Finding] = ()) -> Version:

@@ -4,7 +4,7 @@ What people change in the portal itself cannot be refused: it is found when the 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from state.events.base import Event
@@ -81,7 +81,17 @@ def open_block(blocks: Sequence[Block], opening: Opening, over: frozenset[str], 
             return [], Opened(refusal="conflict" if current.status == "Conflict" else "busy", other=current)
         put_aside = [BlockDismissed(block=current.id, by=opening.by)]
     parent = find_last_result(blocks)
-    opened = BlockOpened(**asdict(opening), parent=parent.id if parent is not None else "", kept_from=kept_from)
+    opened = BlockOpened(
+        block=opening.block,
+        run=opening.run,
+        definition=opening.definition,
+        version=opening.version,
+        parent=parent.id if parent is not None else "",
+        by=opening.by,
+        title=opening.title,
+        input=opening.input,
+        kept_from=kept_from,
+    )
     return [*put_aside, opened], Opened()
 
 
@@ -110,7 +120,16 @@ def finish_block(blocks: Sequence[Block], block_id: str, finish: Finish) -> tupl
         return [], False
     if block.status == "Idle":
         return [], True
-    return [BlockFinished(block=block.id, run=block.run, **asdict(finish))], True
+    finished = BlockFinished(
+        block=block.id,
+        run=block.run,
+        raw_text=finish.raw_text,
+        origins=list(finish.origins),
+        operations=[dict(operation) for operation in finish.operations],
+        post_ai=dict(finish.post_ai),
+        post_user=dict(finish.post_user),
+    )
+    return [finished], True
 
 
 def fail_block(blocks: Sequence[Block], block_id: str, code: str) -> tuple[list[Event], bool]:
