@@ -193,11 +193,6 @@ class Erasure:
             records = connection.execute(select(events.c.stream, events.c.seq).where(mine).order_by(events.c.stream, events.c.seq))
             return [(row[0], row[1]) for row in records]
 
-    def iterate_inputs(self, person: str) -> Iterator[Any]:
-        with self._begin() as connection:
-            for (body,) in connection.execute(select(inbox.c.body).where(match_inputs(person))):
-                yield canonical.loads(body)
-
     def erase(
         self, person: str, now: datetime, *, digests: Collection[str], change: Change, end_run: Callable[[str], InboxRow] | None = None
     ) -> dict[str, int]:

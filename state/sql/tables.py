@@ -234,7 +234,6 @@ definition_history = Table(
     _text("digest"),
 )
 Index("ix_definition_history_key", definition_history.c.kind, definition_history.c.key, definition_history.c.seq)
-VIEWS = ("flow_definition", "flow_definition_history")
 
 values = _keyed("values", _text("key", primary_key=True), _text("value"))
 

@@ -4,8 +4,7 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
-from state.sql.tables import VIEWS
-
+VIEWS: Final = ("flow_definition", "flow_definition_history")
 LATER_TABLES: Final = ("mentions", "runs", "definitions", "definition_keys", "definition_texts", "definition_history")
 """Made by schema 4 and those after it."""
 
