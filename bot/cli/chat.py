@@ -25,7 +25,7 @@ from orchestrator.domain.outputs import Notice, Reply
 from orchestrator.gate.approve.confirmations import calculate_second_nonce
 from orchestrator.gate.preview.old_texts import is_shortened
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.run_words import normalize_words
+from orchestrator.language.request_words import normalize_words
 from orchestrator.runtime.commands import parse_command
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions.paid_models import ATTACHED_MODELS

@@ -15,8 +15,7 @@ from orchestrator.reports.erasure.erase import find_candidates, find_similar
 from orchestrator.reports.erasure.trace_search import find_log_names
 from orchestrator.reports.log_rebuild.verify import verify_logs
 from state.audit_log.archives import list_logs
-from state.audit_log.follower import Follower
-from state.audit_log.interaction_log import DamagedArchive, list_logs_of, list_users, read_records
+from state.audit_log.interaction_log import DamagedArchive, Follower, list_logs_of, list_users, read_records
 from state.audit_log.records import build_file_name, build_log_path, find_log_owner, is_log_of
 from state.events.codec import UnknownEvent
 from state.journal.store import StoreError

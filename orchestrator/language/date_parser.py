@@ -27,8 +27,7 @@ from orchestrator.language.date_format import (
 )
 from orchestrator.language.day_phrase import Anchor, DayPhrase, UnclearPhrase
 from orchestrator.language.day_words import find_days
-from orchestrator.language.hour_words import Hour, find_hour
-from orchestrator.language.hour_zones import find_named_zone
+from orchestrator.language.hour_words import Hour, find_hour, find_named_zone
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.number_words import convert_ordinals
 from orchestrator.language.text import normalize_text

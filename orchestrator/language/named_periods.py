@@ -2,13 +2,23 @@ import re
 from datetime import date, timedelta
 from typing import Final
 
-from orchestrator.language.calendar_units import Unit, add_units, find_start, find_unit, to_monday
+from orchestrator.language.calendar_units import (
+    MONTH,
+    SHIFTS,
+    Unit,
+    add_units,
+    build_day,
+    find_month,
+    find_start,
+    find_unit,
+    find_which,
+    to_monday,
+)
 from orchestrator.language.date_format import WhenReason
 from orchestrator.language.date_parser import add_span
 from orchestrator.language.day_phrase import UnclearPhrase
 from orchestrator.language.day_words import NUMBER, SPAN_UNIT, find_unit_name, parse_count
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.month_words import MONTH, SHIFTS, build_day, find_month, find_which
 from orchestrator.language.period_scope import DAY, Forms, Parts, Period, Reader, Scope
 
 _SATURDAY: Final = 5

@@ -1,4 +1,4 @@
-"""Counts sentences that begin with an order to change the CRM.
+"""Counts sentences that begin with an order to change the CRM, and that is not taken back.
 
 What counts is where the order stands: «Запиши в 410: …» is one, «Клиент просит: запишите …» none. The count only lets additions run
 without a card.
@@ -10,7 +10,6 @@ from itertools import takewhile
 from typing import Final
 
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.take_backs import is_broken_off, is_take_back, takes_back
 from orchestrator.language.text import RUSSIAN_SMALL_LETTERS, fold
 
 _WORDS: Final = load_lexicon("orders")
@@ -307,3 +306,47 @@ def _follows_fact(sentence: str, start: int, verb: re.Match[str]) -> bool:
         return False
     begun = clause.lstrip()
     return joint is not None or (_FIRST.match(begun) is not None and len(_WORD.findall(begun)) <= _MOST_BETWEEN)
+
+
+_LONGEST_CLAUSE: Final = 60
+_CLAUSES_IN_A_ROW: Final = 2
+
+
+_CANCELLED: Final = re.compile(rf"(?:^|[.,!;…–—-]+\s*|\s{{2,}})(?:(?:{_join('before_cancelled')})\s*,?\s*)?(?:{_join('cancelled')})(?!\w)")
+_FORBIDDEN: Final = re.compile(rf"(?<!\w)(?:{_join('forbidden')})")
+_WRITING_FORBIDDEN: Final = re.compile(rf"(?<!\w)(?:{_join('writing_forbidden')})(?!\w)")
+_BESIDE: Final = _join("before_cancelled", "beside_cancelled")
+_WHOLE: Final = re.compile(
+    rf"(?:(?:{_BESIDE})\s+){{0,4}}(?:{_join('cancelled', 'withdrawn')}|(?:{_join('forbidden')})\w*)(?:\s+(?:{_BESIDE})){{0,4}}"
+)
+_EMPTY: Final = re.compile(rf"(?:{_BESIDE})(?:\s+(?:{_BESIDE})){{0,4}}")
+_CLAUSE_END: Final = re.compile(r"[.,!;:…–—]+|\s-+\s|^\s*-|\s{2,}|$")
+_DICTATED_END: Final = re.compile(r"(?<=[.!…;])\s+")
+
+
+def is_take_back(sentence: str) -> bool:
+    """The folded sentence says nothing else."""
+    clauses = _split_clauses(sentence)
+    return any(map(_WHOLE.fullmatch, clauses)) and all(_WHOLE.fullmatch(clause) or _EMPTY.fullmatch(clause) for clause in clauses)
+
+
+def takes_back(rest: str) -> bool:
+    """`rest` is the folded text behind the order."""
+    return _CANCELLED.search(rest) is not None or _FORBIDDEN.search(rest) is not None or any(map(_WHOLE.fullmatch, _split_clauses(rest)))
+
+
+def is_broken_off(dictated: str) -> bool:
+    """A folded line that is dictated takes its order back."""
+    if _WRITING_FORBIDDEN.search(dictated) or any(map(is_take_back, _DICTATED_END.split(dictated))):
+        return True
+    in_a_row = 0
+    for clause in _split_clauses(dictated):
+        in_a_row = in_a_row + 1 if _WHOLE.fullmatch(clause) else 0
+        if in_a_row == _CLAUSES_IN_A_ROW:
+            return True
+    return False
+
+
+def _split_clauses(text: str) -> list[str]:
+    """Of a long clause only the beginning, which takes back nothing."""
+    return [clause[:_LONGEST_CLAUSE] for part in _CLAUSE_END.split(text) if (clause := part.strip(" ?()\"'"))]

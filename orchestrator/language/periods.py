@@ -13,15 +13,13 @@ from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.errors import SettingsError
-from orchestrator.language.calendar_units import add_units, find_unit
+from orchestrator.language.calendar_units import MONTH, add_units, find_unit, list_period_forms
 from orchestrator.language.date_format import Choice, Unclear
 from orchestrator.language.date_parser import add_span, build_when, intersect_days, read_iso_moment
 from orchestrator.language.day_phrase import Anchor, Look, UnclearPhrase
 from orchestrator.language.day_words import find_days
-from orchestrator.language.hour_words import find_hour
-from orchestrator.language.hour_zones import find_named_zone
+from orchestrator.language.hour_words import find_hour, find_named_zone
 from orchestrator.language.lexicon import load_lexicon
-from orchestrator.language.month_words import MONTH, list_period_forms
 from orchestrator.language.named_periods import IN, NAMED_PERIODS, SHIFTING, UNITS
 from orchestrator.language.number_words import convert_ordinals
 from orchestrator.language.period_scope import DAY, Forms, Parts, Period, Reader, Scope, SeveralDays, Side

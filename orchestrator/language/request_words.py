@@ -1,11 +1,73 @@
-"""Tells a request or a question to the bot from the value for which the bot has asked."""
+"""Tells a request, a question, a short answer or a wish to leave from the value for which the bot has asked."""
 
 import re
-from typing import Final
+import unicodedata
+from collections.abc import Iterable
+from typing import Final, Literal
 
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.orders import gives_order
 from orchestrator.language.text import fold
+
+RunWords = Literal["leave", "back", "request"]
+"""End the run, go a question back, or a new request."""
+_LONGEST: Final = 60
+_ANSWER_WORD: Final = re.compile(r"\w+")
+_ANSWERS: Final = load_lexicon("answers")
+_LEAVE, _BACK, _BESIDE = (f"(?:{_ANSWERS.join_patterns('run', name)})" for name in ("leave", "back", "beside"))
+_LEAVES: Final = re.compile(rf"(?:{_BESIDE} )*{_LEAVE}(?: (?:{_BESIDE}|{_LEAVE}))*")
+_GOES_BACK: Final = re.compile(rf"(?:{_BESIDE} )*{_BACK}(?: {_BESIDE})*")
+
+
+def read_run_words(text: str) -> RunWords | None:
+    """None if the text is an answer, as all in quotation marks is."""
+    words = normalize_words(text)
+    if not is_quoted(text) and len(words) <= _LONGEST:
+        if _LEAVES.fullmatch(words):
+            return "leave"
+        if _GOES_BACK.fullmatch(words):
+            return "back"
+    return "request" if asks_the_bot(text) else None
+
+
+def read_other_words(text: str, own: Iterable[str]) -> RunWords | None:
+    """None also for words to which the question's author gives a meaning (`own`)."""
+    meant = read_run_words(text)
+    return meant if meant is not None and normalize_words(text) not in map(normalize_words, own) else None
+
+
+def normalize_words(text: str) -> str:
+    """«✖ Отменить» is «отменить»."""
+    return " ".join(_ANSWER_WORD.findall(fold(text[: 4 * _LONGEST])))
+
+
+LONGEST: Final = 100
+_SHORTEST_NAME: Final = 3
+_ENDING: Final = 2
+_POSITIONS: Final = load_lexicon("positions")
+_ORDINALS: Final = "|".join(pattern for language in ("ru", "en") for pattern in _POSITIONS.read_table("ordinals", language).values())
+_SHORT_ANSWERS: Final = load_lexicon("short_answers")
+_CLOSING: Final = re.compile(_SHORT_ANSWERS.join_patterns("closing"))
+_POINTING: Final = re.compile(rf"{_SHORT_ANSWERS.join_patterns('pointing')}|{_ORDINALS}|[#№]?[0-9][0-9.:,/-]*(?:st|nd|rd|th|-?\w{{1,2}})?")
+_WORD: Final = re.compile(r"[#№]?\w(?:[\w.:,/-]*\w)?")
+_HARMLESS_SIGNS: Final = frozenset({"№", *_SHORT_ANSWERS.read_words("agreeing")})
+
+
+def is_pointing(text: str, question: str, titles: Iterable[str] = ()) -> bool:
+    """It may use words of the `question` and of the `titles` shown, but for verbs and refusals."""
+    folded = fold(text)
+    if len(folded) > LONGEST or "?" in folded or any(unicodedata.category(sign) == "So" and sign not in _HARMLESS_SIGNS for sign in folded):
+        return False
+    known_words = {word for text in (question, *titles) for word in _WORD.findall(fold(text)) if len(word) >= _SHORTEST_NAME}
+    names = {word for word in known_words if not _CLOSING.fullmatch(word)}
+    words = _WORD.findall(folded)
+    return bool(words) and all(_POINTING.fullmatch(word) or _is_name(word, names) for word in words)
+
+
+def _is_name(word: str, names: set[str]) -> bool:
+    stem = word[: max(_SHORTEST_NAME, len(word) - _ENDING)]
+    return len(word) >= _SHORTEST_NAME and any(name.startswith(stem) and abs(len(name) - len(word)) <= _ENDING for name in names)
+
 
 _WORDS: Final = load_lexicon("requests")
 _BEFORE: Final = rf"(?:(?:{_WORDS.join_patterns('before_request')})[,.!]? )*"
@@ -18,7 +80,6 @@ _GREETING: Final = re.compile(rf"(?:{_WORDS.join_patterns('greetings')})(?!\w)")
 _GREETED: Final = re.compile(rf"^{_GREETING.pattern}[^,.!\n]{{0,20}}[,.!\n]+\s*")
 _SUBJECT: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('request_subjects')})")
 _SPEAKER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('speaker')})(?!\w)")
-_ANSWERS: Final = load_lexicon("answers")
 _BEFORE_VALUE: Final = re.compile(rf"(?:(?:{_ANSWERS.join_patterns('value', 'before')})(?:[,:.!]|(?=\s))\s*)+")
 _AFTER_VALUE: Final = re.compile(rf"(?:[,.!]?\s*(?<!\w)(?:{_ANSWERS.join_patterns('value', 'after')})[.!]*)+$")
 _QUOTED: Final = re.compile(r"«[^«»]+»|\"[^\"]+\"|“[^“”]+”")

@@ -46,6 +46,9 @@ from orchestrator.rehearsals.call_lists import (
 )
 from orchestrator.rehearsals.call_names import (
     ALIKE,
+    STAGED,
+    Lists,
+    ask_lists,
     check_condition,
     check_directions,
     check_names,
@@ -53,6 +56,9 @@ from orchestrator.rehearsals.call_names import (
     find_fields_of,
     list_conditions,
     list_names,
+    list_standard,
+    load_entries,
+    load_stages,
 )
 from orchestrator.rehearsals.call_sketch import (
     MISSING,

@@ -12,7 +12,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import CommandReport, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.engines.runs import RunFailed, RunResult
-from orchestrator.language.run_words import read_run_words
+from orchestrator.language.request_words import read_run_words
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, FilePart, Given, Person
 from orchestrator.rehearsals.rehearsal import Happening
 from orchestrator.runs.memo import Memo, load_output, read_args

@@ -17,7 +17,7 @@ from orchestrator.domain.taint import Value
 from orchestrator.engines.runs import Ask, FindParts, RunEffect, RunFailed, RunModelRequest, RunResult, RunUpdate
 from orchestrator.gate.call.effect_kinds import find_method_classes
 from orchestrator.gate.call.policy import SHIPPED, load_policy
-from orchestrator.language.run_words import RunWords, read_other_words
+from orchestrator.language.request_words import RunWords, read_other_words
 from orchestrator.language.text import split_foreign_text
 from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, Given

@@ -8,7 +8,7 @@ from orchestrator.domain.inputs import Command, FeatureClick, Input, ParsedInput
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.domain.run_inputs import RunAnswer, RunLeave, RunOrder, RunQuestion, RunStart
 from orchestrator.domain.taint import Value
-from orchestrator.language.run_words import RunWords, normalize_words, read_other_words, read_run_words
+from orchestrator.language.request_words import RunWords, normalize_words, read_other_words, read_run_words
 from orchestrator.language.text import split_foreign_text
 from orchestrator.runs.doubts import ask_which
 from orchestrator.runs.memo import format_args

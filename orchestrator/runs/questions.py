@@ -9,7 +9,7 @@ from orchestrator.domain.outputs import Action, Notice, Reply, Text
 from orchestrator.domain.run_inputs import RunAnswer, RunQuestion
 from orchestrator.domain.taint import Origins, Value
 from orchestrator.engines.runs import Ask, Heard, Option
-from orchestrator.language.run_words import read_run_words
+from orchestrator.language.request_words import read_run_words
 from orchestrator.runs.foreign_texts import ForeignTexts
 from orchestrator.runs.nodes import MAX_OPTIONS
 from state.canonical import hash_text

@@ -6,12 +6,10 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from orchestrator.domain.actor import Actor
-from orchestrator.domain.cron_lines import MOST_COUNTED, CronError, CronLine
-from orchestrator.domain.cron_shapes import find_shape
+from orchestrator.domain.cron_lines import MOST_COUNTED, CronError, CronLine, find_shape
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import When, format_when
-from orchestrator.language.schedule_terms import TermsError, parse_terms
-from orchestrator.language.schedule_words import describe_line
+from orchestrator.language.schedule_terms import TermsError, describe_line, parse_terms
 from state.clock import parse_iso
 from state.journal.schedule_index import FoundSchedule
 from state.model.schedule_state import Schedule

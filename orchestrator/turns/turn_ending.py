@@ -17,8 +17,7 @@ from orchestrator.replies.code_notes import (
     add_own_only_notices,
     add_repeat_notice,
 )
-from orchestrator.replies.failed_reads import add_failed_reads
-from orchestrator.replies.made_changes import add_made_lines
+from orchestrator.replies.made_changes import add_failed_reads, add_made_lines
 from orchestrator.replies.one_message import WAITING, drop_repetition
 from orchestrator.replies.turn_outcome import add_withdrawal_line
 from orchestrator.sessions import outbox

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.features.talking.button_requests import FORWARD_TEXTS
+from orchestrator.features.talking.feature import FORWARD_TEXTS
 from orchestrator.model_client.settings import ModelSettings
 from orchestrator.model_client.transcribe import Transcriber
 from sandbox.model.app import create_app

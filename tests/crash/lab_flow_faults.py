@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from orchestrator.features.cards import resubmit
-from orchestrator.features.talking import button_requests
+from orchestrator.features.talking import feature
 from orchestrator.features.undo import rules
 from orchestrator.gate.undo import undo_policy
 from orchestrator.runtime import recovery
@@ -59,13 +59,13 @@ def undo_found_alone() -> None:
 
 def forward_every_time() -> None:
     """Each press makes a request of its own out of a forwarded message."""
-    made = button_requests.build_request
+    made = feature.build_request
 
     def anew(*given: Any, **more: Any) -> Any:
         number = generate_id()
         return replace(made(*given, **more), id=number, source=f"press:{number}")
 
-    button_requests.build_request = anew  # type: ignore[attr-defined]
+    feature.build_request = anew  # type: ignore[attr-defined]
 
 
 def again_every_time() -> None:

@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 
 from state.audit_log.archives import open_all
-from state.audit_log.follower import Follower
-from state.audit_log.interaction_log import LIMIT, InteractionLogger, read_records
+from state.audit_log.interaction_log import LIMIT, Follower, InteractionLogger, read_records
 from state.clock import SystemClock
 from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
 PROCESSES = multiprocessing.get_context("forkserver")
-PROCESSES.set_forkserver_preload(["pytest", "state.audit_log.follower", "state.audit_log.interaction_log"])
+PROCESSES.set_forkserver_preload(["pytest", "state.audit_log.interaction_log", "state.audit_log.interaction_log"])
 MANY = 1_000_000
 
 

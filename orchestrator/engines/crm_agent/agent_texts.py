@@ -10,7 +10,7 @@ from orchestrator.domain.errors import ModelClientError, SettingsError
 from orchestrator.domain.frozen import Frozen
 from orchestrator.domain.own_reads import HelpTexts
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
-from orchestrator.language.month_words import fill_date_forms
+from orchestrator.language.calendar_units import fill_date_forms
 from state.stored import JsonObject
 
 _T = TypeVar("_T", bound=Frozen)

@@ -17,7 +17,16 @@ from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.domain.message_views import EditableField
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.field_input import TEXTS, FieldContext, list_editable_fields, read_value, replace_value
+from orchestrator.features.cards.field_input import (
+    TEXTS,
+    FieldContext,
+    list_editable_fields,
+    list_options,
+    load_call_fields,
+    read_choice,
+    read_value,
+    replace_value,
+)
 from orchestrator.features.cards.resubmit import (
     OUTDATED,
     build_current_card,
@@ -28,7 +37,6 @@ from orchestrator.features.cards.resubmit import (
     read_word,
     submit_again,
 )
-from orchestrator.features.cards.value_options import list_options, load_call_fields, read_choice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.fields import find_value

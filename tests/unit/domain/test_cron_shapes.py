@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from orchestrator.domain.cron_lines import CronError, list_moments, parse_cron
-from orchestrator.domain.cron_shapes import CronShape, find_shape
+from orchestrator.domain.cron_lines import CronError, CronShape, find_shape, list_moments, parse_cron
 
 
 @pytest.mark.parametrize(

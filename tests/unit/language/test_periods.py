@@ -12,12 +12,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from orchestrator.domain.errors import SettingsError
-from orchestrator.language.calendar_units import Unit, add_units, find_unit, format_bounds
+from orchestrator.language.calendar_units import (
+    PLACE,
+    Unit,
+    add_units,
+    fill_date_forms,
+    find_unit,
+    format_bounds,
+    list_day_forms,
+    list_period_forms,
+)
 from orchestrator.language.date_format import Choice, Unclear, WhenReason
 from orchestrator.language.date_parser import When, parse_when
 from orchestrator.language.day_phrase import Anchor, Look
 from orchestrator.language.day_words import build_recognisers, find_days
-from orchestrator.language.month_words import PLACE, fill_date_forms, list_day_forms, list_period_forms
 from orchestrator.language.periods import Period, Side, build_forms, parse_period
 
 MOSCOW = "Europe/Moscow"
