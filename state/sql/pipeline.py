@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from state.sql.database import Params, Row, Rule, Statement, Transaction
+from state.sql.dialect import get_connection_error
 
 _DONE, _TUPLES, _FAILED, _ABORTED, _END = 1, 2, 7, 11, 10
 _SQLSTATE: Final = ord("C")
@@ -125,9 +126,7 @@ class _PipelineCall:
                 libpq.consume_input()
         result = libpq.get_result()
         if libpq.status != 0:
-            from psycopg import OperationalError  # noqa: PLC0415  who works with SQLite does not load the driver of PostgreSQL
-
-            raise OperationalError(f"the connection was lost: {libpq.error_message.decode(errors='replace')}")
+            raise get_connection_error()(f"the connection was lost: {libpq.error_message.decode(errors='replace')}")
         return result
 
     def _raise_error(self, place: int, result: Any) -> None:

@@ -80,7 +80,7 @@ async def _format_one(value: object, words: ParamWords, place: Place, reader: Re
     if words.kind in {"category", "stage"}:
         context = replace(context, entity=_find_context_kind(place))
     if words.kind == "money" and words.detail:
-        context = replace(context, currency=str(_find_sibling(place.siblings, words.detail) or ""), is_new=False)
+        context = replace(context, currency=str(fields.find_value(place.siblings, words.detail) or ""), is_new=False)
     return await format_value(value, words.kind, context=context, reader=reader)
 
 
@@ -94,7 +94,7 @@ def _find_context_kind(place: Place) -> str:
     kind = place.context.entity
     if kind in _RECORDS or kind.startswith("item:"):
         return kind
-    return _to_record_kind(_find_sibling(place.siblings, "entityTypeId")) or "deal"
+    return _to_record_kind(fields.find_value(place.siblings, "entityTypeId")) or "deal"
 
 
 async def format_parts(value: JsonObject, place: Place, reader: Reader) -> str:
@@ -131,7 +131,7 @@ async def _format_title(value: object, words: ParamWords, place: Place, reader: 
 
 
 async def _format_record(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
-    return await name_record(_to_record_kind(_find_sibling(place.siblings, words.detail)), value, reader)
+    return await name_record(_to_record_kind(fields.find_value(place.siblings, words.detail)), value, reader)
 
 
 async def _format_kind(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
@@ -230,10 +230,6 @@ async def find_read_name(method: str, number: int, params: JsonObject, reader: R
     return escape_text(name, locale=reader.locale, limit=_NAME)
 
 
-def _find_sibling(siblings: JsonObject, name: str) -> object:
-    return fields.find_value(siblings, name)
-
-
 async def _format_number(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     del words, place
     return format_number(escape_text(str(value)), reader.locale) if as_id(value) is not None else format_plain(value, reader)
@@ -281,7 +277,7 @@ async def _name_access(value: object, words: ParamWords, place: Place, reader: R
 async def _name_calendar(value: object, words: ParamWords, place: Place, reader: Reader) -> str:
     del words
     number = as_id(value)
-    sort = str(_find_sibling(place.siblings, "type") or "user").lower()
+    sort = str(fields.find_value(place.siblings, "type") or "user").lower()
     if sort == "user" and number is not None:
         return _YOURS[reader.locale] if number == reader.user else await name_person(number, reader)
     word = _ACCESS[reader.locale].get(sort, escape_text(sort))

@@ -35,7 +35,7 @@ from orchestrator.services.rag.document import (
     clean_text,
     clean_title,
 )
-from orchestrator.services.rag.readers.plain_text import decode_text
+from orchestrator.services.rag.readers.plain_text import decode_text, read_text
 
 _END: Final = re.compile(r"([.!?…]+)[»”\"')\]]*\s+")
 _WORD_BEFORE: Final = re.compile(r"[\w.\-№]+$")
@@ -327,7 +327,6 @@ def _read_kind(kind: FileKind, file: BinaryIO) -> Document:
 
 def _load_text_reader(kind: FileKind) -> Callable[[bytes], Document]:
     from orchestrator.services.rag.readers.markdown import read_markdown  # noqa: PLC0415 - see _read_kind
-    from orchestrator.services.rag.readers.plain_text import read_text  # noqa: PLC0415 - see _read_kind
 
     if kind == "html":
         from orchestrator.services.rag.readers.html import read_html  # noqa: PLC0415 - see _read_kind
