@@ -56,45 +56,24 @@ def _truncate(items: Sequence[str], most: int) -> list[str]:
     return [*items[:most], "…"] if len(items) > most else list(items)
 
 
+async def _find_no_name(*_of: object) -> str:
+    return ""
+
+
 class _NoNames:
-    async def find_user_name(self, user_id: int) -> str:
-        return _no_name(user_id)
+    """Reads nothing."""
 
-    async def find_stage_name(self, entity: str, stage_id: str, category_id: int = 0) -> str:
-        return _no_name(entity, stage_id, category_id)
+    find_user_name = find_stage_name = find_category_name = find_kind_name = staticmethod(_find_no_name)
+    find_title = find_name_by_read = find_payee = find_field_title = staticmethod(_find_no_name)
 
-    async def find_category_name(self, category_id: int, entity: str = "deal") -> str:
-        return _no_name(category_id, entity)
-
-    async def find_kind_name(self, entity: str, locale: Locale) -> str:
-        return _no_name(entity, locale)
-
-    async def find_title(self, entity: str, record_id: int) -> str:
-        return _no_name(entity, record_id)
-
-    async def find_name_by_read(self, method: str, params: JsonObject, number: int, locale: Locale) -> str:
-        return _no_name(method, params, number, locale)
-
-    async def find_payee(self, requisite_id: int) -> str:
-        return _no_name(requisite_id)
-
-    async def find_field_title(self, entity: str, name: str) -> str:
-        return _no_name(entity, name)
-
-    async def describe_field_value(self, entity: str, name: str, value: object, *, locale: Locale, zone: str) -> list[str] | None:
-        del entity, name, value, locale, zone
-        return None
+    async def describe_field_value(self, *_of: object, locale: Locale, zone: str) -> None:
+        """No value has words."""
 
     async def load_currency_book(self) -> CurrencyBook:
         return NO_CURRENCY_BOOK
 
-    def build_card_url(self, entity: str, record_id: int, *, user: int = 0) -> str:
-        return _no_name(entity, record_id, user)
-
-
-def _no_name(*what: object) -> str:
-    del what
-    return ""
+    def build_card_url(self, *_of: object, **_as: object) -> str:
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)
