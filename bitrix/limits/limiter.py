@@ -50,6 +50,8 @@ def _utc_now() -> datetime:
 
 
 class SharedLevel:
+    """A copy of the portal's request counter that all processes share. If the store fails, calls go on."""
+
     def __init__(self, store: LevelStore, portal: str, *, now: Callable[[], datetime] = _utc_now) -> None:
         self._store = store
         self._key = f"bitrix.level.{portal}"

@@ -89,7 +89,11 @@ def list_moments(line: CronLine, zone: ZoneInfo, after: datetime) -> Iterator[da
 
 
 def find_next(line: CronLine, zone: ZoneInfo, after: datetime) -> datetime | None:
-    """In UTC; None if there is none within fifty years."""
+    """In UTC; None if there is none within fifty years.
+
+    A fixed time in a missing hour is due at the first minute after it, in a doubled hour once. A line whose minute or hour begins with a
+    star follows real time.
+    """
     return next(list_moments(line, zone, after), None)
 
 

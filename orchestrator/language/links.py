@@ -42,6 +42,7 @@ NOBODY: Final = Mentions()
 
 
 def read_mentions(values: Mapping[str, object]) -> Mentions:
+    """In all texts, whatever their field: a mark in the wrong field costs one question, an unseen one disturbs a whole company."""
     texts: list[str] = []
     _collect_marked_texts(values, texts)
     members = tuple(dict.fromkeys(_list_members(values)))

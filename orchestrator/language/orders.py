@@ -331,7 +331,10 @@ def is_take_back(sentence: str) -> bool:
 
 
 def takes_back(rest: str) -> bool:
-    """`rest` is the folded text behind the order."""
+    """`rest` is the folded text behind the order.
+
+    In dictated text («клиент сказал нет») only a whole sentence counts, or two such clauses in a row.
+    """
     return _CANCELLED.search(rest) is not None or _FORBIDDEN.search(rest) is not None or any(map(_WHOLE.fullmatch, _split_clauses(rest)))
 
 

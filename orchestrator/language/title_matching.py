@@ -20,6 +20,8 @@ _VOWELS: Final = _DECLENSION.read_text("letters", "vowels")
 
 
 class Paradigm(NamedTuple):
+    """Of 117 pairs of different names pymorphy3 takes 31 for one (Иван и Иванов), these 13; it would add 26 MB of memory."""
+
     finals: tuple[str, ...]
     endings: tuple[str, ...]
 

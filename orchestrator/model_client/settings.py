@@ -52,7 +52,10 @@ def parse_extra_body(text: str) -> JsonObject:
 
 
 def find_extra_fault(extra: JsonObject, secrets: Iterable[str] = ()) -> str:
-    """Empty if nothing is wrong; never quotes a value."""
+    """Empty if nothing is wrong; never quotes a value.
+
+    It may tune answers, but not replace what the program says, bring in texts that the gate does not know, or carry keys.
+    """
     for name in extra:
         # Some services (Ollama) do not tell capital letters from small ones, nor letters that Unicode folds into them.
         if reason := _OWN.get(str(name).strip().casefold()):

@@ -65,7 +65,10 @@ def _read_command(key: str, command: Literal["success", "not_run"] | _CommandErr
 
 
 def build_operation_mock(outcome: Outcome) -> Any:
-    """`NOTHING` if they were only planned."""
+    """`NOTHING` if they were only planned.
+
+    An object with fields but `result`, otherwise the result alone.
+    """
     if outcome.already:
         return {"already": outcome.detail}
     mock: dict[str, object] = {} if outcome.result is None else {"result": outcome.result}

@@ -58,6 +58,7 @@ async def take_option(row: InboxRow, session: Session, tools: Tools) -> None:
     """One request, however often it is pressed. Raises StoreError.
 
     Words: (`OPTION`, run id, number). Only the run's chat and owner may press.
+    Strangers may have written its text, so it is quoted: a change that follows always asks.
     """
     actor = await admit_actor(row, session, tools)
     if actor is None:

@@ -33,6 +33,8 @@ MOST_EVENTS: Final = 100
 
 
 class KeptTurns:
+    """Events of turns of this process, so that a turn that goes on need not read them from the journal."""
+
     def __init__(self) -> None:
         self._turns: dict[str, list[StoredEvent]] = {}
 

@@ -80,6 +80,7 @@ def count_personal(connection: Connection, person: str) -> dict[str, int]:
 
 
 def erase_personal(connection: Connection, person: str) -> dict[str, int]:
+    """Documents and titles are the company's and stay."""
     counts = count_personal(connection, person)
     for table, parts in _PERSONAL.items():
         for condition, names in zip(_match(table, person), parts.values(), strict=True):

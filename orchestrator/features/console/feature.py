@@ -23,6 +23,7 @@ _CLOSE: Final = frozenset({"close", "off", "stop"})
 
 
 async def run_command(row: InboxRow, session: Session, tools: Tools, *, sign_link: SignLink | None) -> None:
+    """The link works once, and only in the private chat: whoever opens it acts as that person."""
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

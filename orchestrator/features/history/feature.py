@@ -23,6 +23,8 @@ _WORDS: Final = 4
 
 
 class History:
+    """It only reads, so it works during a freeze. Rights are checked for every page."""
+
     async def show_first_page(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """By default of the conversation's record."""
         actor = await admit_actor(row, session, tools)

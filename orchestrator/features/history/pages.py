@@ -235,6 +235,8 @@ class HistoryData:
 
 
 class HistoryReader:
+    """For a question of the model, whose rights the gate has checked. Long texts may be of customers and are left out unless asked for."""
+
     def __init__(self, store: AsyncStore, sources: HistorySources, clock: Clock, present: RefreshActor) -> None:
         self._pages = HistoryPages(RecordIndex(store), sources, present)
         self._sources = sources

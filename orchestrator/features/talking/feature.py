@@ -167,7 +167,10 @@ _LEADING: Final = frozenset({"lead", "admin"})
 
 
 async def stop(row: InboxRow, session: Session, tools: Tools) -> None:
-    """A sent call is not cut off. Only a lead or administrator stops somebody else's turn."""
+    """A sent call is not cut off. Only a lead or administrator stops somebody else's turn.
+
+    No request that arrived before the stop begins, so none both runs and is dropped.
+    """
     actor = await admit_actor(row, session, tools)
     if actor is None:
         return

@@ -28,6 +28,7 @@ _MOST: Final = 5
 
 
 def is_undo_wish(text: str) -> bool:
+    """«отмени», «верни как было» right after a change propose the same as the button. No model is asked."""
     words = fold(text).strip(" .!\n")
     return len(words) <= _LONGEST and _WISH.fullmatch(words) is not None
 

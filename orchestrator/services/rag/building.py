@@ -39,7 +39,10 @@ _NO_LINKS: Final = frozenset({errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errn
 
 
 class FolderShelf:
-    """Implements `DocumentShelf`."""
+    """Implements `DocumentShelf`.
+
+    A new file is written under a hidden name, made durable, then renamed without overwriting; no link is followed.
+    """
 
     def __init__(self, service: RagService, *, patience: float = PATIENCE) -> None:
         self._service, self._patience = service, patience

@@ -39,6 +39,8 @@ _DAMAGED: Final = frozenset({11, 26})
 
 
 class IndexFile:
+    """Everything comes from the documents, so one of another version or damaged is replaced by an empty one."""
+
     def __init__(self, path: Path, schema: str) -> None:
         """Raises IndexUnavailable."""
         self._path, self._schema = path, schema
