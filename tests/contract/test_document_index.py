@@ -238,7 +238,7 @@ def test_another_version_of_the_index_is_built_anew(opener: Opener, monkeypatch:
     first = opener.open()
     store(first, document("a", "Отпуск."))
     first.close()
-    monkeypatch.setattr(f"orchestrator.services.rag.index.{'sqlite_file' if opener.kind == 'sqlite' else 'postgres'}.FORMAT", 99)
+    monkeypatch.setattr(f"orchestrator.services.rag.index.{'sqlite' if opener.kind == 'sqlite' else 'postgres'}.FORMAT", 99)
     second = opener.open()
     assert (second.count_passages(), dict(second.load_files()), second.is_complete()) == (0, {}, False)
     store(second, document("a", "Отпуск."))
