@@ -46,9 +46,6 @@ from orchestrator.rehearsals.call_lists import (
 )
 from orchestrator.rehearsals.call_names import (
     ALIKE,
-    STAGED,
-    Lists,
-    ask_lists,
     check_condition,
     check_directions,
     check_names,
@@ -56,9 +53,6 @@ from orchestrator.rehearsals.call_names import (
     find_fields_of,
     list_conditions,
     list_names,
-    list_standard,
-    load_entries,
-    load_stages,
 )
 from orchestrator.rehearsals.call_sketch import (
     MISSING,

@@ -2,97 +2,18 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final, Literal
 
 from bitrix.catalogue.catalogue import ALSO_FILTERED, TASKS_FILTERED, Method
 from bitrix.catalogue.names import CRM, MULTIFIELDS, find_kind_number, is_classic, to_universal
-from bitrix.errors import OutcomeUnknown, Refused
 from orchestrator.definitions.calls import LATER, CallMistake
-from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.finding import Path
 from orchestrator.domain.suggestions import suggest_name
 from orchestrator.rehearsals.call_lists import is_own_field, list_fields
 from orchestrator.rehearsals.call_sketch import OPEN, Sketch
 from state.stored import JsonObject
-
-STAGED: Final = frozenset({"deal", "lead"})
-"""Each of their stages is known."""
-_OPEN_FIELDS: Final = {name: Field(code=name, title="") for name in (OPEN_FIELD, to_universal(OPEN_FIELD))}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Lists:
-    """`is_offline`: the fields are those of every portal."""
-
-    facts: Facts
-    stages: Mapping[str, str]
-    is_offline: bool
-    has_stages: bool = False
-    is_silent: bool = False
-    """A portal did not answer: what every portal has stands here."""
-
-    def find_known(self, value: WrittenValue, call: Call) -> Mapping[str, str]:
-        """Value → name."""
-        words = value.param.words
-        codes = words.codes if words is not None and value.kind == "code" else {}
-        choices = value.field.choices if value.field is not None else {}
-        entries = self.facts.value_lists.get(find_list_key(call, value, self.facts), {})
-        return {**{code: code for code in codes.values()}, **choices, **entries, **(self.stages if value.kind == "stage" else {})}
-
-
-def list_standard(call: Call) -> Lists:
-    known, values = standard_portal.list_fields(find_list_name(call)), standard_portal.list_values()
-    return Lists(
-        facts=_build_facts(call, known, values),
-        stages=values.get(f"stages:{call.entity}:", {}) if call.written_fields else {},
-        is_offline=True,
-    )
-
-
-def _build_facts(call: Call, known: Mapping[str, Field], values: Mapping[str, Mapping[str, str]]) -> Facts:
-    return Facts(field_lists={find_list_name(call): {**known, **_OPEN_FIELDS}} if known else {}, value_lists=values)
-
-
-async def ask_lists(call: Call, reference: Reference) -> Lists:
-    """Raises BitrixError if something needed is not said."""
-    name, names = find_list_name(call), frozenset(extract_names_to_check(call))
-    known = await _load_fields(name, names, reference) if name and (names or call.spec.verb == "add") else {}
-    facts = _build_facts(call, known or standard_portal.list_fields(name), {})
-    values = await load_value_lists(call, facts, reference)
-    if any(key.startswith("statuses:") and key not in values for key in _list_call_keys(call, facts)):
-        raise OutcomeUnknown("the portal does not tell of its lists")
-    # the stages that the deals or leads which the call writes may have
-    stages = await load_stages(call.entity, reference) if call.written_fields and call.entity in STAGED else {}
-    return Lists(facts=replace(facts, value_lists=values), stages=stages, is_offline=not known, has_stages=True)
-
-
-async def _load_fields(name: str, names: frozenset[str], reference: Reference) -> Mapping[str, Field]:
-    """None for an unknown kind. Raises BitrixError."""
-    family, _, number = name.partition(":")
-    if family == "item" and not (number.isascii() and number.isdecimal()):  # a word, or what only a run knows
-        return {}
-    try:
-        return await reference.load_fields(name, has=names.issubset)
-    except Refused:
-        return {}
-
-
-def _list_call_keys(call: Call, facts: Facts) -> Iterator[str]:
-    return (find_list_key(call, value, facts) for value in list_written_values(call, facts))
-
-
-async def load_stages(entity: str, reference: Reference) -> Mapping[str, str]:
-    """Raises BitrixError."""
-    numbers = [row.id for row in await reference.load_categories(entity)] if entity == "deal" else []
-    return {row.id: row.name for number in [None, *numbers] for row in await reference.load_stages(entity, number)}
-
-
-async def load_entries(book: str, reference: Reference) -> Mapping[str, str]:
-    """Value → name. Raises BitrixError."""
-    return {row.id: row.name for row in await reference.load_status_entries(book)}
-
 
 _OPERATOR: Final = re.compile(r"^[!=<>@%?~]*")
 _EXACT: Final = frozenset({"", "=", "@", "!", "!=", "!@", "=!"})

@@ -28,7 +28,7 @@ from orchestrator.domain.value_faults import describe_faults
 from orchestrator.engines.runs import Option, RunFailed, RunModelRequest
 from orchestrator.engines.shared.declared import LaunchParameter
 from orchestrator.engines.shared.launch import build_options, explain_mistake, read_answer
-from orchestrator.language.run_words import read_other_words
+from orchestrator.language.request_words import read_other_words
 from orchestrator.rehearsals.case import PERSON
 from orchestrator.rehearsals.comparing import say_reply
 from orchestrator.rehearsals.rehearsal import CALLS, NO_ANSWER, Happening, TakeText

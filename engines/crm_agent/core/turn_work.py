@@ -12,7 +12,7 @@ from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenanc
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
 from orchestrator.language.orders import asks_again, count_orders, is_plain
-from orchestrator.language.short_answers import is_pointing
+from orchestrator.language.request_words import is_pointing
 from orchestrator.language.word_runs import hash_runs
 from state.model.session_state import HistoryLine, SessionState
 from state.stored import JsonObject

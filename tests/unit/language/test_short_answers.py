@@ -2,8 +2,7 @@
 
 import pytest
 
-from orchestrator.language.run_words import normalize_words, read_run_words
-from orchestrator.language.short_answers import is_pointing
+from orchestrator.language.request_words import is_pointing, normalize_words, read_run_words
 
 QUESTION = "В какую сделку: «Вектор: склад» или «Вектор: офис»? Или не записывать?"
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from orchestrator.domain.taint import FOREIGN, NOWHERE, Origin, Origins, Value, combine
 from orchestrator.engines.runs import Ask, Option, RunContext, RunEffect, RunFailed, RunModelRequest, RunResult
 from orchestrator.runs import foreign_texts
+from orchestrator.runs.context import build_provenance
 from orchestrator.runs.foreign_texts import ForeignTexts
-from orchestrator.runs.provenance import build_provenance
 from orchestrator.runtime import worker
 from state.events.fold import list_open_confirmations
 from state.journal.journal import load_state

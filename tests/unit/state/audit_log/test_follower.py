@@ -8,8 +8,7 @@ import pytest
 
 from state.audit_log import archives
 from state.audit_log.archives import open_all
-from state.audit_log.follower import Follower
-from state.audit_log.interaction_log import InteractionLogger, list_users
+from state.audit_log.interaction_log import Follower, InteractionLogger, list_users
 from tests.fixed_clock import FixedClock
 
 START = datetime(2026, 11, 21, 22, 48, tzinfo=UTC)
