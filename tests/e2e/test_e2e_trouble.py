@@ -107,6 +107,22 @@ async def test_a_free_write_whose_answer_is_lost_is_told_and_not_repeated(world:
         assert "Исход неизвестен: 1" in texts(await world.boris.ask("/status"))
 
 
+async def test_a_telegram_in_trouble_delays_answers_and_loses_none(world: World) -> None:
+    """HTML at the start, an undecodable update, then 429 and HTML on sending: all waited out, the answer arrives once."""
+    await _break_telegram(world, method="setMyCommands", kind="html", times=4)
+    async with world.bot():
+        broken = {"message": {"message_id": "not a number", "date": [], "chat": "nowhere"}}
+        assert (await world.telegram.post("/sandbox/updates", json=broken)).is_success
+        await _break_telegram(world, method="sendMessage", kind="429", chat_id=world.boris.number, retry_after=1)
+        await _break_telegram(world, method="sendMessage", kind="html", chat_id=world.boris.number)
+        (seen,) = await world.boris.ask("/mode")
+        assert "Режим: полный" in seen.text
+
+
+async def _break_telegram(world: World, **fault: Any) -> None:
+    assert (await world.telegram.post("/sandbox/faults", json=fault)).is_success
+
+
 async def test_an_edited_message_is_not_taken_twice(world: World) -> None:
     """Changing a message after it was sent does not repeat the request; the person is told to send a new one."""
     async with world.bot():

@@ -182,6 +182,12 @@ def test_the_progress_of_a_turn_names_the_act(verb: str) -> None:
     assert to_plain_text(render_step(step, Translator("ru"))).endswith("Отвязать все контакты от сделки «Ромашка»")
 
 
+def test_the_progress_of_a_batch_counts_no_records() -> None:
+    """One call changes several records."""
+    step = Step(state="running", verb="batch", entity="", title="", method="batch")
+    assert "меняю сразу несколько записей" in to_plain_text(render_step(step, Translator("ru")))
+
+
 def test_the_history_of_a_record_names_the_act() -> None:
     """The history of a deal tells an old unlinking as one."""
     entry = {"what": "call", "verb": "delete", "entity": "deal", "method": "crm.deal.contact.delete", "status": "succeeded"}
