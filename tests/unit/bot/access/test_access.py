@@ -1,4 +1,4 @@
-"""The access file: deny by default, and every fault of it is one sentence."""
+"""The access file denies by default, the portal's own access is chosen by the settings, and every fault of either is one sentence."""
 
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime

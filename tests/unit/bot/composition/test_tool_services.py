@@ -1,4 +1,4 @@
-"""The clients of the tool agent's services: inside of the program, at an address, and with the token of the documents' service."""
+"""The clients of the tool agent's services: inside of the program, at an address, with their token; and `find_in_crm`, which only reads."""
 
 import json
 from contextlib import AsyncExitStack

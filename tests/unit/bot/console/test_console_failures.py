@@ -1,4 +1,4 @@
-"""What a page shows when something fails while it is drawn, or when its person has just lost rights; and the headers of all answers."""
+"""Failures stay in the console: on a page while it is drawn, over a damaged journal, and beside a bot that goes on and starts first."""
 
 import asyncio
 import sqlite3

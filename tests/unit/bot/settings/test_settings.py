@@ -1,4 +1,4 @@
-"""Settings: `.env.example` and the class say the same; a wrong setting is one sentence that never shows a value."""
+"""Settings, `.env.example` and files of an administrator: a wrong one is one sentence that names the place and never shows a value."""
 
 import os
 from collections.abc import Callable
