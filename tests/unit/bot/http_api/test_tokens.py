@@ -1,4 +1,4 @@
-"""HTTP_API_TOKENS: what may be written there, whose rights each token has now; never a value in an error (S004-62, X10)."""
+"""HTTP_API_TOKENS: what may stand there, whose rights and mode each has, and faulty ones end the start (S004-62, X10)."""
 
 from dataclasses import replace
 from pathlib import Path

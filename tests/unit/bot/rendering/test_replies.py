@@ -1,4 +1,4 @@
-"""Replies as people read them: lists counted by code, warnings marked, the shadow plan in words."""
+"""Replies as people read them: lists counted by code, the shadow plan in words, and no warning that is none or is said twice."""
 
 from typing import Any
 
