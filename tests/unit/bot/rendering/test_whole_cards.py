@@ -1,18 +1,28 @@
-"""A card shows everything that will be sent, or says that it does not and waits until the rest was opened."""
+"""A card shows all that will be sent or waits until the rest was opened; nothing of others' words in it can be tapped."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bot.i18n.translate import Translator
+from bot.rendering.card_reasons import list_reasons
 from bot.rendering.cards import render_card, render_details
+from bot.rendering.defang_links import JOINER, disable_links
+from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import CardClick
 from bot.telegram.view.entities import LIMIT
+from bot.telegram.view.message_builder import build_message
+from orchestrator.directory.rows import RecordRow
 from orchestrator.domain.card_view import CARD_ROOM, CardView, count_units, is_shown_in_part
 from orchestrator.sessions import outbox
+from sandbox.telegram.text import formatted_text
 from state.clock import parse_iso
+from state.journal.store import OutboxRow
 from state.model.card import Card
 from tests.unit.bot.rendering.card_kit import AT, EN, RU, a_batch, a_card, a_line, a_preview, an_item, pressable, shown
 
@@ -121,3 +131,176 @@ def test_a_decided_long_card_still_fits_in_one_message() -> None:
     body = as_row(a_card(preview=a_preview(lines=[a_line(after="я" * 9000)]), status="executed", executed_at=AT))
     assert count_units(draw(body)) <= LIMIT
     assert "Показано не всё" not in draw(body)
+
+
+BAD = "Пётр http://evil.example, https://evil.example/pay или пишите @evil_bot … /start /unfreeze, +7 901 123-45-67, p@evil.ru #срочно @evil.ru evil.com 10.0.0.1 $TON $1INCH xn--e1afmkfd.xn--p1ai"
+PORTAL = "https://p/crm/deal/details/481/"
+NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)
+ITEM = {"what": "changed", "entity": "deal", "title": BAD, "url": PORTAL, "kind": "", "who": [{"name": BAD, "via": False}]}
+ENTRY = {"what": "portal", "when": "12:00", "lines": [a_line(name="Название", before="Ромашка", after=BAD)]}
+HISTORY = {"title": BAD, "number": 413, "url": PORTAL, "entity": "deal", "deleted": False, "pages": 1, "page": 0, "total": 1}
+ROW = {"label": BAD, "url": PORTAL}
+TABLE = {"kind": "table", "rows": [ROW], "shown": 1, "total": 1}
+EDIT = {
+    "what": "value",
+    "name": "Название",
+    "value": BAD,
+    "options": [BAD],
+    "field_kind": "text",
+    "confirmation_id": "0a1b2c3d4e",
+    "number": 0,
+    "ask": 0,
+}
+WAITS = {"preview": a_preview(title=BAD), "method": "crm.deal.update", "who": BAD, "until": "2026-11-22T12:00:00Z", "ref": "7"}
+SHOWN: list[tuple[str, dict[str, Any]]] = [
+    ("card", a_card(preview=a_preview(title=BAD, lines=[a_line(name="Название", before=BAD, after=BAD * 3)]), comment=BAD)),
+    ("card", a_card(reasons=[{"code": "gate-taint-value", "args": {"field": BAD}}], requested_by_name=BAD)),
+    ("card", a_card(status="denied", denied_by_name=BAD, reason=BAD)),
+    (
+        "card",
+        a_batch(3) | {"preview": {"verb": "batch", "lines": [], "items": [an_item(1, title=BAD, lines=[a_line(after=BAD)])], "count": 1}},
+    ),
+    ("edit", EDIT),
+    ("waiting", {"chat": "tg:-1001", "count": 1, "cards": [WAITS]}),
+    ("history", {**HISTORY, "entries": [ENTRY]}),
+    ("news", {"items": [{**ITEM, "lines": [a_line(name="Название", before=BAD, after=BAD)]}]}),
+    ("reminder", {"what": "due", "when": "12:00", "text": BAD, "url": PORTAL, "reminder": "0" * 32, "place": "s1"}),
+    ("people", {"code": "people-asks", "about": {"name": BAD}, "args": {"telegram": BAD}}),
+    ("reply", {"parts": [TABLE]}),
+    ("reply", {"sections": [[{"code": "daily-free", "args": {}}, TABLE]]}),
+    ("reply", {"notices": [{"code": "portal-refused", "args": {"text": BAD}}]}),
+]
+
+
+@pytest.mark.parametrize("locale", ["ru", "en"])
+@pytest.mark.parametrize(("kind", "body"), SHOWN)
+def test_a_customers_words_make_nothing_to_tap(kind: str, body: dict[str, Any], locale: Any) -> None:
+    """Telegram finds no address, mention or command in them, and the way to the record stays."""
+    row = OutboxRow(id="o1", session="tg:1007", channel="tg", kind=kind, body=body, key="", created_at=NOW, due_at=NOW)
+    for text, marks in build_message(row, Translator(locale)).pieces:
+        found = formatted_text(text, "", [mark.model_dump(exclude_none=True) for mark in marks])[1]
+        assert not {"url", "mention", "bot_command", "email", "phone_number", "hashtag", "cashtag"} & {entity["type"] for entity in found}
+        assert "://evil" not in text
+        assert ".example" not in text
+        if body.get("url"):
+            assert any(mark.url == PORTAL for mark in marks)
+
+
+def test_a_card_shows_the_whole_address_that_is_to_be_written() -> None:
+    """Somebody decides on it: it is not hidden, and looks as it is."""
+    row = OutboxRow(
+        id="o1",
+        session="tg:1007",
+        channel="tg",
+        kind="card",
+        body=a_card(preview=a_preview(lines=[a_line(after=BAD)])),
+        key="",
+        created_at=NOW,
+        due_at=NOW,
+    )
+    text = build_message(row, Translator("ru")).pieces[0][0]
+    assert BAD in text.replace(JOINER, "")
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("почта ivan.petrov@mail.ru", "почта ivan.petrov@mail.ru"),
+        ("22.11.2026, 1 000.50 ₽, т.е. 3/4", "22.11.2026, 1 000.50 ₽, т.е. 3/4"),
+        ("и/или https://p/crm/deal/details/481/", "и/или https://p/crm/deal/details/481/"),
+        ("evil.com", f"evil.{JOINER}com"),
+        ("tg://resolve?domain=x", f"tg:{JOINER}//resolve?domain=x"),
+        ("(/unfreeze)", f"(/{JOINER}unfreeze)"),
+        ("@evil_bot", f"@{JOINER}evil_bot"),
+        ("@evil.com", f"@{JOINER}evil.{JOINER}com"),
+        ("#срочно #481", f"#{JOINER}срочно #481"),
+        ("10.0.0.1", f"10.{JOINER}0.{JOINER}0.{JOINER}1"),
+        ("версия 1.2.3, 22.11.26", "версия 1.2.3, 22.11.26"),
+        ("xn--e1afmkfd.xn--p1ai", f"xn--e1afmkfd.{JOINER}xn--p1ai"),
+        ("$TON, 5$", f"${JOINER}TON, 5$"),
+    ],
+)
+def test_only_what_would_be_live_is_touched(text: str, found: str) -> None:
+    """Addresses of people, days, sums and the portal's own addresses stay as they are."""
+    assert disable_links(text, frozenset({"p"})) == found
+
+
+def test_commands_that_we_name_stay_commands() -> None:
+    """The list of commands is there to be tapped."""
+    body = {"notices": [{"code": "unknown-command", "args": {"commands": "/today /pending"}}]}
+    row = OutboxRow(id="o1", session="tg:1007", channel="tg", kind="reply", body=body, key="", created_at=NOW, due_at=NOW)
+    text = build_message(row, Translator("ru")).pieces[0][0]
+    assert JOINER not in text
+    assert "/today /pending" in text
+
+
+def _said(*codes: str, **args: object) -> Sequence[str]:
+    reasons = [{"code": code, "args": args} for code in codes]
+    return list_reasons(CardView.from_body(a_card(reasons=reasons)), RU)
+
+
+@pytest.mark.parametrize(
+    ("codes", "said"),
+    [
+        (["gate-not-ordered"], ["Вы не просили об этом: проверьте"]),
+        (["gate-not-ordered", "gate-not-plain", "gate-taint-prose"], ["Вы не просили об этом: проверьте"]),
+        (["gate-critical", "gate-not-ordered"], ["Меняется сумма"]),
+        (["gate-critical", "gate-only-asked"], ["Меняется сумма", "Вы только спросили и ничего не просили менять"]),
+        (["gate-replaces", "gate-not-ordered"], ["Заменит то, что записано: сумма", "Вы не просили об этом: проверьте"]),
+        (["gate-critical", "gate-replaces", "gate-class-delete", "gate-not-plain"], ["Это нельзя отменить", "Меняется сумма"]),
+    ],
+)
+def test_the_weightiest_reasons_are_said(codes: list[str], said: list[str]) -> None:
+    """What deletes stands first; a statement such as «481 выиграна» is not told that it asked for nothing."""
+    assert _said(*codes, field="OPPORTUNITY", method="crm.deal.update") == said
+
+
+def test_a_record_of_a_set_is_compared_with_the_words() -> None:
+    """In place of «В просьбе не названа запись»."""
+    reasons = [
+        {"code": "gate-taint-target", "args": {"entity": "lead", "id": 104}},
+        {"code": "gate-compared", "args": {"fits": "Лена", "differs": "Софт (Железо)", "missed": 1}},
+    ]
+    [said] = list_reasons(CardView.from_body(a_card(reasons=reasons)), RU)
+    assert said == "По просьбе: Лена ✓ · Софт (Железо) ✗"
+
+
+def test_the_details_of_a_card_are_words() -> None:
+    """Record with its number, values, reasons with the rule, who asks."""
+    reasons = [{"code": "gate-critical", "args": {"field": "OPPORTUNITY"}}, {"code": "gate-rule", "args": {"why": "Проверьте сумму"}}]
+    text = to_plain_text(render_message("details", a_card(reasons=reasons), RU))
+    assert "«Ромашка» (https://p/crm/deal/details/481/) №481" in text
+    assert "Сумма: 1 000 000 ₽ → 1 200 000 ₽" in text
+    assert "Почему спрашиваю\n• Меняется сумма\n• Проверьте сумму" in text
+    assert text.endswith("Просит Анна")
+    assert "crm." not in text
+    assert "OPPORTUNITY" not in text
+
+
+def test_the_details_of_a_batch_name_every_record() -> None:
+    """As many as its card lists."""
+    text = to_plain_text(render_message("details", a_batch(3), RU))
+    assert all(f"Сделка-{number}" in text for number in (1, 2, 3))
+
+
+BODY = {
+    "confirmation_id": "c1",
+    "status": "requested",
+    "method": "crm.deal.update",
+    "expires_at": "2026-11-23T12:00:00Z",
+    "preview": {"verb": "update", "entity": "deal", "id": 481, "title": "Ромашка", "lines": [], "since": 2},
+    "reasons": [{"code": "gate-model-asks", "args": {}, "since": 2}],
+    "commands": [{"key": "a", "method": "crm.deal.update", "status": "success", "since": 2}],
+    "since": 2,
+}
+
+
+def test_a_card_with_unknown_keys_is_drawn() -> None:
+    """In the card, in its reasons and in the reports of a batch."""
+    assert "Изменить сделку «Ромашка»" in to_plain_text(render_message("card", BODY, Translator("ru")))
+
+
+def test_a_blank_value_in_one_spelling_gives_way_to_the_other() -> None:
+    """The portal gives some fields in two spellings, one of them empty."""
+    row = RecordRow.model_validate({"ID": None, "id": 7, "TITLE": None, "title": "x", "STAGE_ID": "", "STATUS_ID": "NEW", "CLOSED": ""})
+    assert (row.id, row.title, row.stage, row.closed) == (7, "x", "NEW", None)

@@ -1,4 +1,4 @@
-"""What Telegram seldom says, and texts that are seldom sent: no answer is lost for it, and none is shown otherwise than it is."""
+"""What Telegram seldom says and texts that are seldom sent: no answer is lost for it; and what nobody asked for comes without a sound."""
 
 from typing import Any
 
