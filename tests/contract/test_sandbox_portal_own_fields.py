@@ -1,4 +1,4 @@
-"""The sandbox portal's own fields of deals: described, stored and answered by both families."""
+"""The sandbox portal's own fields of deals, for both families, and those of a seed file, which another portal does not have."""
 
 from __future__ import annotations
 
