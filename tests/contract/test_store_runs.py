@@ -1,4 +1,4 @@
-"""The index of runs: kept with each commit, filtered, and the same as the streams everywhere."""
+"""The index of runs: kept with each commit, filtered, counted, in pages, and the same as the streams on every kind of database."""
 
 import asyncio
 import random
