@@ -1,21 +1,25 @@
-"""The asynchronous store: the same methods, nothing half-known after a cancellation."""
+"""The asynchronous store: nothing half-known after a cancellation; what the chain covers; and a process's lease, kept while it lives."""
 
 import asyncio
 import inspect
 import threading
+from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from state.clock import SystemClock
 from state.events.conversation import MessageReceived
-from state.journal import journal
+from state.journal import journal, process_lease
 from state.journal.async_store import AsyncStore
 from state.journal.journal import RecordHead
-from state.journal.store import Commit, Store, StoreUnwritable
+from state.journal.process_lease import PREFIX, keep_process_lease
+from state.journal.store import Commit, Lease, Store, StoreUnwritable
 from state.journal.thread_worker import ThreadWorker, run_to_end
-from state.sql import open_store
+from state.sql import build_sqlite_url, open_store
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 OWN = {"close", "commit_group", "find_effects", "list_calls_about"}
@@ -156,3 +160,54 @@ def test_a_hash_covers_the_record_and_the_hash_before() -> None:
 
     assert journal.record_text(head, '{"text":"Ромашка"}') == raw
     assert journal.hash_record("abc", raw) == sha256(b"abc" + raw.encode()).hexdigest()
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[AsyncStore]:
+    """A store of this process alone."""
+    made = AsyncStore(open_store(build_sqlite_url(tmp_path / "x.db")))
+    yield made
+    await made.aclose()
+
+
+async def test_a_lease_is_renewed_through_trouble_and_released_at_the_end(store: AsyncStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database that refuses once is asked again; after a clean end nobody waits for the lease to run out."""
+    monkeypatch.setattr(process_lease, "PROCESS_LEASE", timedelta(seconds=0.06))
+    acquire, asked, enough = store.acquire, list[str](), asyncio.Event()
+
+    async def refuse_the_second(session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        asked.append(session)
+        if len(asked) == 2:
+            raise StoreUnwritable("the disk is full")
+        if len(asked) == 4:
+            enough.set()
+        return await acquire(session, owner, now, now + timedelta(hours=1))
+
+    monkeypatch.setattr(store, "acquire", refuse_the_second)
+    keeping = asyncio.ensure_future(keep_process_lease(store, SystemClock(), "one"))
+    await asyncio.wait_for(enough.wait(), 30)
+    now = SystemClock().now()
+    assert await acquire(f"{PREFIX}one", "two", now, now + timedelta(hours=1)) is None
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    assert set(asked) == {f"{PREFIX}one"}
+    assert await acquire(f"{PREFIX}one", "two", now, now + timedelta(hours=1)) is not None
+
+
+async def test_a_lease_got_in_the_moment_of_the_end_is_released(store: AsyncStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process ends while it asks for its first lease: the database gives it, and yet nobody waits for it to run out."""
+    acquire, asked = store.acquire, asyncio.Event()
+    now = SystemClock().now()
+    await acquire("another", "one", now, now)
+
+    async def note_question(session: str, owner: str, now: datetime, until: datetime) -> Lease | None:
+        asked.set()
+        return await acquire(session, owner, now, until)
+
+    monkeypatch.setattr(store, "acquire", note_question)
+    keeping = asyncio.ensure_future(keep_process_lease(store, SystemClock(), "one"))
+    await asked.wait()
+    keeping.cancel()
+    await asyncio.gather(keeping, return_exceptions=True)
+    now = SystemClock().now()
+    assert await acquire(f"{PREFIX}one", "two", now, now + timedelta(hours=1)) is not None

@@ -1,4 +1,4 @@
-"""The migrations, the tables and the constant of the newest revision agree; a newer database is refused."""
+"""Migrations and tables agree, a newer database is refused, a failed transaction leaves no lock, an index finds what waits."""
 
 import os
 import re
