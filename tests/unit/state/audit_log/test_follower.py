@@ -1,4 +1,4 @@
-"""Who follows a log sees each record once, whatever becomes of its files."""
+"""Who follows a log sees each record once, whatever becomes of its files, which are opened together or not at all."""
 
 from datetime import UTC, datetime
 from pathlib import Path

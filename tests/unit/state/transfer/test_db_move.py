@@ -1,4 +1,4 @@
-"""`sdelka db move`: every row, byte for byte, from one kind of database to the other; the old one is left as it was, and closed."""
+"""`sdelka db move`: every row, byte for byte, to the other kind of database; the old one is left as it was, closed, and seldom reopened."""
 
 import sqlite3
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""`sdelka journal verify` compares the timers of schedules with the journal: neither can lose one without a word."""
+"""`sdelka journal verify` compares the timers of schedules and the table of mentions with the journal, and names each difference."""
 
 from collections.abc import Callable
 from dataclasses import replace
