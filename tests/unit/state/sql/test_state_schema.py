@@ -95,27 +95,28 @@ def test_a_failed_write_holds_no_lock_while_its_error_is_kept(tmp_path: Path) ->
     assert stored == [(3,)]
 
 
-@pytest.mark.parametrize("name", ["add_first_with_key", "unsent_with_key", "keep_delivery", "drop_outbox", "drop_replaced", "outbox_retry"])
-def test_no_statement_about_one_message_reads_the_whole_outbox(name: str) -> None:
-    """Four thousand messages that cannot be delivered would make each turn dearer."""
+def _plan(name: str, value: object) -> list[str]:
+    """How SQLite would carry out the statement with this value for each of its parameters."""
     store = open_store("sqlite://")
     statement = getattr(store._statements, name)
-    values = dict.fromkeys(re.findall(r":(\w+)", statement.sql), "x")
+    values = dict.fromkeys(re.findall(r":(\w+)", statement.sql), value)
     with store._database.read() as transaction:
         plan = [row[3] for row in transaction._cursor.execute(f"EXPLAIN QUERY PLAN {statement.sql}", values)]
     store.close()
+    return plan
+
+
+@pytest.mark.parametrize("name", ["add_first_with_key", "unsent_with_key", "keep_delivery", "drop_outbox", "drop_replaced", "outbox_retry"])
+def test_no_statement_about_one_message_reads_the_whole_outbox(name: str) -> None:
+    """Four thousand messages that cannot be delivered would make each turn dearer."""
+    plan = _plan(name, "x")
     assert any("SEARCH outbox USING" in line for line in plan)
     assert not any(line.startswith("SCAN outbox") for line in plan)
 
 
 def test_what_is_due_is_found_by_an_index_of_what_waits() -> None:
     """Failed messages stay for operators to see, and are not read again and again."""
-    store = open_store("sqlite://")
-    statement = store._statements.due_outbox
-    values = dict.fromkeys(re.findall(r":(\w+)", statement.sql), 1)
-    with store._database.read() as transaction:
-        plan = [row[3] for row in transaction._cursor.execute(f"EXPLAIN QUERY PLAN {statement.sql}", values)]
-    store.close()
+    plan = _plan("due_outbox", 1)
     looks = [line for line in plan if "unsent" in line or "earlier" in line]
     assert len(looks) == 2
     assert all("INDEX ix_outbox_new" in line for line in looks)
