@@ -13,9 +13,10 @@ from bot.http_api.audit import session_events
 from bot.http_api.audit.session_events import format_place
 from bot.http_api.chat.responses import BEAT_EVERY
 from bot.http_api.runs import router
+from orchestrator.domain.actor import Actor
 from tests.unit.bot.http_api.api_kit import OWN, Api, an_api
 from tests.unit.bot.http_api.chat_kit import SITE, a_door, error_of
-from tests.unit.runs.runs_kit import RUN, steps
+from tests.unit.runs.runs_kit import RUN, start, steps
 from tests.unit.spine_kit import until
 
 pytestmark = pytest.mark.req("S004-58", "G1")
@@ -255,6 +256,15 @@ def _parse(answer: Any) -> list[tuple[str, str, Any]]:
     blocks = [block for block in answer.text.split("\n\n") if block and not block.startswith(":")]
     fields = [dict(line.split(": ", 1) for line in block.splitlines()) for block in blocks]
     return [(item["event"], item.get("id", ""), json.loads(item["data"])) for item in fields]
+
+
+async def test_a_run_ends_for_a_token_that_is_gone(tmp_path: Path) -> None:
+    """Its rights are those of the moment, as everywhere; the run of a token that was taken away fails with a sentence."""
+    async with an_api(tmp_path, documents=DOCUMENTS) as api:
+        gone = Actor(key="http:gone", name="gone", sees="all")
+        await api.world.orchestrator.receive([start("plan", actor=gone, home="http:gone:42")])
+        await api.world.idle()
+        assert (await api.get("/runs", "chief")).json()["runs"] == []
 
 
 async def test_a_stream_beyond_the_places_for_waiting_does_not_spin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
