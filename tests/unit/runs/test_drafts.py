@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-from orchestrator.runs.drafts import Drafts
+from orchestrator.runs.run_pass import Drafts
 from orchestrator.turns.feature import Tools
 
 

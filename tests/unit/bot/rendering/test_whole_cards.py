@@ -17,7 +17,7 @@ from bot.rendering.spans import to_plain_text
 from bot.telegram.intake.callbacks import CardClick
 from bot.telegram.view.entities import LIMIT
 from bot.telegram.view.message_builder import build_message
-from orchestrator.directory.rows import RecordRow
+from orchestrator.directory.answers import RecordRow
 from orchestrator.domain.card_view import CARD_ROOM, CardView, count_units, is_shown_in_part
 from orchestrator.sessions import outbox
 from sandbox.telegram.text import formatted_text
