@@ -21,7 +21,7 @@ from state.clock import SystemClock, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.store import InboxRow, Store
-from state.model.registry import JoinedPerson, Registry
+from state.model.registry import SESSION, JoinedPerson, Registry
 
 __all__ = ["Access", "Person", "load_access"]
 
@@ -31,6 +31,7 @@ LOOK_EVERY = 3.0
 """Seconds between looks at the registry."""
 RELOAD = 300.0
 """Seconds after which the registry is read in any case."""
+_LONGEST_FAULT = 400
 GRACE = 60.0
 """Seconds without the database before people who joined count as strangers."""
 
@@ -218,9 +219,9 @@ class Access:
             self._tokens = {token.name: token for token in news.tokens}
             self.apply_registry(self._registry, self._seq)
         left = sorted(f"tg:{number}" for number in before - set(self._by_telegram))
-        self._pending_news.append(
-            build_file_row(news.content, left, count=len(self._file_people), faults=news.faults, now=SystemClock().now())
-        )
+        change = AccessFileChange(left=tuple(left), count=len(self._file_people), faults=news.faults[:_LONGEST_FAULT])
+        source = f"{change.KIND}:{news.content}"
+        self._pending_news.append(change.to_row(SESSION, source=source, actor=SYSTEM, now=SystemClock().now()))
 
     async def _fetch_new_zones(self) -> None:
         """Without waiting for the hourly `fetch_zones`."""

@@ -58,7 +58,7 @@ def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app",
 
 _add_lazy_command("ask", "bot.cli.ask", "Ask the tool agent in this terminal: questions about documents, haiku, sums.")
 _add_lazy_command("services", "bot.cli.services", "Serve what the tool agent asks: documents, haiku.")
-_add_lazy_command("journal", "bot.cli.journal", "Read, verify and, where the law asks, erase the journal.")
+_add_lazy_command("journal", "bot.cli.journal.app", "Read, verify and, where the law asks, erase the journal.")
 _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
 _add_lazy_command(
     "runs", "bot.cli.nouns.groups", "List, show, start and control runs: executions of scenarios, flows and workflows.", "runs"
@@ -74,13 +74,13 @@ _add_lazy_command(
 _add_lazy_command("cards", "bot.cli.nouns.groups", "List, show, approve and deny cards: calls that wait for a decision.", "cards")
 _add_lazy_command("audit", "bot.cli.nouns.groups", "Who asked for which call, who approved it, what was sent.", "audit")
 _add_lazy_command("sessions", "bot.cli.nouns.groups", "What happened in a conversation.", "sessions")
-_add_lazy_command("backup", "bot.cli.backup", "Database and audit logs in one file, beside a running bot.")
-_add_lazy_command("restore", "bot.cli.restore", "Bring a backup back into an empty place, or try whether it could be.")
-_add_lazy_command("db", "bot.cli.db", "Move the database to PostgreSQL or back.")
+_add_lazy_command("backup", "bot.cli.copies", "Database and audit logs in one file, beside a running bot.", "backups")
+_add_lazy_command("restore", "bot.cli.copies", "Bring a backup back into an empty place, or try whether it could be.", "restoring")
+_add_lazy_command("db", "bot.cli.copies", "Move the database to PostgreSQL or back.", "databases")
 _add_lazy_command("policy", "bot.cli.policy", "Check and explain the rules, and rehearse others on the plans that the journal holds.")
 _add_lazy_command("doctor", "bot.cli.doctor", "Explain every missing or wrong setting, and check each party.")
-_add_lazy_command("freeze", "bot.cli.freeze", "Stop all writing to the portal at once, or let it start again.")
-_add_lazy_command("budget", "bot.cli.budget", "How much of the model everybody has used this month.")
+_add_lazy_command("freeze", "bot.cli.limits", "Stop all writing to the portal at once, or let it start again.", "freezing")
+_add_lazy_command("budget", "bot.cli.limits", "How much of the model everybody has used this month.", "budgets")
 _add_lazy_command("invite", "bot.cli.invite", "Make a link by which one employee of the portal joins.")
 _add_lazy_command("people", "bot.cli.invite", "Who may use the bot, and how to end that.", "people")
 

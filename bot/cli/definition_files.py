@@ -1,29 +1,15 @@
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
+from bot.cli.inputs import read_text
 from bot.cli.ops import escape_text
-from orchestrator.documents.reading import MAX_BYTES, Reading, read_document
+from orchestrator.documents.reading import Reading, read_document
 from orchestrator.domain.errors import SettingsError
 
 SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 TEST: Final = ".test"
 """Stands in the name of a file of dialogues, before its ending."""
-
-
-def read_text(path: Path) -> bytes:
-    """At most a byte more than may be read. Raises SettingsError."""
-    try:
-        with path.open("rb") as file:
-            return file.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise SettingsError(escape_text(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")) from None
-
-
-def read_input(name: str) -> bytes:
-    """- is standard input. Raises SettingsError."""
-    return sys.stdin.buffer.read(MAX_BYTES + 1) if name == "-" else read_text(Path(name))
 
 
 def read_file(path: Path) -> Reading:

@@ -1,13 +1,14 @@
 """`sdelka logs`: checks, shows, follows and rebuilds the audit logs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
+from bot.cli.deferred import defer
 from bot.cli.options import AS_JSON
-from orchestrator.domain.errors import SettingsError
 
+_WORK: Final = "bot.cli.work.logs"
 app = typer.Typer(no_args_is_help=True, add_completion=False, help="Check, show, follow and rebuild the audit logs.")
 
 _USER = "The person's key (tg:1007), Telegram id or name; the file's name does as well."
@@ -20,6 +21,7 @@ def group() -> None:
 
 
 @app.command()
+@defer(_WORK)
 def verify(
     user: Annotated[str, typer.Option(help=f"Only this log. {_USER}")] = "",
     *,
@@ -30,12 +32,10 @@ def verify(
     Exit codes: 0 = everything is as the journal tells it (notes are no fault), 1 = something differs, is missing, was added or cannot be
     read, 2 = wrong use, or the journal cannot be read.
     """
-    from bot.cli import log_reports  # noqa: PLC0415 - `--help` needs none of it
-
-    log_reports.verify_audit_logs(user, as_json=as_json)
 
 
 @app.command()
+@defer(_WORK)
 def show(
     user: Annotated[str, typer.Argument(help=f"{_USER} With --trace it may be left out.")] = "",
     last: Annotated[int, typer.Option(min=1, help="So many records.")] = 20,
@@ -47,17 +47,10 @@ def show(
 
     Exit codes: 0 = shown, 1 = an archive is damaged (see verify), or no record has that trace id, 2 = wrong use.
     """
-    from bot.cli import log_reports  # noqa: PLC0415 - `--help` needs none of it
-
-    if trace:
-        log_reports.show_trace(user, trace, as_json=as_json)
-    elif user:
-        log_reports.show_person(user, last, as_json=as_json)
-    else:
-        raise SettingsError("say whose log is meant, or give --trace")
 
 
 @app.command()
+@defer(_WORK)
 def tail(
     user: Annotated[str, typer.Argument(help=f"{_USER} Everybody without it.")] = "",
     *,
@@ -69,15 +62,10 @@ def tail(
 
     Exit codes: 0 = done or stopped by the keyboard, 1 = an archive is damaged (see verify), 2 = wrong use.
     """
-    from bot.cli import log_reports  # noqa: PLC0415 - `--help` needs none of it
-
-    try:
-        log_reports.show_newest(user, last=last, follow=follow, as_json=as_json)
-    except KeyboardInterrupt:
-        raise typer.Exit(0) from None
 
 
 @app.command()
+@defer(_WORK)
 def rebuild(
     user: Annotated[str, typer.Argument(help="The person's key (tg:1007), Telegram id or name. Everybody without it.")] = "",
     to: Annotated[Path | None, typer.Option(help="A new or empty folder; without it one beside the logs.")] = None,
@@ -90,8 +78,3 @@ def rebuild(
     --replace works only with the embedded database and while no bot runs; a running bot could write a record a second time. Exit codes: 0 =
     done, 1 = the journal has nobody of that name, 2 = wrong use, or the bot runs.
     """
-    from bot.cli import log_rebuild  # noqa: PLC0415 - `--help` needs none of it
-
-    if to is not None and replace:
-        raise SettingsError("--to and --replace exclude each other")
-    log_rebuild.rebuild_audit_logs(user, to=to, replace=replace, as_json=as_json)

@@ -3,6 +3,7 @@
 import sys
 from typing import Final
 
+import orjson
 import typer
 
 from bot.plugins.kind_face import KIND_FACE
@@ -21,8 +22,6 @@ def group() -> None:
 
 
 def _write(kind: str) -> None:
-    import orjson  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-
     face = find_part_of_kind(KIND_FACE, kind)
     if face is None or face.build_schema is None:
         raise SettingsError(f"definitions of the kind {kind} have no schema")

@@ -3,8 +3,7 @@ from typing import Any, Final
 import typer
 from typer.core import TyperGroup
 
-from bot.cli.author.group import BUILDERS, KindWords
-from bot.cli.ops import escape_text, hide_log_lines
+from bot.cli.author.group import BUILDERS, KindWords, hide_log_lines
 from bot.plugins.loading import list_kinds, load_plugins
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.suggestions import suggest_name
@@ -43,7 +42,7 @@ class _Kinds(TyperGroup):
         if args[0] not in kinds and not args[0].startswith("-"):
             meant = suggest_name(args[0], kinds)
             near = f", perhaps {meant}" if meant else ""
-            raise SettingsError(escape_text(f"there is no kind of definitions {args[0]!r}{near}: it is one of {', '.join(kinds)}"))
+            raise SettingsError(f"there is no kind of definitions {args[0]!r}{near}: it is one of {', '.join(kinds)}")
         return super().resolve_command(ctx, args)
 
 

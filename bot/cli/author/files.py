@@ -11,6 +11,7 @@ from bot.cli.definition_desk import check_file, load_engines, open_desk
 from bot.cli.definition_files import SUFFIXES, get_key, list_files, read_file
 from bot.cli.ops import escape_text
 from bot.i18n.translate import Translator
+from bot.plugins.building import load_installed_engines
 from bot.plugins.kind_face import NO_PARTS
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.kinds import Reference, find_linked_mistakes
@@ -96,7 +97,7 @@ def open_part_store() -> Iterator[PartStore]:
     """Without a desk if there is no database."""
     with contextlib.ExitStack() as stack:
         try:
-            store = PartStore(desk=stack.enter_context(open_desk(load_engines(), reads=True)))
+            store = PartStore(desk=stack.enter_context(open_desk(load_installed_engines(), reads=True)))
         except SettingsError as error:
             store = PartStore(desk=None, why_not=error.reason)
         yield store
@@ -123,7 +124,7 @@ def check_path(family: Family, path: Path, store: PartStore) -> CheckedFile:
 def check_one(family: Family, path: Path) -> CheckedFile:
     """Whatever parts there are. Raises SettingsError."""
     reading = read_file(path)
-    checked = check_file(load_engines(), family.whole, Submission(read=lambda: reading))
+    checked = check_file(load_installed_engines(), family.whole, Submission(read=lambda: reading))
     findings: Sequence[Finding] = checked.findings
     if family.find_unknown is not None and reading.draft is not None:
         known = [get_key(file) for file in list_files(path.parent)]
@@ -153,7 +154,7 @@ def link_parts(
         wrong = [finding for finding in mistakes if finding.code == OFF or names_by_place.get(finding.path) not in parts]
         documents = {**stored, **documents}
     if whole.document is not None:
-        kind = load_engines().kinds[family.whole]
+        kind = load_installed_engines().kinds[family.whole]
         wrong = [*wrong, *(finding for finding in find_linked_mistakes(kind, draft, documents) if finding not in whole.findings)]
     findings = tuple(sort_findings([*whole.findings, *wrong]))
     return replace(whole, part_files=tuple(files.values()), not_looked_up=missing, parts=documents, findings=findings)

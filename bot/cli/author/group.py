@@ -1,5 +1,6 @@
 """The commands of one kind of definitions, such as `sdelka flow`."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,6 @@ import typer
 
 from bot.cli import options
 from bot.cli.deferred import defer
-from bot.cli.ops import hide_log_lines
 from bot.cli.options import AS_JSON
 
 _WORK: Final = "bot.cli.author.work"
@@ -31,6 +31,12 @@ class KindWords:
     def a_kind(self) -> str:
         """At the beginning of a sentence."""
         return _add_article(self.kind)
+
+
+def hide_log_lines() -> None:
+    """For commands that say themselves what happened; Python would write them to stderr."""
+    if not logging.getLogger().handlers:
+        logging.getLogger().addHandler(logging.NullHandler())
 
 
 def build_author_group(kind: str, summary: str, commands: Mapping[str, str | Command], *, part: str = "") -> typer.Typer:

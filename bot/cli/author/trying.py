@@ -17,6 +17,7 @@ from bot.cli.definition_desk import load_call_forms, load_engines, write_finding
 from bot.cli.definition_files import SUFFIXES, read_file
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
+from bot.plugins.building import load_installed_engines
 from bot.plugins.loading import find_part_of_kind
 from bot.rehearsing.case_face import CASE_FACE
 from bot.rehearsing.trial_face import TRIAL_FACE
@@ -175,7 +176,7 @@ def _load_trial(kind: str, key: str, document: Mapping[str, Any], store: PartSto
     face, desk = find_part_of_kind(TRIAL_FACE, kind), store.desk
     if face is None:
         raise refuse_missing(kind, "cannot be tried", TRIAL_FACE)
-    definitions, known = StaticDefinitions({(kind, key): document}), load_engines().kinds[kind]
+    definitions, known = StaticDefinitions({(kind, key): document}), load_installed_engines().kinds[kind]
     if desk is None:
         return asyncio.run(face.load(known, key, document, store=None, definitions=definitions))  # type: ignore[arg-type]
     return desk.call(face.load(known, key, document, store=desk.store, definitions=definitions))

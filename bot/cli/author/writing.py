@@ -27,6 +27,7 @@ from bot.cli.definition_desk import DefinitionDesk, check_file, load_engines, op
 from bot.cli.definition_files import SUFFIXES, TEST, expand_paths, get_key, read_file, read_input
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
+from bot.plugins.building import load_installed_engines
 from bot.plugins.kind_face import KIND_FACE
 from bot.plugins.loading import find_part_of_kind, list_kinds
 from orchestrator.charts.chart import write_mermaid
@@ -174,18 +175,19 @@ def write_checked(checked: CheckedFile, tr: Translator, *, as_json: bool = False
         write_table([tr.translate("author-column", column=name) for name in ("line", "severity", "where", "what", "meant")], rows)
 
 
-def show_checked(engines: Engines, kind: str, name: str, *, as_json: bool) -> bool:
-    """Returns whether it could be saved; needs no database. Raises SettingsError."""
-    reading = read_document(read_input(name), SUFFIXES.get(Path(name).suffix.lower(), "auto"))
-    checked = check_file(engines, kind, Submission(read=lambda: reading))
+def show_checked(load_engines: Callable[[], Engines] | None, kind: str, file: str, *, as_json: bool) -> None:
+    """Exits with code 1 if it could not be saved; needs no database. Raises SettingsError."""
+    reading = read_document(read_input(file), SUFFIXES.get(Path(file).suffix.lower(), "auto"))
+    checked = check_file((load_engines or load_installed_engines)(), kind, Submission(read=lambda: reading))
     is_wrong = has_errors(checked.findings)
     if as_json:
         write_json_lines([finding.to_json() for finding in checked.findings])
-        return not is_wrong
-    write_findings(checked.findings)
-    if not is_wrong:
-        typer.echo(escape_text(describe_need(checked.critical)))
-    return not is_wrong
+    else:
+        write_findings(checked.findings)
+        if not is_wrong:
+            typer.echo(escape_text(describe_need(checked.critical)))
+    if is_wrong:
+        raise typer.Exit(1)
 
 
 def write_checked_in_english(checked: CheckedFile, mistakes: Translator | None) -> None:
@@ -227,7 +229,7 @@ def _describe_handled(handled: Handled, tr: Translator) -> str:
 
 def write_difference(kind: str, key: str, versions: tuple[int, int], tr: Translator, *, as_json: bool) -> None:
     """Raises SettingsError."""
-    with open_desk(load_engines(), reads=True) as desk:
+    with open_desk(load_installed_engines(), reads=True) as desk:
         comparison = desk.call(desk.service.compare(desk.editor, kind, key, *versions))
         names = desk.call(desk.service.name_versions(comparison))
     if as_json:
@@ -285,7 +287,7 @@ def write_first(kind: str, file: Path, tr: Translator) -> None:
     face = find_part_of_kind(KIND_FACE, kind)
     if face is None:
         raise refuse_missing(kind, "cannot be begun here", KIND_FACE)
-    document, key_field = face.begin(tr.translate), load_engines().kinds[kind].key_field
+    document, key_field = face.begin(tr.translate), load_installed_engines().kinds[kind].key_field
     text = write_document({**document, **({key_field: key} if key_field else {})}, form)
     try:
         with file.open("x", encoding="utf-8") as new:

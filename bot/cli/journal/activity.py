@@ -1,56 +1,34 @@
-"""`sdelka journal tail` and `stats`."""
+"""All conversations: their newest events, totals, and the whole journal for other programs."""
 
-import sys
 import time
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Annotated
+from importlib.metadata import PackageNotFoundError, version
+from typing import Literal
 
-import typer
+from bot.cli.journal.common import WRONG_USE, JournalReader, fail_with, format_moment, open_journal, write_lines
+from bot.cli.ops import write_json_lines, write_table
+from orchestrator.reports import conversations
+from orchestrator.reports import export as exporting
+from orchestrator.reports.conversations import render_event
+from orchestrator.reports.reading.journal_reader import find_stream, parse_time, to_session_name
+from orchestrator.reports.reading.sentences import CLASSES, format_seconds
+from orchestrator.reports.stats import Backlog, Counts, as_report, count_journal, measure_inbox, measure_outbox, name_people
+from state.clock import format_iso
+from state.events.base import type_names
+from state.journal.store import StoredEvent
 
-from bot.cli.journal.sessions import GroupIdCommand
-
-if TYPE_CHECKING:
-    from bot.cli.journal.common import JournalReader
-    from orchestrator.reports.stats import Backlog, Counts
-
-_AS_JSON = "One JSON object a line instead of text."
 _POLL_INTERVAL = 0.5
 """Seconds."""
 _DECISIONS = ("requested", "approved", "denied", "expired", "superseded")
 
 
-def add(app: typer.Typer) -> None:
-    app.command(
-        cls=GroupIdCommand,
-        epilog="Exit codes: 0 = shown (also after Ctrl-C), 1 = no such session, or a record cannot be read, 2 = wrong use or the database"
-        " cannot be read.",
-    )(tail)
-    app.command(epilog="Exit codes: 0 = shown, 1 = shown, but a record cannot be read, 2 = wrong use or the database cannot be read.")(
-        stats
-    )
-
-
-def tail(
-    sessions: Annotated[list[str] | None, typer.Argument(metavar="[SESSION]…", help="Only these sessions; all without.")] = None,
-    last: int = typer.Option(20, "--last", "-n", min=0, help="How many of the newest events first."),
-    *,
-    follow: bool = typer.Option(False, "--follow", "-f", help="Go on with new events as they come, until Ctrl-C."),
-    as_json: bool = typer.Option(False, "--json", help=_AS_JSON),
-) -> None:
-    """Show the newest events of all sessions, and with -f each new event once, in the order of its session."""
-    from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
-    from orchestrator.reports import conversations  # noqa: PLC0415 - see above
-    from orchestrator.reports.conversations import render_event  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.journal_reader import find_stream, to_session_name  # noqa: PLC0415 - see above
-    from state.journal.store import StoredEvent  # noqa: PLC0415 - see above
-
+def tail(sessions: list[str] | None, last: int, *, follow: bool, as_json: bool) -> None:
     def show(event: StoredEvent) -> None:
         line = render_event(event, reader.voice)
         if as_json:
             write_json_lines([line.to_json()])
         else:
-            _write([f"{format_moment(event.ts)} {to_session_name(event.stream)} #{event.seq} {line.words}"])
+            write_lines([f"{format_moment(event.ts)} {to_session_name(event.stream)} #{event.seq} {line.words}"])
 
     with open_journal() as reader:
         streams = [find_stream(reader.store, session) for session in sessions or ()]
@@ -71,20 +49,7 @@ def _wait() -> bool:
     return True
 
 
-def stats(
-    since: str = typer.Option("", help="Count from here: a time in UTC such as 2026-11-21, '2026-11-21 14:05', '7 days ago'."),
-    *,
-    as_json: bool = typer.Option(False, "--json", help="One JSON object."),
-) -> None:
-    """Show totals of the journal: messages, calls, decisions, refused calls, model tokens and sizes; most of them also by day.
-
-    Also shown are how long decisions took, how many calls have an unknown outcome, and what waits in the inbox and the outbox.
-    """
-    from bot.cli.journal.common import open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.journal_reader import parse_time  # noqa: PLC0415 - see above
-    from orchestrator.reports.stats import as_report, count_journal  # noqa: PLC0415 - see above
-
+def stats(since: str, *, as_json: bool) -> None:
     with open_journal() as reader:
         counts = count_journal(reader.store, parse_time(since, reader.now) if since else None)
         if as_json:
@@ -93,14 +58,10 @@ def stats(
         _write_tables(counts, reader)
 
 
-def _write_tables(counts: "Counts", reader: "JournalReader") -> None:
-    from bot.cli.ops import write_table  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from orchestrator.reports.reading.journal_reader import to_session_name  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.sentences import CLASSES  # noqa: PLC0415 - see above
-
+def _write_tables(counts: Counts, reader: JournalReader) -> None:
     write_table(("what", "how much"), _build_rows(counts, reader))
     if counts.calls:
-        _write([""])
+        write_lines([""])
         calls = [
             (", ".join(CLASSES.get(letter, letter) for letter in kinds), method, outcome, number)
             for (kinds, method, outcome), number in counts.calls.most_common()
@@ -108,19 +69,15 @@ def _write_tables(counts: "Counts", reader: "JournalReader") -> None:
         write_table(("class", "method", "outcome", "count"), calls)
     if counts.days:
         names = ("messages", "turns", "calls", "writes", "cards", "approved", "denied", "refused", "tokens")
-        _write([""])
+        write_lines([""])
         write_table(("day", *names), [(day, *(numbers[name] for name in names)) for day, numbers in sorted(counts.days.items())])
-    _write([""])
+    write_lines([""])
     largest = [(to_session_name(stream), counts.records[stream], _format_size(size)) for stream, size in counts.bytes.most_common(10)]
     write_table(("largest sessions", "records", "size"), largest)
 
 
-def _build_rows(counts: "Counts", reader: "JournalReader") -> list[tuple[str, str]]:
-    from bot.cli.journal.common import format_moment  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from orchestrator.reports.reading.sentences import format_seconds  # noqa: PLC0415 - see above
-    from orchestrator.reports.stats import measure_inbox, measure_outbox, name_people  # noqa: PLC0415 - see above
-
-    def format_age(waiting: "Backlog") -> str:
+def _build_rows(counts: Counts, reader: JournalReader) -> list[tuple[str, str]]:
+    def format_age(waiting: Backlog) -> str:
         return "nothing waits" if waiting.oldest_seconds is None else f"the oldest for {format_seconds(waiting.oldest_seconds)}"
 
     unknown = sorted(counts.unknown_calls)
@@ -157,7 +114,28 @@ def _format_size(count: int) -> str:
     return f"{count / 1_000_000:.1f} MB" if count >= 1_000_000 else f"{count / 1000:.1f} kB"  # noqa: PLR2004 - a megabyte
 
 
-def _write(lines: Iterable[str]) -> None:
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+def export(format_: Literal["jsonl", "cef"], since: str, until: str, types: str, *, redact: bool) -> None:
+    kinds = tuple(name for part in types.split(",") if (name := part.strip()))
+    odd = [name for name in kinds if name not in type_names]
+    if odd:
+        raise fail_with(f"no type of event: {', '.join(odd)}; there are {', '.join(sorted(type_names))}", WRONG_USE)
+    with open_journal() as reader:
+        start, end = (format_iso(parse_time(text, reader.now)) if text else "" for text in (since, until))
+        line: exporting.FormatLine
+        match (format_, redact):
+            case ("jsonl", False):
+                line = exporting.format_json_line
+            case ("jsonl", True):
+                line = exporting.format_redacted_json_line
+            case (_, False):
+                line = exporting.build_cef_formatter(reader.voice, _find_version())
+            case _:
+                line = exporting.build_redacted_cef_formatter(_find_version())
+        write_lines(exporting.export_events(reader.store, exporting.EventFilter(types=kinds, since=start, until=end), line))
+
+
+def _find_version() -> str:
+    try:
+        return version("sdelka")
+    except PackageNotFoundError:  # run from a copy of the sources
+        return "0"

@@ -7,42 +7,24 @@ import stat
 import sys
 from pathlib import Path
 
-import typer
+import httpx
 
 from bot.cli.ops import open_database_reader
 from bot.settings.faults import check_required
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
+from state.clock import SystemClock
+from state.verify.anchors import take_anchor
 
 SYSLOG = "/dev/log"
 SYSLOG_PORT = 514
 LONGEST_MESSAGE = 4096
 TIMEOUT = 10.0
-HELP = """Write where every stream stands (number and hash of its last record) to a place that the bot cannot rewrite.
-
-Afterwards `sdelka journal verify --anchor FILE` notices also what no chain can notice of itself: an end that is gone, or a journal written
-anew from the beginning. Exit codes: 0 written, 2 wrong use, or the place did not take it. See docs/verify.md.
-"""
-TO_HELP = """Where to: a file (appended; it must not be yours to rewrite),
-"-" (standard output, as for `| ssh ops tee -a anchors`), "syslog",
-"syslog:HOST[:PORT]", or "telegram:CHAT_ID"."""
-OWN_HELP = "Take a file that you could rewrite yourself all the same."
 
 
-def add(app: typer.Typer) -> None:
-    app.command(name="anchor", help=HELP)(write_anchor)
-
-
-def write_anchor(
-    to: str = typer.Option("-", help=TO_HELP),
-    *,
-    own: bool = typer.Option(default=False, help=OWN_HELP),
-) -> None:
-    """The number and hash of each stream's last record. A place that this user could rewrite needs `own`."""
-    from state.clock import SystemClock  # noqa: PLC0415 - `--help` needs none of it
-    from state.verify.anchors import take_anchor  # noqa: PLC0415 - see above
-
+def write_anchor(to: str, *, own: bool) -> None:
+    """A place that this user could rewrite needs `own`."""
     settings = load_settings()
     with open_database_reader(settings) as store:
         anchor = take_anchor(store, SystemClock().now())
@@ -121,8 +103,6 @@ def _send_to_syslog(line: str, where: str) -> None:
 
 
 def _send_to_telegram(line: str, chat: str, settings: Settings) -> None:
-    import httpx  # noqa: PLC0415 - see write_anchor
-
     check_required(settings, "telegram_bot_token")
     token = settings.telegram_bot_token.get_secret_value() if settings.telegram_bot_token else ""
     if not chat.lstrip("-").isdigit():

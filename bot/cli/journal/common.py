@@ -2,7 +2,7 @@
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -80,6 +80,12 @@ def fail_with(why: str, code: int) -> typer.Exit:
     """The caller raises it."""
     sys.stderr.write(f"{why}\n")
     return typer.Exit(code)
+
+
+def write_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def format_moment(ts: str) -> str:

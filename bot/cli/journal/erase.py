@@ -3,20 +3,32 @@
 import contextlib
 import getpass
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import typer
+from filelock import FileLock, Timeout
 
 from bitrix.masking import mask
+from bot.access.access import load_access
 from bot.cli.ops import escape_text, open_database_writer, write_json_lines, write_table
-from bot.cli.options import AS_JSON
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
-
-if TYPE_CHECKING:
-    from orchestrator.reports.erasure.erase import ErasureFiles, ErasureResult, PersonSurvey
-    from state.sql.store import SqlStore
+from orchestrator.reports.erasure.erase import (
+    ErasureFiles,
+    ErasureResult,
+    PersonSurvey,
+    erase_person,
+    find_candidates,
+    find_similar,
+    inspect_person,
+    list_people,
+)
+from state.audit_log.records import find_log_owner
+from state.clock import SystemClock
+from state.journal.store import StoreError
+from state.sql import open_reader
+from state.sql.store import SqlStore
+from state.verify.database import find_sqlite_path
 
 ALL_GONE, REMAINS, REFUSED = 0, 1, 3
 _INCOMPLETE = "not erased, or not wholly: {why}; run the command again"
@@ -24,25 +36,7 @@ _MAX_LISTED = 20
 """People named in an error."""
 
 
-def add(app: typer.Typer) -> None:
-    app.command()(erase)
-
-
-def erase(
-    person: str = typer.Argument("", help="Key (tg:7), Telegram id or name."),
-    *,
-    yes: bool = typer.Option(default=False, help="Do not ask; for scripts."),
-    force: bool = typer.Option(default=False, help="Withdraw open cards and drop unworked inputs of the person first."),
-    listed: bool = typer.Option(False, "--list", help="Who was erased so far: to be repeated after a backup is restored."),
-    as_json: bool = typer.Option(False, "--json", help=AS_JSON),
-) -> None:
-    """Erase one person: delete the key that decrypts their records, their rows and their audit log, then search for their names and key.
-
-    First remove the person from ACCESS_FILE; a running bot notices that within seconds. Earlier backups and exports are not changed. Exit
-    codes: 0 = erased, and nothing was found afterwards, 1 = something remains (each place is named), the erasure cannot be proven, or a
-    stored key is damaged, 2 = wrong use, or no database of the current schema, 3 = refused: the bot runs on the embedded database, the
-    person has open confirmation cards or waiting inputs, or you did not confirm. See docs/erasure.md.
-    """
+def erase(person: str, *, yes: bool, force: bool, listed: bool, as_json: bool) -> None:
     settings = load_settings()
     _check_schema(settings)
     with _lock_database(settings), open_database_writer(settings, failed=_INCOMPLETE) as store:
@@ -57,15 +51,13 @@ def erase(
         raise typer.Exit(_erase_person(store, survey, place, as_json=as_json))
 
 
-def _collect_survey(store: "SqlStore", key: str, place: "ErasureFiles", name: str, *, as_json: bool) -> "PersonSurvey":
-    from orchestrator.reports.erasure.erase import inspect_person  # noqa: PLC0415 - see bot.cli.ops
-
+def _collect_survey(store: SqlStore, key: str, place: ErasureFiles, name: str, *, as_json: bool) -> PersonSurvey:
     person_survey = inspect_person(store, key, place, name=name)
     _write_survey(person_survey, as_json=as_json)
     return person_survey
 
 
-def _ask_confirmation(person_survey: "PersonSurvey", *, yes: bool, force: bool) -> None:
+def _ask_confirmation(person_survey: PersonSurvey, *, yes: bool, force: bool) -> None:
     """Exit code REFUSED for another key, and for open cards or waiting inputs without `force`. `yes` skips the question."""
     if person_survey.obstacles and not force:
         _write_line("Refused: decide these first (or wait for them), or give --force to withdraw them.")
@@ -76,10 +68,7 @@ def _ask_confirmation(person_survey: "PersonSurvey", *, yes: bool, force: bool) 
         raise typer.Exit(REFUSED)
 
 
-def _erase_person(store: "SqlStore", person_survey: "PersonSurvey", place: "ErasureFiles", *, as_json: bool) -> int:
-    from orchestrator.reports.erasure.erase import erase_person  # noqa: PLC0415 - see bot.cli.ops
-    from state.clock import SystemClock  # noqa: PLC0415 - see bot.cli.ops
-
+def _erase_person(store: SqlStore, person_survey: PersonSurvey, place: ErasureFiles, *, as_json: bool) -> int:
     done = erase_person(store, person_survey, place, now=SystemClock().now(), by=f"cli:{getpass.getuser()}")
     _write_erasure(done, person_survey, as_json=as_json)
     return REMAINS if done.remains or done.unproven_reasons else ALL_GONE
@@ -87,10 +76,6 @@ def _erase_person(store: "SqlStore", person_survey: "PersonSurvey", place: "Eras
 
 def _check_schema(settings: Settings) -> None:
     """Erasing neither creates nor upgrades a database: SettingsError."""
-    from state.journal.store import StoreError  # noqa: PLC0415 - see bot.cli.ops
-    from state.sql import open_reader  # noqa: PLC0415 - see bot.cli.ops
-    from state.verify.database import find_sqlite_path  # noqa: PLC0415 - see bot.cli.ops
-
     url = settings.database.get_secret_value()
     path = find_sqlite_path(url)
     if path is not None and not path.is_file():
@@ -104,8 +89,6 @@ def _check_schema(settings: Settings) -> None:
 @contextlib.contextmanager
 def _lock_database(settings: Settings) -> Iterator[None]:
     """Exit code REFUSED if a bot uses it. One on a server is not locked: bots then load their sessions anew."""
-    from filelock import FileLock, Timeout  # noqa: PLC0415 - see bot.cli.ops
-
     if settings.database_url is not None:
         yield
         return
@@ -121,11 +104,8 @@ def _lock_database(settings: Settings) -> Iterator[None]:
         lock.release()
 
 
-def _resolve_person(store: "SqlStore", who: str, place: "ErasureFiles", name_of: Callable[[str], str], *, yes: bool) -> str:
+def _resolve_person(store: SqlStore, who: str, place: ErasureFiles, name_of: Callable[[str], str], *, yes: bool) -> str:
     """By key, Telegram id or name; a part of a name only without `yes`. Raises SettingsError for none or several."""
-    from orchestrator.reports.erasure.erase import find_candidates, find_similar, list_people  # noqa: PLC0415 - see bot.cli.ops
-    from state.audit_log.records import find_log_owner  # noqa: PLC0415 - see bot.cli.ops
-
     if not who:
         raise SettingsError("say who: a key (tg:7), a Telegram id or a name; --list shows who was erased so far")
     people = list_people(store, place, name_of)
@@ -150,8 +130,6 @@ def _format_people(people: Mapping[str, Collection[str]], keys: Sequence[str]) -
 
 def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
     """From the access file; "" for who is not in it."""
-    from bot.access.access import load_access  # noqa: PLC0415 - see bot.cli.ops
-
     access = load_access(settings.access_file)
 
     def name_of(key: str) -> str:
@@ -162,14 +140,12 @@ def _build_name_lookup(settings: Settings) -> Callable[[str], str]:
     return name_of
 
 
-def _build_place(settings: Settings) -> "ErasureFiles":
-    from orchestrator.reports.erasure.erase import ErasureFiles  # noqa: PLC0415 - see bot.cli.ops
-
+def _build_place(settings: Settings) -> ErasureFiles:
     embedded = settings.database_url is None
     return ErasureFiles(logs=settings.log_dir, files=tuple(sorted(settings.state_dir.rglob("*"))) if embedded else ())
 
 
-def _write_erased(store: "SqlStore", *, as_json: bool) -> int:
+def _write_erased(store: SqlStore, *, as_json: bool) -> int:
     known = store.open_erasure().list_keys()
     gone = [row for row in known if row.erased_at]
     if as_json:
@@ -182,7 +158,7 @@ def _write_erased(store: "SqlStore", *, as_json: bool) -> int:
     return REMAINS if damaged else ALL_GONE
 
 
-def _write_survey(survey: "PersonSurvey", *, as_json: bool) -> None:
+def _write_survey(survey: PersonSurvey, *, as_json: bool) -> None:
     if as_json:
         facts: dict[str, object] = {"rows": dict(survey.rows), "log_records": survey.log_records, "in_clear": survey.in_clear}
         write_json_lines([{"kind": "found", "person": survey.person, "names": survey.names, **facts, "obstacles": survey.obstacles}])
@@ -201,7 +177,7 @@ def _write_survey(survey: "PersonSurvey", *, as_json: bool) -> None:
         _write_line(f"In clear: {survey.in_clear} records are from before records were sealed. They stay readable, see docs/erasure.md.")
 
 
-def _write_erasure(done: "ErasureResult", person_survey: "PersonSurvey", *, as_json: bool) -> None:
+def _write_erasure(done: ErasureResult, person_survey: PersonSurvey, *, as_json: bool) -> None:
     if as_json:
         counts = {"removed": dict(done.removed), "rewritten_logs": dict(done.rewritten), "searched": len(done.searched)}
         proof = {

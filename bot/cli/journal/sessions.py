@@ -1,41 +1,101 @@
-"""`sdelka journal show`, `replay` and `diff`: a conversation's events, and its state at a moment. They send nothing."""
+"""A conversation's events, and its state at a moment. They send nothing."""
 
-import re
-import sys
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-import typer
-from typer.core import TyperCommand
+from bot.cli.inputs import find_run
+from bot.cli.journal.common import format_moment, open_journal, write_lines
+from bot.cli.ops import open_database_reader, write_json_lines, write_table
+from orchestrator.domain.card_view import Preview
+from orchestrator.engines.base import PlanStep
+from orchestrator.reports.conversations import list_conversations, read_conversation, render_event
+from orchestrator.reports.reading.journal_reader import find_stream, hide_secrets, parse_moment, to_one_line, to_session_name
+from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
+from orchestrator.reports.replay import Change, ReplayedState, compare_states, replay_state, replay_steps
+from state.model.card import Card
+from state.model.session_state import AgentState, Question
 
-if TYPE_CHECKING:
-    from orchestrator.reports.replay import Change
-
-_AS_JSON = "One JSON object a line instead of a table."
-_SESSION_HELP = "tg:7, session:tg:7, or a part that only one session has; a group's number after --: show -- -100200001."
-_MOMENT_HELP = "A record number, or a time in UTC: 2026-11-21T14:05:00Z, '2026-11-21 14:05', 14:05 (today), '2h ago'."
-_EXIT_CODES = "Exit codes: 0 = shown, 1 = no such session, or a record cannot be read, 2 = wrong use or the database cannot be read."
-
-
-def add(app: typer.Typer) -> None:
-    app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(show)
-    app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(replay)
-    app.command(cls=GroupIdCommand, epilog=_EXIT_CODES)(diff)
+_MAX_SHOWN = 10
+_WIDTH = 16
 
 
-def show(
-    session: str = typer.Argument("", help=f"{_SESSION_HELP} Without it: a table of all sessions."),
-    last: int = typer.Option(100, min=0, help="Only so many events, the newest; 0 = all."),
-    type_: list[str] = typer.Option([], "--type", help="Only events of this type, such as CallStarted; may be given again."),  # noqa: B008 - typer reads it
-    *,
-    as_json: bool = typer.Option(False, "--json", help=_AS_JSON),
-) -> None:
-    """Show what was said and done in a conversation, one line per event, in words. Without a session, list all conversations."""
-    from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from bot.cli.ops import write_json_lines, write_table  # noqa: PLC0415 - see above
-    from orchestrator.reports.conversations import list_conversations, read_conversation, render_event  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.journal_reader import find_stream  # noqa: PLC0415 - see above
+def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
+    """An empty part is "—"."""
+    agent = then.state.agent
+    place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
+    yield f"{to_session_name(then.stream)} {place}"
+    yield from _format_block("goals", (to_one_line(goal) for goal in agent.goals))
+    yield from _format_block("turn under way", [f"began {format_moment(then.state.turn.started)}"] if then.state.turn else [])
+    yield from _format_block("question asked", _format_question(then.state.question))
+    waiting = [entry for entry in agent.confirmations.values() if entry.status == "requested"]
+    yield from _format_block("open cards", (_format_open_card(entry, voice) for entry in waiting))
+    yield from _format_block(
+        "current records", (f"{key.removeprefix('current_').removesuffix('_id')} {value}" for key, value in _iterate_current_records(agent))
+    )
+    yield from _format_block(
+        "in progress",
+        (f"{item.method} since {format_moment(item.ts)} [{to_short_id(item.effect_id)}]" for item in agent.in_progress),
+    )
+    doubtful = then.state.unknown.items()
+    yield from _format_block(
+        "unknown outcome", (f"{item.method} at {format_moment(item.ts)} [{to_short_id(key)}]" for key, item in doubtful)
+    )
+    decided = [entry for entry in agent.confirmations.values() if entry.status != "requested"]
+    yield from _format_block("decided cards", (_format_decided_card(entry, voice) for entry in decided[-_MAX_SHOWN:]))
+    yield from _format_block(
+        "done", (f"{format_moment(item['timestamp'])} {to_one_line(item['description'])}" for item in agent.done[-_MAX_SHOWN:])
+    )
+    yield from _format_block(
+        "planned next", (describe_call(item.method, item.params) for item in map(PlanStep.from_stored, agent.next_planned_actions))
+    )
+    yield from _format_block(
+        "subscriptions", (to_one_line(f"{item.get('event')} → {item.get('handler')}") for item in agent.event_bindings)
+    )
+    yield from _format_block("last words", (f"{item.role}: {to_one_line(item.text)}" for item in then.state.history[-_MAX_SHOWN:]))
+    if then.state.portal:
+        due = then.state.portal.due
+        yield from _format_block("portal", [f"{len(then.state.portal.seen)} records known, {len(due)} due to be looked at"])
 
+
+def _format_block(title: str, lines: Iterable[str]) -> Iterator[str]:
+    head = title
+    for line in lines:
+        yield f"  {head:<{_WIDTH}} {line}"
+        head = ""
+    if head:
+        yield f"  {head:<{_WIDTH}} —"
+
+
+def _format_question(question: Question | None) -> list[str]:
+    if not question:
+        return []
+    options = ", ".join(to_one_line(option.get("label"), limit=60) for option in question.options)
+    return [f"which one “{to_one_line(question.reference)}” is: {options}"]
+
+
+def _iterate_current_records(agent: AgentState) -> Iterator[tuple[str, object]]:
+    yield from ((key, value) for key, value in agent.objects.items() if key != "links" and value is not None)
+
+
+def _format_open_card(entry: Card, voice: Narrator) -> str:
+    who = voice.format_person(entry.requested_by, entry.requested_by_name)
+    until = format_moment(entry.expires_at)
+    return f"{_format_call(entry)} — asked by {who}, until {until} [{to_short_id(entry.confirmation_id)}]"
+
+
+def _format_decided_card(entry: Card, voice: Narrator) -> str:
+    by = entry.approved_by or entry.denied_by
+    name = entry.approved_by_name or entry.denied_by_name or ""
+    who = f" · {voice.format_person(by, name)}" if by else ""
+    return f"{entry.status}: {_format_call(entry)}{who} [{to_short_id(entry.confirmation_id)}]"
+
+
+def _format_call(entry: Card) -> str:
+    changes = describe_changes(Preview.model_validate(entry.preview))
+    return f"{entry.method}: {changes}" if changes else describe_call(entry.method, entry.params)
+
+
+def show(session: str, last: int, type_: list[str], *, as_json: bool) -> None:
     with open_journal() as reader:
         if not session:
             conversations = list(list_conversations(reader.store, reader.voice))
@@ -57,24 +117,16 @@ def show(
         rows_ = [(line.event.seq, format_moment(line.event.ts), line.who, line.words) for line in lines]
         write_table(("#", "time", "who", "what happened"), rows_)
         if last and len(rows_) == last:
-            _write([f"These are the newest {last}; --last 0 shows all."])
+            write_lines([f"These are the newest {last}; --last 0 shows all."])
 
 
-def replay(
-    session: str = typer.Argument(..., help=_SESSION_HELP),
-    until: str = typer.Option(..., help=_MOMENT_HELP),
-    *,
-    step: bool = typer.Option(False, "--step", help="The change made by each event up to there."),
-    as_json: bool = typer.Option(False, "--json", help="The whole state as JSON; with --step one object an event."),
-) -> None:
-    """Show the state of a conversation as it was at a moment: goals, open cards, current records, work in progress. Sends nothing."""
-    from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from bot.cli.journal.state_card import format_state  # noqa: PLC0415 - see above
-    from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
-    from orchestrator.reports.conversations import render_event  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.journal_reader import find_stream, hide_secrets, parse_moment, to_session_name  # noqa: PLC0415 - see above
-    from orchestrator.reports.replay import replay_state, replay_steps  # noqa: PLC0415 - see above
+def show_run(run: str, last: int, *, as_json: bool) -> None:
+    with open_database_reader() as store:
+        run_id = find_run(store, run)
+    show(f"run:{run_id}", last, [], as_json=as_json)
 
+
+def replay(session: str, until: str, *, step: bool, as_json: bool) -> None:
     with open_journal() as reader:
         stream = find_stream(reader.store, session)
         moment = parse_moment(until, reader.now)
@@ -85,7 +137,9 @@ def replay(
                     changes = [hide_secrets(vars(change)) for change in replayed.changes]
                     write_json_lines([{"seq": event.seq, "ts": event.ts, "type": event.type, "words": words, "changes": changes}])
                     continue
-                _write([f"#{event.seq} {format_moment(event.ts)} {words}", *(f"    {text}" for text in format_changes(replayed.changes))])
+                write_lines(
+                    [f"#{event.seq} {format_moment(event.ts)} {words}", *(f"    {text}" for text in format_changes(replayed.changes))]
+                )
             return
         then = replay_state(reader.store, stream, moment)
         if as_json:
@@ -93,22 +147,10 @@ def replay(
                 [{"session": to_session_name(stream), "seq": then.seq, "ts": then.ts, "state": hide_secrets(then.state.to_stored())}]
             )
             return
-        _write(format_state(then, reader.voice))
+        write_lines(format_state(then, reader.voice))
 
 
-def diff(
-    session: str = typer.Argument(..., help=_SESSION_HELP),
-    start: str = typer.Argument(..., metavar="FROM", help=_MOMENT_HELP),
-    end: str = typer.Argument(..., metavar="TO", help="As FROM."),
-    *,
-    as_json: bool = typer.Option(False, "--json", help=_AS_JSON),
-) -> None:
-    """Show what changed in the state of a conversation between two moments: + was added, - was removed, ~ has a new value."""
-    from bot.cli.journal.common import format_moment, open_journal  # noqa: PLC0415 - heavy; `--help` needs none of it
-    from bot.cli.ops import write_json_lines  # noqa: PLC0415 - see above
-    from orchestrator.reports.reading.journal_reader import find_stream, hide_secrets, parse_moment  # noqa: PLC0415 - see above
-    from orchestrator.reports.replay import compare_states, replay_state  # noqa: PLC0415 - see above
-
+def diff(session: str, start: str, end: str, *, as_json: bool) -> None:
     with open_journal() as reader:
         stream = find_stream(reader.store, session)
         before, after = (replay_state(reader.store, stream, parse_moment(text, reader.now)) for text in (start, end))
@@ -117,12 +159,11 @@ def diff(
             write_json_lines([hide_secrets(vars(change)) for change in changes])
             return
         ends = " → ".join(f"#{one.seq}{f' ({format_moment(one.ts)})' if one.ts else ' (before the first)'}" for one in (before, after))
-        _write([ends, *(format_changes(changes) or ["nothing changed"])])
+        write_lines([ends, *(format_changes(changes) or ["nothing changed"])])
 
 
-def format_changes(changes: Iterable["Change"]) -> list[str]:
+def format_changes(changes: Iterable[Change]) -> list[str]:
     """Such as "~ agent.goals[0]: a → b"; control characters are escaped, secrets hidden."""
-    from orchestrator.reports.reading.journal_reader import hide_secrets, to_one_line  # noqa: PLC0415 - heavy; `--help` needs none of it
 
     def told(value: object) -> str:
         return to_one_line("nothing" if value in (None, "", [], {}) else hide_secrets(value), limit=160)
@@ -136,24 +177,3 @@ def format_changes(changes: Iterable["Change"]) -> list[str]:
             f"~ {path}: {before} → {after}" if change.sign == "~" else f"{change.sign} {path}: {after if change.sign == '+' else before}"
         )
     return lines
-
-
-def _write(lines: Iterable[str]) -> None:
-    for line in lines:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
-
-
-_GROUP_ID = re.compile(r"-[0-9]{5,}", re.ASCII)
-
-
-class GroupIdCommand(TyperCommand):
-    """A group's id such as -100200001 looks like an option: the error says to write it after `--`."""
-
-    def parse_args(self, ctx: typer.Context, args: list[str]) -> list[str]:  # type: ignore[override] # typer keeps its own kind of context to itself
-        """Raises BadParameter (exit code 2) for a group's id."""
-        before = args[: args.index("--")] if "--" in args else args
-        number = next((word for word in before if _GROUP_ID.fullmatch(word)), "")
-        if number:
-            raise typer.BadParameter(f"{number} looks like an option: write it last, behind two dashes: -- {number}")
-        return super().parse_args(ctx, args)

@@ -5,46 +5,26 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import typer
 
+from bitrix.masking import mask
 from bot.cli.ops import open_database_reader, write_json_lines, write_table
-from bot.cli.options import AS_JSON
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
-
-if TYPE_CHECKING:
-    from state.findings import Finding
-    from state.verify.anchors import Anchor
-    from state.verify.journal import JournalReport
+from orchestrator.reports.consistency import EffectChecker
+from orchestrator.reports.log_rebuild.verify import verify_logs
+from state.audit_log.archives import list_logs
+from state.findings import Finding
+from state.verify.anchors import Anchor, NoAnchor, group_by_stream, read_anchors
+from state.verify.journal import JournalReport, verify_journal
 
 WHOLE, DAMAGED, CUT = 0, 1, 3
 TELL_EVERY = 2.0
-HELP = """Check everything that is stored: journal, effects, snapshots, large answers, audit logs and their archives.
-
-Exit codes: 0 everything is whole, 1 something is damaged, missing or contradicts itself, 2 wrong use or no database, 3 only the end of
-a stream or log is gone. See docs/verify.md.
-"""
 
 
-def add(app: typer.Typer) -> None:
-    app.command(name="verify", help=HELP)(verify)
-
-
-def verify(
-    *,
-    anchor: str = typer.Option("", help="File with lines of `sdelka journal anchor`: the journal must still hold what they name."),
-    no_logs: bool = typer.Option(False, "--no-logs", help="Leave the audit logs out."),
-    as_json: bool = typer.Option(False, "--json", help=AS_JSON),
-) -> None:
-    """Exits with the code of the findings; `HELP` is its help text."""
-    from bitrix.masking import mask  # noqa: PLC0415 - `--help` needs none of it
-    from orchestrator.reports.consistency import EffectChecker  # noqa: PLC0415 - see above
-    from state.verify.anchors import group_by_stream  # noqa: PLC0415 - see above
-    from state.verify.journal import verify_journal  # noqa: PLC0415 - see above
-
+def verify(anchor: str, *, no_logs: bool, as_json: bool) -> None:
     settings = load_settings()
     anchors = _load_anchors(anchor)
     progress = _build_progress_counter()
@@ -61,15 +41,13 @@ def verify(
     raise typer.Exit(compute_exit_code(checked.findings))
 
 
-def compute_exit_code(findings: "Sequence[Finding]") -> int:
+def compute_exit_code(findings: Sequence[Finding]) -> int:
     """0 without findings (notes aside), 3 if only ends of streams or logs are missing, else 1."""
     kinds = {finding.kind for finding in findings} - {"note"}
     return WHOLE if not kinds else CUT if kinds == {"cut"} else DAMAGED
 
 
-def _load_anchors(path: str) -> "list[Anchor]":
-    from state.verify.anchors import NoAnchor, read_anchors  # noqa: PLC0415 - see verify
-
+def _load_anchors(path: str) -> list[Anchor]:
     if not path:
         return []
     try:
@@ -78,11 +56,8 @@ def _load_anchors(path: str) -> "list[Anchor]":
         raise SettingsError(f"the anchor {path} cannot be used: {error}") from None
 
 
-def _check_logs(settings: Settings, checked: "JournalReport") -> int:
+def _check_logs(settings: Settings, checked: JournalReport) -> int:
     """The number of logs. A damaged journal is not compared: it cannot be read to its end."""
-    from orchestrator.reports.log_rebuild.verify import verify_logs  # noqa: PLC0415 - see verify
-    from state.audit_log.archives import list_logs  # noqa: PLC0415 - see verify
-
     if compute_exit_code(checked.findings) == WHOLE:
         with open_database_reader(settings) as store:
             checked.findings.extend(verify_logs(store, settings.log_dir, now=datetime.now(UTC)))
@@ -103,7 +78,7 @@ def _build_progress_counter() -> Callable[[int], None]:
     return count
 
 
-def _write_result(checked: "JournalReport", logs: int, *, as_json: bool) -> None:
+def _write_result(checked: JournalReport, logs: int, *, as_json: bool) -> None:
     counts = {"streams": checked.streams, "records": checked.records, "effects": checked.effects, "logs": logs}
     rows = [_build_row(finding) for finding in checked.findings]
     if as_json:
@@ -116,8 +91,6 @@ def _write_result(checked: "JournalReport", logs: int, *, as_json: bool) -> None
     sys.stdout.write(", ".join(f"{number:,} {name}" for name, number in counts.items()) + f": {verdict}\n")
 
 
-def _build_row(finding: "Finding") -> dict[str, object]:
-    from bitrix.masking import mask  # noqa: PLC0415 - see verify
-
+def _build_row(finding: Finding) -> dict[str, object]:
     place = {"file": finding.file, "offset": finding.offset}
     return {"kind": finding.kind, "place": finding.place, "seq": finding.seq, "what": mask(finding.why), **place}

@@ -10,14 +10,14 @@ from urllib.parse import quote
 import httpx
 import typer
 
-from bot.cli.definition_files import read_input
-from bot.cli.inputs import parse_arg, pick_id
+from bot.cli.inputs import parse_arg, pick_id, read_input
 from bot.cli.nouns.commands import LoadEngines
 from bot.cli.nouns.description import Operation, load_operations
 from bot.cli.nouns.local_api import open_local_api
 from bot.cli.nouns.rendering import Page
 from bot.cli.nouns.table import FINDS, GROUPS, Command
 from bot.cli.ops import escape_text, write_json_lines
+from bot.plugins.building import load_installed_engines
 from orchestrator.domain.errors import SettingsError
 from orchestrator.runs.registry import Engines
 from state.stored import JsonObject
@@ -32,9 +32,9 @@ _REFUSES: Final = " If one works, the bot refused it: its chat says why, and `sd
 _JSON, _YAML = "application/json", "application/yaml"
 
 
-def call_operation(name: str, command: Command, operation: Operation, values: JsonObject, load_engines: LoadEngines) -> None:
+def call_operation(name: str, command: Command, operation: Operation, load_engines: LoadEngines | None, /, **values: Any) -> None:
     """Raises SettingsError and typer.Exit."""
-    asyncio.run(_Call(name, command, operation, values).run(load_engines))
+    asyncio.run(_Call(name, command, operation, values).run(load_engines or load_installed_engines))
 
 
 class _Call:

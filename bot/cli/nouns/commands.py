@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 
+from bot.cli.deferred import defer
 from bot.cli.nouns.description import Operation, Parameter, load_operations
 from bot.cli.nouns.table import FINDS, GROUPS, Command
 from bot.cli.options import AS_JSON, Language
@@ -31,13 +32,7 @@ _PAGING: Final = frozenset({"cursor", "limit"})
 LoadEngines = Callable[[], "Engines"]
 
 
-def load_installed() -> "Engines":
-    from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - help needs none of them
-
-    return load_installed_engines()
-
-
-def build_group(name: str, load_engines: LoadEngines = load_installed) -> typer.Typer:
+def build_group(name: str, load_engines: LoadEngines | None = None) -> typer.Typer:
     group = GROUPS[name]
     app = typer.Typer(no_args_is_help=True, add_completion=False, help=group.summary)
     app.callback()(lambda: None)
@@ -54,18 +49,18 @@ def build_group(name: str, load_engines: LoadEngines = load_installed) -> typer.
     return app
 
 
-def _build_function(name: str, command: Command, operation: Operation, load_engines: LoadEngines) -> Callable[..., None]:
+def _build_function(name: str, command: Command, operation: Operation, load_engines: LoadEngines | None) -> Callable[..., None]:
     """Typer reads its signature: one parameter for each value."""
 
-    def call(**values: object) -> None:
-        from bot.cli.nouns.calling import call_operation  # noqa: PLC0415 - help needs none of it
+    def call_operation(**values: Any) -> None:
+        del values
 
-        call_operation(name, command, operation, values, load_engines)
+    call: Any = defer("bot.cli.nouns.calling", name, command, operation, load_engines)(call_operation)
 
     parameters = [*_list_parameters(command, operation)]
-    call.__signature__ = inspect.Signature(sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty))  # type: ignore[attr-defined]
+    call.__signature__ = inspect.Signature(sorted(parameters, key=lambda each: each.default is not inspect.Parameter.empty))
     call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return call
+    return cast("Callable[..., None]", call)
 
 
 def _list_parameters(command: Command, operation: Operation) -> Iterator[inspect.Parameter]:

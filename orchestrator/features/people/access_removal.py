@@ -2,7 +2,7 @@
 
 import contextlib
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -31,19 +31,12 @@ START: Final = "people_start"
 TIMER: Final = "people_check"
 LOST: Final = AccessEnd.KIND
 FILE: Final = AccessFileChange.KIND
-_LONGEST_FAULT: Final = 400
 EVERY: Final = timedelta(hours=1)
 AGAIN: Final = timedelta(minutes=10)
 
 
 def build_start_row(now: datetime) -> InboxRow:
     return build_system_row(START, SESSION, f"{START}:{generate_id()}", now)
-
-
-def build_file_row(content: str, left: Sequence[str], *, count: int, faults: str, now: datetime) -> InboxRow:
-    """`content` identifies the file's version, `left` are the keys of removed people."""
-    change = AccessFileChange(left=tuple(left), count=count, faults=faults[:_LONGEST_FAULT])
-    return build_system_row(FILE, SESSION, f"{FILE}:{content}", now, body=change.to_json())
 
 
 async def apply_file_change(row: InboxRow, session: Session, tools: Tools, *, desk: PeopleContext) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import secrets
 from binascii import b2a_base64
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Final, Literal, NamedTuple
 
@@ -19,6 +20,9 @@ TRIES_WITHIN: Final = timedelta(hours=1)
 ASK_AGAIN: Final = timedelta(days=1)
 ASKED_AT_ONCE: Final = 20
 """More strangers in an hour are not shown."""
+
+DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
+"""What a person who chose nothing is sent."""
 
 LinkStatus = Literal["open", "wrong", "used", "expired"]
 

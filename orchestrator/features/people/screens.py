@@ -6,6 +6,7 @@ from typing import Final
 
 from orchestrator.domain.actor import Actor, Mode, Role
 from orchestrator.domain.message_views import PeopleBody, PeopleButton
+from orchestrator.features.people.registry import DEFAULTS
 from orchestrator.features.people.staff import Employee
 from orchestrator.replies.code_notes import list_examples
 from orchestrator.sessions import outbox
@@ -19,7 +20,6 @@ REQUEST: Final = "0"
 ROLE_OF: Final[Mapping[str, Role]] = {"m": "manager", "l": "lead"}
 """Letters in buttons; only `sdelka invite` makes administrators."""
 SWITCHES: Final = ("digest", "evening", "alerts")
-DEFAULTS: Final[Mapping[str, str]] = {"digest": "off", "evening": "off", "alerts": "on"}
 Chosen = Mapping[str, str]
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from bot.cli.journal import app
+from bot.cli.journal.app import app
 from state.journal.store import Store
 from state.sql import open_reader
 from state.sql.dialect import build_sqlite_url

@@ -109,17 +109,12 @@ def run(home: Home, person: str = CHAT) -> tuple[PersonSurvey, ErasureResult]:
 @pytest.fixture(name="command")
 def a_command(home: Home, monkeypatch: pytest.MonkeyPatch) -> Any:
     """`sdelka journal erase …` on the folder of this test."""
-    import typer  # noqa: PLC0415 - only this fixture needs it
-
-    from bot.cli.journal.erase import add  # noqa: PLC0415 - see above
+    from bot.cli.journal.app import app  # noqa: PLC0415 - only this fixture needs it
 
     monkeypatch.setenv("STATE_DIR", str(home.folder / "state"))
     monkeypatch.setenv("LOG_DIR", str(home.folder / "logs"))
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.chdir(home.folder)
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    add(app)
 
     def called(*arguments: str, typed: str = "") -> tuple[int, str]:
         result = CliRunner().invoke(app, ["erase", *arguments], input=typed)

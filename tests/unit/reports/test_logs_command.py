@@ -9,7 +9,6 @@ import typer
 from filelock import FileLock
 from typer.testing import CliRunner
 
-from bot.cli import log_reports
 from bot.cli.logs import app
 from orchestrator.domain.errors import SettingsError
 from state.audit_log.interaction_log import InteractionLogger, read_records
@@ -134,7 +133,7 @@ async def test_tail_f_shows_what_comes(home: Path, monkeypatch: pytest.MonkeyPat
         log.record("tg:1007", {"type": "trouble", "errors": [f"trouble {number}"]})
         log.record("tg:new", {"type": "trouble", "errors": [f"new {number}"]})
 
-    monkeypatch.setattr(log_reports.time, "sleep", nap)
+    monkeypatch.setattr("bot.cli.work.logs.time.sleep", nap)
     code, shown = sdelka("tail", "-f", "--last", "0")
     assert code == 0
     assert [line.split("  ", 3)[3] for line in shown.splitlines()] == ["trouble 1", "new 1", "trouble 2", "new 2", "trouble 3", "new 3"]

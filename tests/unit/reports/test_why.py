@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
-from bot.cli.journal.why_page import _render_changes
+from bot.cli.journal.why import _render_changes
 from orchestrator.gate.call.policy import SHIPPED
 from orchestrator.reports.reading.journal_reader import Narrator
 from orchestrator.reports.why.call_search import CallTrail, find_by_record

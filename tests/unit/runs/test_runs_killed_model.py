@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli import budget
+from bot.cli.limits import budgets
 from bot.cli.nouns.groups import runs
 from orchestrator.reports.open_model_calls import list_open_model_calls
 from state.sql.dialect import build_sqlite_url
@@ -45,7 +45,7 @@ async def test_a_question_that_a_killed_process_asked_counts_and_is_shown(tmp_pa
     assert all(one in told for one in ("model calls without answer", "s1", "gpt-5-thinking"))
     (lost,) = json.loads(await asyncio.to_thread(show_run, "--json"))["model_calls_without_answer"]
     assert (lost["place"], lost["tokens"] > 1000, lost["asked_again"]) == ("s1", True, False)
-    (row,) = map(json.loads, CliRunner().invoke(budget.app, ["--month", "2026-11", "--json"], catch_exceptions=False).output.splitlines())
+    (row,) = map(json.loads, CliRunner().invoke(budgets, ["--month", "2026-11", "--json"], catch_exceptions=False).output.splitlines())
     assert (row["person"], row["tokens"], row["estimated"]) == (PERSON, lost["tokens"], lost["tokens"])
 
     async with a_run_world(tmp_path, DOCUMENTS, store=open_store(build_sqlite_url(tmp_path / "sdelka.db"))) as world:
@@ -55,5 +55,5 @@ async def test_a_question_that_a_killed_process_asked_counts_and_is_shown(tmp_pa
         (still,) = list_open_model_calls(world.store._store, RUN)  # type: ignore[attr-defined]  # the store under the asynchronous one
     assert (still.place, still.asked_again) == ("s1", True)
     assert json.loads(await asyncio.to_thread(show_run, "--json"))["model_calls_without_answer"][0]["is_lost"]
-    (row,) = map(json.loads, CliRunner().invoke(budget.app, ["--month", "2026-11", "--json"], catch_exceptions=False).output.splitlines())
+    (row,) = map(json.loads, CliRunner().invoke(budgets, ["--month", "2026-11", "--json"], catch_exceptions=False).output.splitlines())
     assert (row["tokens"] - row["estimated"], row["estimated"]) == (15, lost["tokens"])

@@ -9,8 +9,8 @@ from fastapi import FastAPI
 from pydantic import SecretStr
 from typer.testing import CliRunner
 
-from bot.cli.budget import app as budget
-from bot.cli.freeze import app as freeze
+from bot.cli.limits import budgets as budget
+from bot.cli.limits import freezing as freeze
 from bot.http_api.approvals.freeze import build_freeze_router
 from bot.http_api.server.authentication import Authenticator
 from bot.http_api.server.error_handlers import explain_errors

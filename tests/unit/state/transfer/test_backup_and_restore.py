@@ -14,8 +14,7 @@ from typing import Any
 
 import pytest
 
-from bot.cli import backup as backup_command
-from bot.cli import restore as restore_command
+from bot.cli.copies import backups, restoring
 from state.events.conversation import MessageReceived
 from state.journal.store import Commit, StoreError
 from state.sql import open_store
@@ -204,17 +203,17 @@ async def test_the_commands_say_what_ops_need(homes: Homes, tmp_path: Path, monk
     monkeypatch.chdir(tmp_path)
     folder.mkdir()
     (folder / "sdelka-20200101T000000Z.backup").write_bytes(b"old")
-    code, said = called(backup_command.app, "--to", str(folder), "--keep", "1", "--json")
+    code, said = called(backups, "--to", str(folder), "--keep", "1", "--json")
     told = json.loads(said)
     assert (code, told["removed"], [path.name for path in folder.iterdir()]) == (
         0,
         ["sdelka-20200101T000000Z.backup"],
         [Path(told["file"]).name],
     )
-    assert called(restore_command.app, "--from", told["file"], "--drill")[0] == 0
+    assert called(restoring, "--from", told["file"], "--drill")[0] == 0
     new = ["--state-dir", str(tmp_path / "new" / "state"), "--log-dir", str(tmp_path / "new" / "logs")]
-    code, said = called(restore_command.app, "--from", told["file"], *new)
+    code, said = called(restoring, "--from", told["file"], *new)
     assert (code, "2 cards still wait" in said) == (0, True)
-    code, said = called(restore_command.app, "--from", told["file"], *new)
+    code, said = called(restoring, "--from", told["file"], *new)
     assert (code, "only an empty place is filled" in said) == (2, True)
-    assert called(restore_command.app, "--from", str(tmp_path / "none.backup"))[0] == 2
+    assert called(restoring, "--from", str(tmp_path / "none.backup"))[0] == 2

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from filelock import FileLock
 
-from bot.cli import db as db_command
+from bot.cli.copies import databases
 from state.journal.store import StoreError
 from state.sql import build_sqlite_url, open_store
 from state.sql.schema import ClosedDatabase
@@ -115,14 +115,14 @@ def test_the_command_tells_where_things_are(homes: Homes, old: Home, tmp_path: P
     monkeypatch.setenv("STATE_DIR", str(old.folder / "state"))
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.chdir(tmp_path)
-    code, said = called(db_command.app, "move", "--to", new.url)
+    code, said = called(databases, "move", "--to", new.url)
     assert (code, "are the same in PostgreSQL" in said, "is marked as moved" in said) == (0, True, True)
-    code, said = called(db_command.app, "move", "--to", new.url)
+    code, said = called(databases, "move", "--to", new.url)
     assert (code, "not moved" in said) == (2, True)
-    code, said = called(db_command.app, "reopen", "--yes")
+    code, said = called(databases, "reopen", "--yes")
     assert (code, "is open again" in said) == (0, True)
-    assert called(db_command.app, "move", "--to", "mysql://x/y")[0] == 2
-    code, said = called(db_command.app, "move", "--to", "postgres://u:sec@retpw@127.0.0.1/x")
+    assert called(databases, "move", "--to", "mysql://x/y")[0] == 2
+    code, said = called(databases, "move", "--to", "postgres://u:sec@retpw@127.0.0.1/x")
     assert (code, "is written %40" in said, "retpw" in said) == (2, True, False)
     with old.store() as store:
         assert store.read_head(f"session:{CHAT}")[0] > 0

@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from bot.cli import restore as restore_command
-from bot.cli.journal.erase import add
+from bot.cli.copies import restoring
+from bot.cli.journal.app import app
 from orchestrator.reports.erasure import erase as erasing
 from orchestrator.reports.erasure.erase import ErasureFiles
 from state.sql import open_store
@@ -39,7 +39,7 @@ def texts(home: Home) -> list[Any]:
 def restored(tmp_path: Path, name: str, *more: str) -> Home:
     home = Home(tmp_path / name, f"sqlite:///{tmp_path / name / 'state' / 'sdelka.db'}")
     where = ["--state-dir", str(home.folder / "state"), "--log-dir", str(home.logs)]
-    code, said = called(restore_command.app, "--from", str(tmp_path / "backups" / "1.backup"), *where, *more)
+    code, said = called(restoring, "--from", str(tmp_path / "backups" / "1.backup"), *where, *more)
     assert code == 0, said
     return home
 
@@ -81,11 +81,6 @@ def _later(home: Home, path: Path) -> None:
 
 async def test_the_list_of_erased_people_does_the_same(old: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What `erase --list --json` printed, kept beside the backups."""
-    import typer  # noqa: PLC0415 - only here
-
-    app = typer.Typer()
-    app.callback()(lambda: None)
-    add(app)
     monkeypatch.setenv("STATE_DIR", str(old.folder / "state"))
     monkeypatch.setenv("LOG_DIR", str(old.logs))
     monkeypatch.delenv("DATABASE_URL", raising=False)
@@ -94,7 +89,5 @@ async def test_the_list_of_erased_people_does_the_same(old: Home, tmp_path: Path
     (tmp_path / "erased.jsonl").write_text(said, encoding="utf-8")
     assert texts(restored(tmp_path, "knowing", "--erased", str(tmp_path / "erased.jsonl"))) == ["", THEIRS]
     (tmp_path / "bad.jsonl").write_text('{"person": 1}', encoding="utf-8")
-    code, said = called(
-        restore_command.app, "--from", str(tmp_path / "backups" / "1.backup"), "--drill", "--erased", str(tmp_path / "bad.jsonl")
-    )
+    code, said = called(restoring, "--from", str(tmp_path / "backups" / "1.backup"), "--drill", "--erased", str(tmp_path / "bad.jsonl"))
     assert (code, "no list of erased people" in said) == (2, True)

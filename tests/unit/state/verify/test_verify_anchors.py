@@ -12,7 +12,6 @@ from pathlib import Path
 import httpx
 import orjson
 import pytest
-import typer
 from typer.testing import CliRunner
 
 from bot.cli.journal import anchor, verify
@@ -30,10 +29,6 @@ from state.verify.anchors import Anchor, NoAnchor, group_by_stream, read_anchors
 from tests.fixed_clock import FixedClock
 from tests.unit.spine_kit import ANNA, CHAT, NOW
 from tests.unit.verify_kit import STREAM, told, verified, written
-
-app = typer.Typer()
-for part in (verify, anchor):
-    part.add(app)
 
 
 def anchored(database: Path) -> Anchor:

@@ -1,25 +1,105 @@
+"""Checks, shows, follows and rebuilds the audit logs."""
+
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 import typer
+from filelock import FileLock, Timeout
 from pydantic import AliasPath, Field
 
 from bot.cli.ops import escape_text, open_database_reader, write_json_lines, write_table
 from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import View
 from orchestrator.reports.erasure.erase import find_candidates, find_similar
 from orchestrator.reports.erasure.trace_search import find_log_names
+from orchestrator.reports.log_rebuild.rebuild import collect_names, rebuild_logs
 from orchestrator.reports.log_rebuild.verify import verify_logs
 from state.audit_log.archives import list_logs
 from state.audit_log.interaction_log import DamagedArchive, Follower, list_logs_of, list_users, read_records
 from state.audit_log.records import build_file_name, build_log_path, find_log_owner, is_log_of
+from state.clock import SystemClock
 from state.events.codec import UnknownEvent
-from state.journal.store import StoreError
+from state.journal.store import Store, StoreError
 from state.stored import JsonObject
+
+
+def rebuild(user: str, to: Path | None, *, replace: bool, as_json: bool) -> None:
+    """ "" is everybody. `replace` needs a stopped bot; else `to`, or a new folder beside LOG_DIR, where the old files are kept."""
+    if to is not None and replace:
+        raise SettingsError("--to and --replace exclude each other")
+    settings = load_settings()
+    stamp = SystemClock().now().strftime("%Y%m%dT%H%M%SZ")
+    folder = to or settings.log_dir.with_name(f"{settings.log_dir.name}-rebuilt-{stamp}")
+    with open_database_reader(settings) as store:
+        user = _resolve_key(store, user) if user else ""
+        with _lock_database(settings) if replace else nullcontext():
+            counts = _write_logs(store, folder, user)
+            if replace and counts:
+                _swap_folders(folder, settings.log_dir, settings.log_dir.with_name(f"{settings.log_dir.name}-replaced-{stamp}"))
+                folder = settings.log_dir
+    if user and not counts:
+        typer.echo(escape_text(f"The journal tells of no turn and no decision of {user}: no log was written."), err=True)
+        raise typer.Exit(1)
+    if as_json:
+        write_json_lines([{"user": person, "records": count, "folder": str(folder)} for person, count in counts.items()])
+    else:
+        write_table(("whose log", "records"), list(counts.items()), title=f"rebuilt in {folder}")
+
+
+def _resolve_key(store: Store, user: str) -> str:
+    """Of a key, a Telegram id or a name; else the text. Raises SettingsError if several people have the name."""
+    people = {key: {name} for key, name in collect_names(store).items()}
+    candidates = find_candidates(people, user) or find_similar(people, user)
+    if len(candidates) > 1:
+        raise SettingsError(escape_text(f"{user!r} may be {' or '.join(candidates)}: give the key"))
+    return candidates[0] if candidates else f"tg:{user}" if user.isdecimal() else user
+
+
+def _write_logs(store: Store, folder: Path, user: str) -> dict[str, int]:
+    try:
+        return rebuild_logs(store, folder, user=user)
+    except FileExistsError as error:
+        raise SettingsError(f"--to: {error}; rebuilt logs go into a new or an empty folder") from None
+    except (StoreError, UnknownEvent) as error:
+        raise SettingsError(
+            f"the journal cannot be read to its end, so {folder} is not whole: run `sdelka journal verify` ({error})"
+        ) from None
+
+
+@contextmanager
+def _lock_database(settings: Settings) -> Iterator[None]:
+    """No bot can start meanwhile. Raises SettingsError if one runs, or for a database on a server."""
+    if settings.database_url is not None:
+        raise SettingsError(
+            "--replace cannot tell whether bots run on DATABASE_URL: rebuild with --to, stop them, and exchange the folders"
+        )
+    try:
+        with FileLock(settings.state_dir / "sdelka.lock", timeout=0):
+            yield
+    except Timeout:
+        raise SettingsError("--replace is refused while the bot runs: stop it first, or rebuild with --to") from None
+
+
+def _swap_folders(new: Path, live: Path, old: Path) -> None:
+    """`live` into `old`, then `new` into `live`. A crash in between loses no file."""
+    live.mkdir(FOLDER_MODE, parents=True, exist_ok=True)
+    old.mkdir(FOLDER_MODE)
+    replaced = {live / log.name for log in list_logs(new)}
+    # A token's own log holds what its users did before each of them had a log: it is written anew with theirs.
+    replaced |= {build_log_path(live, find_log_owner(find_user(log))) for log in list_logs(new)}
+    for log in sorted(replaced):
+        for path in list_all_files(log):
+            path.rename(old / path.name)
+    for path in sorted(new.iterdir()):
+        path.rename(live / path.name)
+    new.rmdir()
+
 
 POLL_SECONDS = 0.5
 _SHORTEST_TRACE = 8
@@ -72,7 +152,7 @@ class LogRecord(View):
                 return str(self.user_message)
 
 
-def verify_audit_logs(user: str, *, as_json: bool) -> None:
+def verify(user: str, *, as_json: bool) -> None:
     """ "" for all. Exit code 1 for a finding that is more than a note."""
     folder = _find_folder()
     with open_database_reader() as store:
@@ -93,7 +173,16 @@ def verify_audit_logs(user: str, *, as_json: bool) -> None:
         raise typer.Exit(1)
 
 
-def show_person(user: str, last: int, *, as_json: bool) -> None:
+def show(user: str, last: int, trace: str, *, as_json: bool) -> None:
+    if trace:
+        _show_trace(user, trace, as_json=as_json)
+    elif user:
+        _show_person(user, last, as_json=as_json)
+    else:
+        raise SettingsError("say whose log is meant, or give --trace")
+
+
+def _show_person(user: str, last: int, *, as_json: bool) -> None:
     folder = _find_folder()
     person = _resolve_person(folder, user)
     try:
@@ -109,7 +198,7 @@ def show_person(user: str, last: int, *, as_json: bool) -> None:
         write_table(("time", "type", "asked", "calls"), cells, title=escape_text(person))
 
 
-def show_newest(user: str, *, last: int, follow: bool, as_json: bool) -> None:
+def tail(user: str, *, follow: bool, last: int, as_json: bool) -> None:
     """`follow` until the keyboard stops it."""
     folder = _find_folder()
     try:
@@ -121,9 +210,11 @@ def show_newest(user: str, *, last: int, follow: bool, as_json: bool) -> None:
     except (EOFError, OSError) as error:
         typer.echo(f"{escape_text(str(error))}; `sdelka logs verify` says more.", err=True)
         raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
 
 
-def show_trace(user: str, trace: str, *, as_json: bool) -> None:
+def _show_trace(user: str, trace: str, *, as_json: bool) -> None:
     """By the whole id or its end."""
     if len(trace) < _SHORTEST_TRACE:
         raise SettingsError(f"--trace {trace!r} is too short: give at least its last {_SHORTEST_TRACE} characters")

@@ -1,10 +1,12 @@
-"""Calls neither portal nor model, so that a bot can safely start on it."""
+"""Backups, restored and moved databases. None of it calls portal or model, so that a bot can safely start on what was restored."""
 
 import getpass
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +15,8 @@ import typer
 
 from bitrix.masking import mask
 from bot.cli.ops import write_json_lines, write_table
-from bot.cli.work.backup import SUFFIX, build_progress_reporter
 from bot.settings.loading import load_settings
-from bot.settings.settings import Settings
+from bot.settings.settings import Settings, parse_database_url
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.consistency import EffectChecker
 from orchestrator.reports.erasure.erase import ErasureFiles
@@ -24,14 +25,118 @@ from state.clock import SystemClock
 from state.findings import Finding
 from state.journal.store import StoreError
 from state.transfer.archive import read_manifest
+from state.transfer.backup import CreatedBackup, create_backup
 from state.transfer.manifest import BackupHeader, BadBackup, ErasedPerson
+from state.transfer.move import clear_moved_mark, find_move_target, format_url, move_database
 from state.transfer.restore import UnpackedBackup, open_place, put_into_place, unpack
 from state.verify.journal import verify_journal
+
+_SUFFIX = ".backup"
+_TELL_EVERY = 2.0
+
+
+def backup(to: Path, *, keep: int, as_json: bool) -> None:
+    settings, clock = load_settings(), SystemClock()
+    path = to if to.suffix == _SUFFIX and not to.is_dir() else to / f"sdelka-{clock.now():%Y%m%dT%H%M%SZ}{_SUFFIX}"
+    try:
+        created_backup = create_backup(
+            settings.database.get_secret_value(),
+            settings.log_dir,
+            path,
+            now=clock.now,
+            program=_find_program_version(),
+            progress=_build_progress_reporter(),
+        )
+    except StoreError as error:
+        raise SettingsError(f"no backup: {mask(str(error))}") from None
+    removed = _remove_old(path, keep)
+    _write_summary(created_backup, removed, as_json=as_json)
+
+
+def _find_program_version() -> str:
+    """ "unknown" when run from its source folder."""
+    try:
+        return version("sdelka")
+    except PackageNotFoundError:  # run from the source folder
+        return "unknown"
+
+
+def _build_progress_reporter() -> Callable[[str], None]:
+    """At most once in `_TELL_EVERY` seconds, so that long work does not look stuck."""
+    last_report = time.monotonic()
+
+    def tell(line: str) -> None:
+        nonlocal last_report
+        if time.monotonic() - last_report > _TELL_EVERY:
+            last_report = time.monotonic()
+            sys.stderr.write(f"{line}\n")
+
+    return tell
+
+
+def _remove_old(newest: Path, keep: int) -> list[str]:
+    if not keep:
+        return []
+    old = sorted(newest.parent.glob(f"sdelka-[0-9]*T[0-9]*Z{_SUFFIX}"))[:-keep]
+    gone = [path for path in old if path != newest]
+    for path in gone:
+        path.unlink(missing_ok=True)
+    return [path.name for path in gone]
+
+
+def _write_summary(backup: CreatedBackup, removed: list[str], *, as_json: bool) -> None:
+    manifest, heads = backup.manifest, backup.manifest.heads
+    facts = {"rows": manifest.row_count, "streams": heads.streams, "records": heads.records, "log_files": len(manifest.logs)}
+    if as_json:
+        summary = {
+            "file": str(backup.path),
+            "bytes": backup.size,
+            "id": manifest.id,
+            "made_at": manifest.made_at,
+            "schema": manifest.revision,
+        }
+        write_json_lines([{**summary, **facts, "removed": removed}])
+        return
+    counts = ", ".join(f"{number:,} {name.replace('_', ' ')}" for name, number in facts.items())
+    sys.stdout.write(f"{backup.path}: {counts}, {backup.size:,} bytes, as of {manifest.made_at}\n")
+    sys.stdout.writelines(f"removed {name}\n" for name in removed)
+
+
+def move(to: str, *, as_json: bool) -> None:
+    settings = load_settings()
+    try:
+        target = f"sqlite:///{settings.state_dir / 'sdelka.db'}" if to == "embedded" else parse_database_url(to)
+        moved = move_database(settings.database.get_secret_value(), target, _build_progress_reporter())
+    except (StoreError, ValueError) as error:
+        raise SettingsError(f"not moved: {mask(str(error))}") from None
+    total, heads = sum(moved.rows.values()), moved.heads
+    if as_json:
+        write_json_lines([{"from": moved.source, "to": moved.target, "rows": moved.rows, "streams": heads.streams, "heads": heads.sha256}])
+        return
+    write_table(["table", "rows"], [(name, f"{count:,}") for name, count in sorted(moved.rows.items())])
+    sys.stdout.write(f"{total:,} rows, {heads.streams:,} streams with {heads.records:,} records are the same in {moved.target}\n")
+    then = "remove DATABASE_URL" if to == "embedded" else "set DATABASE_URL to the new one"
+    sys.stdout.write(f"{moved.source} is marked as moved. Now {then} and start the bot; `sdelka journal verify` checks it once more.\n")
+
+
+def reopen(*, yes: bool) -> None:
+    url = load_settings().database.get_secret_value()
+    try:
+        if find_move_target(url):
+            sys.stderr.write(
+                "What bots did with the other database since it was moved is not in this one, and may be done a second time.\n"
+            )
+            if not yes and not typer.confirm(f"Open {format_url(url)} again?", err=True):
+                raise SettingsError("nothing was changed")
+        was = clear_moved_mark(url)
+    except (StoreError, ValueError) as error:
+        raise SettingsError(f"not opened: {mask(str(error))}") from None
+    sys.stdout.write(f"{format_url(url)} is open again, it was moved to {was}\n" if was else f"{format_url(url)} was not marked as moved\n")
 
 
 def restore(source: Path, *, state_dir: Path | None, log_dir: Path | None, erased: list[Path] | None, drill: bool, as_json: bool) -> None:
     settings = _load_settings(state_dir, log_dir)
-    url, tell = settings.database.get_secret_value(), build_progress_reporter()
+    url, tell = settings.database.get_secret_value(), _build_progress_reporter()
     with ExitStack() as stack:
         try:
             if drill:
@@ -66,7 +171,7 @@ def _prepare(unpacked: UnpackedBackup, gone: Sequence[ErasedPerson]) -> RestoreR
 
 def _find_erased_since(header: BackupHeader, source: Path) -> Iterator[ErasedPerson]:
     """Newer backups beside `source` list them; they must be erased from the restored data too."""
-    for path in sorted(source.absolute().parent.glob(f"*{SUFFIX}")):
+    for path in sorted(source.absolute().parent.glob(f"*{_SUFFIX}")):
         try:
             other = read_manifest(path)
         except (BadBackup, OSError) as error:
@@ -88,7 +193,7 @@ def _read_erased_files(files: Sequence[Path]) -> Iterator[ErasedPerson]:
 
 def _find_damage(unpacked: UnpackedBackup) -> list[Finding]:
     """The audit logs are byte for byte those of the backup."""
-    tell = build_progress_reporter()
+    tell = _build_progress_reporter()
     checked = verify_journal(unpacked.url, judge=EffectChecker, anchors={}, progress=lambda count: tell(f"{count:,} records checked"))
     return checked.findings
 

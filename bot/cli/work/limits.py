@@ -1,25 +1,34 @@
-"""`sdelka budget`: usage of the model in a month, and limits. It only reads."""
+"""The switch, and the usage of the model in a month with its limits."""
 
+import asyncio
+import contextlib
+import getpass
 import re
-from collections.abc import Mapping, Sequence
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Final, NamedTuple
 
 import typer
 
-from bot.cli.ops import open_database_reader, write_json_lines, write_table
-from bot.cli.options import AS_JSON
+from bot.access.access import load_access
+from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_json_lines, write_table
+from bot.composition.model_checks import list_talking_models
+from bot.settings.loading import load_settings
+from bot.settings.settings import Settings
+from orchestrator.domain.actor import Actor
+from orchestrator.domain.budget import Budget, build_person_key, find_month_start, to_month
 from orchestrator.domain.errors import SettingsError
+from orchestrator.features.budgets.model_budget import UsageTotals, add_tokens, sum_since, to_token_counts
+from orchestrator.features.freezing.freeze_switch import LiveSwitch
+from orchestrator.gate.call.policy import load_policy
+from state.canonical import to_storable_text
+from state.clock import SystemClock
+from state.journal.async_store import AsyncStore
+from state.journal.freeze_switch import LONGEST_REASON, FreezeState, SwitchOperator, SwitchResult, find_freeze
+from state.journal.store import StoreError
+from state.sql.store import SqlStore
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bot.settings.settings import Settings
-    from orchestrator.domain.actor import Actor
-    from orchestrator.domain.budget import Budget
-    from orchestrator.features.budgets.model_budget import UsageTotals
-
-OVER = 1
+FROZEN = OVER = 1
 _MONTH: Final = re.compile(r"20\d\d-(?:0[1-9]|1[0-2])", re.ASCII)
 
 
@@ -46,27 +55,74 @@ class _Usage(NamedTuple):
         return {name: value for name, value in self._asdict().items() if name != "estimated" or value}
 
 
-app = typer.Typer(add_completion=False, help="How much of the model everybody has used this month.")
+def freeze(*, reason: str, off: bool, status: bool, as_json: bool) -> None:
+    if sum((off, status, bool(reason))) > 1:
+        raise SettingsError("sdelka freeze takes one of --reason, --off and --status")
+    if status:
+        _show_status(as_json=as_json)
+        return
+    with open_database_writer(failed="{why}: try again; nothing was changed") as store:
+        turned = _set_switch(store, reason=reason.strip(), off=off)
+    if as_json:
+        write_json_lines([{"changed": turned.changed, **_to_json(turned.state)}])
+    elif off:
+        _write_line("Writing may start again. Cards that wait can be approved." if turned.changed else "Writing was not frozen.")
+    elif turned.changed:
+        _write_line("All writing to the portal is stopped from now on. `sdelka freeze --off` lets it start again.")
+    else:
+        _write_line(f"It was stopped already. {_format_status(turned.state)}")
 
 
-@app.command()
-def budget(
-    *,
-    month: Annotated[str, typer.Option("--month", help="Another month, such as 2026-10; by default the present one.")] = "",
-    as_json: Annotated[bool, typer.Option("--json", help=AS_JSON)] = False,
-) -> None:
-    """Show how much of the model each person used in a month, and their limits. Months begin in each person's own time zone.
+def _show_status(*, as_json: bool) -> None:
+    with open_database_reader() as store:
+        try:
+            standing = find_freeze(store)
+        except StoreError as error:
+            raise SettingsError(f"the database cannot be read, so no write starts: {error}") from None
+    if as_json:
+        write_json_lines([_to_json(standing)])
+    else:
+        _write_line(_format_status(standing))
+    if standing is not None:
+        raise typer.Exit(FROZEN)
 
-    Exit codes: 0 = everybody is within their budget, 1 = somebody has used theirs up, 2 = wrong use, a faulty policy, or the database
-    cannot be read.
-    """
-    from bot.composition.model_checks import list_talking_models  # noqa: PLC0415 - help needs none of it, see bot.cli.ops
-    from bot.settings.loading import load_settings  # noqa: PLC0415 - as above
-    from orchestrator.features.budgets.model_budget import sum_since  # noqa: PLC0415 - as above
-    from orchestrator.gate.call.policy import load_policy  # noqa: PLC0415 - as above
-    from state.clock import SystemClock  # noqa: PLC0415 - as above
-    from state.journal.store import StoreError  # noqa: PLC0415 - as above
 
+def _set_switch(store: SqlStore, *, reason: str, off: bool) -> SwitchResult:
+    """`off` allows writes again."""
+
+    async def turn() -> SwitchResult:
+        async with contextlib.aclosing(AsyncStore(store)) as opened:
+            switch, hand = LiveSwitch(opened), _build_hand()
+            return await (switch.release(hand) if off else switch.freeze(hand, to_storable_text(reason)[:LONGEST_REASON]))
+
+    return asyncio.run(turn())
+
+
+def _build_hand() -> SwitchOperator:
+    user = getpass.getuser()
+    return SwitchOperator(key=f"cli:{user}", name=user, via="cli", at=SystemClock().now())
+
+
+def _to_json(standing: FreezeState | None) -> dict[str, object]:
+    if standing is None:
+        return {"frozen": False}
+    return {"frozen": True, "at": standing.at, "by": standing.by, "name": standing.name, "reason": standing.reason}
+
+
+def _format_status(standing: FreezeState | None) -> str:
+    if standing is None:
+        return "Writing may start: it is not frozen."
+    when = f" since {standing.at[:16].replace('T', ' ')}Z" if standing.at else ""
+    person = f"{standing.name} ({standing.by})" if standing.name and standing.name != standing.by else standing.by
+    why = f": {standing.reason}" if standing.reason else ""
+    return f"All writing to the portal is frozen{when}{f' by {person}' if person else ''}{why}."
+
+
+def _write_line(line: str) -> None:
+    typer.echo(escape_text(line))
+
+
+def budget(*, month: str, as_json: bool) -> None:
     settings, now = load_settings(), SystemClock().now()
     month_number = _parse_month(month)
     rules = load_policy(settings.policy_file).budget
@@ -94,18 +150,11 @@ def _parse_month(text: str) -> int:
 
 def _find_start(month: int, now: datetime) -> datetime:
     """Before the month's start in every time zone. `month` is such as 202610; 0 is the month of `now`."""
-    from datetime import UTC, timedelta  # noqa: PLC0415 - see budget
-
-    from orchestrator.domain.budget import find_month_start  # noqa: PLC0415 - see budget
-
     return find_month_start(datetime(month // 100, month % 100, 1, tzinfo=UTC) + timedelta(days=2)) if month else find_month_start(now)
 
 
-def _load_people(settings: "Settings") -> "dict[str, Actor]":
+def _load_people(settings: Settings) -> dict[str, Actor]:
     """By "employee:<number>" where there is one, so that all accounts count against one limit; empty if unreadable."""
-    from bot.access.access import load_access  # noqa: PLC0415 - see budget
-    from orchestrator.domain.budget import build_person_key  # noqa: PLC0415 - see budget
-
     try:
         people = load_access(settings.access_file).list_people()
     except SettingsError:
@@ -113,11 +162,7 @@ def _load_people(settings: "Settings") -> "dict[str, Actor]":
     return {build_person_key(actor.key, actor.bitrix_user_id): actor for actor in people}
 
 
-def _build_rows(totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor]", month: int, now: datetime) -> "Iterator[_Usage]":
-    from orchestrator.domain.actor import Actor  # noqa: PLC0415 - see budget
-    from orchestrator.domain.budget import to_month  # noqa: PLC0415 - see budget
-    from orchestrator.features.budgets.model_budget import add_tokens, to_token_counts  # noqa: PLC0415 - see budget
-
+def _build_rows(totals: UsageTotals, rules: Budget, people: dict[str, Actor], month: int, now: datetime) -> Iterator[_Usage]:
     seen = {person for at in ([month] if month else totals.list_months()) for person in totals.list_people(at)}
     for person in sorted(seen | people.keys()):
         number = person.partition(":")[2]
@@ -142,7 +187,7 @@ def _build_rows(totals: "UsageTotals", rules: "Budget", people: "dict[str, Actor
         )
 
 
-def _show(rows: "list[_Usage]", rules: "Budget") -> None:
+def _show(rows: list[_Usage], rules: Budget) -> None:
     columns = ("person", "name", "month", "tokens", "limit", rules.currency, f"limit {rules.currency}", "used")
     lines = [
         [
