@@ -15,6 +15,16 @@ from state.journal.store import InboxRow, Lane
 from state.stored import JsonObject
 
 SYSTEM: Final = {"key": "system", "name": "system"}
+LONGEST_REASON: Final = 500
+"""Of a denial; the rest is cut."""
+OVER_HTTP: Final = "http"
+IN_CONSOLE: Final = "console"
+ANSWERED_THERE: Final = frozenset({OVER_HTTP, IN_CONSOLE})
+"""Who decides there sees the whole card."""
+ADD_TO: Final = "addto"
+"""A button that keeps an old text and adds the new one to it; the card's id follows."""
+UNDO: Final = "undo"
+"""A button that takes a call back; the effect's id follows."""
 
 
 class Input(View):

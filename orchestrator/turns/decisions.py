@@ -20,7 +20,7 @@ from orchestrator.gate.undo import undo_policy
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
-from orchestrator.turns.group_decisions import ANSWERED_THERE, ButtonClick, decide_group
+from orchestrator.turns.group_decisions import ButtonClick, decide_group
 from orchestrator.turns.turn import admit_actor, build_access_denied_rows
 from state.canonical import to_storable_text
 from state.clock import parse_iso
@@ -29,7 +29,6 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 from state.model.card import NO_CARD, OPEN_STATUSES, Card
 from state.model.session_state import PausedTurn
 
-LONGEST_REASON: Final = 500
 _ACCESS_LOST: Final = "no-access-any-more"
 
 

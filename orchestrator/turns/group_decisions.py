@@ -5,8 +5,8 @@ Each card has its own event and check. After a crash decided cards are left as t
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Final
 
+from orchestrator.domain.inputs import ANSWERED_THERE
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve.card_groups import CardGroup, build_member_decision, find_group_objection
 from orchestrator.gate.approve.confirmations import Decision
@@ -16,11 +16,6 @@ from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
 from state.journal.store import InboxRow, OutboxRow
 from state.model.card import Card
-
-OVER_HTTP: Final = "http"
-IN_CONSOLE: Final = "console"
-ANSWERED_THERE: Final = frozenset({OVER_HTTP, IN_CONSOLE})
-"""Who decides there sees the whole card."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import getpass
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Final, Literal, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 import httpx
 from fastapi import APIRouter, FastAPI
@@ -20,12 +20,10 @@ from bitrix.masking import hide_installed
 from bot.access.access import Access, load_access
 from bot.cli.inputs import check_person
 from bot.cli.ops import open_database_reader, open_database_writer
-from bot.composition.portal import open_call_forms
 from bot.definition_service import build_definition_service, list_known_kinds
 from bot.http_api.approvals.confirmations import build_confirmations_router
 from bot.http_api.audit.audit_trail import build_audit_router
 from bot.http_api.audit.session_events import StreamReader, build_session_events_router
-from bot.http_api.definitions.router import build_definitions_router
 from bot.http_api.runs.router import build_runs_router
 from bot.http_api.schedules.router import build_schedules_router
 from bot.http_api.server.authentication import Authenticator
@@ -44,15 +42,16 @@ from orchestrator.features.leads.approvers import LeadApprovers
 from orchestrator.features.leads.live_policy import FixedPolicy
 from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import SHIPPED, Policy, check_policy, load_policy
-from orchestrator.gate.gate import Gate
 from orchestrator.rehearsals.call_forms import CallForms
 from orchestrator.runs.registry import Engines
 from orchestrator.runs.stored_definitions import add_stored_definitions
-from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions.run_progress import RunProgress
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore
 from state.journal.store import InboxRow
+
+if TYPE_CHECKING:  # only what is asked for is imported: a command is a process of its own
+    from orchestrator.runtime.worker import Orchestrator
 
 _NO_PORTAL: Final = "this command asks no portal"
 
@@ -66,10 +65,30 @@ class _NoPortal:
         raise NotSent(_NO_PORTAL)
 
 
+class _LateCatalogue(Catalogue):
+    """Read when something is looked up in it, which most commands do not."""
+
+    def __init__(self, policy: Policy) -> None:
+        self._policy = policy
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in {"entities", "_methods"}:
+            raise AttributeError(name)
+        vars(self).update(vars(load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in self._policy.catalogue])))
+        return vars(self)[name]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _LocalGate:
+    """It carries nothing out."""
+
+    deps: GateDeps
+
+
 @dataclass(frozen=True, kw_only=True)
 class _LocalTools:
     store: AsyncStore
-    gate: Gate
+    gate: _LocalGate
     refresh_actor: Callable[[Actor], Actor | None]
     progress: RunProgress = field(default_factory=RunProgress)
 
@@ -110,7 +129,7 @@ async def open_local_api(
     """As an administrator, or as `person`; `within` is how long orders wait for a bot. Raises SettingsError."""
     settings = load_settings()
     policy = load_policy(settings.policy_file)
-    catalogue = load_catalogue(SHIPPED.parent / "catalogue", [row.model_dump() for row in policy.catalogue])
+    catalogue = _LateCatalogue(policy)
     if not reads and (faults := check_policy(policy, catalogue, kinds=list_known_kinds(settings, engines, policy))):
         raise SettingsError("POLICY_FILE: " + "; ".join(faults))
     async with AsyncExitStack() as stack:
@@ -118,8 +137,18 @@ async def open_local_api(
         stack.push_async_callback(store.aclose)
         backing = _build_backing(settings, policy, catalogue, store, await _load_access(settings, store))
         client = _build_client(person, backing.tools.refresh_actor, language)
-        forms = await stack.enter_async_context(open_call_forms(settings, lambda: catalogue))
-        app = _build_app(noun, EndpointContext(cast("Orchestrator", backing), SystemClock(), within=within), engines, forms, client)
+        desk = EndpointContext(cast("Orchestrator", backing), SystemClock(), within=within)
+        if noun == "definitions":
+            from bot.composition.portal import open_call_forms  # noqa: PLC0415 - only definitions ask the portal what it knows
+
+            forms = await stack.enter_async_context(open_call_forms(settings, lambda: catalogue))
+            router = _build_definitions(desk, engines, forms)
+        else:
+            router = _build_router(noun, desk, engines)
+        app = FastAPI()
+        app.state.identity = _LocalIdentity(client)
+        app.router.routes.extend(router.routes)  # to include the router would build each of its routes a second time
+        explain_errors(app)
         yield await stack.enter_async_context(httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://local"))
 
 
@@ -143,38 +172,35 @@ def _build_backing(settings: Settings, policy: Policy, catalogue: Catalogue, sto
         change_counter=JournalChangeCounter(store),
         switch=LiveSwitch(store),
     )
-    return _LocalOrchestrator(tools=_LocalTools(store=store, gate=Gate(deps), refresh_actor=refresh_actor))
+    return _LocalOrchestrator(tools=_LocalTools(store=store, gate=_LocalGate(deps=deps), refresh_actor=refresh_actor))
 
 
-def _build_app(noun: str, desk: EndpointContext, engines: Engines, forms: CallForms, client: Client) -> FastAPI:
-    """The router of one noun, for one caller."""
-    stored, streams, deps = add_stored_definitions(engines, desk.store), StreamReader(desk), desk.orchestrator.tools.gate.deps
+def _build_definitions(desk: EndpointContext, engines: Engines, forms: CallForms) -> APIRouter:
+    from bot.http_api.definitions.router import build_definitions_router  # noqa: PLC0415 - as in open_local_api
 
-    def build_definitions() -> APIRouter:
-        return build_definitions_router(
-            build_definition_service(
-                desk.store,
-                engines,
-                policies=deps.policies,
-                catalogue=lambda: deps.catalogue,
-                clock=desk.clock,
-                find_reference=forms.find_reference,
-            )
+    deps = desk.orchestrator.tools.gate.deps
+    return build_definitions_router(
+        build_definition_service(
+            desk.store,
+            engines,
+            policies=deps.policies,
+            catalogue=lambda: deps.catalogue,
+            clock=desk.clock,
+            find_reference=forms.find_reference,
         )
+    )
 
+
+def _build_router(noun: str, desk: EndpointContext, engines: Engines) -> APIRouter:
+    stored, streams = add_stored_definitions(engines, desk.store), StreamReader(desk)
     builders: Mapping[str, Callable[[], APIRouter]] = {
         "runs": lambda: build_runs_router(desk, streams, stored),
         "schedules": lambda: build_schedules_router(desk, stored),
-        "definitions": build_definitions,
         "confirmations": lambda: build_confirmations_router(desk),
         "audit": lambda: build_audit_router(desk),
         "sessions": lambda: build_session_events_router(desk, streams),
     }
-    app = FastAPI()
-    app.state.identity = _LocalIdentity(client)
-    app.include_router(builders[noun]())
-    explain_errors(app)
-    return app
+    return builders[noun]()
 
 
 async def _load_access(settings: Settings, store: AsyncStore) -> Access:

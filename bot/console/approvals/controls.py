@@ -13,8 +13,7 @@ from bot.http_api.approvals.card_models import Confirmation, to_confirmation
 from bot.http_api.approvals.decisions import DecisionConflict, DecisionRequest, DecisionResult, decide
 from bot.http_api.approvals.freeze import describe_freeze
 from bot.http_api.server.errors import ApiError
-from orchestrator.turns.decisions import LONGEST_REASON
-from orchestrator.turns.group_decisions import IN_CONSOLE
+from orchestrator.domain.inputs import IN_CONSOLE, LONGEST_REASON
 
 SECOND: Final = "second_confirmation_required"
 _SAID: Final = {

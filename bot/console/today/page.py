@@ -15,7 +15,6 @@ from bot.console.words import describe_call, format_count, format_money
 from bot.http_api.approvals.freeze import FreezeBody, describe_freeze, turn_switch
 from orchestrator.features.budgets.model_budget import LimitUse
 from orchestrator.reports.unknown_calls import UnknownCall
-from orchestrator.turns.group_decisions import IN_CONSOLE
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState
 
 

@@ -12,9 +12,8 @@ from bot.rendering.cards import is_undo, render_card
 from bot.rendering.headings import render_heading
 from bot.rendering.spans import Spans, to_plain_text
 from orchestrator.domain.card_view import CardView, PreviewPart
+from orchestrator.domain.inputs import ADD_TO, UNDO
 from orchestrator.domain.outputs import Notice
-from orchestrator.features.cards.editing import ADD_TO
-from orchestrator.features.undo.handlers import PRESS as UNDO
 from orchestrator.gate.approve.card_groups import find_group
 from orchestrator.gate.preview.old_texts import may_keep
 from orchestrator.gate.undo.undo_policy import add_undo_status

@@ -20,8 +20,8 @@ from bot.http_api.server.endpoint_context import (
     parse_cursor,
 )
 from bot.http_api.server.errors import ErrorBody, describe_errors
+from orchestrator.domain.inputs import LONGEST_REASON
 from orchestrator.reports.cards import load_cards_page
-from orchestrator.turns.decisions import LONGEST_REASON
 
 _KIND: Final = "c"
 _PARTS: Final = 3

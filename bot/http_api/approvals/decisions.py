@@ -8,12 +8,11 @@ from bot.http_api.server.endpoint_context import CARD, WITHIN, EndpointContext, 
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
-from orchestrator.domain.inputs import CardDecision
+from orchestrator.domain.inputs import OVER_HTTP, CardDecision
 from orchestrator.gate.call.serialization import build_effect_id
 from orchestrator.gate.decide import refusals
 from orchestrator.reports.cards import FoundCard, load_cards
 from orchestrator.reports.viewer import find_nonce, find_tap
-from orchestrator.turns.group_decisions import OVER_HTTP
 from state.canonical import to_storable_text
 from state.clock import parse_iso
 from state.journal.store import InboxRow

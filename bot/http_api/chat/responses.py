@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import orjson
 from fastapi.responses import Response
@@ -27,11 +27,13 @@ from bot.rendering.progress import Step, render_step
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Notice
 from orchestrator.reports.viewer import Viewer
-from orchestrator.runtime.worker import Orchestrator
-from orchestrator.turns.feature import Tools
 from state.clock import Clock, read_boottime
 from state.journal.store import InboxRow, StoreError
 from state.trace import HEADER
+
+if TYPE_CHECKING:  # a command of the terminal uses the streams, and has no orchestrator
+    from orchestrator.runtime.worker import Orchestrator
+    from orchestrator.turns.feature import Tools
 
 STREAM_WITHIN: Final = 1800.0
 """Seconds, even if the turn is still running."""
@@ -42,7 +44,7 @@ _KEPT: Final = "It cannot be answered at the moment; the message is kept. Ask ag
 
 @dataclass(frozen=True, kw_only=True)
 class ChatContext:
-    orchestrator: Orchestrator
+    orchestrator: "Orchestrator"
     mailbox: Mailbox
     overrides: Overrides
     clock: Clock
@@ -53,7 +55,7 @@ class ChatContext:
     beat_every: float = BEAT_EVERY
 
     @property
-    def tools(self) -> Tools:
+    def tools(self) -> "Tools":
         return self.orchestrator.tools
 
 

@@ -6,7 +6,7 @@ import binascii
 import re
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Annotated, Final, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Final, Literal, TypeVar
 
 import orjson
 from pydantic import Field
@@ -19,12 +19,14 @@ from orchestrator.features.history.record_index import RecordIndex
 from orchestrator.gate.call.ports import FreezeSwitch
 from orchestrator.reports.cards import CardSessions, FoundCard, load_cards
 from orchestrator.reports.viewer import Viewer
-from orchestrator.runtime.worker import Orchestrator
 from state.clock import Clock, generate_id, read_boottime
 from state.journal.async_store import AsyncStore
 from state.journal.encryption import DamagedCiphertext
 from state.journal.journal import to_stream
 from state.journal.store import InboxRow, Lane, StoredEvent
+
+if TYPE_CHECKING:  # a command of the terminal has no orchestrator
+    from orchestrator.runtime.worker import Orchestrator
 
 T = TypeVar("T")
 WITHIN: Final = 30.0
@@ -54,7 +56,7 @@ Expects = Callable[[StoredEvent, InboxRow], bool]
 class EndpointContext:
     """One instance per app."""
 
-    def __init__(self, orchestrator: Orchestrator, clock: Clock, *, within: float | None = None) -> None:
+    def __init__(self, orchestrator: "Orchestrator", clock: Clock, *, within: float | None = None) -> None:
         """Requests wait `within` seconds for what they submit, by default as each says."""
         self.orchestrator, self.clock, self._within = orchestrator, clock, within
         self.card_homes = CardSessions(orchestrator.tools.store)

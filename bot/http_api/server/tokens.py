@@ -14,8 +14,8 @@ from pydantic import SecretStr
 from bot.access.access_file import TokenGrant
 from orchestrator.domain.actor import MODES, Actor, Mode, Role
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.inputs import OVER_HTTP
 from orchestrator.domain.taint import UNDECLARED, Origins
-from orchestrator.turns.group_decisions import OVER_HTTP
 
 PREFIX: Final = "http:"
 OWN_WORDS: Final[Origins] = frozenset({"person"})

@@ -27,9 +27,9 @@ from bot.telegram.view.entities import is_blank, trim_text
 from bot.telegram.view.plan_keyboards import list_step_buttons
 from orchestrator.domain.address import format_place, is_card_session
 from orchestrator.domain.card_view import CardView
+from orchestrator.domain.inputs import ADD_TO
 from orchestrator.domain.message_views import EditBody
 from orchestrator.domain.outputs import Notice, Reply
-from orchestrator.features.cards.editing import ADD_TO
 from orchestrator.features.cards.resubmit import is_undo, may_repeat
 from orchestrator.features.leads.denial_reasons import PRESS as DENY_WITH_REASON
 from orchestrator.gate.approve.confirmations import calculate_second_nonce

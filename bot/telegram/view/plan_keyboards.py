@@ -7,7 +7,7 @@ from bot.i18n.translate import Translator
 from bot.telegram.intake.callbacks import ActionClick, ButtonClick, CardClick, CheckClick
 from orchestrator.domain.address import is_card_session
 from orchestrator.domain.card_view import CardView
-from orchestrator.features.cards.editing import ADD_TO
+from orchestrator.domain.inputs import ADD_TO
 from orchestrator.features.cards.resubmit import may_repeat
 from orchestrator.gate.preview.old_texts import may_keep
 from state.model.card import Card

@@ -57,8 +57,6 @@ from state.journal.store import EffectConflict, InboxRow, OutboxRow
 from state.model.card import Card
 from state.stored import JsonObject
 
-ADD_TO: Final = "addto"
-"""Keeps an old text and adds the new one to it; the card's id follows."""
 ANSWER: Final = "edit_value"
 """A reply to a question about a value: {confirmation_id, ask, text}."""
 _MOST_OPTIONS: Final = 8

@@ -4,8 +4,9 @@ from functools import partial
 
 from bitrix.catalogue.catalogue import Catalogue
 from orchestrator.directory.reference import Reference
+from orchestrator.domain.inputs import ADD_TO
 from orchestrator.features.cards import open_cards
-from orchestrator.features.cards.editing import ADD_TO, ANSWER, CardEditor
+from orchestrator.features.cards.editing import ANSWER, CardEditor
 from orchestrator.features.cards.open_cards import CardRefresher, FindElsewhere
 from orchestrator.features.cards.resubmit import ask_again
 from orchestrator.turns.feature import Feature

@@ -35,7 +35,6 @@ from orchestrator.turns.turn import admit_actor, build_click_toasts
 from state.clock import format_iso
 from state.journal.store import EffectRow, InboxRow, OutboxRow
 
-PRESS: Final = "undo"
 _ATTEMPTS: Final = 20
 """After a declined or expired card another attempt is allowed."""
 _ON_REQUEST: Final = "asked"
@@ -109,7 +108,7 @@ async def _undo(effect_id: str, actor: Actor, row: InboxRow, *, is_requested: bo
     effect_back = Effect(
         method=plan.method,
         params=plan.params,
-        proposed_by=PRESS,
+        proposed_by=UNDO,
         provenance=Provenance(message=None, targets=targets),  # the person clicked the button of this very call
         requires_confirmation=True,
         slot=slot,
@@ -169,7 +168,7 @@ def _ask_leads(effect: EffectRow, parts: Sequence[UndoPart], records: Records, a
     if not leads:
         return _Answer(notice=Notice(code="undo-no-lead"))
     notice = Notice(code="undo-request", args={**build_doubt_args(effect.effect_id, effect.call), "who": actor.name})
-    button = Action(words=(PRESS, effect.effect_id, _ON_REQUEST), label=Notice(code="button-undo-return"))
+    button = Action(words=(UNDO, effect.effect_id, _ON_REQUEST), label=Notice(code="button-undo-return"))
     reply = build_reply(notice).model_copy(update={"actions": (button,)})
     key = f"undo-request:{effect.effect_id}"
     rows = [outbox.build_reply_row(lead.key, reply, session.now, key=key) for lead in leads]
