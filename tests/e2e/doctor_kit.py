@@ -17,9 +17,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from bot.cli.doctor.checks import build_checks
 from bot.cli.doctor.findings import run_checks
 from bot.cli.doctor.settings_check import SettingsProbe, build_secret_filter
+from bot.cli.doctor.work import build_checks
 from bot.settings.settings import Settings
 from tests.e2e.e2e_kit import World
 

@@ -73,7 +73,7 @@ def told(command: list[str], *, cwd: Path | None = None, **environment: str) -> 
 @pytest.mark.long
 def test_the_image_holds_the_bot_and_no_secret(image: Path) -> None:
     """What is copied suffices to put the bot together; nothing of the sandbox, no `.env`, no database."""
-    script = "import sys; sys.path.insert(0, 'app'); import bot.composition.bootstrap, bot.cli.doctor.checks, state.sql; print(bot.composition.installation.DATA)"
+    script = "import sys; sys.path.insert(0, 'app'); import bot.composition.bootstrap, bot.cli.doctor.work, state.sql; print(bot.composition.installation.DATA)"
     ran = told([sys.executable, "-P", "-c", script], cwd=image)
     assert ran.returncode == 0, ran.stderr
     assert Path(ran.stdout.strip()) == image / "app" / "data"

@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bot.cli.author.faces import Family
 from bot.cli.definition_desk import check_file, load_engines, open_desk
@@ -18,11 +18,48 @@ from orchestrator.definitions.kinds import Reference, find_linked_mistakes
 from orchestrator.definitions.references import StoredVersions, find_reference_mistakes, link_references
 from orchestrator.definitions.rules import find_key_mistake
 from orchestrator.documents.document import Document
+from orchestrator.documents.reading import Reading, read_document
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.finding import Finding, format_path, has_errors, sort_findings
 
 if TYPE_CHECKING:
     from bot.cli.definition_desk import DefinitionDesk
+
+
+SUFFIXES: Final[Mapping[str, Literal["json", "yaml"]]] = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
+TEST: Final = ".test"
+"""Stands in the name of a file of dialogues, before its ending."""
+
+
+def read_file(path: Path) -> Reading:
+    """With its mistakes. Raises SettingsError."""
+    return read_document(read_text(path), SUFFIXES.get(path.suffix.lower(), "auto"))
+
+
+def get_key(path: Path) -> str:
+    return path.name.removesuffix(path.suffix)
+
+
+def list_files(folder: Path) -> list[Path]:
+    """By name; JSON or YAML that holds no dialogues."""
+    try:
+        files = sorted(one for one in folder.iterdir() if one.suffix.lower() in SUFFIXES and one.is_file())
+    except OSError as error:
+        raise SettingsError(escape_text(f"{folder}: cannot be read ({error.strerror})")) from None
+    return [one for one in files if not one.stem.endswith(TEST)]
+
+
+def expand_paths(paths: list[Path]) -> Iterator[Path]:
+    """Folders become their definitions. Raises SettingsError for one without any."""
+    for path in paths:
+        if path.is_dir():
+            files = list_files(path)
+            if not files:
+                raise SettingsError(escape_text(f"{path} has no definition: a file such as NAME.yaml is needed"))
+            yield from files
+        else:
+            yield path
+
 
 OFF: Final = "finding-reference-off"
 

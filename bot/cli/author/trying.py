@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from bitrix.masking import hide_installed
 from bot.cli.author.faces import LIVE_FACE, TryOptions, find_family, refuse_missing
-from bot.cli.author.files import PartStore, load_file, open_part_store
+from bot.cli.author.files import SUFFIXES, PartStore, load_file, open_part_store, read_file
 from bot.cli.author.writing import write_checked
 from bot.cli.definition_desk import load_call_forms, load_engines, write_findings
 from bot.cli.definition_files import SUFFIXES, read_file

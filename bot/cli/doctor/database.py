@@ -1,8 +1,8 @@
-"""Whether the database opens, its schema, whether it is writable and undamaged, and how much work waits. It only reads."""
+"""The database: whether it opens, is writable and undamaged, its schema, and how much work waits; and the company's Mongo. It only reads."""
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
@@ -11,12 +11,65 @@ from bitrix.masking import mask
 from bot.cli.doctor.findings import Area, Finding
 from bot.cli.doctor.portal import compare_clock
 from bot.settings.settings import Settings
+from orchestrator.domain.errors import SettingsError
+from orchestrator.gate.call.policy import Policy, load_policy
+from orchestrator.performers.mongo_connection import MongoConnection, MongoUnusable
+from orchestrator.performers.mongo_errors import CAUGHT
 from state.clock import SystemClock, parse_iso
 from state.journal.store import SWITCH, StoreError
 from state.migrations import HEAD
 from state.sql.dialect import WrongEncoding
 from state.verify.database import OLDER, find_sqlite_path
 from state.verify.health import Server, Work, explain_closed, read_schema, read_server, read_value, read_work, run_quick_check
+
+MONGO = Area("mongo")
+_OPEN: Final = "Add mongo to `open_kinds` and the names to `mongo_collections` in POLICY_FILE, see docs/mongo.md."
+
+
+async def check_mongo(settings: Settings, *, within: float) -> AsyncIterator[Finding]:
+    """The server has `within` seconds."""
+    policy = _load_policy(settings)
+    if settings.mongo_url is None:
+        if policy is not None and "mongo" in policy.open_kinds:
+            yield MONGO.report_warning("MONGO_URL", "The policy opens mongo, and no database is set.", "Set MONGO_URL, see docs/mongo.md.")
+        else:
+            yield MONGO.report_ok("MONGO_URL", "No database is set, so nothing is read from one or written to one.")
+        return
+    yield await _check_mongo_server(settings.mongo_url.get_secret_value, within)
+    if policy is None:
+        return
+    if "mongo" not in policy.open_kinds or not policy.mongo_collections:
+        yield MONGO.report_warning("collections", "The policy opens none, so every call is refused.", _OPEN)
+    else:
+        yield MONGO.report_ok("collections", f"The policy opens {', '.join(sorted(policy.mongo_collections))}.")
+
+
+async def _check_mongo_server(load_url: Callable[[], str], within: float) -> Finding:
+    """The driver is loaded only here."""
+    connection = MongoConnection(load_url(), call_seconds=within)
+    try:
+        await connection.check()
+    except MongoUnusable as error:
+        return MONGO.report_wrong("MONGO_URL", f"{error}.", "See docs/mongo.md.")
+    except CAUGHT as error:
+        code = getattr(error, "code", None)
+        if code in {13, 18}:
+            return MONGO.report_wrong("server", "It refuses the name or the password.", "Check user, password and authSource in MONGO_URL.")
+        return MONGO.report_wrong(
+            "server", f"It does not answer: {type(error).__name__}.", "Check the host in MONGO_URL, and whether it runs."
+        )
+    finally:
+        await connection.close()
+    return MONGO.report_ok("server", "It answers.")
+
+
+def _load_policy(settings: Settings) -> Policy | None:
+    """None if it cannot be read, which the check of the files reports."""
+    try:
+        return load_policy(settings.policy_file)
+    except (SettingsError, OSError):
+        return None
+
 
 AREA = Area("database")
 _MB: Final = 1_000_000

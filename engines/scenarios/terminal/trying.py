@@ -12,7 +12,6 @@ from bot.cli.author.faces import Family, LiveFace, TryOptions
 from bot.cli.author.files import load_file
 from bot.cli.author.trying import read_line, write_end, write_happening
 from bot.cli.definition_desk import load_call_forms, load_classes, write_findings
-from bot.cli.definition_files import read_file
 from bot.cli.inputs import parse_arg
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator

@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 from pydantic import SecretStr
 
-from bot.cli.doctor.disk import check_disks, check_folder
 from bot.cli.doctor.files import check_files
 from bot.cli.doctor.findings import Area, Check, Finding, run_checks
-from bot.cli.doctor.machine import check_machine
+from bot.cli.doctor.machine import check_disks, check_folder, check_machine
 from bot.cli.doctor.model import build_silence
 from bot.cli.doctor.settings_check import build_secret_filter
 from bot.settings.settings import Settings
@@ -152,7 +151,7 @@ def test_a_folder_that_cannot_be_written_to_says_why(tmp_path: Path, monkeypatch
     def refuse(*_: object) -> int:
         raise OSError(code, os.strerror(code))
 
-    monkeypatch.setattr("bot.cli.doctor.disk.os.open", refuse)
+    monkeypatch.setattr("bot.cli.doctor.machine.os.open", refuse)
     (line,) = check_folder("STATE_DIR", tmp_path)
     assert (line.verdict, word in line.says, "MB" in line.says, bool(line.mending)) == ("wrong", True, False, True)
 
@@ -165,7 +164,7 @@ def test_the_trial_leaves_no_file(tmp_path: Path) -> None:
 def test_a_disk_without_unnamed_files_is_judged_by_its_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some file systems have none: that says nothing about whether they can be written to."""
     tmp_path.chmod(0o700)
-    monkeypatch.setattr("bot.cli.doctor.disk._UNNAMED_FILE", 0)
+    monkeypatch.setattr("bot.cli.doctor.machine._UNNAMED_FILE", 0)
     assert verdicts(list(check_folder("STATE_DIR", tmp_path)))["STATE_DIR"] == "ok"
 
 
@@ -173,7 +172,7 @@ def test_logs_of_another_user_are_told(tmp_path: Path, monkeypatch: pytest.Monke
     """After a command was run as root the bot may not write into the log that it made: nothing more would be logged."""
     (tmp_path / "tg%3a7.jsonl").touch()
     plain = os.access
-    monkeypatch.setattr("bot.cli.doctor.disk.os.access", lambda path, mode: Path(path).suffix != ".jsonl" and plain(path, mode))
+    monkeypatch.setattr("bot.cli.doctor.machine.os.access", lambda path, mode: Path(path).suffix != ".jsonl" and plain(path, mode))
     settings = Settings(state_dir=tmp_path, log_dir=tmp_path, _env_file=None)
     (line,) = [line for line in check_disks(settings) if line.check == "LOG_DIR files"]
     assert (line.verdict, "tg%3a7.jsonl" in line.says, "chown" in line.mending) == ("wrong", True, True)
