@@ -9,7 +9,7 @@ import httpx
 
 from bitrix.errors import BitrixError
 from bitrix.masking import mask
-from bot.access.portal_probe import fetch_employee
+from bot.access.portal_auth import fetch_employee
 from bot.settings.settings import Settings
 from orchestrator.directory.reference import is_employed
 from orchestrator.domain.actor import Role

@@ -17,8 +17,7 @@ from bot.console.keys import ConsoleKeys
 from bot.console.services import ConsoleServices
 from bot.http_api.server.app import build_app
 from bot.http_api.server.authentication import build_monitoring_check
-from bot.http_api.server.health import build_health_router
-from bot.http_api.server.metrics import RequestCounter, build_metrics_router
+from bot.http_api.server.health import RequestCounter, build_health_router, build_metrics_router
 from bot.http_api.server.portal_events import build_portal_events_router
 from bot.monitoring.health_checks import HealthChecks
 from bot.monitoring.monitor import Monitor

@@ -1,4 +1,4 @@
-"""Runs one process: orchestrator, doors, stop signals."""
+"""Runs one process: orchestrator, doors (Telegram, HTTP API) with the people as these know them, stop signals."""
 
 import asyncio
 import contextlib
@@ -7,37 +7,115 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from bot.access.access import Access, load_access
 from bot.composition.bootstrap import open_orchestrator
+from bot.composition.console_door import build_link_signer
 from bot.composition.database import open_async_store
-from bot.composition.doors import Doors, build_doors
 from bot.composition.engines import open_lifetimes
 from bot.composition.http_port import HttpParts, open_http_port
 from bot.composition.installation import Installation, build_installation
 from bot.composition.late_app import Work
 from bot.composition.model_checks import describe_chains, log_models
+from bot.composition.people import People
 from bot.composition.tool_services import open_documents
+from bot.http_api.api import Api
+from bot.http_api.server.tokens import PREFIX
 from bot.monitoring.meters import find_version
 from bot.monitoring.monitor import Monitor, open_monitor, watch_loop_lag
 from bot.plugins.building import load_installed_engines
 from bot.plugins.loading import list_faults
 from bot.settings.faults import check_required, find_misspelt
 from bot.settings.model_plan import load_plan
-from bot.settings.settings import Settings, list_portal_settings
+from bot.settings.settings import Settings, list_portal_settings, parse_webhook
+from bot.telegram.lazy_aiogram import import_aiogram
+from orchestrator.domain.actor import Actor
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.outputs import Notice
 from orchestrator.features.people.access_removal import build_start_row
 from orchestrator.runs.registry import Engines
 from orchestrator.runtime.worker import Orchestrator
 from orchestrator.sessions.paid_models import ATTACHED_MODELS
-from state.clock import SystemClock
+from orchestrator.turns.feature import Files
+from state.clock import Clock, SystemClock
+from state.journal.async_store import AsyncStore
 from state.journal.process_lease import keep_process_lease
 from state.journal.store import StoreError
 
 if TYPE_CHECKING:
     from bot.telegram.door import TelegramDoor
+
+
+@dataclass(frozen=True, kw_only=True)
+class Doors:
+    """At least one of `telegram` and `api` is there."""
+
+    access: Access
+    telegram: "TelegramDoor | None"
+    api: Api | None
+    files: Files | None = None
+
+    async def report_partial(self, session: str, what: str | Notice) -> None:
+        """To the session's door: text so far, or a notice."""
+        if self.api is not None and session.startswith(PREFIX):
+            await self.api.mailbox.report_partial(session, what)
+        elif self.telegram is not None:
+            await self.telegram.delivery.report_partial(session, what)
+
+    async def report_trouble(self, session: str, notice: Notice) -> None:
+        """Tell the session's door that nothing can be stored."""
+        if self.api is not None and session.startswith(PREFIX):
+            await self.api.mailbox.report_trouble(session, notice)
+        elif self.telegram is not None:
+            await self.telegram.delivery.report_trouble(session, notice)
+
+    def build_people(self, settings: Settings) -> People:
+        """Raises SettingsError for an invalid address of the console."""
+        return People(
+            report_trouble=self.report_trouble,
+            show_partial=self.report_partial,
+            refresh_actor=self.refresh_actor,
+            audience=self.access,
+            members=self.access,
+            files=self.files,
+            messenger=self.telegram.messages if self.telegram is not None else None,
+            sign_link=build_link_signer(settings),
+        )
+
+    def refresh_actor(self, actor: Actor) -> Actor | None:
+        """None if access was lost."""
+        if actor.key.startswith(PREFIX):
+            return self.api.tokens.refresh_actor(actor) if self.api is not None else None
+        return self.access.refresh_actor(actor)
+
+
+def build_doors(settings: Settings, store: AsyncStore, access: Access, clock: Clock) -> Doors:
+    """Telegram with a bot token, the HTTP API with API tokens. Raises SettingsError."""
+    api = Api(settings, store, access, clock) if settings.http_api_tokens is not None else None
+    token = settings.telegram_bot_token
+    if token is None:
+        return Doors(access=access, telegram=None, api=api)
+    hook = parse_webhook(settings.telegram_webhook_url, settings.telegram_webhook_secret)
+    import_telegram(settings)
+    from bot.telegram.door import TelegramDoor, build_bot  # noqa: PLC0415 - see import_telegram
+    from bot.telegram.intake.files import TelegramFiles  # noqa: PLC0415 - as above
+    from bot.telegram.intake.people import ChatPeople  # noqa: PLC0415 - as above
+
+    bot = build_bot(token.get_secret_value(), settings.telegram_api_base)
+    telegram = TelegramDoor(bot, store, ChatPeople(access), clock, webhook=hook, is_alone=settings.database_url is None)
+    return Doors(access=access, telegram=telegram, files=TelegramFiles(bot), api=api)
+
+
+def import_telegram(settings: Settings) -> None:
+    """Only with a bot token: they are a third of the program."""
+    if settings.telegram_bot_token is not None:
+        import_aiogram()
+        import_module("bot.telegram.door")
+
 
 log = logging.getLogger(__name__)
 

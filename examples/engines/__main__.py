@@ -14,8 +14,7 @@ from typer import Typer
 
 from bot.cli.nouns.commands import LoadEngines, build_group
 from bot.cli.nouns.groups import build_definitions, build_runs
-from bot.composition.doors import import_telegram
-from bot.composition.process import run_bot
+from bot.composition.process import import_telegram, run_bot
 from bot.monitoring.logging_setup import configure_logging
 from bot.settings.loading import load_settings
 from examples.engines.definitions import load_engines

@@ -14,9 +14,9 @@ from pydantic import SecretStr
 from bot.access.access import Access, Person
 from bot.http_api.server.app import build_app
 from bot.http_api.server.serving import bind_socket, serve
-from bot.telegram.intake.button_clicks import parse_stop
 from bot.telegram.intake.ingest import ALLOWED_UPDATES, UpdateIntake
 from bot.telegram.intake.people import ChatPeople
+from bot.telegram.intake.router import parse_stop
 from bot.telegram.intake.webhook import build_webhook_router, drop_webhook, keep_webhook, parse_webhook
 from bot.telegram.outgoing.delivery import Delivery
 from orchestrator.domain.outputs import Notice, Reply, Row, Table, Text, build_reply

@@ -36,7 +36,7 @@ ALLOWED: Final = {
 """Files that name a writing method without sending it. `orchestrator/performers/bitrix.py` sends what was decided and names none."""
 
 PRIVATE: Final = {
-    "bot/http_api/server/protocol.py": "fields of another connection of its own class",
+    "bot/http_api/server/serving.py": "fields of another connection of its own class",
     "bot/monitoring/logging_setup.py": "the text of an exception, which has no other way to be replaced",
     "orchestrator/directory/reference.py": "the log of a copy of its own object",
 }

@@ -1,4 +1,4 @@
-"""The database: whether it opens, is writable and undamaged, its schema, and how much work waits; and the company's Mongo. It only reads."""
+"""The database: whether it opens, is writable and undamaged, its schema, how much work waits; and the company's Mongo. It only reads."""
 
 import os
 import stat

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from bitrix.errors import BitrixError, NotSent, Refused
-from bot.access.portal_probe import NO_TOKEN, PortalProbe, open_portal_probe
+from bot.access.portal_auth import NO_TOKEN, PortalProbe, open_portal_probe
 from bot.cli.doctor.findings import Area, Finding
 from bot.settings.settings import Settings
 from orchestrator.directory.answers import RecordRow, User

@@ -10,8 +10,7 @@ def run() -> None:
     settings = load_settings()
     configure_logging(settings.log_level, settings.log_format)
     gc.disable()  # imported objects stay alive: collecting garbage among them takes a tenth of the start-up time
-    from bot.composition.doors import import_telegram  # noqa: PLC0415 - takes seconds, and a wrong setting is told at once
-    from bot.composition.process import run_bot  # noqa: PLC0415 - as above
+    from bot.composition.process import import_telegram, run_bot  # noqa: PLC0415 - takes seconds, and a wrong setting is told at once
     from bot.plugins.building import load_installed_engines  # noqa: PLC0415 - as above
 
     import_telegram(settings)

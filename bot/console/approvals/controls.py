@@ -10,7 +10,7 @@ from bot.console.approvals.shown_cards import ShownCard
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge
 from bot.http_api.approvals.card_models import Confirmation, to_confirmation
-from bot.http_api.approvals.decisions import DecisionConflict, DecisionRequest, DecisionResult, decide
+from bot.http_api.approvals.confirmations import DecisionConflict, DecisionRequest, DecisionResult, decide
 from bot.http_api.approvals.freeze import describe_freeze
 from bot.http_api.server.errors import ApiError
 from orchestrator.domain.inputs import IN_CONSOLE, LONGEST_REASON

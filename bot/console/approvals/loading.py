@@ -7,7 +7,7 @@ from typing import Final
 
 from bot.console.approvals.shown_cards import CardBundle, ShownCard, build_shown_card
 from bot.console.visit import Visit
-from bot.http_api.approvals.decisions import build_not_found
+from bot.http_api.approvals.confirmations import build_not_found
 from orchestrator.reports.cards import FoundCard, list_plan_cards, load_cards_page, load_recent_cards
 
 DAYS: Final = 7

@@ -14,7 +14,7 @@ from bot.console.conversations.turn_items import ItemReader
 from bot.console.conversations.turn_widgets import draw_item
 from bot.console.conversations.turns import Item, Turn
 from bot.console.visit import Visit
-from bot.http_api.audit.event_values import EventReader
+from bot.http_api.audit.run_events import EventReader
 from bot.http_api.server.endpoint_context import SESSION
 from bot.http_api.server.errors import ApiError
 from orchestrator.reports.why.touched_records import find_touched_records

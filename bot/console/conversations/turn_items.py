@@ -8,8 +8,7 @@ from typing import Final
 from bot.console.conversations.turns import Item, Line, Tone
 from bot.console.words import describe_call
 from bot.http_api.audit.event_models import SessionEvent, to_session_event
-from bot.http_api.audit.event_values import EventReader
-from bot.http_api.audit.run_events import format_value
+from bot.http_api.audit.run_events import EventReader, format_value
 from orchestrator.engines.base import PlanStep
 from orchestrator.reports.reading.journal_reader import bind_reader, hide_secrets, parse_event
 from orchestrator.reports.why.call_story import find_thought

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from bot.console.visit import Visit
-from bot.http_api.definitions.error_answers import to_api_error
+from bot.http_api.definitions.request_body import to_api_error
 from orchestrator.definitions.checking import Submission
 from orchestrator.definitions.reader import KindUnknown
 from orchestrator.definitions.rules import Editor, NotAllowed

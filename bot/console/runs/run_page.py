@@ -18,8 +18,7 @@ from bot.console.visit import Visit
 from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
 from bot.console.words import format_count, format_duration, format_money
 from bot.http_api.audit.run_events import format_value
-from bot.http_api.runs.run_models import Run
-from bot.http_api.runs.usage import Usage
+from bot.http_api.runs.run_models import Run, Usage
 from orchestrator.charts.chart import Mark
 from state.journal.run_index import PREFIX
 

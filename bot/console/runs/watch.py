@@ -10,10 +10,8 @@ from zoneinfo import ZoneInfo
 from bot.console.runs.history import NodeLine, RunHistory, StepState
 from bot.console.runs.run_face import NO_FACE, RUN_FACE, Follower, RunFace
 from bot.console.visit import Visit
-from bot.http_api.runs.large_outputs import load_large_output
-from bot.http_api.runs.run_models import Run
-from bot.http_api.runs.run_reader import FoundRun
-from bot.http_api.runs.usage import Usage, value_use
+from bot.http_api.runs.run_models import Run, Usage, value_use
+from bot.http_api.runs.run_reader import FoundRun, load_large_output
 from bot.i18n.translate import Translator
 from bot.plugins.kind_face import build_definition_chart
 from bot.plugins.loading import find_own_kind, find_part

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bot.http_api.approvals.card_models import ApiModel, Change, Person, format_via, join_words, render_reasons, to_changes
 from bot.http_api.audit import run_events
-from bot.http_api.audit.event_values import Button, Convert, EventFields, EventReader, to_buttons
+from bot.http_api.audit.run_events import Button, Convert, EventFields, EventReader, to_buttons
 from bot.http_api.server.endpoint_context import Moment
 from bot.rendering.headings import render_heading
 from bot.rendering.kinds import RENDERERS, render_message

@@ -8,7 +8,7 @@ from fastapi import APIRouter, Path, Query
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.http_api.audit.event_models import SessionEvent, to_session_event
-from bot.http_api.audit.event_values import EventReader
+from bot.http_api.audit.run_events import EventReader
 from bot.http_api.server.callers import ClientOf, name_operation
 from bot.http_api.server.endpoint_context import SESSION, CursorText, EndpointContext, build_translator, encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors

@@ -6,7 +6,7 @@ from typing import Final, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from bot.http_api.approvals.card_models import Confirmation, build_undo_token, to_confirmation
-from bot.http_api.audit.event_values import Button, to_buttons
+from bot.http_api.audit.run_events import Button, to_buttons
 from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text

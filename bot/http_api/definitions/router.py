@@ -31,11 +31,12 @@ from bot.http_api.definitions.definition_models import (
     to_version,
     to_version_line,
 )
-from bot.http_api.definitions.error_answers import DefinitionRoute, EditorOf
 from bot.http_api.definitions.request_body import (
     BodyReader,
     CreatedBody,
+    DefinitionRoute,
     DocumentBody,
+    EditorOf,
     SavedBody,
     build_document_schema,
     parse_revision,

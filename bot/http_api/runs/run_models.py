@@ -1,12 +1,42 @@
-"""A run as the API presents it."""
+"""A run as the API presents it, with what it has used of the model."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Annotated, Final, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic.alias_generators import to_camel
 
 from bot.http_api.approvals.card_models import ApiModel, Person
 from bot.http_api.server.endpoint_context import LONGEST_SESSION, SESSION, CursorText, Moment
+from orchestrator.domain.budget import Budget
+
+
+class Usage(BaseModel):
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+    prompt_tokens: int = Field(examples=[812])
+    completion_tokens: int = Field(examples=[240])
+    cost: float | None = Field(description="By the price table of now; null where a model has no price.", examples=[0.33])
+    currency: str = Field(examples=["RUB"])
+    seconds: float = Field(0.0, description="How long the models took to answer.")
+
+
+def round_cost(cost: Decimal) -> float:
+    """Six places: single answers cost parts of a coin."""
+    return float(round(cost, 6))
+
+
+def value_use(budget: Budget, used: Mapping[str, tuple[int, int]], seconds: float = 0.0) -> Usage:
+    is_known = all(budget.find_price(model) is not None for model in used)
+    return Usage(
+        prompt_tokens=sum(read for read, _ in used.values()),
+        completion_tokens=sum(written for _, written in used.values()),
+        cost=round_cost(budget.calculate_cost(used)) if is_known else None,
+        currency=budget.currency,
+        seconds=round(seconds, 3),
+    )
+
 
 RUN_ID: Final = "0190aaaa-0000-7000-8000-000000000001"
 QUESTION: Final = "7f3a90c2"

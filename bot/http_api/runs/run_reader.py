@@ -13,15 +13,30 @@ from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.domain.actor import Actor
+from orchestrator.engines.runs import RunFailed
 from orchestrator.reports.open_model_calls import list_open_model_calls
 from orchestrator.reports.viewer import Viewer
 from orchestrator.runs.inputs import may_control
-from state.events.runs import WHOLE, NodeFailed, RunFinished, RunWaits, RunWoken
+from orchestrator.runs.memo import load_output
+from state.events.runs import WHOLE, NodeDone, NodeFailed, RunFinished, RunWaits, RunWoken
+from state.journal.async_store import AsyncStore
 from state.journal.journal import load_state
 from state.journal.run_index import NO_TIME, PREFIX, RunFilter, RunRow
 from state.journal.store import StoredEvent
 from state.model.run_state import RunState
 from state.model.session_state import SessionState
+
+
+async def load_large_output(event: StoredEvent, store: AsyncStore) -> StoredEvent:
+    """Without the output if the blob is gone."""
+    if event.type != NodeDone.__name__ or not event.data.get("output_blob"):
+        return event
+    try:
+        output = (await load_output(NodeDone.from_data(event.data), store)).data
+    except RunFailed:
+        return event._replace(erased=True)
+    return event._replace(data={**event.data, "output": output, "output_blob": ""})
+
 
 _KIND: Final = "r"
 _NO_CHANGES: Final = RunChanges()

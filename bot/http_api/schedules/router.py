@@ -1,25 +1,126 @@
-"""`/schedules`. A token sees its own; those of leads and administrators see more (`Viewer`)."""
+"""`/schedules`. A token sees its own; those of leads and administrators see more (`Viewer`).
 
+New schedules and orders are checked as far as can be told at once, then stored for the schedules' own code.
+"""
+
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Header, Path, Query, Response
 
-from bot.http_api.schedules.schedule_inputs import ScheduleInputs
-from bot.http_api.schedules.schedule_models import (
+from bot.http_api.runs.run_inputs import check_home, check_start
+from bot.http_api.schedules.schedule_reader import (
     SCHEDULE_ID,
     Schedule,
     ScheduleAccepted,
     ScheduleBody,
     ScheduleCancelled,
     ScheduleQuery,
+    ScheduleReader,
     Schedules,
+    build_not_found,
 )
-from bot.http_api.schedules.schedule_reader import ScheduleReader
 from bot.http_api.server.callers import ClientOf, Guarded, name_operation
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import describe_errors
 from orchestrator.domain.run_inputs import ScheduleOrderName
 from orchestrator.runs.registry import Engines
+from orchestrator.schedules.orders import FITTING, may_control
+from state.canonical import dumps, hash_text, to_storable, to_storable_text
+from state.clock import format_iso, generate_id
+from state.events.schedules import ScheduleAdded, ScheduleEnded, SchedulePaused, ScheduleResumed
+from state.journal.schedule_index import FoundSchedule, count_schedules
+
+_EVENTS: Final[Mapping[ScheduleOrderName, str]] = {
+    "pause": SchedulePaused.__name__,
+    "resume": ScheduleResumed.__name__,
+    "cancel": ScheduleEnded.__name__,
+}
+
+
+class ScheduleInputs:
+    """One instance per app. All methods raise ApiError and StoreError."""
+
+    def __init__(self, desk: EndpointContext, reader: ScheduleReader, engines: Engines) -> None:
+        self._desk, self._reader, self._engines = desk, reader, engines
+
+    async def add_schedule(self, client: Client, body: ScheduleBody, key: str | None) -> ScheduleAccepted:
+        """The same Idempotency-Key `key` gives the same schedule."""
+        fresh = generate_id()
+        source = f"{client.actor.key}:schedule:{hash_text(key)}" if key is not None else f"schedule:{fresh}"
+        is_known = key is not None and await self._desk.store.find_inbox(source) is not None
+        terms = self._read_terms(client, body, is_known=is_known)
+        await check_start(self._engines, client, body.engine, body.definition, arg_names=body.args)
+        home = body.home or find_own_chat(client.actor.key)
+        await check_home(self._desk, client, home)
+        if not (self._desk.build_viewer(client).is_own(home) or Address.parse(home).is_group):
+            raise ApiError(403, "not_your_session", "home: what starts on schedule is shown in a session of the token, or in a group.")
+        args = {name: {"data": to_storable(value), "origins": sorted(client.value_origins)} for name, value in body.args.items()}
+        addition = ScheduleAdd(
+            schedule=fresh,
+            engine=body.engine,
+            definition=body.definition,
+            args=args,
+            at=body.at,
+            cron=body.cron,
+            zone=terms.zone if body.zone or client.helper is None else "",  # the bot knows the zone of a person better
+            note=" ".join(to_storable_text(body.note).split()),
+            by=client.helper.key if client.helper is not None else "",
+        )
+        same = {**addition.to_json(), "schedule": ""}
+        row = self._desk.build_row(client, home, addition, source=source, request=hash_text(dumps([home, same])))
+        if not is_known and await self._desk.store.read(count_schedules, client.actor.key) >= MOST:
+            raise ApiError(409, "too_many_schedules", f"This token has {MOST} schedules already, which is the most; cancel some.")
+        submitted = await self._desk.submit(
+            row, lambda event, stored: event.type == ScheduleAdded.__name__ and event.data["schedule"] == stored.body["schedule"]
+        )
+        if submitted.status == "refused":
+            raise ApiError(409, "schedule_refused", f"It was refused; GET /sessions/{home}/events says why.")
+        first = terms.find_first(self._desk.clock.now())
+        schedule = str(submitted.row.body["schedule"])
+        return ScheduleAccepted(id=schedule, home=submitted.row.session, next=format_iso(first) if first is not None else "")
+
+    def _read_terms(self, client: Client, body: ScheduleBody, *, is_known: bool) -> Terms:
+        """Raises ApiError 400. A request that `is_known` was accepted before: its moment may be over."""
+        try:
+            terms = parse_terms(body.at, body.cron, body.zone or client.actor.time_zone)
+            if not is_known:
+                check_moment(terms, self._desk.clock.now())
+        except TermsError as error:
+            raise ApiError(400, "invalid_schedule", f"{error.param}: {error.detail}.") from None
+        return terms
+
+    async def submit_order(self, client: Client, schedule: str, order: ScheduleOrderName) -> tuple[Schedule, bool]:
+        """As it is then, and whether the order was already worked."""
+        found_schedule = await self._reader.find_schedule(client, schedule)
+        submitted = await self._submit(client, found_schedule, order)
+        now = await self._reader.find_schedule(client, schedule)
+        if submitted.status == "refused":
+            raise ApiError(409, "order_refused", f"It was refused; the events of {found_schedule.home} say why.")
+        return self._reader.describe_schedule(client, now), submitted.status == "done"
+
+    async def cancel_schedule(self, client: Client, schedule: str) -> tuple[ScheduleCancelled, bool]:
+        """And True if it was already carried out, not only stored."""
+        found_schedule = await self._reader.find_schedule(client, schedule)
+        submitted = await self._submit(client, found_schedule, "cancel")
+        if submitted.status == "refused":
+            raise build_not_found()  # somebody else was first
+        is_done = submitted.status == "done"
+        return ScheduleCancelled(id=schedule, status="cancelled" if is_done else "accepted"), is_done
+
+    async def _submit(self, client: Client, found_schedule: FoundSchedule, order: ScheduleOrderName) -> Submitted:
+        if not may_control(client.actor, found_schedule.entry.owner):
+            complaint = f"Only the owner of a schedule, leads and administrators may {order} it; use a token of one of them."
+            raise ApiError(403, "not_your_schedule", complaint)
+        if found_schedule.entry.status not in FITTING[order]:
+            fitting = " or ".join(sorted(FITTING[order]))
+            complaint = f"The schedule is {found_schedule.entry.status}; {order} is for a schedule that is {fitting}."
+            raise ApiError(409, "order_late", complaint)
+        row = self._desk.build_row(client, found_schedule.home, ScheduleOrder(schedule=found_schedule.schedule, order=order))
+        return await self._desk.submit(
+            row, lambda event, _: event.type == _EVENTS[order] and event.data["schedule"] == found_schedule.schedule
+        )
+
 
 _LONGEST_KEY: Final = 255
 _ScheduleId = Annotated[str, Path(max_length=64, description="A schedule.", examples=[SCHEDULE_ID])]

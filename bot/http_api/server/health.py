@@ -1,15 +1,77 @@
-"""`/healthz` (the process answers) and `/readyz` (each dependency; details only with a token)."""
+"""`/healthz` (the process answers), `/readyz` (each dependency; details only with a token), and `/metrics` for Prometheus, with a token."""
 
-from typing import Any
+import logging
+from typing import Any, Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, ConfigDict, Field
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.http_api.server.authentication import MonitoringCheck
-from bot.http_api.server.errors import describe_errors
+from bot.http_api.server.errors import ApiError, describe_errors
+from bot.monitoring.gauges import Scrape
 from bot.monitoring.health_checks import HealthChecks, PartyHealth
-from state.clock import format_iso
+from bot.monitoring.meters import Meters
+from state.clock import format_iso, read_boottime
+
+log = logging.getLogger(__name__)
+
+_REFUSAL_REASONS: Final = {401: "unauthorized", 403: "forbidden", 429: "too_many_requests"}
+
+
+def build_metrics_router(scrape: Scrape, may: MonitoringCheck) -> APIRouter:
+    """`may` checks the request's token."""
+    router = APIRouter(tags=["operation"])
+
+    @router.get(
+        "/metrics",
+        summary="Counters and gauges in the text format of Prometheus",
+        response_class=Response,
+        responses={200: {"content": {"text/plain": {}}}, **describe_errors(401, 403, 429)},
+    )
+    async def metrics(request: Request) -> Response:
+        if not may(request):
+            raise ApiError(401, "unauthorized", "METRICS_TOKEN as a bearer, or the token of an admin, is needed.")
+        return Response(await scrape.render(), media_type=CONTENT_TYPE_LATEST, headers={"Cache-Control": "no-store"})
+
+    return router
+
+
+class RequestCounter:
+    """By the route's pattern, such as "/confirmations/{confirmation_id}"."""
+
+    def __init__(self, app: ASGIApp, meters: Meters) -> None:
+        self._app = app
+        self._meters = meters
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        begun, status = read_boottime(), 0
+
+        async def noted(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = int(message["status"])
+                self._count(scope, status, read_boottime() - begun)
+            await send(message)
+
+        try:
+            await self._app(scope, receive, noted)
+        finally:
+            if not status:  # it failed, or the caller disconnected, before there was an answer
+                self._count(scope, 499, read_boottime() - begun)
+
+    def _count(self, scope: Scope, status: int, seconds: float) -> None:
+        try:
+            self._meters.count_request(str(scope["method"]), str(getattr(scope.get("route"), "path", "")), status, seconds)
+            if status in _REFUSAL_REASONS:
+                self._meters.count_turned_away(_REFUSAL_REASONS[status])
+        except Exception:  # a metrics error must not fail the request
+            log.exception("a request was not counted", extra={"action": "watcher_failed"})
 
 
 class Alive(BaseModel):

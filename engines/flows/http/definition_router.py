@@ -10,8 +10,18 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 
 from bot.http_api.definitions.definition_models import MistakesBody, to_checked, to_diff_line
-from bot.http_api.definitions.error_answers import DefinitionRoute, EditorOf, refuse, to_api_error
-from bot.http_api.definitions.request_body import BodyReader, DocumentBody, GivenDefinition, Sample, build_document_schema, parse_revision
+from bot.http_api.definitions.request_body import (
+    BodyReader,
+    DefinitionRoute,
+    DocumentBody,
+    EditorOf,
+    GivenDefinition,
+    Sample,
+    build_document_schema,
+    parse_revision,
+    refuse,
+    to_api_error,
+)
 from bot.http_api.definitions.router import CREATED, FILE, MOST_ENTRIES, READ, WRITTEN, answer, answer_file
 from bot.http_api.server.endpoint_context import encode_cursor, parse_cursor
 from bot.http_api.server.errors import ApiError, describe_errors

@@ -7,8 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
 from pydantic.alias_generators import to_camel
 
 from bot.http_api.audit.run_events import format_value
-from bot.http_api.runs.run_models import RUN_ID
-from bot.http_api.runs.usage import Usage, value_use
+from bot.http_api.runs.run_models import RUN_ID, Usage, value_use
 from bot.http_api.server.endpoint_context import Moment
 from bot.http_api.server.errors import Trouble as AnswerTrouble
 from engines.flows.core.definition import Flow

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-import bot.composition.queries
+import bot.composition.bootstrap
 from bitrix.catalogue.catalogue import Method
-from bot.composition.queries import build_queries
+from bot.composition.bootstrap import build_queries
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.domain.actor import Actor
 from orchestrator.gate.call.modes import may_read_shared
@@ -134,7 +134,7 @@ class _Policies:
 
 async def test_a_change_of_rights_stands_in_the_next_card(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each person has the card of their own rights, under the policy of the moment."""
-    monkeypatch.setattr(bot.composition.queries, "may_read_shared", _may_read)
+    monkeypatch.setattr(bot.composition.bootstrap, "may_read_shared", _may_read)
     policies = _Policies()
     async with open_desk(_answers(OLD)) as desk:
         build = build_queries(desk.reads, desk.naming, desk.clock, policies)["portal_card"]

@@ -270,7 +270,7 @@ async def test_a_lost_answer_is_said_to_be_unknown(made: ConsoleWorld) -> None:
 @pytest.mark.req("C-16")
 async def test_a_call_that_takes_long_is_said_to_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page answers in time, and shows the outcome when there is one."""
-    monkeypatch.setattr("bot.http_api.approvals.decisions.WITHIN", 1.0)  # within which a busy machine comes to the call, too
+    monkeypatch.setattr("bot.http_api.approvals.confirmations.WITHIN", 1.0)  # within which a busy machine comes to the call, too
     async with a_desk(tmp_path) as made:
         card, held = await ask(made), Held()
         made.world.portal.will("crm.deal.update", held)

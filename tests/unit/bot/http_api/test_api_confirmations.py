@@ -122,7 +122,7 @@ async def test_a_lost_answer_is_said_to_be_unknown(api: Api) -> None:
 
 async def test_a_call_that_takes_long_is_answered_as_running(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     """The answer comes in time; the same request later has the outcome."""
-    monkeypatch.setattr("bot.http_api.approvals.decisions.WITHIN", 0.05)
+    monkeypatch.setattr("bot.http_api.approvals.confirmations.WITHIN", 0.05)
     card, held = await api.ask(), Held()
     api.world.portal.will("crm.deal.update", held)
     answer = await api.decide(card)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.http_api.server import middleware, protocol, serving
+from bot.http_api.server import app, serving
 from tests.unit.bot.http_api.hostile_kit import Site, Wire, a_site, request
 from tests.unit.spine_kit import until
 
@@ -22,9 +22,9 @@ MOST = 20
 @pytest.fixture
 async def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Site]:
     """A door of little patience, with room for twenty."""
-    monkeypatch.setattr(protocol, "HEAD_WITHIN", SOON)
-    monkeypatch.setattr(protocol, "REST_WITHIN", SOON)
-    monkeypatch.setattr(middleware, "READ_WITHIN", SOON)
+    monkeypatch.setattr(serving, "HEAD_WITHIN", SOON)
+    monkeypatch.setattr(serving, "REST_WITHIN", SOON)
+    monkeypatch.setattr(app, "READ_WITHIN", SOON)
     monkeypatch.setattr(serving, "_UNREAD_MS", 1000)
     monkeypatch.setattr(serving, "calculate_max_connections", lambda _: MOST)
     async with a_site(tmp_path) as made:

@@ -7,8 +7,7 @@ from fluent.runtime import FluentBundle, FluentResource
 from fluent.syntax.ast import Message
 
 from bot.i18n import translate
-from bot.i18n.sentences import Sentences
-from bot.i18n.translate import Translator
+from bot.i18n.translate import Sentences, Translator
 from orchestrator.domain.outputs import Notice
 
 FOLDER = Path(translate.__file__).parent

@@ -17,8 +17,7 @@ from pydantic import SecretStr
 from bitrix.errors import NoAccess, NotSent, OutcomeUnknown, Refused
 from bot.http_api.server.authentication import Authenticator, build_monitoring_check
 from bot.http_api.server.error_handlers import explain_errors
-from bot.http_api.server.health import build_health_router
-from bot.http_api.server.metrics import RequestCounter, build_metrics_router
+from bot.http_api.server.health import RequestCounter, build_health_router, build_metrics_router
 from bot.http_api.server.tokens import Tokens, read_tokens
 from bot.monitoring import health_checks
 from bot.monitoring.gauges import Scrape

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bot.rendering.questions import build_message_link
+from bot.rendering.kinds import build_message_link
 from orchestrator.features.cards.open_cards import LOST_AFTER, REFRESH, CardRefresher, build_fresh_card_row, build_pending_rows
 from orchestrator.gate.approve.confirmations import add_card_copies
 from state.model.card import Card
