@@ -61,19 +61,19 @@ _add_lazy_command("services", "bot.cli.services", "Serve what the tool agent ask
 _add_lazy_command("journal", "bot.cli.journal.app", "Read, verify and, where the law asks, erase the journal.")
 _add_lazy_command("logs", "bot.cli.logs", "Check, show, follow and rebuild the audit logs.")
 _add_lazy_command(
-    "runs", "bot.cli.nouns.groups", "List, show, start and control runs: executions of scenarios, flows and workflows.", "runs"
+    "runs", "bot.cli.nouns.commands", "List, show, start and control runs: executions of scenarios, flows and workflows.", "runs"
 )
 _add_lazy_command(
-    "definitions", "bot.cli.nouns.groups", "List, save, compare, publish, switch definitions: what runs execute.", "definitions"
+    "definitions", "bot.cli.nouns.commands", "List, save, compare, publish, switch definitions: what runs execute.", "definitions"
 )
 _add_lazy_command("author", "bot.cli.author.app", "Write definitions of any kind: begin, check, draw, try, test and record them.")
 _add_lazy_command("schema", "bot.cli.schema", "Print the JSON Schema of a kind of definitions, for editors.")
 _add_lazy_command(
-    "schedules", "bot.cli.nouns.groups", "List, show, make and control schedules, which start runs by themselves.", "schedules"
+    "schedules", "bot.cli.nouns.commands", "List, show, make and control schedules, which start runs by themselves.", "schedules"
 )
-_add_lazy_command("cards", "bot.cli.nouns.groups", "List, show, approve and deny cards: calls that wait for a decision.", "cards")
-_add_lazy_command("audit", "bot.cli.nouns.groups", "Who asked for which call, who approved it, what was sent.", "audit")
-_add_lazy_command("sessions", "bot.cli.nouns.groups", "What happened in a conversation.", "sessions")
+_add_lazy_command("cards", "bot.cli.nouns.commands", "List, show, approve and deny cards: calls that wait for a decision.", "cards")
+_add_lazy_command("audit", "bot.cli.nouns.commands", "Who asked for which call, who approved it, what was sent.", "audit")
+_add_lazy_command("sessions", "bot.cli.nouns.commands", "What happened in a conversation.", "sessions")
 _add_lazy_command("backup", "bot.cli.copies", "Database and audit logs in one file, beside a running bot.", "backups")
 _add_lazy_command("restore", "bot.cli.copies", "Bring a backup back into an empty place, or try whether it could be.", "restoring")
 _add_lazy_command("db", "bot.cli.copies", "Move the database to PostgreSQL or back.", "databases")

@@ -1,26 +1,29 @@
-"""The ASGI app at /console: login by a link, pages by NiceGUI. Strangers get the same answer everywhere, which tells nothing."""
+"""The ASGI app at /console: login by a link, pages by NiceGUI. Strangers get the same answer everywhere, which tells nothing.
+
+Login pages are plain HTML, shown before NiceGUI is loaded. Previews of messengers open links, so only the button uses one.
+"""
 
 import asyncio
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from html import escape
 from importlib import import_module
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 from urllib.parse import urlsplit
 
 from starlette.requests import Request
-from starlette.responses import FileResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
-from bot.console.keys import ConsoleKeys, Pass
+from bot.console.keys import SESSION_LIFE, ConsoleKeys, Pass
 from bot.console.live import ChangeFeed
-from bot.console.login import COOKIE, LoginPages, choose_locale
 from bot.console.security import PageGuard, find_path, is_same_origin
 from bot.console.services import ConsoleServices
-from bot.console.static_files import STATIC, find_static_version
+from bot.console.static_files import STATIC, build_static_url, find_static_version
 from bot.http_api.server.limits import RequestRate
-from bot.i18n.translate import Locale
+from bot.i18n.translate import Locale, Translator
 from bot.settings.settings import CONSOLE_PATH as ROOT
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import ConsoleLogin
@@ -31,6 +34,68 @@ from state.model.registry import CONSOLE_SINCE
 
 if TYPE_CHECKING:
     from bot.console.pages import Pages
+
+
+COOKIE: Final = "sdelka_console"
+_PAGE: Final = """<!doctype html>
+<html lang="{locale}"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title><link rel="icon" href="data:,"><link rel="stylesheet" href="{style}"></head>
+<body class="plain"><main class="plain-box"><h1>{title}</h1><p>{text}</p>{form}</main></body></html>"""
+_STYLE: Final = escape(build_static_url("console.css"))
+_FORM: Final = """<form method="post" action="{root}/login"><input type="hidden" name="link" value="{link}">
+<button type="submit" autofocus>{button}</button></form>"""
+_LINK: Final = '<p><a href="{root}/">{back}</a></p>'
+
+Trouble = Literal["wrong", "used", "unavailable", "nowhere", "many", "fast"]
+_INSIDE: Final = frozenset({"nowhere", "many", "fast"})
+"""People who are logged in get a way back."""
+
+
+class LoginPages:
+    """The console decides whether a link may be used."""
+
+    def __init__(self, keys: ConsoleKeys, *, root: str, secure: bool) -> None:
+        """Under the path `root`; with `secure` the cookie goes over https alone."""
+        self._keys, self._root, self._secure = keys, root, secure
+
+    def show_start(self, locale: Locale) -> Response:
+        """Says how to get a link."""
+        return self._show(locale, "console-login-title", "console-login-start")
+
+    def show_link(self, link: str, locale: Locale) -> Response:
+        form = _FORM.format(root=escape(self._root), link=escape(link), button=escape(Translator(locale).translate("console-login-button")))
+        return self._show(locale, "console-login-title", "console-login-press", form=form)
+
+    def show_trouble(self, why: Trouble, locale: Locale, *, status: int = 403) -> Response:
+        """Why a link, or a page, is of no use."""
+        back = Translator(locale).translate("console-back") if why in _INSIDE else ""
+        link = _LINK.format(root=escape(self._root), back=escape(back)) if back else ""
+        return self._show(locale, "console-login-title", f"console-login-{why}", form=link, status=status)
+
+    def let_in(self, cookie: str) -> Response:
+        """With the cookie, to the first page."""
+        answer = RedirectResponse(f"{self._root}/", status_code=303)
+        answer.set_cookie(
+            COOKIE, cookie, max_age=int(SESSION_LIFE.total_seconds()), path=self._root, httponly=True, samesite="lax", secure=self._secure
+        )
+        return answer
+
+    def let_out(self) -> Response:
+        """Takes the cookie away."""
+        answer = RedirectResponse(f"{self._root}/login", status_code=303)
+        answer.delete_cookie(COOKIE, path=self._root, httponly=True, samesite="lax", secure=self._secure)
+        return answer
+
+    def _show(self, locale: Locale, title: str, text: str, *, form: str = "", status: int = 200) -> Response:
+        tr = Translator(locale)
+        page = _PAGE.format(locale=locale, title=escape(tr.translate(title)), text=escape(tr.translate(text)), form=form, style=_STYLE)
+        return HTMLResponse(page, status)
+
+
+def choose_locale(request: Request) -> Locale:
+    """English if the browser asks for it first, otherwise Russian."""
+    return "en" if request.headers.get("accept-language", "").strip().lower().startswith("en") else "ru"
+
 
 log = logging.getLogger(__name__)
 

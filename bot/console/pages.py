@@ -1,9 +1,14 @@
-"""Pages in NiceGUI, registered once per process: which console a request belongs to stands in its scope."""
+"""Pages in NiceGUI, registered once per process: which console a request belongs to stands in its scope.
+
+NiceGUI takes a message for any page that it names; here a socket acts on its own login's pages alone.
+"""
 
 import copy
 import logging
+from collections.abc import Callable
 from contextlib import AsyncExitStack
-from typing import Final
+from inspect import isawaitable
+from typing import Final, Protocol
 from urllib.parse import parse_qs
 
 from fastapi import FastAPI
@@ -19,11 +24,44 @@ from bot.console.live import ChangeFeed
 from bot.console.page_list import PAGES
 from bot.console.security import PageGuard, find_path
 from bot.console.services import ConsoleServices
-from bot.console.sockets import guard_sockets
 from bot.console.visit import FindActor, Visit, VisitOver
 from bot.http_api.server.errors import ApiError
 from state.journal.encryption import DamagedCiphertext
 from state.journal.store import StoreError
+
+_NAMESPACE: Final = "/"
+_SCOPE: Final = "asgi.scope"
+_ACTS: Final = ("event", "javascript_response", "ack")
+_HANDSHAKE: Final = "handshake"
+_LOG: Final = "log"
+
+Take = Callable[[str, object], object]
+
+
+class MayUse(Protocol):
+    def __call__(self, scope: Scope, page_id: str, *, acts: bool) -> bool:
+        """May connect to the page or, with `acts`, do something there."""
+
+
+def guard_sockets(may_use: MayUse) -> None:
+    """Asked before all messages; what browsers want to write into the log is dropped."""
+    takes = core.sio.handlers[_NAMESPACE]
+    for name in (*_ACTS, _HANDSHAKE):
+        takes[name] = _guard(takes[name], may_use, acts=name != _HANDSHAKE)
+    takes.pop(_LOG, None)
+
+
+def _guard(take: Take, may_use: MayUse, *, acts: bool) -> Take:
+    async def guarded(sid: str, message: object) -> object:
+        page_id = message.get("client_id") if isinstance(message, dict) else None
+        scope = (core.sio.get_environ(sid) or {}).get(_SCOPE)
+        if not isinstance(page_id, str) or scope is None or not may_use(scope, page_id, acts=acts):
+            return False
+        done = take(sid, message)
+        return await done if isawaitable(done) else done
+
+    return guarded
+
 
 log = logging.getLogger(__name__)
 

@@ -12,8 +12,7 @@ from typing import Final
 
 from typer import Typer
 
-from bot.cli.nouns.commands import LoadEngines, build_group
-from bot.cli.nouns.groups import build_definitions, build_runs
+from bot.cli.nouns.commands import LoadEngines, build_definitions, build_group, build_runs
 from bot.composition.process import import_telegram, run_bot
 from bot.monitoring.logging_setup import configure_logging
 from bot.settings.loading import load_settings

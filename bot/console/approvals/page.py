@@ -6,7 +6,7 @@ from nicegui import ui
 
 from bot.console.approvals.controls import DecisionDesk
 from bot.console.approvals.drawing import show_bundle, show_card, show_line
-from bot.console.approvals.loading import DAYS, WAITING, CardList, CardPage, load_card, load_list
+from bot.console.approvals.shown_cards import DAYS, WAITING, CardList, CardPage, load_card, load_list
 from bot.console.visit import Visit
 from bot.console.widgets import show_empty, show_heading
 from orchestrator.reports.cards import ANY_STATE

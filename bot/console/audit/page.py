@@ -13,9 +13,9 @@ from nicegui.element import Element
 
 from bot.console.audit.query import ADDRESS, OUTCOMES, AuditSearch, parse_search
 from bot.console.audit.search import AT_ONCE, PAGE, AuditRow, FoundRows, Wanted, load_rows, understand
-from bot.console.record_links import show_record
 from bot.console.visit import Visit, VisitOver
 from bot.console.widgets import cut_text, show_badge
+from bot.console.words import show_record
 from bot.monitoring.journal_watch import JournalHealth
 
 TONES: Final[Mapping[str, str]] = {

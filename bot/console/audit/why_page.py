@@ -13,10 +13,9 @@ from bot.console.audit.why import LaterChange, WhyView, load_why
 from bot.console.conversations.page import build_address
 from bot.console.conversations.turn_items import dump_json
 from bot.console.conversations.turn_widgets import show_folded
-from bot.console.record_links import show_record
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_text
-from bot.console.words import describe_call, format_duration
+from bot.console.words import describe_call, format_duration, show_record
 from orchestrator.reports.why.story import CallStory, Decision, Doubt, Run
 
 _ERASED: Final = "(erased)"

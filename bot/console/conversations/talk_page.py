@@ -8,11 +8,9 @@ from typing import Final
 from nicegui import ui
 from nicegui.element import Element
 
-from bot.console.conversations.page import name_session
-from bot.console.conversations.reading import AT_ONCE, TOGETHER, TURNS, TalkPart, find_start, read_part
-from bot.console.conversations.turn_items import ItemReader
+from bot.console.conversations.page import AT_ONCE, TOGETHER, TURNS, TalkPart, find_start, name_session, read_part
+from bot.console.conversations.turn_items import Item, ItemReader, Turn
 from bot.console.conversations.turn_widgets import draw_item
-from bot.console.conversations.turns import Item, Turn
 from bot.console.visit import Visit
 from bot.http_api.audit.run_events import EventReader
 from bot.http_api.server.endpoint_context import SESSION

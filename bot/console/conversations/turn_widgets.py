@@ -4,10 +4,10 @@ from nicegui import ui
 from nicegui.element import Element
 from nicegui.elements.mixins.text_element import TextElement
 
-from bot.console.conversations.turns import Item
-from bot.console.record_links import build_record_url, show_record
+from bot.console.conversations.turn_items import Item
 from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_text
+from bot.console.words import build_record_url, show_record
 
 _FOLDED: Final = 12
 _LONGEST_LINE: Final = 2_000

@@ -10,8 +10,7 @@ from bot.console.definitions.document import FORMATS, Check, EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.form.form_view import FormView, has_comments
 from bot.console.definitions.graph import GraphView
-from bot.console.definitions.publishing import PublishDialog, load_verdict
-from bot.console.definitions.saving import Details, Saver, SomebodyWasFirst, says_title
+from bot.console.definitions.publishing import Details, PublishDialog, Saver, SomebodyWasFirst, load_verdict, says_title
 from bot.console.definitions.text_editor import TextEditor
 from bot.console.definitions.trial_panel import TrialPanel
 from bot.console.definitions.work import (
@@ -26,12 +25,11 @@ from bot.console.definitions.work import (
     submit_text,
     write_text,
 )
-from bot.console.dialogs import ask_first, tell
 from bot.console.diffing import compare_texts, draw_diff
 from bot.console.kept_texts import KeptTexts
 from bot.console.static_files import build_style_link
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_badge, show_text
+from bot.console.widgets import ask_first, cut_text, show_badge, show_text, tell
 from bot.http_api.server.errors import ApiError
 from bot.plugins.kind_face import KIND_FACE, build_start
 from bot.plugins.loading import find_part_of_kind

@@ -10,9 +10,8 @@ from pydantic import ValidationError
 from bot.console.definitions.document import EditedDocument
 from bot.console.definitions.findings_list import draw_findings
 from bot.console.definitions.work import build_editor, submit_text
-from bot.console.dialogs import tell
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_badge, show_empty, show_text
+from bot.console.widgets import cut_text, show_badge, show_empty, show_text, tell
 from bot.i18n.translate import split_method
 from bot.plugins.loading import find_part_of_kind
 from bot.rehearsing.trial_face import TRIAL_FACE

@@ -19,10 +19,9 @@ from bot.console.definitions.work import (
     reading,
     write_text,
 )
-from bot.console.dialogs import ask_first, tell
 from bot.console.diffing import compare_texts, draw_diff
 from bot.console.visit import Visit
-from bot.console.widgets import build_panel, cut_text, show_badge, show_heading, show_text
+from bot.console.widgets import ask_first, build_panel, cut_text, show_badge, show_heading, show_text, tell
 from state.model.definitions import DefinitionKey, DefinitionVersion, HistoryEntry, StaleRevision
 
 _MOST_ENTRIES: Final = 50

@@ -1,19 +1,48 @@
-"""The health of the process."""
+"""The health of the process. An open page does not wait for long checks."""
 
+import asyncio
 import math
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from bot.console.health.glance import HealthGlance
 from bot.console.visit import Visit
 from bot.console.words import find_run_title
-from bot.monitoring.health_checks import PartyHealth
+from bot.monitoring.health_checks import HealthChecks, PartyHealth
 from bot.monitoring.monitor import Monitor
 from bot.monitoring.queue_view import QueueRow, list_queue
 from state.clock import parse_iso
 from state.journal.run_index import PREFIX as RUN
 from state.journal.store import StoreError
+
+_PATIENCE: Final = 0.05
+"""Seconds; slower results show at the next reading."""
+
+
+class HealthGlance:
+    """The results of the checks as one open page knows them."""
+
+    def __init__(self, checks: HealthChecks) -> None:
+        self._checks = checks
+        self._found: tuple[PartyHealth, ...] = ()
+        self._task: asyncio.Task[list[PartyHealth]] | None = None
+
+    async def look(self) -> tuple[PartyHealth, ...]:
+        """None before the first checks have ended."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._checks.check_all())
+        done, _ = await asyncio.wait([self._task], timeout=_PATIENCE)
+        if done:
+            self._found, self._task = tuple(self._task.result()), None
+        return self._found
+
+    async def follow(self, refresh: Callable[[], Awaitable[None]]) -> None:
+        """When the checks under way have ended."""
+        if self._task is not None:
+            await asyncio.wait([self._task])
+            await refresh()
+
 
 MOST_LEASES: Final = 50
 _MOST_METHODS: Final = 8

@@ -8,9 +8,8 @@ from typing import Final
 from nicegui import ui
 
 from bot.access.invitations import MadeInvitation, build_invitation, build_removal, fetch_bot_name
-from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text
+from bot.console.widgets import ask_first, cut_text, tell
 from orchestrator.domain.actor import Actor, Role
 from orchestrator.domain.errors import SettingsError
 from orchestrator.features.people.staff import Employee

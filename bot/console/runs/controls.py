@@ -6,11 +6,10 @@ from typing import Final
 
 from nicegui import ui
 
-from bot.console.dialogs import ask_first
 from bot.console.runs.watch import RunView, RunWatch
 from bot.console.runs.words import say_refusal
 from bot.console.visit import Visit
-from bot.console.widgets import build_panel, show_heading, show_text
+from bot.console.widgets import ask_first, build_panel, show_heading, show_text
 from bot.http_api.runs.run_models import LONGEST_ANSWER, AnswerBody, Wait
 from bot.http_api.server.errors import ApiError
 from orchestrator.runs.orders import FITTING, Order

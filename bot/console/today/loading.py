@@ -7,10 +7,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Final
 
-from bot.console.approvals.loading import load_waiting
-from bot.console.approvals.shown_cards import ShownCard, build_shown_card
-from bot.console.health.glance import HealthGlance
-from bot.console.health.view import build_limits
+from bot.console.approvals.shown_cards import ShownCard, build_shown_card, load_waiting
+from bot.console.health.view import HealthGlance, build_limits
 from bot.console.visit import Visit
 from bot.console.words import find_run_titles
 from bot.http_api.runs.run_models import RunError, RunLine, RunQuery, Status

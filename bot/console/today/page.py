@@ -6,7 +6,7 @@ from typing import Final
 from nicegui import ui
 
 from bot.console.approvals.drawing import show_line
-from bot.console.health.glance import HealthGlance
+from bot.console.health.view import HealthGlance
 from bot.console.runs.words import say_failure
 from bot.console.today.loading import FAILED_DAYS, MOST, CardPart, RunPart, ShownRun, TodayView, load_today
 from bot.console.visit import Visit

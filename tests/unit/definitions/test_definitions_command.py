@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.nouns.groups import build_definitions, definitions
+from bot.cli.nouns.commands import build_definitions, definitions
 from examples.engines.definitions import load_engines
 from orchestrator.runtime import worker
 from state.canonical import dumps

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from bot.cli.limits import budgets
-from bot.cli.nouns.groups import runs
+from bot.cli.nouns.commands import runs
 from orchestrator.reports.open_model_calls import list_open_model_calls
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store

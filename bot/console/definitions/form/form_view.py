@@ -19,9 +19,8 @@ from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.renaming import Renames, list_names, name_users
 from bot.console.definitions.form.sources import open_source
 from bot.console.definitions.work import write_text
-from bot.console.dialogs import ask_first, tell
 from bot.console.visit import Visit
-from bot.console.widgets import cut_text, show_empty, show_text
+from bot.console.widgets import ask_first, cut_text, show_empty, show_text, tell
 from orchestrator.documents.changing import PlaceGone, find_value, insert_item, move_item, remove_item
 from orchestrator.documents.document import DocumentFormat
 from orchestrator.documents.reading import read_document

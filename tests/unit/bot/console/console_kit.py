@@ -19,9 +19,8 @@ from nicegui.element import Element
 from pydantic import SecretStr
 
 from bot.access.access import Access, Person
-from bot.console.app import ROOT, Console
+from bot.console.app import COOKIE, ROOT, Console
 from bot.console.keys import ConsoleKeys
-from bot.console.login import COOKIE
 from bot.console.services import ConsoleServices
 from bot.console.visit import Visit
 from bot.plugins.building import load_installed_engines

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.console.conversations.reading import AT_ONCE, MOST_SCANNED, TURNS, find_start
-from bot.console.conversations.turns import Item, group_items
+from bot.console.conversations.page import AT_ONCE, MOST_SCANNED, TURNS, find_start
+from bot.console.conversations.turn_items import Item, group_items
 from bot.console.widgets import LONGEST
 from state.events.calls import CallOutcomeUnknown, CallStarted
 from state.events.confirmations import ConfirmationApproved

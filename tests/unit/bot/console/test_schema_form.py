@@ -15,8 +15,7 @@ from bot.console.definitions.form.form_view import has_comments
 from bot.console.definitions.form.places import assign_findings
 from bot.console.definitions.form.schema import SchemaReader
 from bot.console.definitions.form.schema_form import SchemaForm
-from bot.console.definitions.form.sources import SchemaSource
-from bot.console.definitions.form.words import FormWords
+from bot.console.definitions.form.sources import FormWords, SchemaSource
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.kind_face import KIND_FACE, Steps, build_kind_schema
 from bot.plugins.loading import find_part_of_kind

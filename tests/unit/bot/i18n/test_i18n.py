@@ -15,7 +15,7 @@ from fluent.syntax import FluentParser
 from fluent.syntax import ast as ftl
 from fluent.syntax.visitor import Visitor
 
-from bot.console.login import Trouble
+from bot.console.app import Trouble
 from bot.console.page_list import PAGES
 from bot.i18n.translate import Locale, Translator
 from bot.plugins.loading import list_texts

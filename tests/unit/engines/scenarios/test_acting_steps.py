@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.nouns.groups import runs
+from bot.cli.nouns.commands import runs
 from orchestrator.domain.actor import Mode
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store

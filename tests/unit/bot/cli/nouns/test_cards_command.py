@@ -9,7 +9,7 @@ from typer import Typer
 from typer.testing import CliRunner
 
 from bot.cli.nouns import local_api
-from bot.cli.nouns.groups import audit, cards, sessions
+from bot.cli.nouns.commands import audit, cards, sessions
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store
 from tests.unit.spine_kit import CHAT, a_world, message, raise_sum, reply

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.intake.queue_position import QueueNotices
+from bot.telegram.door import QueueNotices
 from orchestrator.domain.outputs import Notice
 from state.journal.async_store import AsyncStore
 from state.journal.store import StoreUnwritable

@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bot.cli.nouns import groups
+from bot.cli.nouns import commands
 from tests.unit.engines.flows.terminal.flow_files import OFFER, WRITER, call, call_json, create_database, write_files
 from tests.unit.engines.scenarios.terminal import scenario_files
 from tests.unit.engines.scenarios.terminal.scenario_files import expect, stand_alone
@@ -21,7 +21,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def list_versions(kind: str) -> list[tuple[str, str]]:
     """(key, last version) of the stored definitions of a kind."""
-    code, rows = scenario_files.call_json("list", "--kind", kind, app=groups.definitions)
+    code, rows = scenario_files.call_json("list", "--kind", kind, app=commands.definitions)
     assert code == 0
     return [(one["key"], f"{one['last_version']}{' draft' if one['has_draft'] else ''}") for one in rows]
 

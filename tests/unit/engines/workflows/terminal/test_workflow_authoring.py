@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from bot.cli.nouns import groups
+from bot.cli.nouns import commands
 from engines.workflows.terminal import app as workflow_app
 from tests.unit.engines.flows.terminal.flow_files import create_database
 from tests.unit.engines.scenarios.terminal import scenario_files
@@ -62,7 +62,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 def list_versions(kind: str) -> list[tuple[str, int]]:
     """(key, last version) of the stored definitions of a kind."""
-    code, rows = scenario_files.call_json("list", "--kind", kind, app=groups.definitions)
+    code, rows = scenario_files.call_json("list", "--kind", kind, app=commands.definitions)
     assert code == 0
     return [(one["key"], one["last_version"]) for one in rows]
 
