@@ -163,7 +163,7 @@ def _render_line(line: PreviewLine, block: Style) -> Spans:
         return build_spans(f"{line.name}:", *(f"\n{text}" for text in _list_elements(line.before)), _render_elements(line))
     if len(line.before) + len(line.after) > LONG:
         return build_spans(f"{line.name}:\n", Span(format_change(line), block))
-    return build_spans(f"{line.name}: {_format_before(line)}", format_bold(line.after))
+    return build_spans(f"{line.name}: {f'{line.before} → ' if line.before else ''}", format_bold(line.after))
 
 
 def _render_elements(line: PreviewLine) -> Spans:
@@ -173,10 +173,6 @@ def _render_elements(line: PreviewLine) -> Spans:
 
 def _list_elements(value: str) -> list[str]:
     return value.split("\n") if value else []
-
-
-def _format_before(line: PreviewLine) -> str:
-    return f"{line.before} → " if line.before else ""
 
 
 def render_state(view: CardView, tr: Translator) -> Spans:

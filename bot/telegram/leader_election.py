@@ -93,7 +93,7 @@ class LeaderElection:
         tasks = {working, keeping}
         try:
             while self.is_leader and not (working.done() or keeping.done()):
-                await asyncio.wait(tasks, timeout=self._measure_rest(), return_when=asyncio.FIRST_COMPLETED)
+                await asyncio.wait(tasks, timeout=max(0.0, self._until - read_boottime()), return_when=asyncio.FIRST_COMPLETED)
             ours = self.is_leader and not keeping.done() and await self._is_still_ours()
         finally:
             for task in tasks:
@@ -120,9 +120,6 @@ class LeaderElection:
             except StoreError as error:
                 log.warning("%s cannot be renewed: %s", self._name, error, extra={"action": "lead_in_doubt"})
                 pause = LOOK
-
-    def _measure_rest(self) -> float:
-        return max(0.0, self._until - read_boottime())
 
     async def _release_lease(self) -> None:
         lease, self._lease, self._until = self._lease, None, 0.0

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
-from bot.cli.journal.common import WRONG_USE, JournalReader, fail_with, format_moment, open_journal, write_lines
+from bot.cli.inputs import format_time
+from bot.cli.journal.common import WRONG_USE, JournalReader, fail_with, open_journal, write_lines
 from bot.cli.ops import write_json_lines, write_table
 from orchestrator.reports import conversations
 from orchestrator.reports import export as exporting
@@ -28,7 +29,7 @@ def tail(sessions: list[str] | None, last: int, *, follow: bool, as_json: bool) 
         if as_json:
             write_json_lines([line.to_json()])
         else:
-            write_lines([f"{format_moment(event.ts)} {to_session_name(event.stream)} #{event.seq} {line.words}"])
+            write_lines([f"{format_time(event.ts)} {to_session_name(event.stream)} #{event.seq} {line.words}"])
 
     with open_journal() as reader:
         streams = [find_stream(reader.store, session) for session in sessions or ()]
@@ -85,9 +86,9 @@ def _build_rows(counts: Counts, reader: JournalReader) -> list[tuple[str, str]]:
     decisions = [(name, counts.decisions[name]) for name in _DECISIONS if name in counts.decisions]
     refused = {reader.voice.describe_code(code): number for code, number in counts.refused.most_common()}
     waits = ", ".join(f"{status} after {format_seconds(seconds)}" for status, seconds in counts.median_waits.items())
-    oldest = f", the oldest since {format_moment(min(counts.open_cards.values()))}" if counts.open_cards else ""
+    oldest = f", the oldest since {format_time(min(counts.open_cards.values()))}" if counts.open_cards else ""
     return [
-        ("counted", f"{counts.events} events {'since ' + format_moment(counts.since) if counts.since else 'from the first'}"),
+        ("counted", f"{counts.events} events {'since ' + format_time(counts.since) if counts.since else 'from the first'}"),
         ("turns", f"{counts.turns.total()}: {_format_pairs(counts.turns.most_common())}"),
         ("messages", f"{counts.messages.total()}: {_format_pairs(name_people(counts, reader.voice).items())}"),
         ("cards", _format_pairs(decisions)),

@@ -13,6 +13,7 @@ import typer
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.access.access import load_access
+from bot.cli.inputs import format_time
 from bot.cli.ops import open_tolerant_reader
 from bot.i18n.translate import Translator
 from bot.settings.loading import load_settings
@@ -49,7 +50,7 @@ class _ExactTranslator(Translator):
     def format_time(self, moment: str | datetime, now: datetime | None = None) -> str:
         """Such as "2026-11-21 12:00:05Z"."""
         del now
-        return format_moment(moment if isinstance(moment, str) else format_iso(moment))
+        return format_time(moment if isinstance(moment, str) else format_iso(moment))
 
 
 @contextlib.contextmanager
@@ -86,11 +87,6 @@ def write_lines(lines: Iterable[str]) -> None:
     for line in lines:
         sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
-
-
-def format_moment(ts: str) -> str:
-    """Such as "2026-11-21 12:00:05Z", "" for an empty one."""
-    return f"{ts[:19].replace('T', ' ')}Z" if ts else ""
 
 
 @cache

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from bot.cli.inputs import find_run
-from bot.cli.journal.common import format_moment, open_journal, write_lines
+from bot.cli.inputs import find_run, format_time
+from bot.cli.journal.common import open_journal, write_lines
 from bot.cli.ops import open_database_reader, write_json_lines, write_table
 from orchestrator.domain.card_view import Preview
 from orchestrator.engines.base import PlanStep
@@ -22,10 +22,10 @@ _WIDTH = 16
 def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
     """An empty part is "—"."""
     agent = then.state.agent
-    place = f"after record #{then.seq}, {format_moment(then.ts)}" if then.seq else "before its first record"
+    place = f"after record #{then.seq}, {format_time(then.ts)}" if then.seq else "before its first record"
     yield f"{to_session_name(then.stream)} {place}"
     yield from _format_block("goals", (to_one_line(goal) for goal in agent.goals))
-    yield from _format_block("turn under way", [f"began {format_moment(then.state.turn.started)}"] if then.state.turn else [])
+    yield from _format_block("turn under way", [f"began {format_time(then.state.turn.started)}"] if then.state.turn else [])
     yield from _format_block("question asked", _format_question(then.state.question))
     waiting = [entry for entry in agent.confirmations.values() if entry.status == "requested"]
     yield from _format_block("open cards", (_format_open_card(entry, voice) for entry in waiting))
@@ -34,16 +34,14 @@ def format_state(then: ReplayedState, voice: Narrator) -> Iterator[str]:
     )
     yield from _format_block(
         "in progress",
-        (f"{item.method} since {format_moment(item.ts)} [{to_short_id(item.effect_id)}]" for item in agent.in_progress),
+        (f"{item.method} since {format_time(item.ts)} [{to_short_id(item.effect_id)}]" for item in agent.in_progress),
     )
     doubtful = then.state.unknown.items()
-    yield from _format_block(
-        "unknown outcome", (f"{item.method} at {format_moment(item.ts)} [{to_short_id(key)}]" for key, item in doubtful)
-    )
+    yield from _format_block("unknown outcome", (f"{item.method} at {format_time(item.ts)} [{to_short_id(key)}]" for key, item in doubtful))
     decided = [entry for entry in agent.confirmations.values() if entry.status != "requested"]
     yield from _format_block("decided cards", (_format_decided_card(entry, voice) for entry in decided[-_MAX_SHOWN:]))
     yield from _format_block(
-        "done", (f"{format_moment(item['timestamp'])} {to_one_line(item['description'])}" for item in agent.done[-_MAX_SHOWN:])
+        "done", (f"{format_time(item['timestamp'])} {to_one_line(item['description'])}" for item in agent.done[-_MAX_SHOWN:])
     )
     yield from _format_block(
         "planned next", (describe_call(item.method, item.params) for item in map(PlanStep.from_stored, agent.next_planned_actions))
@@ -79,7 +77,7 @@ def _iterate_current_records(agent: AgentState) -> Iterator[tuple[str, object]]:
 
 def _format_open_card(entry: Card, voice: Narrator) -> str:
     who = voice.format_person(entry.requested_by, entry.requested_by_name)
-    until = format_moment(entry.expires_at)
+    until = format_time(entry.expires_at)
     return f"{_format_call(entry)} — asked by {who}, until {until} [{to_short_id(entry.confirmation_id)}]"
 
 
@@ -103,7 +101,7 @@ def show(session: str, last: int, type_: list[str], *, as_json: bool) -> None:
                 write_json_lines([vars(conversation) for conversation in conversations])
                 return
             rows = [
-                (one.session, ", ".join(one.people), one.events, format_moment(one.last), one.open_cards, one.unknown)
+                (one.session, ", ".join(one.people), one.events, format_time(one.last), one.open_cards, one.unknown)
                 for one in conversations
             ]
             write_table(("session", "people", "events", "last activity", "open cards", "unknown outcomes"), rows)
@@ -114,7 +112,7 @@ def show(session: str, last: int, type_: list[str], *, as_json: bool) -> None:
             for line in lines:
                 write_json_lines([line.to_json()])
             return
-        rows_ = [(line.event.seq, format_moment(line.event.ts), line.who, line.words) for line in lines]
+        rows_ = [(line.event.seq, format_time(line.event.ts), line.who, line.words) for line in lines]
         write_table(("#", "time", "who", "what happened"), rows_)
         if last and len(rows_) == last:
             write_lines([f"These are the newest {last}; --last 0 shows all."])
@@ -138,7 +136,7 @@ def replay(session: str, until: str, *, step: bool, as_json: bool) -> None:
                     write_json_lines([{"seq": event.seq, "ts": event.ts, "type": event.type, "words": words, "changes": changes}])
                     continue
                 write_lines(
-                    [f"#{event.seq} {format_moment(event.ts)} {words}", *(f"    {text}" for text in format_changes(replayed.changes))]
+                    [f"#{event.seq} {format_time(event.ts)} {words}", *(f"    {text}" for text in format_changes(replayed.changes))]
                 )
             return
         then = replay_state(reader.store, stream, moment)
@@ -158,7 +156,7 @@ def diff(session: str, start: str, end: str, *, as_json: bool) -> None:
         if as_json:
             write_json_lines([hide_secrets(vars(change)) for change in changes])
             return
-        ends = " → ".join(f"#{one.seq}{f' ({format_moment(one.ts)})' if one.ts else ' (before the first)'}" for one in (before, after))
+        ends = " → ".join(f"#{one.seq}{f' ({format_time(one.ts)})' if one.ts else ' (before the first)'}" for one in (before, after))
         write_lines([ends, *(format_changes(changes) or ["nothing changed"])])
 
 

@@ -1,6 +1,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
-from bot.cli.journal.common import WRONG_USE, JournalReader, fail_with, format_moment, open_journal, write_lines
+from bot.cli.inputs import format_time
+from bot.cli.journal.common import WRONG_USE, JournalReader, fail_with, open_journal, write_lines
 from bot.cli.ops import write_json_lines
 from bot.i18n.translate import Translator
 from bot.rendering.cards import render_card
@@ -58,7 +59,7 @@ def render_pages(what: str, stories: Sequence[Story], translator: Translator, *,
 
 def _render_call(number: int, story: CallStory, translator: Translator) -> Iterator[str]:
     outcome = _OUTCOMES.get(story.outcome, story.outcome)
-    yield f"{number}. {_describe_deed(story)}: {outcome} · {to_one_line(story.method)} · {format_moment(story.at)}"
+    yield f"{number}. {_describe_deed(story)}: {outcome} · {to_one_line(story.method)} · {format_time(story.at)}"
     parts: tuple[tuple[str, Callable[[], Iterator[str]]], ...] = (
         ("change", lambda: _render_changes(story.changes)),
         ("asked by", lambda: _render_request(story.asked)),
@@ -111,14 +112,14 @@ def _render_request(request: Request | None) -> Iterator[str]:
     words = f": “{request.words}”" if request.words else ""
     foreign = ", with text of somebody else" if request.with_foreign_text else ""
     run = f", by the run of {request.run}" if request.run else ""
-    yield f"{request.person}{', ' + format_moment(request.at) if request.at else ''}{run}{words}{foreign}"
+    yield f"{request.person}{', ' + format_time(request.at) if request.at else ''}{run}{words}{foreign}"
 
 
 def _render_proposal(proposed: Proposal | None) -> Iterator[str]:
     if proposed is None:
         return
     step = proposed.step
-    at = f", {format_moment(proposed.at)}" if proposed.at else ""
+    at = f", {format_time(proposed.at)}" if proposed.at else ""
     yield f"by {proposed.model or 'the model'}, iteration {proposed.iteration}{at}"
     if step.method:
         yield f"step: {describe_call(step.method, step.params, limit=300)}"
@@ -141,7 +142,7 @@ def _render_card(story_card: StoryCard | None, translator: Translator) -> Iterat
     card = story_card.card
     instead = f", instead of card {to_short_id(story_card.replaces)}" if story_card.replaces else ""
     hands = ", a second person must approve" if card.four_eyes else ", two taps" if card.taps > 1 else ""
-    head = f"{card.confirmation_id}, shown {format_moment(card.requested_at)}{instead}{hands}"
+    head = f"{card.confirmation_id}, shown {format_time(card.requested_at)}{instead}{hands}"
     if story_card.erased:
         yield f"{head}; its words are erased or cannot be read"
         return
@@ -156,14 +157,14 @@ def _render_decision(story_card: StoryCard | None) -> Iterator[str]:
         return
     decided = story_card.decided
     if decided is None:
-        yield f"nobody has decided yet; open until {format_moment(story_card.card.expires_at)}"
+        yield f"nobody has decided yet; open until {format_time(story_card.card.expires_at)}"
         return
     who = f" by {decided.person}" if decided.person else ""
     via = f" {WAYS.get(decided.via, to_one_line(decided.via))}" if decided.via else ""
     why = f": {decided.reason}" if decided.reason else ""
-    yield f"{decided.status}{who}{via}, {format_moment(decided.at)}, after {format_seconds(decided.waited_seconds)}{why}"
+    yield f"{decided.status}{who}{via}, {format_time(decided.at)}, after {format_seconds(decided.waited_seconds)}{why}"
     if decided.superseded:
-        yield f"but not run: {decided.superseded.why}, {format_moment(decided.superseded.at)}; a new card took its place"
+        yield f"but not run: {decided.superseded.why}, {format_time(decided.superseded.at)}; a new card took its place"
 
 
 def _render_run(run: Run | None) -> Iterator[str]:
@@ -173,7 +174,7 @@ def _render_run(run: Run | None) -> Iterator[str]:
     if not run.started_at and run.outcome == "refused":
         yield f"nothing was sent: {run.answer}"
         return
-    began = f"called {format_moment(run.started_at)}" if run.started_at else "read"
+    began = f"called {format_time(run.started_at)}" if run.started_at else "read"
     match run.outcome:
         case "started":
             yield f"{began}; no answer is recorded yet"
@@ -193,9 +194,9 @@ def _render_run(run: Run | None) -> Iterator[str]:
 def _render_doubt(doubt: Doubt | None) -> Iterator[str]:
     if doubt is None:
         return
-    yield f"outcome unknown since {format_moment(doubt.at)}: {doubt.detail}"
+    yield f"outcome unknown since {format_time(doubt.at)}: {doubt.detail}"
     for look in doubt.looks:
-        yield f"looked up {format_moment(look.at)}: {_VERDICTS[look.verdict]}{' (' + look.detail + ')' if look.detail else ''}"
+        yield f"looked up {format_time(look.at)}: {_VERDICTS[look.verdict]}{' (' + look.detail + ')' if look.detail else ''}"
     if not doubt.looks:
         yield "no later look has settled it"
 
@@ -210,14 +211,14 @@ def _render_sighting(number: int, story: Sighting) -> Iterator[str]:
     record = ", ".join(story.records)
     match story.kind:
         case "portal_event":
-            yield f"{number}. {story.words} · {format_moment(story.at)}"
+            yield f"{number}. {story.words} · {format_time(story.at)}"
         case "gone":
-            yield f"{number}. {record} was not to be seen in the portal any more · {format_moment(story.at)}"
+            yield f"{number}. {record} was not to be seen in the portal any more · {format_time(story.at)}"
         case "first_seen":
-            yield f"{number}. {record} seen in the portal for the first time · {format_moment(story.at)}"
+            yield f"{number}. {record} seen in the portal for the first time · {format_time(story.at)}"
             yield from (f"   {'':<{_WIDTH}}{change.name} ({change.field}): {change.after}" for change in story.changes)
         case _:
-            yield f"{number}. {record} had changed in the portal · {format_moment(story.at)}"
+            yield f"{number}. {record} had changed in the portal · {format_time(story.at)}"
             for change in story.changes:
                 yield f"   {'change':<{_WIDTH}}{change.name} ({change.field}): {change.before or '—'} → {change.after or '—'}"
                 yield f"   {'by':<{_WIDTH}}{_describe_author(change)}"

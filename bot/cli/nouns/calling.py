@@ -213,7 +213,10 @@ class _Call:
             later = await api.get(answer.headers["location"])
             is_done, thing, why = later.status_code == _OK, dict(later.json()) if later.status_code == _OK else thing, _WAITS + _REFUSES
         is_success = is_done and (not self._command.succeeds or thing.get("status") in self._command.succeeds)
-        below = [(other, (await self._read(api, f"{path}/{other.path.rpartition('/')[2]}"))[other.rows]) for other in self._list_below()]
+        below = [
+            (other, (await self._read(api, f"{path}/{other.path.rpartition('/')[2]}"))[other.rows])
+            for other in map(load_operations().__getitem__, self._command.also)
+        ]
         if self._values["as_json"]:
             write_json_lines([{**thing, **{other.rows: rows for other, rows in below}}])
         elif self._operation.verb == "get":
@@ -229,9 +232,6 @@ class _Call:
         if not is_success:
             typer.echo(escape_text(f"{self._name}: {thing.get('message', '') if is_done else why}"), err=True)
             raise typer.Exit(NOT_DONE)
-
-    def _list_below(self) -> list[Operation]:
-        return [load_operations()[name] for name in self._command.also]
 
     def _write_mistakes(self, mistakes: Sequence[JsonObject]) -> None:
         if mistakes:

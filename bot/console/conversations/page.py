@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import quote
 
@@ -65,14 +65,8 @@ def _fill_line(store: Store, line: ConversationLine) -> ConversationLine:
     records = store.read_encrypted(stream, max(0, line.events - _LAST_WORDS), _LAST_WORDS)
     spoken = next((seq for seq, kind, _ in reversed(records) if kind in _SPOKEN), 0)
     [event] = DamageTolerantStore(store).read_events(stream, spoken - 1, 1) if spoken else [None]
-    return ConversationLine(
-        session=line.session,
-        last=line.last,
-        events=line.events,
-        open_cards=line.open_cards,
-        unknown=len(store.list_effects(stream, "unknown")),
-        words=str(event.data.get("text") or "") if event is not None else "",
-    )
+    words = str(event.data.get("text") or "") if event is not None else ""
+    return replace(line, unknown=len(store.list_effects(stream, "unknown")), words=words)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -143,7 +143,7 @@ class _DecisionFlow:
         if by != self._client.actor.key or not find_tap(entry, self._wish.fingerprint):
             raise self._build_conflict(card, trace)
         if status == "superseded":
-            now = next((one for one in _list_cards(card) if _is_successor(one, card)), card)
+            now = next((one for entry in card.entries.values() if _is_successor(one := replace(card, entry=entry), card)), card)
             message = "What it would change has changed meanwhile, so nothing was sent: decide on the confirmation as it is now."
             raise DecisionConflict(409, "confirmation_changed", message, card=self.to_confirmation(now), trace=trace)
         failed = status == "executed" and any(report["status"] != "success" for report in entry.commands or ())
@@ -179,10 +179,6 @@ class _DecisionFlow:
     async def _reload_card(self) -> FoundCard | None:
         cards = await load_cards(self._desk.store, self._card.session)
         return next((card for card in cards if card.entry.confirmation_id == self._card.entry.confirmation_id), None)
-
-
-def _list_cards(card: FoundCard) -> list[FoundCard]:
-    return [replace(card, entry=entry) for entry in card.entries.values()]
 
 
 def _is_successor(successor: FoundCard, card: FoundCard) -> bool:
