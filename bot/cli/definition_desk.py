@@ -12,7 +12,6 @@ import typer
 
 from bitrix.catalogue.catalogue import Catalogue, load_catalogue
 from bot.cli.ops import escape_text, open_database_reader, open_database_writer, write_table
-from bot.composition.portal import open_call_forms
 from bot.definition_service import build_class_finder, build_definition_service, build_field_judge, build_host_judge, list_known_kinds
 from bot.settings.loading import load_settings
 from bot.settings.settings import Settings
@@ -77,7 +76,7 @@ def open_desk(engines: Engines, *, reads: bool = False) -> Iterator[DefinitionDe
     opened = open_database_reader(settings) if reads else open_database_writer(settings)
     with opened as sql, asyncio.Runner() as runner:
         store, catalogue, portal = AsyncStore(sql), cache(lambda: _load_catalogue(policy)), contextlib.AsyncExitStack()
-        forms = runner.run(portal.enter_async_context(open_call_forms(settings, catalogue)))
+        forms = runner.run(portal.enter_async_context(_open_call_forms(settings, catalogue)))
         service = build_definition_service(
             store, engines, policies=FixedPolicy(policy), catalogue=catalogue, clock=SystemClock(), find_reference=forms.find_reference
         )
@@ -104,7 +103,7 @@ def check_file(engines: Engines, kind: str, submission: Submission) -> Checked:
 
 
 async def _check_calls(kind: DefinitionKind, checked: Checked, settings: Settings, catalogue: Callable[[], Catalogue]) -> Checked:
-    async with open_call_forms(settings, catalogue) as forms:
+    async with _open_call_forms(settings, catalogue) as forms:
         return await check_calls(kind, checked, forms.check)
 
 
@@ -139,7 +138,13 @@ def load_call_forms() -> contextlib.AbstractAsyncContextManager[CallForms]:
     """By the policy of this installation, and with its portal if there is one. Raises SettingsError."""
     settings = load_settings()
     policy = load_policy(settings.policy_file)
-    return open_call_forms(settings, cache(lambda: _load_catalogue(policy)))
+    return _open_call_forms(settings, cache(lambda: _load_catalogue(policy)))
+
+
+def _open_call_forms(settings: Settings, catalogue: Callable[[], Catalogue]) -> contextlib.AbstractAsyncContextManager[CallForms]:
+    from bot.composition.portal import open_call_forms  # noqa: PLC0415 - who only asks for the commands needs no client of a portal
+
+    return open_call_forms(settings, catalogue)
 
 
 def _load_catalogue(policy: Policy) -> Catalogue:

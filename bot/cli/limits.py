@@ -1,20 +1,18 @@
 """`sdelka freeze` and `sdelka budget`: what stops the bot. The switch works while no bot runs."""
 
-from typing import Annotated, Final
+from typing import Annotated
 
 import typer
 
 from bot.cli.deferred import defer
 from bot.cli.options import AS_JSON
 
-_WORK: Final = "bot.cli.work.limits"
-
 freezing = typer.Typer(add_completion=False, help="Stop all writing to the portal at once, or let it start again.")
 budgets = typer.Typer(add_completion=False, help="How much of the model everybody has used this month.")
 
 
 @freezing.command()
-@defer(_WORK)
+@defer("bot.cli.work.freeze")
 def freeze(
     *,
     reason: Annotated[str, typer.Option("--reason", help="Why: everybody who asks for a change reads it.")] = "",
@@ -31,7 +29,7 @@ def freeze(
 
 
 @budgets.command()
-@defer(_WORK)
+@defer("bot.cli.work.budget")
 def budget(
     *,
     month: Annotated[str, typer.Option("--month", help="Another month, such as 2026-10; by default the present one.")] = "",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.telegram.door import TelegramDoor
+from bot.telegram.door import QueueNotices, TelegramDoor
 from state.journal.store import InboxRow
 from tests.unit.bot.telegram.door_kit import ANNA, BOT, STRANGER, add_registry, opened_door, raw_message
 from tests.unit.spine_kit import World, message, raise_sum, reply, until
@@ -85,7 +85,7 @@ async def test_a_request_behind_a_long_turn_hears_its_place(world: World, monkey
     monkeypatch.setattr(world.model, "stream_chat", slow)
     world.model.will(reply(), reply())
     async with world.working(), opened_door(world) as (door, wire):
-        door._queue = door.QueueNotices(world.store, door.delivery.report_trouble, after=0.05)
+        door._queue = QueueNotices(world.store, door.delivery.report_trouble, after=0.05)
         await _came(door, 5, raw_message("покажи сделки"))
         await until(lambda: f"tg:{ANNA}" in world.tools.running)
         await _came(door, 6, raw_message("покажи задачи", message_id=101))

@@ -49,5 +49,5 @@ def test_every_column_of_the_table_has_a_head(locale: Locale) -> None:
 def test_nobody_is_known_without_a_token_but_in_the_process_of_the_command() -> None:
     """Only the command line names a caller itself; whoever asks over HTTP has a token, and its name begins with http."""
     places = [path for path in (ROOT / "bot").rglob("*.py") if re.search(r"\bhelper=|via=\"cli\"", path.read_text(encoding="utf-8"))]
-    allowed = {"bot/cli/nouns/local_api.py", "bot/cli/definition_desk.py", "bot/cli/work/limits.py"}
+    allowed = {"bot/cli/nouns/local_api.py", "bot/cli/definition_desk.py", "bot/cli/work/freeze.py"}
     assert {path.relative_to(ROOT).as_posix() for path in places} <= allowed
