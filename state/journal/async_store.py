@@ -124,21 +124,19 @@ def _is_news(step: Commit) -> bool:
 class _Read(Generic[P, T]):
     """A method of the store as a coroutine of `AsyncStore`, in a thread for reads."""
 
+    writes = False
+
     def __init__(self, method: Callable[Concatenate[Store, P], T]) -> None:
         self._name = method.__name__
 
     def __get__(self, store: "AsyncStore", _owner: type["AsyncStore"]) -> Callable[P, Coroutine[Any, Any, T]]:
-        return partial(self._find_worker(store).call, getattr(store._store, self._name))  # noqa: SLF001 - it is a method of that class
-
-    def _find_worker(self, store: "AsyncStore") -> ThreadWorker:
-        return store._reader  # noqa: SLF001 - as above
+        return partial(store.call_method, self._name, self.writes)
 
 
 class _Write(_Read[P, T]):
     """As `_Read`, in the thread for writes."""
 
-    def _find_worker(self, store: "AsyncStore") -> ThreadWorker:
-        return store._writer  # noqa: SLF001 - as above
+    writes = True
 
 
 class AsyncStore:
@@ -165,6 +163,10 @@ class AsyncStore:
     async def read(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         """`function` only reads."""
         return await self._reader.call(function, self._store, *args, **kwargs)
+
+    async def call_method(self, name: str, writes: bool, /, *args: Any, **kwargs: Any) -> Any:  # noqa: FBT001 - bound by `_Read`
+        """The store's method of that name, in its thread."""
+        return await (self._writer if writes else self._reader).call(getattr(self._store, name), *args, **kwargs)
 
     async def write(self, function: Callable[Concatenate[Store, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
         done = await self._writer.call(function, self._store, *args, **kwargs)
