@@ -13,9 +13,8 @@ from pathlib import Path
 
 from bot.access.access_file import AccessFile, FileNews, Person, TokenGrant, read_access_file
 from orchestrator.domain.actor import Absence, Actor
-from orchestrator.features.people.access_removal import build_file_row
-from orchestrator.features.people.registry import STREAM, extract_registry
-from orchestrator.features.people.screens import DEFAULTS
+from orchestrator.domain.inputs import SYSTEM, AccessFileChange
+from orchestrator.features.people.registry import DEFAULTS, STREAM, extract_registry
 from orchestrator.language.time_zones import is_zone
 from state.clock import SystemClock, read_boottime
 from state.journal.async_store import AsyncStore

@@ -14,10 +14,13 @@ from pydantic import SecretStr
 from bitrix.answers import Answer
 from bitrix.auth.auth import Auth, Webhook
 from bitrix.auth.oauth import Application, TokenServer, TokenStore
+from bitrix.client.client import BitrixClient
+from bitrix.errors import NotSent, OutcomeUnknown
+from bitrix.limits.limiter import Limiter
 from bot.settings.faults import check_required
 from bot.settings.settings import Settings, list_portal_settings
+from orchestrator.directory.answers import User
 from orchestrator.directory.reference_reads import read_user
-from orchestrator.directory.rows import User
 from orchestrator.domain.errors import SettingsError
 from state.clock import SystemClock
 from state.journal.async_store import AsyncStore

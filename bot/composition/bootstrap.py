@@ -33,10 +33,10 @@ from orchestrator.directory.naming import Naming
 from orchestrator.directory.outcome_view import render_outcome
 from orchestrator.directory.portal_card import METHODS, PortalCard
 from orchestrator.directory.portal_reads import PortalReader
-from orchestrator.directory.reference_context import ReferenceContext
+from orchestrator.directory.reference import ReferenceContext
 from orchestrator.domain.actor import Actor
+from orchestrator.domain.effect import Outcome
 from orchestrator.domain.http_address import parse_listed_site
-from orchestrator.domain.outcome import Outcome
 from orchestrator.domain.outputs import Table
 from orchestrator.features.budgets.change_counter import OVERLAP, JournalChangeCounter
 from orchestrator.features.budgets.model_budget import MonthlyModelBudget, UsageReader

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final, Literal
 from zoneinfo import ZoneInfo
 
-from bot.i18n.sentences import Sentences, list_messages
+from fluent.runtime import FluentBundle, FluentResource
+
 from bot.plugins.loading import list_texts, note_fault
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call.param_words import find_common_words, find_param_words

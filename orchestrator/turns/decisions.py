@@ -9,7 +9,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import Address
 from orchestrator.domain.card_view import Preview
 from orchestrator.domain.effect import Outcome
-from orchestrator.domain.inputs import CardDecision, CardTimerDue, Click
+from orchestrator.domain.inputs import ANSWERED_THERE, LONGEST_REASON, CardDecision, CardTimerDue, Click
 from orchestrator.domain.outputs import Notice, build_reply
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.card_groups import find_group, find_origin_slots, find_shown_card, is_merged

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from bot.cli.author.faces import Family
-from bot.cli.definition_desk import check_file, load_engines, open_desk
-from bot.cli.definition_files import SUFFIXES, get_key, list_files, read_file
+from bot.cli.definition_desk import check_file, open_desk
+from bot.cli.inputs import read_text
 from bot.cli.ops import escape_text
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines

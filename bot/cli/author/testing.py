@@ -15,7 +15,6 @@ from bitrix.masking import hide_installed
 from bot.cli.author.faces import Family, find_family, refuse_missing
 from bot.cli.author.files import SUFFIXES, TEST, LoadedFile, get_key, list_files, load_file, read_file
 from bot.cli.definition_desk import load_classes, write_findings
-from bot.cli.definition_files import SUFFIXES, TEST, get_key, list_files, read_file
 from bot.cli.inputs import find_run
 from bot.cli.ops import escape_text, open_database_reader, write_json_lines
 from bot.plugins.loading import find_part_of_kind

@@ -13,8 +13,7 @@ from bitrix.masking import hide_installed
 from bot.cli.author.faces import LIVE_FACE, TryOptions, find_family, refuse_missing
 from bot.cli.author.files import SUFFIXES, PartStore, load_file, open_part_store, read_file
 from bot.cli.author.writing import write_checked
-from bot.cli.definition_desk import load_call_forms, load_engines, write_findings
-from bot.cli.definition_files import SUFFIXES, read_file
+from bot.cli.definition_desk import load_call_forms, write_findings
 from bot.cli.ops import escape_text, open_models, write_json_lines
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines

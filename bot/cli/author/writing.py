@@ -12,19 +12,24 @@ import typer
 
 from bot.cli.author.faces import Family, find_family, refuse_missing
 from bot.cli.author.files import (
+    SUFFIXES,
+    TEST,
     CheckedFile,
     PartStore,
     check_one,
     check_path,
     describe_file,
+    expand_paths,
     find_key,
     find_part_files,
+    get_key,
     link_parts,
     open_part_store,
     read_data,
+    read_file,
 )
 from bot.cli.definition_desk import DefinitionDesk, check_file, load_engines, open_desk, write_findings
-from bot.cli.definition_files import SUFFIXES, TEST, expand_paths, get_key, read_file, read_input
+from bot.cli.inputs import read_input
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.i18n.translate import Translator
 from bot.plugins.building import load_installed_engines

@@ -13,8 +13,7 @@ from bot.cli.doctor.portal import compare_clock
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SettingsError
 from orchestrator.gate.call.policy import Policy, load_policy
-from orchestrator.performers.mongo_connection import MongoConnection, MongoUnusable
-from orchestrator.performers.mongo_errors import CAUGHT
+from orchestrator.performers.mongo_connection import CAUGHT, MongoConnection, MongoUnusable
 from state.clock import SystemClock, parse_iso
 from state.journal.store import SWITCH, StoreError
 from state.migrations import HEAD

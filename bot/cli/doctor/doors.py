@@ -20,7 +20,7 @@ from bot.cli.doctor.portal import compare_clock
 from bot.http_api.server.authentication import parse_networks
 from bot.http_api.server.tokens import read_tokens
 from bot.settings.settings import Settings, parse_console_address, parse_webhook
-from orchestrator.directory.rows import Number, Text
+from orchestrator.directory.answers import Number, Text
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import View
 from state.clock import SystemClock

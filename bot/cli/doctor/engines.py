@@ -24,9 +24,9 @@ from bot.rehearsing.trial_face import TRIAL_FACE
 from bot.settings.settings import Settings
 from orchestrator.domain.errors import SdelkaError, ServiceFailed, SettingsError
 from orchestrator.services.http_client import ServiceClients
+from orchestrator.services.rag.answering import describe_access, describe_problem
 from orchestrator.services.rag.building import open_index
 from orchestrator.services.rag.folder import find_access_faults, scan_folder
-from orchestrator.services.rag.wording import describe_access, describe_problem
 from state.events.base import DEFAULT_ENGINE
 
 DOCUMENTS = Area("documents")

@@ -8,8 +8,7 @@ from bot.cli.ops import open_database_reader, write_json_lines, write_table
 from orchestrator.domain.card_view import Preview
 from orchestrator.engines.base import PlanStep
 from orchestrator.reports.conversations import list_conversations, read_conversation, render_event
-from orchestrator.reports.reading.journal_reader import find_stream, hide_secrets, parse_moment, to_one_line, to_session_name
-from orchestrator.reports.reading.narrator import Narrator
+from orchestrator.reports.reading.journal_reader import Narrator, find_stream, hide_secrets, parse_moment, to_one_line, to_session_name
 from orchestrator.reports.reading.sentences import describe_call, describe_changes, to_short_id
 from orchestrator.reports.replay import Change, ReplayedState, compare_states, replay_state, replay_steps
 from state.model.card import Card

@@ -21,7 +21,8 @@ from orchestrator.reports.erasure.trace_search import find_log_names
 from orchestrator.reports.log_rebuild.rebuild import collect_names, rebuild_logs
 from orchestrator.reports.log_rebuild.verify import verify_logs
 from state.audit_log.archives import list_logs
-from state.audit_log.interaction_log import DamagedArchive, Follower, list_logs_of, list_users, read_records
+from state.audit_log.interaction_log import DamagedArchive, Follower, find_user, list_logs_of, list_users, read_records
+from state.audit_log.log_files import FOLDER_MODE, list_all_files
 from state.audit_log.records import build_file_name, build_log_path, find_log_owner, is_log_of
 from state.clock import SystemClock
 from state.events.codec import UnknownEvent

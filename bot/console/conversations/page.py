@@ -16,9 +16,9 @@ from orchestrator.domain.address import TALK_CHANNELS, Address
 from orchestrator.reports.cards import list_card_timers
 from orchestrator.reports.reading.damaged_records import DamageTolerantStore
 from orchestrator.reports.viewer import Viewer
+from state.journal.journal import to_lease_key, to_stream
 from state.journal.pages import iterate_events
 from state.journal.store import Store
-from state.journal.streams import to_lease_key, to_stream
 
 TURNS: Final = 30
 """Turns at first, and with each press of «Показать раньше»."""

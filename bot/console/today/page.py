@@ -13,6 +13,7 @@ from bot.console.visit import Visit
 from bot.console.widgets import cut_text, show_badge, show_heading, show_text
 from bot.console.words import describe_call, format_count, format_money
 from bot.http_api.approvals.freeze import FreezeBody, describe_freeze, turn_switch
+from orchestrator.domain.inputs import IN_CONSOLE
 from orchestrator.features.budgets.model_budget import LimitUse
 from orchestrator.reports.unknown_calls import UnknownCall
 from state.journal.freeze_switch import LONGEST_REASON, FreezeState

@@ -29,7 +29,7 @@ from bot.http_api.server.tokens import Client
 from bot.i18n.translate import Translator
 from orchestrator.domain.inputs import LONGEST_REASON, OVER_HTTP, CardDecision
 from orchestrator.gate.call.serialization import build_effect_id
-from orchestrator.gate.decide import freeze_check
+from orchestrator.gate.decide import refusals
 from orchestrator.reports.cards import FoundCard, load_cards, load_cards_page
 from orchestrator.reports.viewer import find_nonce, find_tap
 from state.canonical import to_storable_text
@@ -170,7 +170,7 @@ class _DecisionFlow:
         if code == _OUTDATED:
             message = "The fingerprint is not that of this confirmation as it stands: look at it again."
             return DecisionConflict(409, "fingerprint_mismatch", message, card=self.to_confirmation(card), trace=trace)
-        if code == freeze_check.CARD:
+        if code == refusals.FROZEN_CARD:
             message = "Writing is stopped for everybody: nothing was sent, and the confirmation waits."
             return DecisionConflict(409, "frozen", message, card=self.to_confirmation(card), trace=trace)
         message = f"The decision did not count ({code}); nothing was sent."

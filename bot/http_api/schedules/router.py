@@ -21,9 +21,12 @@ from bot.http_api.schedules.schedule_reader import (
     build_not_found,
 )
 from bot.http_api.server.callers import ClientOf, Guarded, name_operation
-from bot.http_api.server.endpoint_context import EndpointContext
-from bot.http_api.server.errors import describe_errors
-from orchestrator.domain.run_inputs import ScheduleOrderName
+from bot.http_api.server.endpoint_context import EndpointContext, Submitted
+from bot.http_api.server.errors import ApiError, describe_errors
+from bot.http_api.server.tokens import Client
+from orchestrator.domain.address import Address, find_own_chat
+from orchestrator.domain.run_inputs import MOST, ScheduleAdd, ScheduleOrder, ScheduleOrderName
+from orchestrator.language.schedule_terms import Terms, TermsError, check_moment, parse_terms
 from orchestrator.runs.registry import Engines
 from orchestrator.schedules.orders import FITTING, may_control
 from state.canonical import dumps, hash_text, to_storable, to_storable_text

@@ -9,8 +9,7 @@ from zoneinfo import ZoneInfo
 from pydantic import ValidationError
 
 from bot.http_api.runs.run_inputs import RunInputs, check_start
-from bot.http_api.runs.run_models import RunBody
-from bot.http_api.runs.usage import value_use
+from bot.http_api.runs.run_models import RunBody, value_use
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.tokens import Client

@@ -12,11 +12,10 @@ from fastapi.responses import StreamingResponse
 from pydantic import ValidationError
 
 from bot.http_api.audit.session_events import ReadableStream, StreamReader, build_invalid_cursor
-from bot.http_api.definitions.error_answers import DefinitionRoute, to_editor
-from bot.http_api.runs.large_outputs import load_large_output
+from bot.http_api.definitions.request_body import DefinitionRoute, to_editor
 from bot.http_api.runs.router import RunId, StartKey, Told, answer_stream, build_run_stream, stream_told
 from bot.http_api.runs.run_inputs import RunInputs
-from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found
+from bot.http_api.runs.run_reader import FoundRun, RunReader, build_not_found, load_large_output
 from bot.http_api.server.callers import ClientOf
 from bot.http_api.server.endpoint_context import EndpointContext
 from bot.http_api.server.errors import ApiError, describe_errors

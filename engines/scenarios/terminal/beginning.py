@@ -9,9 +9,9 @@ from typing import Final
 import typer
 
 from bot.cli.author.faces import TryOptions
+from bot.cli.author.files import SUFFIXES, TEST
 from bot.cli.author.work import exit_unless, load_translator
 from bot.cli.author.writing import check_files, draw_file, write_checked_in_english
-from bot.cli.definition_files import SUFFIXES, TEST
 from bot.cli.inputs import parse_arg
 from bot.cli.ops import escape_text, write_json_lines, write_table
 from bot.cli.options import Language

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final, TextIO
 
 from bot.cli.author.faces import Family, LiveFace, TryOptions
-from bot.cli.author.files import load_file
+from bot.cli.author.files import load_file, read_file
 from bot.cli.author.trying import read_line, write_end, write_happening
 from bot.cli.definition_desk import load_call_forms, load_classes, write_findings
 from bot.cli.inputs import parse_arg

@@ -2,7 +2,7 @@ import re
 from contextlib import aclosing
 from typing import Final
 
-from orchestrator.domain.inputs import ParsedInput, TextMessage
+from orchestrator.domain.inputs import UNDO, ParsedInput, TextMessage
 from orchestrator.features.undo import handlers
 from orchestrator.features.undo.handlers import propose_undos
 from orchestrator.gate.undo.undo_policy import parse_undo_slot
@@ -90,4 +90,4 @@ async def _has_run_since(moment: str, session: Session, tools: Tools) -> bool:
 
 
 def build_feature() -> Feature:
-    return Feature(buttons={handlers.PRESS: handlers.propose_undo}, message_takers=(take_message,))
+    return Feature(buttons={UNDO: handlers.propose_undo}, message_takers=(take_message,))

@@ -10,7 +10,7 @@ from typing import Final
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Effect, Outcome, Pending, Provenance
-from orchestrator.domain.inputs import FeatureClick
+from orchestrator.domain.inputs import UNDO, FeatureClick
 from orchestrator.domain.outputs import Action, Notice, build_reply
 from orchestrator.features.undo.rules import Conflict, Records, RestoreCall, plan_restore
 from orchestrator.gate.call.critical_fields import to_field_code

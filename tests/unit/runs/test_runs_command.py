@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.cli.nouns.groups import build_runs
+from bot.cli.nouns.commands import build_runs
 from orchestrator.runtime import worker
 from state.sql.dialect import build_sqlite_url
 from state.sql.store import open_store

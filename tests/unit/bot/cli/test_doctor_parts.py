@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from bot.cli.doctor.documents import check_folder, check_services
+from bot.cli.doctor.database import check_mongo
+from bot.cli.doctor.doors import check_http
+from bot.cli.doctor.engines import check_folder, check_services
 from bot.cli.doctor.findings import Finding
-from bot.cli.doctor.http_door import check_http
-from bot.cli.doctor.mongo import check_mongo
 from bot.cli.doctor.settings_check import build_secret_filter
 from bot.settings.settings import Settings
 from tests.mongo_kit import LEAVES_SOCKETS, a_mongo_server, quick_driver

@@ -7,7 +7,6 @@ import pytest
 
 from bot.console.app import COOKIE, ROOT
 from bot.console.keys import LINK_LIFE, SESSION_LIFE
-from bot.console.login import COOKIE
 from tests.unit.bot.console.console_kit import ANNA, KEYS, OLGA, PUBLIC, ConsoleWorld, a_console, find_nonces, working
 from tests.unit.spine_kit import until
 

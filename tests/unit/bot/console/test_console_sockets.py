@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from nicegui import ui
 
-from bot.console.app import ROOT
-from bot.console.login import COOKIE
+from bot.console.app import COOKIE, ROOT
 from tests.unit.bot.console.console_kit import ANNA, OLGA, PUBLIC, ConsoleWorld, OpenPage
 
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bot.http_api.audit.session_events import format_place
-from bot.http_api.server.middleware import BodyLimit
+from bot.http_api.server.app import BodyLimit
 from state.journal.run_index import RunFilter
 from tests.unit.bot.http_api.api_kit import SECRETS, Api, an_api
 from tests.unit.bot.http_api.chat_kit import error_of

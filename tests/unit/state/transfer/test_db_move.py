@@ -140,13 +140,13 @@ def test_the_question_comes_after_the_look_whether_it_may_run(homes: Homes, tmp_
     monkeypatch.setenv("STATE_DIR", str(old.folder / "state"))
     monkeypatch.delenv("DATABASE_URL", raising=False)
     monkeypatch.chdir(tmp_path)
-    code, said = called(db_command.app, "reopen")
+    code, said = called(databases, "reopen")
     assert (code, "was not marked as moved" in said, ASKED in said) == (0, True, False), said
     move_database(old.url, new.url)
     with FileLock(old.folder / "state" / "sdelka.lock", timeout=0):
-        code, said = called(db_command.app, "reopen")
+        code, said = called(databases, "reopen")
         assert (code, "stop the bot first" in said, ASKED in said, "a second time" in said) == (2, True, False, False), said
-    code, said = called(db_command.app, "reopen")
+    code, said = called(databases, "reopen")
     assert (code, ASKED in said, "a second time" in said) == (1, True, True), said
-    code, said = called(db_command.app, "reopen", "--yes")
+    code, said = called(databases, "reopen", "--yes")
     assert (code, "is open again" in said) == (0, True), said

@@ -14,7 +14,8 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.journal import anchor, verify
+from bot.cli.journal import verify
+from bot.cli.journal.app import app
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.erasure.erase import ErasureFiles, erase_person, inspect_person
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
