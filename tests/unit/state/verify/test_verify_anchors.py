@@ -14,7 +14,6 @@ import orjson
 import pytest
 from typer.testing import CliRunner
 
-from bot.cli.journal import verify
 from bot.cli.journal.app import app
 from orchestrator.domain.errors import SettingsError
 from orchestrator.reports.erasure.erase import ErasureFiles, erase_person, inspect_person
@@ -177,10 +176,6 @@ def test_a_database_put_back_beside_newer_logs_is_named(database: Path) -> None:
     found = [line for line in map(orjson.loads, done.stdout.splitlines()) if line.get("kind") == "inconsistent"]
     assert [(line["place"], line["seq"], line["file"]) for line in found] == [(CHAT, count, "tg%3a1007.jsonl")]
     assert "older database put back" in found[0]["what"]
-
-
-app.callback()(lambda: None)
-verify.add(app)
 
 
 def called(*arguments: str) -> tuple[int, str]:
