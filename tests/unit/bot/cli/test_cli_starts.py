@@ -83,7 +83,7 @@ HEAVY = {"aiogram", "sqlalchemy", "pydantic", "pydantic_settings", "httpx", "yam
     ("module", "forbidden"),
     [
         ("bot.cli.app", HEAVY),
-        ("bot.cli.nouns.groups", HEAVY | {"fastapi"}),
+        ("bot.cli.nouns.commands", HEAVY | {"fastapi"}),
         ("bot.cli.chat", {"aiogram", "sandbox"}),
         ("bot.composition.bootstrap", {"aiogram", "sandbox"}),
     ],
