@@ -9,7 +9,7 @@ from orchestrator.engines.shared.model_json import JsonUnreadable, is_alone, rea
 
 READ: Mapping[str, Any] = {
     '{"sum": 5}': ({"sum": 5}), '{"sum": 5,}': ({"sum": 5}), '[{"a": 1,}, {"a": 2},]': ([{"a": 1}, {"a": 2}]),
-    '```json\n{"sum": 5,}\n```': ({"sum": 5}), "~~~\n[1, 2]\n~~~": ([1, 2]), "```json\n5\n```": (5), 'Вот: {"sum": 5}': ({"sum": 5}),
+    '```json\n{"sum": 5,}\n```': ({"sum": 5}), "~~~\n[1, 2]\n~~~": [1, 2], "```json\n5\n```": 5, 'Вот: {"sum": 5}': ({"sum": 5}),
     'Готово!\n```json\n{"sum": 5}\n```\nЕсли нужно, поправлю {имя}.': ({"sum": 5}),
     'Сделка [481], источники [1] и [2]: {"sum": 5}': ({"sum": 5}), '[см. {"sum": 5}]': ({"sum": 5}),
     '{"sum": 5} (повтор: {"sum": 5})': ({"sum": 5}), '\ufeff{"sum": 5}': ({"sum": 5}),

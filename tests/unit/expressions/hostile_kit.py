@@ -24,6 +24,6 @@ def _expand(entry: str | list[Any]) -> str:
 def build_names() -> dict[str, Any]:
     """Return the variables of which the corpus knows."""
     return {
-        "n": (5), "text": ("abc"), "typed": ("1) or __import__('os').system('id') or (1"), "items": ([1, 2, 3]),
-        "deal": ({"title": "Ромашка", "sum": 150000}), "huge": ("a" * 9_000), "long": ([0] * 9_000),
+        "n": 5, "text": "abc", "typed": "1) or __import__('os').system('id') or (1", "items": [1, 2, 3],
+        "deal": {"title": "Ромашка", "sum": 150000}, "huge": ("a" * 9_000), "long": ([0] * 9_000),
     }  # fmt: skip

@@ -14,9 +14,9 @@ from orchestrator.expressions.conditions import Condition, ConditionFailed, comp
 from orchestrator.expressions.syntax import MAX_CHARACTERS
 
 NAMES: dict[str, Any] = {
-    "age": (20), "typed": ("25"), "plan": ("pro"),
-    "deal": ({"title": "Ромашка", "sum": 150000, "tags": ["vip", "new"], "has_owner": False}),
-    "results": ([{"text": "a"}, {"text": "b"}]), "nothing": (None), "имя": ("Алиса"),
+    "age": 20, "typed": "25", "plan": "pro",
+    "deal": {"title": "Ромашка", "sum": 150000, "tags": ["vip", "new"], "has_owner": False},
+    "results": [{"text": "a"}, {"text": "b"}], "nothing": None, "имя": "Алиса",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from orchestrator.expressions.syntax import MAX_BRACKETS, MAX_CHARACTERS, MAX_NO
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "expressions.md").read_text(encoding="utf-8")
 NAMES: dict[str, Any] = {
-    "age": (20), "typed": ("25"), "plan": ("pro"), "deal": ({"title": "Ромашка", "sum": 150000, "tags": ["vip"]}), "nothing": (None),
+    "age": 20, "typed": "25", "plan": "pro", "deal": {"title": "Ромашка", "sum": 150000, "tags": ["vip"]}, "nothing": None,
 }  # fmt: skip
 CONDITIONS = re.findall(r"^\| `([^|]+)` \| (true|false|\"[^|]*\"|error [^|]*) \|$", PAGE, re.MULTILINE)
 PLACEHOLDERS = re.findall(r"^\| (scenarios|workflows|flows) \| `([^|]+)` \| (\S[^|]*) \|$", PAGE, re.MULTILINE)

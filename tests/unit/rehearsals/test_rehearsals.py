@@ -145,8 +145,8 @@ async def test_mocks_stand_for_effects_models_documents_and_agents() -> None:
         {"id": "again", "type": "branch", "condition": "llm_result == 'А'", "branches": {"if": "llm"}},
     )
     mocks = {
-        "llm": ({"each": ["А", "Б"]}), "docs": ({"answer": "В", "passages": ["Г"]}), "agent": ("Д"), "count": ({"count": 3}),
-        "deal": ({"refused": "нельзя"}),
+        "llm": {"each": ["А", "Б"]}, "docs": {"answer": "В", "passages": ["Г"]}, "agent": "Д", "count": {"count": 3},
+        "deal": {"refused": "нельзя"},
     }  # fmt: skip
     played = await play(*steps, mocks=mocks, args={"name": "Ромашка"})
     assert list_messages(played.happenings) == ["А|В|Д|3", "Б|В|Д|3"]

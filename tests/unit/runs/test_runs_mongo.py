@@ -116,10 +116,10 @@ async def test_a_run_writes_reads_changes_and_deletes_through_the_gate(tmp_path:
 
 
 ATTACKS: dict[str, Any] = {
-    "not equal": ({"$ne": None}), "greater": ({"$gt": ""}), "code": ({"$where": "this.admin"}), "expression": ({"$expr": True}),
+    "not equal": {"$ne": None}, "greater": {"$gt": ""}, "code": {"$where": "this.admin"}, "expression": {"$expr": True},
     "function": ({"$function": {"body": "f", "args": [], "lang": "js"}}), "accumulator": ({"$accumulator": {}}),
-    "pattern": ({"$regex": ".*"}), "extended id": ({"$oid": "65f0c0ffee0123456789abcd"}),
-    "extended pattern": ({"$regularExpression": {"pattern": ".*", "options": ""}}), "path": ({"a.b": 1}),
+    "pattern": {"$regex": ".*"}, "extended id": {"$oid": "65f0c0ffee0123456789abcd"},
+    "extended pattern": ({"$regularExpression": {"pattern": ".*", "options": ""}}), "path": {"a.b": 1},
     "prototype": ({"__proto__": {"admin": 1}}), "deep": ([{"x": [{"$ne": 1}]}]),
 }  # fmt: skip
 PLACES: dict[str, tuple[str, Any]] = {

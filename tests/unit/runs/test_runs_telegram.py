@@ -47,8 +47,8 @@ class Chat:
         self._number += 1
         callback = f"cb{self._number}"
         query = {
-            "id": (callback), "from": (person(who)), "chat_instance": ("1"), "data": (data),
-            "message": (raw_message("карточка", sender=42, chat=chat)),
+            "id": callback, "from": person(who), "chat_instance": "1", "data": data,
+            "message": raw_message("карточка", sender=42, chat=chat),
         }  # fmt: skip
         await asyncio.wait_for(self.door._intake.take({"update_id": self._number, "callback_query": query}), 30)
         await until(lambda: callback in self.toasts())

@@ -298,7 +298,7 @@ async def test_a_run_hands_on_where_its_values_come_from(tmp_path: Path) -> None
         await bench.world.work(press(dict(row.body), key=RUN))
         (entry,) = bench.state().values()
         assert {name: one["origins"] for name, one in entry.args.items()} == {
-            "deal": (["person"]), "said": (["prose"]), "own": (["definition"]), "fixed": ([]),
+            "deal": ["person"], "said": ["prose"], "own": ["definition"], "fixed": [],
         }  # fmt: skip
         assert entry.owner == ANNA.key
         assert CHAT in {one.session for one in bench.timers()}

@@ -91,7 +91,7 @@ def test_the_references_of_an_example_have_a_meaning(example: Example) -> None:
 def test_the_gate_knows_every_call_of_an_example(example: Example) -> None:
     """With its references replaced by plausible values, each step is one exact call: no unknown parameter, none missing."""
     values: dict[str, Any] = {
-        "date": ("2026-11-27T10:00:00+03:00"), "stage": ("EXECUTING"), "option": ("79"), "field": ("UF_CRM_PLACE"),
+        "date": "2026-11-27T10:00:00+03:00", "stage": "EXECUTING", "option": "79", "field": "UF_CRM_PLACE",
         "reminder": ("0" * 32),
     }  # fmt: skip
     for step in example.blocks.steps:

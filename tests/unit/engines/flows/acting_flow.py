@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from engines.flows.core.engine import FlowEngine
 from engines.flows.core.operations import OPERATIONS
 
 ANSWER = "ответ на "
@@ -33,8 +34,8 @@ def build_acting_flow(key: str = "act") -> dict[str, Any]:
         "steps": [
             {"id": "read", "agentVersionId": "reader", "memoryWrites": [{"channel": "facts"}], "transitions": _lead("propose")},
             {
-                "id": ("propose"), "agentVersionId": ("clerk"), "memoryReads": ([{"channel": "facts"}]), "maxAttempts": (2),
-                "transitions": (_lead("tell")),
+                "id": "propose", "agentVersionId": "clerk", "memoryReads": [{"channel": "facts"}], "maxAttempts": 2,
+                "transitions": _lead("tell"),
             },
             {"id": "tell", "agentVersionId": "teller", "memoryReads": [{"channel": "facts"}]},
         ],
@@ -45,6 +46,11 @@ def build_acting_flow(key: str = "act") -> dict[str, Any]:
 async def find_agents(versions: list[str], /) -> Mapping[str, object]:
     """Those of the agents that are asked for."""
     return {one: AGENTS[one] for one in versions if one in AGENTS}
+
+
+def build_engine() -> FlowEngine:
+    """The engine of flows with these agents."""
+    return FlowEngine(find_agents)
 
 
 def _lead(following: str) -> dict[str, Any]:

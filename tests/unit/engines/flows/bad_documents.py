@@ -22,10 +22,10 @@ FULL: dict[str, Any] = {
     "startStepId": "gather",
     "steps": [
         {
-            "id": ("gather"), "name": ("Сбор"), "agentVersionId": ("writer"), "prompt": ("Собери."),
-            "overrides": ({"temperature": 0.2, "topP": 0.9, "maxTokens": 1024}), "memoryReads": ([{"channel": "context", "limit": 5}]),
-            "memoryWrites": ([{"channel": "context", "mode": "STATIC", "payload": {"event": "begin"}}]),
-            "transitions": ({"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}}), "maxAttempts": (2),
+            "id": "gather", "name": "Сбор", "agentVersionId": "writer", "prompt": "Собери.",
+            "overrides": {"temperature": 0.2, "topP": 0.9, "maxTokens": 1024}, "memoryReads": [{"channel": "context", "limit": 5}],
+            "memoryWrites": [{"channel": "context", "mode": "STATIC", "payload": {"event": "begin"}}],
+            "transitions": {"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}}, "maxAttempts": 2,
         },
         {"id": "review", "agentVersionId": "writer", "transitions": {"onSuccess": {"complete": True}}},
     ],

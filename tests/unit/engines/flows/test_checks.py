@@ -256,8 +256,8 @@ def test_a_large_flow_is_checked_in_bounded_time() -> None:
 def test_a_misspelt_field_is_found_wherever_it_stands() -> None:
     """A typo in a route or a switch would be without effect and unseen: whoever writes `triggers: {apy: false}` leaves the door open."""
     only = {
-        "id": ("one"), "agentVersionId": ("writer"), "transitions": ({"onFailure": {"fial": False}}),
-        "memoryReads": ([{"channel": "c", "limmit": 3}]), "overrides": ({"temprature": 1}),
+        "id": "one", "agentVersionId": "writer", "transitions": {"onFailure": {"fial": False}},
+        "memoryReads": [{"channel": "c", "limmit": 3}], "overrides": {"temprature": 1},
     }  # fmt: skip
     document = {
         "flowId": "typos",

@@ -119,12 +119,12 @@ def test_variables_take_back_what_was_replaced() -> None:
 
 
 TYPED = {
-    "a placeholder": ("{secret}"), "a placeholder of the program": ("{__scenario_instance_id__}"),
-    "a placeholder in a placeholder": ("{{secret}}"), "an escaped placeholder": ("\\{secret}"), "braces without an end": ("{" * 500),
-    "braces of Python": ("{0.__class__} {!r:>999999999}"), "per cents": ("%s %(secret)s %999999999d"),
-    "a dollar": ("${secret} $secret $(id)"), "quotes": ("' or 1 == 1 or '"), "quotes of both kinds": ("\"'\"'`;--"),
-    "JSON": ('{"secret": {"$gt": ""}}'), "a call": ("__import__('os').system('id')"), "HTML": ("<b onclick=x>&lt;script&gt;</b>"),
-    "right to left": ("\u202eтекст\u202c"), "an emoji of seven parts": ("👨‍👩‍👧‍👦" * 3),
+    "a placeholder": "{secret}", "a placeholder of the program": "{__scenario_instance_id__}",
+    "a placeholder in a placeholder": "{{secret}}", "an escaped placeholder": "\\{secret}", "braces without an end": ("{" * 500),
+    "braces of Python": "{0.__class__} {!r:>999999999}", "per cents": "%s %(secret)s %999999999d",
+    "a dollar": "${secret} $secret $(id)", "quotes": "' or 1 == 1 or '", "quotes of both kinds": "\"'\"'`;--",
+    "JSON": ('{"secret": {"$gt": ""}}'), "a call": "__import__('os').system('id')", "HTML": "<b onclick=x>&lt;script&gt;</b>",
+    "right to left": "\u202eтекст\u202c", "an emoji of seven parts": ("👨‍👩‍👧‍👦" * 3),
 }  # fmt: skip
 
 

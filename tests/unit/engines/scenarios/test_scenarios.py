@@ -41,8 +41,8 @@ async def test_the_age_example_compares_what_was_typed(tmp_path: Path, typed: st
     steps = (
         ask("user_age", "Сколько вам лет?", next_step="age_check"),
         {
-            "id": ("age_check"), "type": ("branch"), "condition": ("context.get('user_age', 0) >= 18"),
-            "branches": ({"if": "adult_content", "else": "child_content"}), "params": ({"description": "Проверка совершеннолетия"}),
+            "id": "age_check", "type": "branch", "condition": "context.get('user_age', 0) >= 18",
+            "branches": {"if": "adult_content", "else": "child_content"}, "params": {"description": "Проверка совершеннолетия"},
         },
         {**say("взрослый", id="adult_content"), "next_step": "bye"},
         say("ребёнок", id="child_content"),

@@ -47,8 +47,8 @@ def build_acting_workflow(first: int, second: int, key: str = "weave") -> dict[s
                 "aiService": "tool",
                 "runes": [
                     {
-                        "runeType": ("regex"), "input": ("ai_final_output"), "pattern": ("(справа): (?P<title>.+)"), "group": ("title"),
-                        "output": ("found"),
+                        "runeType": "regex", "input": "ai_final_output", "pattern": "(справа): (?P<title>.+)", "group": "title",
+                        "output": "found",
                     }
                 ],
                 "mainScript": _script('{"right": 2 if found == title else 0}', "found title", "right"),

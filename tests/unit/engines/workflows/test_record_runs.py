@@ -356,9 +356,9 @@ async def test_who_watches_the_run_sees_its_block_and_its_conflict(tmp_path: Pat
         assert seen[0]["blockStatus"]["StatusCode"] == "Loading"
         update = next(one["displayUpdate"] for one in seen if "displayUpdate" in one)
         assert update == {
-            "Content": ("готовлю"), "UpdateMode": ("Incremental"), "IncrementalType": ("json-patch"),
-            "RequestId": (RUN.removeprefix("run:")), "StreamingStatus": ("Streaming"), "ContextBlockId": (block),
-            "TargetElementId": ("ask"),
+            "Content": "готовлю", "UpdateMode": "Incremental", "IncrementalType": "json-patch",
+            "RequestId": (RUN.removeprefix("run:")), "StreamingStatus": "Streaming", "ContextBlockId": block,
+            "TargetElementId": "ask",
         }  # fmt: skip
         assert seen[-1]["blockStatus"] == {"BlockId": block, "StatusCode": "Conflict"}
         assert seen[-1]["conflict"]["Fields"] == [{"key": "OPPORTUNITY", "before": "1000000.00", "person": "150000.00", "process": 120000}]

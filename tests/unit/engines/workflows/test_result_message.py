@@ -26,8 +26,8 @@ def saying(text: str) -> dict[str, Any]:
 
 
 SETS_SUM = {
-    "runeType": ("operation"), "operationType": ("ModifyEntity"), "entityType": ("deal"), "entityId": ("481"),
-    "attributeKey": ("OPPORTUNITY"), "modifyOperator": ("="),
+    "runeType": "operation", "operationType": "ModifyEntity", "entityType": "deal", "entityId": "481",
+    "attributeKey": "OPPORTUNITY", "modifyOperator": "=",
 }  # fmt: skip
 OPTIONS = saying("Что дальше?\n[YAE-BLOCK:options]поднять сумму сделки 481 до 1200000|позвонить|позвонить[/YAE-BLOCK]")
 

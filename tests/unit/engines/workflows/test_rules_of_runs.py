@@ -80,8 +80,8 @@ class _NoParams(RuneParams):
 
 MOVE = read_operation(
     {
-        "operationType": ("ModifyEntity"), "entityType": ("deal"), "entityId": ("1"), "attributeKey": ("TITLE"), "modifyOperator": ("="),
-        "modifyValue": (1),
+        "operationType": "ModifyEntity", "entityType": "deal", "entityId": "1", "attributeKey": "TITLE", "modifyOperator": "=",
+        "modifyValue": 1,
     }
 )  # fmt: skip
 

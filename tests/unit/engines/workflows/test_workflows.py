@@ -136,8 +136,8 @@ async def test_text_of_strangers_is_followed_to_the_operation(tmp_path: Path) ->
     write = tuum(
         "write",
         {
-            "runeType": ("operation"), "operationType": ("CreateEntity"), "entityType": ("lead"), "entityId": ("new"),
-            "initialAttributes": ({"TITLE": "{{deal.TITLE}}"}),
+            "runeType": "operation", "operationType": "CreateEntity", "entityType": "lead", "entityId": "new",
+            "initialAttributes": {"TITLE": "{{deal.TITLE}}"},
         },
     )  # fmt: skip
     async with a_workflow_world(tmp_path, workflow(write, read)) as world:

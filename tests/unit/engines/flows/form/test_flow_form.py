@@ -159,11 +159,11 @@ def test_a_form_that_was_filled_in_makes_a_flow_that_the_check_takes() -> None:
         ],
         "steps": [
             {
-                "id": ("gather"), "agentVersionId": ("analyst"), "prompt": ("Gather."),
-                "transitions": ({"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}}), "maxAttempts": (2),
-                "memoryReads": ([{"channel": "context", "limit": 5}]),
-                "memoryWrites": ([{"channel": "log", "mode": "STATIC", "payload": {"event": "bootstrap"}}]),
-                "overrides": ({"temperature": 0.2, "maxTokens": 1500}),
+                "id": "gather", "agentVersionId": "analyst", "prompt": "Gather.",
+                "transitions": {"onSuccess": {"next": "review"}, "onFailure": {"next": "review", "fail": True}}, "maxAttempts": 2,
+                "memoryReads": [{"channel": "context", "limit": 5}],
+                "memoryWrites": [{"channel": "log", "mode": "STATIC", "payload": {"event": "bootstrap"}}],
+                "overrides": {"temperature": 0.2, "maxTokens": 1500},
             },
             {"id": "review", "agentVersionId": "analyst", "transitions": {"onSuccess": {"complete": True}}},
         ],
@@ -201,8 +201,8 @@ def test_a_text_that_is_no_number_or_no_json_is_refused_at_its_field(place: tupl
 def test_what_is_emptied_goes_from_the_document() -> None:
     """An emptied field is left out, with the objects that held nothing else; those beside it stay."""
     step = {
-        "id": ("a"), "agentVersionId": ("x"), "prompt": ("p"), "transitions": ({"onSuccess": {"next": "b"}}),
-        "overrides": ({"topP": 1, "ours": 2}),
+        "id": "a", "agentVersionId": "x", "prompt": "p", "transitions": {"onSuccess": {"next": "b"}},
+        "overrides": {"topP": 1, "ours": 2},
     }  # fmt: skip
     form = read_flow_form({"flowId": "f", "startStepId": "a", "steps": [step]})
 
@@ -250,8 +250,8 @@ def _find_schema(part: str, path: tuple[str, ...]) -> Mapping[str, Any] | None:
 
 
 PARTS = {
-    "FlowForm": (FlowForm), "FlowStep": (StepForm), "LaunchParameter": (ParameterForm), "MemoryRead": (ReadForm),
-    "MemoryWrite": (WriteForm),
+    "FlowForm": FlowForm, "FlowStep": StepForm, "LaunchParameter": ParameterForm, "MemoryRead": ReadForm,
+    "MemoryWrite": WriteForm,
     "SharedChannel": (next(one.part for name, one in list_places(FlowForm) if name == "channels" and isinstance(one, Items))),
 }  # fmt: skip
 

@@ -121,12 +121,12 @@ def test_the_order_is_shown_with_what_goes_between_the_tuums() -> None:
     _, rows = call_json("compile", "review.yaml")
     assert rows == [
         {
-            "tuum": ("deals"), "level": (0), "index": (1), "after": ([]), "inputs": ({}), "reads": ({"company": "company"}),
-            "outputs": ({"deals": "rows"}),
+            "tuum": "deals", "level": 0, "index": 1, "after": [], "inputs": {}, "reads": {"company": "company"},
+            "outputs": {"deals": "rows"},
         },
         {
-            "tuum": ("letter"), "level": (1), "index": (0), "after": (["deals"]), "inputs": ({}), "reads": ({"deals": "deals"}),
-            "outputs": ({"text": "ai_final_output"}),
+            "tuum": "letter", "level": 1, "index": 0, "after": ["deals"], "inputs": {}, "reads": {"deals": "deals"},
+            "outputs": {"text": "ai_final_output"},
         },
     ]  # fmt: skip
     code, rows = call_json("compile", "bad.yaml")

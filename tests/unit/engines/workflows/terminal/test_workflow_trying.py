@@ -60,8 +60,8 @@ def test_programs_get_an_event_a_line_and_the_result_in_the_seeds_names_last() -
     assert (result["isSuccess"], result["errorCode"], result["finished"]) == (True, "", ["advise", "deals", "propose"])
     assert result["rawText"] == "Совет:\n[YAE-BLOCK:quote]Позвоните завтра[/YAE-BLOCK]"
     assert result["operations"][0] == {
-        "operationType": ("ModifyEntity"), "entityType": ("deal"), "entityId": ("481"), "attributeKey": ("COMMENTS"),
-        "modifyOperator": ("="), "modifyValue": ("Позвоните завтра"),
+        "operationType": "ModifyEntity", "entityType": "deal", "entityId": "481", "attributeKey": "COMMENTS",
+        "modifyOperator": "=", "modifyValue": "Позвоните завтра",
     }  # fmt: skip
 
 
