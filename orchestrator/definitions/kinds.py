@@ -81,10 +81,6 @@ class GivenName:
     """The effects that get it; None for a decision or if unknown."""
 
 
-def report_nothing(_document: Document) -> Iterable[Finding]:
-    return ()
-
-
 def list_nothing(_document: object) -> Iterable[Never]:
     return ()
 

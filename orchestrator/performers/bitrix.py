@@ -160,7 +160,7 @@ LIST_CUT: Final = "list-cut"
 """Of a list that the portal stopped giving in the middle."""
 _NO_NUMBER: Final = "the portal answered without the number of the new record"
 MAX_ROWS = 500
-"""Rows kept of a list in a turn; `long_lists` adds up longer ones."""
+"""Rows kept of a list in a turn; longer ones are added up as they are read."""
 
 
 class BitrixPerformer:

@@ -72,7 +72,7 @@ class Page:
                 return name if name and names_only else f"{name} ({key})" if name else key
             case list() if not any(isinstance(item, list) for item in part):
                 return ", ".join(self._format(item, names_only=names_only) for item in part)
-            case dict() if not any(isinstance(item, dict | list) for item in part.values()):
+            case dict() if not any(_is_nested(item) for item in part.values()):
                 return ", ".join(f"{self._name(name)}: {self._format(item)}" for name, item in part.items() if item not in (None, ""))
             case dict() | list():
                 return dumps(part)
@@ -88,6 +88,11 @@ def format_moment(ts: str) -> str:
 def _is_whole(cell: str) -> bool:
     """A word or a time, half of which would be useless."""
     return " " not in cell or _MOMENT.fullmatch(cell.replace(" ", "T")) is not None
+
+
+def _is_nested(item: object) -> bool:
+    """But for a person, whom one word names."""
+    return isinstance(item, list) or (isinstance(item, dict) and not item.keys() <= _PERSON)
 
 
 def _is_table(part: object) -> bool:

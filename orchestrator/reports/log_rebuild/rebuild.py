@@ -79,7 +79,7 @@ def _rebuild_session(
             paused |= turn.pause() if typed_event.goes_on else {}
             turn = None
         for owner, node_record in _build_node_records(typed_event, trail, state, store):
-            yield owner, common | node_record
+            yield owner or event.actor, common | node_record  # the start of an erased person's run names nobody
         decision = _find_decision(event, typed_event, decided)
         if decision is not None and _is_left_by_stop(event, typed_event):
             pending = decision, event  # the next event holds the result of the look at the portal, if there is one

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -74,6 +75,21 @@ async def test_a_call_that_came_too_late_is_explained_in_words(tmp_path: Path, m
     assert outcome.reason is not None
     assert Translator("ru").translate_notice(outcome.reason) == said
     assert sent == ([], [], "old\n", 1)
+
+
+async def test_a_pause_that_only_the_clock_shows_counts_as_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A machine that slept between the intent and the call: what the process measured says nothing of it."""
+    async with a_product(tmp_path) as kinds:
+        entry = await kinds.ask("http.post")
+        store_intent = executor._store_intent
+
+        async def store_and_sleep(*given: Any) -> None:
+            await store_intent(*given)
+            kinds.world.clock.set_by(executor.SEND_WITHIN * 2)
+
+        monkeypatch.setattr(executor, "_store_intent", store_and_sleep)
+        outcome = await kinds.approve(entry)
+        assert (outcome.status, kinds.requests) == ("refused", [])
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import pytest
 from orchestrator.domain.outputs import build_reply
 from orchestrator.engines.runs import Ask, RunContext, RunModelRequest, RunResult
 from orchestrator.reports.consistency import EffectChecker
+from orchestrator.reports.log_rebuild.rebuild import rebuild_records
 from orchestrator.runs.feature import build_feature
 from orchestrator.runs.registry import Definitions, Engines, RegisteredEngine, StaticDefinitions
 from orchestrator.runtime import worker
@@ -125,6 +126,8 @@ async def test_what_the_runs_of_a_person_held_is_gone(home: Home, decide: bool) 
         assert [row.person for row in store.open_erasure().list_keys() if row.person.startswith("run:")] == [], "the owner's key is theirs"
         assert {row.person for row in store.open_erasure().list_keys() if not row.erased_at} <= {BORIS.key, "person:1007"}
         assert {row.owner for row in store.list_runs(RunFilter())} == {""}
+        owners = {owner for stream in store.list_streams() for owner, _ in rebuild_records(store, stream, {})}
+        assert "" not in owners, "no log of nobody is missed afterwards"
 
 
 async def test_the_runs_of_an_erased_person_end_with_a_sentence(home: Home) -> None:
