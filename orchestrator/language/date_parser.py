@@ -5,9 +5,11 @@ afternoon first. Of two different days or hours none is taken.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from itertools import product
+from string import ascii_lowercase
 from typing import Final
 from zoneinfo import ZoneInfo
 
@@ -54,8 +56,27 @@ _CHANGED: Final = tuple(
     )
 )
 _JOINED: Final = rf"(?:{_WORDS.join_patterns('joined')})"
+_OF_TIME: Final = _WORDS.join_patterns("of_time")
+_ENDS: Final = r"(?= *(?:$|[,;!?|]|\.(?:\s|$)))"
+_LEFT_NUMBER: Final = re.compile(rf"(?:^|\||(?<!\w)(?:{_OF_TIME})) *[0-9]{{1,4}}(?:[.,:-][0-9]+)?{_ENDS}")
+_LEFT_WORD: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('time_words')})(?!\w)")
+_FILLING: Final = re.compile(_OF_TIME)
+_LETTERS: Final = re.compile(r"[^\W\d_]+")
+_DAY_NAME: Final = re.compile(
+    rf"{'|'.join(_WORDS.read_words('weekdays'))}|{'|'.join(_WORDS.read_words('months'))}|{_WORDS.join_patterns('near_day_patterns')}"
+)
+_SHORTEST_MISSPELT: Final = 5
+_RUSSIAN: Final = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
+_EARLIEST: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('earliest')})(?!\w)")
+_LATEST: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('latest')})(?!\w)")
+_SAME_TIME: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('same_time')})(?!\w)")
+_END_OF_DAY: Final = re.compile(
+    rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?"
+    rf"(?:(?:{_WORDS.join_patterns('end_of')}) (?:{_WORDS.join_patterns('day_in_end')})|eod)(?!\w)"
+)
+_ROUGHLY: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('roughly')})")
 _SECOND: Final = re.compile(
-    rf"(?<![\w.,])[0-9]{{1,2}} ?{_JOINED} ?(?:\||[0-9]{{1,2}}(?![\w.,]))|\| ?{_JOINED} ?[0-9]{{1,2}}(?=[.!?]?$)"
+    rf"(?<![\w.,])[0-9]{{1,2}} ?{_JOINED} ?(?:\||[0-9]{{1,2}}(?![\w.,]))|\| ?{_JOINED} ?[0-9]{{1,2}}(?::[0-9]{{2}})?(?=[.!?]?$)"
     rf"|(?<!\w)(?:{_WORDS.join_patterns('between')}) [0-9]"
 )
 
@@ -64,6 +85,34 @@ def refuse_changed_day(text: str) -> None:
     """Raises UnclearPhrase. `text` is normalized, without the phrases that were read as a whole."""
     if any(pattern.search(text) for pattern in _CHANGED):
         raise UnclearPhrase("which_day")
+
+
+def refuse_left_over(rest: str, *, is_day_named: bool) -> None:
+    """Raises UnclearPhrase for a word of time, a number behind a preposition, or a misspelt day that was not read.
+
+    If no day is named, every other word may be its name: «tmrw at 5».
+    """
+    if _LEFT_NUMBER.search(rest):
+        raise UnclearPhrase("which_hour")
+    words = _LETTERS.findall(rest)
+    if _LEFT_WORD.search(rest) or any(map(is_nearly_day, words)) or not (is_day_named or all(map(_FILLING.fullmatch, words))):
+        raise UnclearPhrase("which_day")
+
+
+def is_nearly_day(word: str) -> bool:
+    """One letter away from the name of a day or a month: «завтро», «понидельник»."""
+    return len(word) >= _SHORTEST_MISSPELT and any(map(_DAY_NAME.fullmatch, _list_respelt(word)))
+
+
+def _list_respelt(word: str) -> Iterator[str]:
+    letters = ascii_lowercase if word.isascii() else _RUSSIAN
+    for place in range(len(word) + 1):
+        head, tail = word[:place], word[place:]
+        yield head + tail[1:]
+        yield head + tail[1:2] + tail[:1] + tail[2:]
+        for letter in letters:
+            yield head + letter + tail
+            yield head + letter + tail[1:]
 
 
 def refuse_second_number(rest: str) -> None:
@@ -133,12 +182,7 @@ def _decide(text: str, place: _Place) -> When | Choice | Past | Unclear:
     moment = read_iso_moment(text, place.here)
     if moment is not None:
         return _choose_reading([When(moment.date(), moment, has_time=True)], place)
-    anchor = Anchor(place.today, "back" if place.past == "meant" else "ahead")
-    refuse_changed_day(text)
-    zone, text = find_named_zone(text)
-    day_phrases, rest = find_days(convert_ordinals(text), anchor)
-    hour, rest = find_hour(rest)
-    refuse_second_number(rest)
+    zone, day_phrases, hour = _read_parts(text, place)
     span = next((day_phrase.span for day_phrase in day_phrases if day_phrase.span is not None), None)
     if span is not None:
         return _add_span(span, place) if len(day_phrases) == 1 and hour is None else Unclear("several")
@@ -154,6 +198,28 @@ def _decide(text: str, place: _Place) -> When | Choice | Past | Unclear:
     if hour is None or zone is None:
         return _choose_reading(_build_moments(days, hour, place), place)
     return _choose_reading([_build_far_moment(day, at, zone, place) for day, at in product(days, hour.options)], place)
+
+
+def _read_parts(text: str, place: _Place) -> tuple[tzinfo | None, list[DayPhrase], Hour | None]:
+    """The zone, the days and the hour that are named. Raises UnclearPhrase, also for what was left over."""
+    anchor = Anchor(place.today, "back" if place.past == "meant" else "ahead")
+    text = _ROUGHLY.sub("", text)
+    refuse_changed_day(text)
+    zone, text = find_named_zone(text)
+    text = convert_ordinals(text)
+    if (without_end := _END_OF_DAY.sub(" ", text)) != text and find_days(without_end, anchor)[0]:
+        text = without_end  # «до конца дня пятницы»: the day is the one that is named
+    day_phrases, rest = find_days(text, anchor)
+    hour, rest = find_hour(rest)
+    if _SAME_TIME.search(rest):
+        if hour is not None:
+            raise UnclearPhrase("several")
+        hour, rest = Hour((place.here.time().replace(second=0, microsecond=0),)), _SAME_TIME.sub("|", rest)
+    refuse_second_number(rest)
+    refuse_left_over(_LATEST.sub(" ", rest), is_day_named=bool(day_phrases) or hour is None)
+    if hour is None and _EARLIEST.search(rest):
+        raise UnclearPhrase("which_day")
+    return zone, day_phrases, hour
 
 
 def read_iso_moment(text: str, here: datetime) -> datetime | None:

@@ -29,6 +29,7 @@ from orchestrator.language.date_format import WhenReason
 from orchestrator.language.day_phrase import Anchor, DayPhrase, Groups, UnclearPhrase
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.number_words import PATTERN, VALUES
+from orchestrator.language.work_calendar import read_workdays
 
 _WEEK: Final = 7
 _LAST: Final = 5
@@ -106,6 +107,7 @@ _CALENDAR_UNITS: Final[Mapping[str, Unit]] = {
 }
 _LEAP_CYCLE: Final = 9
 _MONTHS_OF_31: Final = 3
+_MOST_WORKDAYS: Final = 250
 _HALF: Final = _WORDS.read_words("units", "half")
 _MONEY: Final = rf"(?! ?(?:{_WORDS.join_patterns('money_follows')}))"
 _YEAR: Final = (
@@ -292,6 +294,36 @@ def _find_end_of_week(day: date) -> DayPhrase:
     return DayPhrase((friday if day <= friday else sunday,))
 
 
+def _read_last_day(groups: Groups, anchor: Anchor) -> DayPhrase:
+    """«в последний день месяца»: the end of a week is its Friday, its last day Sunday."""
+    if find_unit_name(groups.unit) == "weeks":
+        raise UnclearPhrase("which_day")
+    return _read_end(groups, anchor)
+
+
+def _read_last_workday(groups: Groups, anchor: Anchor) -> DayPhrase:
+    (day,) = _read_end(groups, anchor).days
+    while day not in read_workdays():
+        day -= timedelta(days=1)
+    return DayPhrase((day,))
+
+
+def _read_workdays(groups: Groups, anchor: Anchor) -> DayPhrase:
+    """«через 3 рабочих дня» is the third working day after today."""
+    day, left = anchor.today, parse_count(groups.number)
+    if left > _MOST_WORKDAYS:
+        raise UnclearPhrase("too_far")
+    while left:
+        day += timedelta(days=1)
+        left -= day in read_workdays()
+    return DayPhrase((day,))
+
+
+def _read_decimal_hours(groups: Groups, _anchor: Anchor) -> DayPhrase:
+    """«через 1,5 часа»."""
+    return DayPhrase(span=timedelta(minutes=round(float(groups.number.replace(",", ".")) * 60)))
+
+
 def _build_refusal(reason: WhenReason) -> Recogniser:
     def refuse(_said: Groups, _anchor: Anchor) -> DayPhrase:
         raise UnclearPhrase(reason)
@@ -301,6 +333,7 @@ def _build_refusal(reason: WhenReason) -> Recogniser:
 
 _AGO: Final = rf"(?:{_WORDS.join_patterns('ago')})"
 _END_OF: Final = rf"(?:{_WORDS.join_patterns('end_of')})"
+_OF_UNIT: Final = rf"(?:{WHICH} )?(?P<unit>{_WORDS.join_patterns('end_units')}|{MONTH})(?!\w)"
 _END_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('end_units')}|{MONTH})"
 SPAN_UNIT: Final = rf"(?P<unit>{_WORDS.join_patterns('span_units')})"
 _IN_TIME: Final = rf"(?:{_WORDS.join_patterns('in_time')})"
@@ -350,6 +383,8 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "day_month": (_DAY_FIRST, _read_month_date),
     "month_day": (_MONTH_FIRST, _read_month_date),
     "nth_weekday": (NTH_WEEKDAY, read_nth_weekday),
+    "last_day_of": (rf"(?<!\w)(?:{_WORDS.join_patterns('last_day')}) {_OF_UNIT}", _read_last_day),
+    "last_workday_of": (rf"(?<!\w)(?:{_WORDS.join_patterns('last_workday')}) {_OF_UNIT}", _read_last_workday),
     "end_of": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('by_end')}) )?{_END_OF} (?:{WHICH} )?{_END_UNIT}(?!\w)", _read_end),
     "end_short": (r"(?<!\w)(?:by )?(?P<unit>eod|eow|eom)(?!\w)", _read_end),
     "hour_and_a_half": (rf"(?<!\w){_IN_TIME} (?:{_WORDS.join_patterns('hour_and_a_half')})(?!\w)", _build_span(timedelta(minutes=90))),
@@ -358,6 +393,11 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "two_spans": (_TWO_SPANS, _build_refusal("several")),
     "in_unit_number": (rf"(?<!\w){_IN_TIME} {_UNIT_FIRST} {NUMBER}(?!\w)", _read_span),
     "unit_in_number": (rf"(?<!\w){_UNIT_FIRST} {_IN_TIME} {NUMBER}(?!\w)", _read_span),
+    "in_workdays": (rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?(?:{_WORDS.join_patterns('workdays')})(?![\w-])", _read_workdays),
+    "in_decimal_hours": (
+        rf"(?<!\w){_IN_TIME} (?P<number>[0-9]{{1,2}}[.,][0-9]{{1,2}}) (?:{_WORDS.join_patterns('decimal_hours')})(?!\w)",
+        _read_decimal_hours,
+    ),
     "in_span": (rf"(?<!\w){_IN_TIME} (?:{NUMBER} )?{SPAN_UNIT}(?![\w-])", _read_span),
     "span_ago": (rf"(?<!\w)(?:{NUMBER} )?{SPAN_UNIT} {_AGO}(?!\w)", _read_past_span),
     "unit_number_ago": (rf"(?<!\w){_UNIT_FIRST} {NUMBER} {_AGO}(?!\w)", _read_past_span),
@@ -366,6 +406,7 @@ _FORMS: Final[Mapping[str, tuple[str, Recogniser]]] = {
     "day_of_month": (_DAY_OF_MONTH, _read_day_of_month),
     "the_day": (r"(?<!\w)(?:on|by|until) the (?P<day>[0-9]{1,2})(?:st|nd|rd|th)(?!\w)", _read_day_of_month),
     "bare_day": (_BARE_DAY, _read_day_of_month),
+    "stretch": (rf"(?<!\w)(?:{_WORDS.join_patterns('stretch')}) {NUMBER} {SPAN_UNIT}(?!\w)", _build_refusal("which_day")),
     "near_day": (_NEAR_DAY, _read_near_day),
     "week": (rf"(?<!\w)(?:(?:{_WORDS.join_patterns('in_week')}) )?{WHICH} (?:{_WORDS.join_patterns('week')})(?!\w)", _read_week),
     "weekday": (WEEKDAY, read_weekday),

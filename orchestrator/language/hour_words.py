@@ -13,7 +13,9 @@ from orchestrator.language.number_words import PATTERN, read_words
 
 _WORDS: Final = load_lexicon("hours")
 _MOST_HOURS: Final = 14
-_OFFSET: Final = re.compile(rf"(?<!\w)({_WORDS.read_text('offset')})?([+−-])([0-9]{{1,2}})(?::?([0-9]{{2}}))?(?![\w:.])")
+_OFFSET: Final = re.compile(
+    rf"(?:(?<!\w)|(?<=:[0-9]{{2}}))({_WORDS.read_text('offset')})?([+−-])([0-9]{{1,2}})(?::?([0-9]{{2}}))?(?![\w:.])"
+)
 _OTHER: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('other_zone')})(?!\w)")
 _MOSCOW: Final = timedelta(hours=3)
 
@@ -50,6 +52,9 @@ def _list_zones() -> tuple[tuple[str, re.Pattern[str]], ...]:
 _NOON: Final = 12
 _MIDNIGHT: Final = 24
 _FIRST_SURE_HOUR: Final = 8
+_CENTURIES: Final = {"19", "20"}
+"""«в 2030» is an hour or a year."""
+_WORDS: Final = load_lexicon("hours")
 # For each part of the day: the half of the day that it gives to an hour beside it, its words, and the time that it means without an hour.
 _PARTS: Final = (
     ("morning", _WORDS.join_patterns("parts", "morning"), time(10)),
@@ -69,6 +74,9 @@ _DOTTED: Final = re.compile(
 _UNIT: Final = rf"(?:{_WORDS.join_patterns('unit')})"
 _HALVED: Final = re.compile(rf"(?<![\w.,:/+-])(?P<hour>[0-9]{{1,2}})(?: ?{_UNIT}\.?)? ?{_HALF}(?!\w)")
 # «на 15 часов» is an hour, «на 3 часа» how long something takes.
+_JOINED: Final = re.compile(
+    rf"(?<!\w)(?:{_WORDS.join_patterns('before_joined')}) (?P<hour>[01][0-9]|2[0-3])(?P<minute>[0-5][0-9])(?= *(?:$|[,;!?|]|\.(?:\s|$)))"
+)
 _UNITED: Final = re.compile(
     rf"(?<!\w)(?:(?:{_WORDS.join_patterns('before_united')})|{_WORDS.read_text('before_long_hour')}(?= (?:[89]|[12][0-9]) ))"
     rf" (?P<hour>[0-9]{{1,2}}) ?{_UNIT}(?!\w)"
@@ -76,7 +84,7 @@ _UNITED: Final = re.compile(
 _NOT_AN_HOUR: Final = rf"(?![\w%:₽$€]|[.,/-][0-9]| [0-9%₽$€]| ?(?:{_WORDS.join_patterns('not_an_hour')}))"
 _BARE: Final = re.compile(
     rf"(?<!\w)(?:(?:{_WORDS.join_patterns('at')}) (?P<hour>[0-9]{{1,2}}){_NOT_AN_HOUR}"
-    rf"|(?:{_WORDS.join_patterns('until')}) (?P<late>[0-9]{{1,2}})(?= *(?:$|[,;!?|]|\.(?:\s|$))))"
+    rf"|(?:{_WORDS.join_patterns('until')}|{_WORDS.join_patterns('beginning')}) (?P<late>[0-9]{{1,2}})(?= *(?:$|[,;!?|]|\.(?:\s|$))))"
 )
 _VAGUE: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('vague')})(?!\w)")
 _ONE_O_CLOCK: Final = re.compile(rf"(?<!\w){_WORDS.read_text('one_o_clock')}(?: ({_WORDS.join_patterns('one_o_clock_halves')}))?(?!\w)")
@@ -118,7 +126,9 @@ def find_hour(text: str) -> tuple[Hour | None, str]:
         hours += [read(match) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)
     text = _WORD_HOURS.sub(lambda match: str(_SPOKEN_VALUES[match.group()]), _SPACED.sub(r"\1\2:", _DASHED.sub(r"\1:", text)))
-    for pattern in (_CLOCK, _DOTTED, _HALVED, _UNITED, _BARE):
+    if any(match["hour"] in _CENTURIES for match in _JOINED.finditer(text)):
+        raise UnclearPhrase("which_hour")
+    for pattern in (_CLOCK, _DOTTED, _JOINED, _HALVED, _UNITED, _BARE):
         hours += [_read_groups(**match.groupdict()) for match in pattern.finditer(text)]
         text = pattern.sub("|", text)
     hours += [(1, 0, _find_half(match[1]), False) for match in _ONE_O_CLOCK.finditer(text)]

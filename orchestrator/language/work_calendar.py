@@ -19,6 +19,7 @@ LATEST: Final = timedelta(hours=3)
 """A daily message so late is skipped: a morning plan is of no use after lunch."""
 MORNING: Final = time(9)
 EVENING: Final = time(18)
+HOLIDAYS: Final = Path(__file__).resolve().parents[2] / "data" / "holidays.yaml"
 _QUIET_FROM, _QUIET_TO = time(21), time(8)
 _FRIDAY: Final = 4
 _FURTHEST: Final = 60
@@ -77,6 +78,12 @@ def load_workdays(path: Path) -> Workdays:
         )
     except (OSError, UnicodeError, ValueError, TypeError, yaml.YAMLError) as error:
         raise SettingsError(f"{path.name}: {error}") from None
+
+
+@cache
+def read_workdays() -> Workdays:
+    """Of the country for which data/holidays.yaml is made. Raises SettingsError."""
+    return load_workdays(HOLIDAYS)
 
 
 @cache

@@ -8,6 +8,7 @@ import pytest
 from orchestrator.language.date_parser import Choice, Unclear, When, parse_when
 
 NOON = datetime(2026, 11, 26, 12, tzinfo=ZoneInfo("Europe/Moscow"))  # a Thursday
+SATURDAY = datetime(2026, 11, 28, 18, 24, tzinfo=ZoneInfo("Europe/Moscow"))
 
 TABLE = """
 завтра в три                       15:00 | 03:00
@@ -90,6 +91,62 @@ def test_a_spoken_span_is_as_long_as_it_was_said(line: str) -> None:
     """The number may stand behind the unit; a part of it is never dropped."""
     words, _, wanted = line.partition("  ")
     found = parse_when(words, now=NOON, zone="Europe/Moscow")
+    assert (f"{found.at:%d.%m %H:%M}" if isinstance(found, When) else getattr(found, "reason", found)) == wanted.strip()
+
+
+NOTHING_DROPPED = """
+завтра в 1730                     29.11 17:30
+послезавтра к 0930                30.11 09:30
+завтра 1730                       which_hour
+завтра в 2030                     which_hour
+завтра с 10                       29.11 10:00
+завтра с 10 до 11                 several
+завтра к 9:00-10:00               several
+завтра, часов в 10                29.11 10:00
+завтро в 19                       which_day
+в понидельник в 10                which_day
+3 дикабря                         which_day
+tomorow at 5 pm                   which_day
+tmrw at 7 pm                      which_day
+через неделю в это же время       05.12 18:24
+через неделю в 10 в это же время  several
+не раньше понедельника            which_day
+not before monday                 which_day
+завтра не раньше 12               29.11 12:00
+не позже 5 декабря                05.12 18:00
+в ближайшие три дня               which_day
+за три дня                        which_day
+раз в три дня                     which_day
+в течение двух недель             which_day
+завтра на 3 часа                  which_day
+завтра пораньше                   which_day
+завтра первым делом               which_hour
+завтра с утра                     29.11 10:00
+через 3 рабочих дня               02.12 18:00
+через рабочий день                30.11 18:00
+через 30 рабочих дней             19.01 18:00
+in 5 business days                04.12 18:00
+через 900 рабочих дней            too_far
+через 1,5 часа                    28.11 19:54
+через 1,5 дня                     which_day
+до конца дня пятницы              04.12 18:00
+в пятницу до конца дня            04.12 18:00
+до конца рабочего дня 3 декабря   03.12 18:00
+by end of day friday              04.12 18:00
+в последний день декабря          31.12 18:00
+к последнему дню квартала         31.12 18:00
+в последний рабочий день ноября   30.11 18:00
+10:00+05:00 завтра                29.11 08:00
+завтра в 10:00+19:00              impossible
+после праздников                  which_day
+"""
+
+
+@pytest.mark.parametrize("line", NOTHING_DROPPED.strip().splitlines())
+def test_no_word_of_a_time_is_dropped_unread(line: str) -> None:
+    """It is a Saturday, 18:24: what is not read is asked about, and never becomes another hour or day in silence."""
+    words, _, wanted = line.partition("  ")
+    found = parse_when(words, now=SATURDAY, zone="Europe/Moscow")
     assert (f"{found.at:%d.%m %H:%M}" if isinstance(found, When) else getattr(found, "reason", found)) == wanted.strip()
 
 
