@@ -12,11 +12,11 @@ from typing import Final, Literal, get_args
 from bitrix.catalogue import names
 from bitrix.catalogue.catalogue import Entity, Method
 from bitrix.client.batch import find_references
+from orchestrator.directory.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.errors import SettingsError
 from orchestrator.domain.frozen import computed_once
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.language.lexicon import load_lexicon
 
 ValueKind = Literal[

@@ -12,13 +12,13 @@ from typing import Final
 
 from bitrix.catalogue import names
 from bitrix.errors import BitrixError
+from orchestrator.directory.param_words import find_param_words
 from orchestrator.directory.reference import Reference
 from orchestrator.directory.reference_data import Field
 from orchestrator.gate.call import critical_fields, fields, param_kinds
 from orchestrator.gate.call.effect import Call, Facts, Refuse
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.param_kinds import EMPTY, Param, ValueKind, WrittenValue
-from orchestrator.gate.call.param_words import find_param_words
 from orchestrator.gate.call.reasons import format_english, refuse
 from orchestrator.gate.decide.field_checks import find_list_name
 from orchestrator.language.text import Locale

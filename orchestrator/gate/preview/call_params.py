@@ -6,10 +6,10 @@ from typing import Final
 
 from bitrix.catalogue import names
 from bitrix.client.batch import find_references
+from orchestrator.directory.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call import critical_fields, fields
 from orchestrator.gate.call.effect import Call
 from orchestrator.gate.call.essence import MARKS
-from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.targets import as_id
 from state.stored import JsonObject
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from bitrix.errors import BitrixError
+from orchestrator.directory.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call import fields
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.targets import as_id
 from orchestrator.gate.preview.format_values import EMPTY, Context, Reader, format_duration, format_plain, format_value
 from orchestrator.language.lexicon import load_lexicon

@@ -6,13 +6,13 @@ from decimal import Decimal
 from typing import Final
 
 from bitrix.catalogue.catalogue import ListKind
+from orchestrator.directory.param_words import find_common_words, find_param_words
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.gate.call import critical_fields, fields, list_comparison, replaced_lists
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.list_comparison import ListDifference
 from orchestrator.gate.call.multifields import is_multifield
-from orchestrator.gate.call.param_words import find_common_words, find_param_words
 from orchestrator.gate.call.replaced_lists import (
     ListChange,
     Rows,

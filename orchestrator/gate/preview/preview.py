@@ -10,12 +10,12 @@ from typing import Final, get_args
 from bitrix.catalogue.catalogue import Method, Verb
 from bitrix.client.batch import find_references
 from bitrix.errors import BitrixError
+from orchestrator.directory.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.card_view import FORM, Preview, PreviewLine, PreviewPart
 from orchestrator.gate.call import critical_fields, fields, held_parts, multifields
 from orchestrator.gate.call.effect import Call, Facts
 from orchestrator.gate.call.escape_text import escape_text
-from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call.ports import Names
 from orchestrator.gate.call.replaced_lists import find_guests_place, find_written_guests
 from orchestrator.gate.normalize.merge_multifields import find_steps, walk_commands

@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from bitrix.catalogue.catalogue import Method
+from orchestrator.directory.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.gate.call import fields
-from orchestrator.gate.call.param_words import ParamWords, find_common_words, find_param_words
 from tests.unit.gate.gate_kit import LEAD, NAMED, catalogue, effect, judged, said
 from tests.unit.gate.reading_kit import LOCALES, Drawn, draw, load_calls, open_portal
 from tests.unit.gate.sandbox_kit import Desk

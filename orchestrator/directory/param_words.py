@@ -8,8 +8,8 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from bitrix.catalogue.names import to_field_key
 from orchestrator.domain.errors import SettingsError
-from orchestrator.gate.call import fields
 from orchestrator.language.lexicon import load_lexicon, read_language_file
 from orchestrator.language.text import Locale, format_number
 
@@ -41,7 +41,7 @@ class ParamWords:
 
 def find_param_words(method: str, entity: str, name: str) -> ParamWords | None:
     """For this method, or else for this kind of record."""
-    key = fields.to_field_key(name)
+    key = to_field_key(name)
     for words in _list_tables(method):
         if key in words:
             return words[key]
@@ -60,7 +60,7 @@ def find_common_words(name: str) -> ParamWords | None:
     own = _PROPERTY.fullmatch(name)
     if own is not None:
         return ParamWords(names={locale: f"{word} {format_number(own[1], locale)}" for locale, word in _PROPERTY_WORDS.items()})
-    return _ALL.common.get(fields.to_field_key(name))
+    return _ALL.common.get(to_field_key(name))
 
 
 _Words = Mapping[str, ParamWords]
@@ -85,7 +85,7 @@ def _load_words() -> _AllWords:
 
 def _parse_file(content: _File) -> _AllWords:
     def parse(table: Mapping[str, _Row]) -> dict[str, ParamWords]:
-        return {fields.to_field_key(name): _parse_row(row, content.choices) for several, row in table.items() for name in several.split()}
+        return {to_field_key(name): _parse_row(row, content.choices) for several, row in table.items() for name in several.split()}
 
     methods: dict[str, dict[str, ParamWords]] = {}
     for several, table in content.methods.items():
