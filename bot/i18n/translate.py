@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from fluent.runtime import FluentBundle, FluentResource
 
 from bot.plugins.loading import list_texts, note_fault
+from orchestrator.directory.param_words import find_common_words, find_param_words
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import format_short_day
 from state.clock import parse_iso

@@ -3,19 +3,24 @@
 The separator is replaced in their own texts, so that a title cannot add a false stage or sum.
 """
 
+import html
 from collections.abc import Sequence
 from decimal import Decimal, InvalidOperation
 from typing import Final
 from urllib.parse import urlsplit
 
+from bitrix.catalogue.names import to_field_key
 from orchestrator.directory.answers import RecordRow
 from orchestrator.directory.reference_data import INVOICE, QUOTE
 from orchestrator.language.lexicon import load_lexicon
 from orchestrator.language.money_format import NO_CURRENCY_BOOK, CurrencyBook, format_sum_short
 from orchestrator.language.text import Locale, format_number, to_visible_line, trim_text
+from orchestrator.language.word_runs import remove_markup
+from state.stored import JsonObject
 
 SEPARATOR: Final = " · "
 _LIMIT: Final = 64
+_ROW_NAMES: Final = tuple(map(to_field_key, load_lexicon("records").read_words("row_names")))
 _SHORTEST_TITLE: Final = 12
 _DETAIL: Final = 24
 _UNTITLED: Final = load_lexicon("records").read_titles("untitled")
@@ -59,6 +64,13 @@ def format_user_label(row: RecordRow, *, department: str | None = None, locale: 
     """«Борис Орлов · менеджер · Отдел продаж · №7»."""
     details = (_clean_detail(row.work_position), _clean_detail(department), _format_number(row, locale))
     return _join_line(_clean_text(row.full_name) or _UNTITLED[locale], details)
+
+
+def format_row_label(row: JsonObject, locale: Locale = "ru") -> str:
+    """«Встреча с «Вектором»»: the first of the fields by which people know a row that is no record of its own; else «№12»."""
+    by_key = {to_field_key(name): value for name, value in row.items()}
+    texts = (_clean_text(remove_markup(str(value))) for key in _ROW_NAMES if (value := by_key.get(key)) not in (None, "", False))
+    return trim_text(next(filter(None, texts), ""), limit=_LIMIT) or _format_number(RecordRow.model_validate(row), locale)
 
 
 def build_card_url(portal: str, entity: str, record_id: int, *, user: int = 0) -> str:
@@ -106,7 +118,7 @@ def _join_line(title: str, details: Sequence[str]) -> str:
 
 
 def _clean_text(value: str | None) -> str:
-    return to_visible_line(value or "").translate(_DISGUISE)
+    return to_visible_line(html.unescape(value or "")).translate(_DISGUISE)
 
 
 def _clean_detail(value: str | None) -> str:

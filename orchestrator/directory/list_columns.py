@@ -11,8 +11,10 @@ from bitrix.catalogue.catalogue import FieldInfo
 from bitrix.errors import BitrixError
 from bitrix.masking import mask
 from orchestrator.directory.answers import ColumnedTable, RecordRow, to_number
+from orchestrator.directory.labels import parse_amount
 from orchestrator.directory.naming import Naming
-from orchestrator.directory.outcome_view import extract_rows
+from orchestrator.directory.outcome_view import extract_rows, find_row_kind
+from orchestrator.directory.param_words import ParamWords, find_common_words, find_param_words
 from orchestrator.directory.portal_reads import PortalReader
 from orchestrator.directory.reference_data import Field
 from orchestrator.domain.actor import Actor
@@ -21,6 +23,7 @@ from orchestrator.domain.effect import Outcome
 from orchestrator.domain.outputs import Table
 from orchestrator.language.date_format import format_day, parse_portal_date
 from orchestrator.language.lexicon import load_lexicon
+from orchestrator.language.money_format import format_sum
 from orchestrator.language.text import format_phone, to_visible_line
 from orchestrator.language.time_zones import parse_moment
 from state.stored import JsonObject
@@ -35,7 +38,9 @@ _MOST_NAMED: Final = 200
 _IN_TITLE: Final = frozenset({"title", "name", "lastname", "secondname"})
 """Normalized fields that stand in each row's title anyway."""
 _ADDRESSES: Final = frozenset({"phone", "email", "web", "im", "fm"})
-_TASK_STATUSES: Final = load_lexicon("card_fields")
+_CARD_WORDS: Final = load_lexicon("card_fields")
+_ROW_COLUMNS: Final = load_lexicon("records").read_table("row_columns")
+_FLAGS: Final = {"Y": "set", "1": "set", "N": "unset", "0": "unset"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,13 +59,16 @@ class Column:
     title: str
     info: FieldInfo | None
     field: Field | None
+    words: ParamWords | None
 
     @property
     def kind(self) -> str:
-        """As the catalogue or else the portal tells it."""
+        """As the catalogue or else the portal or the words of cards tell it."""
         if self.info is not None and self.info.kind not in {"text", "enum"}:
             return self.info.kind
-        return self.field.type if self.field is not None else self.info.kind if self.info is not None else ""
+        if self.field is not None:
+            return self.field.type
+        return self.info.kind if self.info is not None else self.words.kind if self.words is not None else ""
 
     @property
     def key(self) -> str:
@@ -72,24 +80,30 @@ async def add_columns(outcome: Outcome, table: Table, field_names: Sequence[str]
 
     Fields that the call did not read are read once more with its conditions. A field that the records do not have gives no column.
     """
-    entity = next((parse_target(row.target)[0] for row in table.rows if row.target), "")
-    rows = {RecordRow.model_validate(row).id: row for row in extract_rows(outcome.result)}
-    named_columns = [(name, await find_column(entity, name, list(rows.values()), context)) for name in field_names]
+    entity = next((parse_target(row.target)[0] for row in table.rows if row.target), find_row_kind(outcome))
+    read_rows = extract_rows(outcome.result)
+    rows = {RecordRow.model_validate(row).id: row for row in read_rows}
+    wanted = field_names or _ROW_COLUMNS.get(entity, "").split()
+    if not wanted:
+        return ColumnedTable(table=table, unknown=())
+    named_columns = [(name, await find_column(entity, name, read_rows, context, outcome.method)) for name in wanted]
     columns = [column for _, column in named_columns if column is not None and not _is_in_title(entity, column)][:MOST_COLUMNS]
     missing = [column for column in columns if not any(find_value(row, column) is not None for row in rows.values())]
     if missing:
         rows = _merge_rows(rows, await _read_missing(outcome, entity, missing, len(rows), context))
     known = [rows.get(parse_target(row.target)[1] if row.target else 0, {}) for row in table.rows]
+    if len(rows) < len(read_rows) == len(table.rows):
+        known = list(read_rows)  # rows without ids, or one record in several rows
     cells = [await format_column(entity, column, known, context) for column in columns]
     new_rows = tuple(
         row.model_copy(update={"label": row.label.partition(" · ")[0], "cells": tuple(column[number] for column in cells)})
         for number, row in enumerate(table.rows)
     )
     columned = table.model_copy(update={"rows": new_rows, "columns": tuple(column.title for column in columns)})
-    return ColumnedTable(table=columned, unknown=tuple(name for name, column in named_columns if column is None))
+    return ColumnedTable(table=columned, unknown=tuple(name for name, column in named_columns if column is None and name in field_names))
 
 
-async def find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext) -> Column | None:
+async def find_column(entity: str, name: str, rows: Sequence[JsonObject], context: ViewContext, method: str = "") -> Column | None:
     """None if these records have none. The portal's own fields must be named exactly: a similar one may be another."""
     info = _find_info(entity, name, context)
     field = await context.naming.find_field(entity, name)
@@ -97,11 +111,14 @@ async def find_column(entity: str, name: str, rows: Sequence[JsonObject], contex
     key = names.to_field_key(name, entity)
     spelt = (name, names.to_classic(name, entity), names.to_universal(name, entity))
     row_name = next((one for row in rows for one in row if one in spelt or (not own and names.to_field_key(one, entity) == key)), None)
+    words = None if own else find_param_words(method, entity, name) or find_common_words(name)
     if info is None and field is None and row_name is None:
         return None
     portal = to_visible_line(field.title, limit=40) if field is not None else ""
     title = (info.ru if context.actor.locale == "ru" else info.en) if info is not None else portal or to_visible_line(name, limit=40)
-    return Column(name=row_name or (field.code if field is not None else name), title=title, info=info, field=field)
+    if info is None and field is None and words is not None:
+        title = words.names[context.actor.locale]
+    return Column(name=row_name or (field.code if field is not None else name), title=title, info=info, field=field, words=words)
 
 
 def _find_info(entity: str, name: str, context: ViewContext) -> FieldInfo | None:
@@ -189,6 +206,8 @@ async def _name_values(entity: str, column: Column, values: Sequence[str], conte
 
 async def _format_one(entity: str, column: Column, value: object, row: JsonObject, context: ViewContext) -> str:
     record, text, locale = RecordRow.model_validate(row), str(value), context.actor.locale
+    if column.words is not None and (choice := column.words.choices.get(text.lower())) is not None:
+        return choice[locale]
     match column.kind:
         case "money" | "double" if column.key in {"opportunity", "taxvalue", "revenue"}:
             return await context.naming.format_money(value, record.currency_id, locale)
@@ -200,11 +219,22 @@ async def _format_one(entity: str, column: Column, value: object, row: JsonObjec
         case "date" | "datetime" as kind:
             return await format_date(text, kind, context)
         case "enum" if entity == "task" and column.key in {"status", "realstatus"}:
-            return _TASK_STATUSES.read_table("task_statuses", locale).get(text, text)
+            return _CARD_WORDS.read_table("task_statuses", locale).get(text, text)
+        case "seconds" | "money" | "number" if (number := parse_amount(text)) is not None:
+            return _format_seconds(int(number)) if column.kind == "seconds" else format_sum(number, None, locale=locale)
+        case "flag" | "boolean" if text in _FLAGS:
+            return _CARD_WORDS.read_text("flags", locale, _FLAGS[text])
         case _ if column.key in _ADDRESSES:
             return format_phone(text)
         case _:
             return text
+
+
+def _format_seconds(seconds: int) -> str:
+    """«12:05», «1:02:05»."""
+    minutes, rest = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
 async def format_date(text: str, kind: str, context: ViewContext) -> str:

@@ -12,7 +12,7 @@ from typing import Final
 
 from bitrix.masking import mask, mask_value
 from orchestrator.directory.answers import OutcomeView, RecordRow
-from orchestrator.directory.labels import parse_amount
+from orchestrator.directory.labels import format_row_label, parse_amount
 from orchestrator.directory.naming import Naming
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import Outcome
@@ -88,7 +88,6 @@ MAX_PROSE = 4000
 _CRM = ("deal", "lead", "contact", "company", "task")
 _LABELS = frozenset({"TITLE", "NAME", "LAST_NAME", "SECOND_NAME", "COMPANY_TITLE", "POST", "SUBJECT", "WORK_POSITION"})
 OWN_RECORDS = re.compile(r"(?:crm\.(?:deal|lead|contact|company|quote|item)|tasks\.task)\.(?:get|list|add|update)")
-_LISTS = re.compile(r"(?:crm\.\w+|tasks\.task)\.list")
 _REFERENCE = re.compile(
     r"[\w.]+\.(?:fields|getfields)|crm\.status\.(?:list|get|entity\.(?:items|types))|crm\.(?:deal)?category\.(?:list|get|default\.get|status)"
     r"|crm\.dealcategory\.stage\.list|crm\.type\.(?:list|get|getbyentitytypeid)|crm\.enum\.\w+|crm\.currency\.(?:list|get|base\.get)"
@@ -96,6 +95,7 @@ _REFERENCE = re.compile(
     re.ASCII,
 )
 """What only administrators write: stages, funnels, smart processes, fields, options, currencies."""
+_PRODUCT_ROWS = "productrow"
 _ADDRESS_FIELDS = frozenset({"EMAIL", "PHONE", "WEB", "IM", "FM"})
 _ADDRESS = re.compile(
     rf"\+?[0-9][0-9 ().-]{{2,30}}(?:[0-9]|[0-9] ?(?:{load_lexicon('records').join_patterns('phone_extension')}) ?[0-9]{{1,8}})"
@@ -128,16 +128,43 @@ async def _render_result(outcome: Outcome, naming: Naming, actor: Actor) -> Outc
         return await _render_records(outcome.model_copy(update={"entity": entity}), rows, naming, actor)
     if outcome.entity == "user" and rows:
         return await _render_users(rows, naming, actor)
-    if not rows and _LISTS.fullmatch(outcome.method) and not has_prose(outcome.result):
+    if outcome.call_class in {"", "R"} and not outcome.commands and _is_empty_list(outcome.result):
         return OutcomeView(table=Table(), total=outcome.total or 0)
-    return _render_reference(outcome) if _REFERENCE.fullmatch(outcome.method.lower()) else _render_other(outcome)
+    if _REFERENCE.fullmatch(outcome.method.lower()):
+        return _render_reference(outcome)
+    other_view = _render_other(outcome)
+    return replace(other_view, table=_build_other_table(outcome, rows, actor)) if rows and outcome.call_class in {"", "R"} else other_view
+
+
+def find_row_kind(outcome: Outcome) -> str:
+    """Of the rows; "" if it is not known: the entity of crm.deal.contact.items.get is that of the deal."""
+    if _PRODUCT_ROWS in outcome.method.lower():
+        return _PRODUCT_ROWS
+    is_own = OWN_RECORDS.fullmatch(outcome.method) is not None
+    return "" if not is_own and (outcome.entity in _CRM or outcome.entity.startswith("item")) else outcome.entity
+
+
+def _is_empty_list(result: object) -> bool:
+    """Also one with its name: `{"items": []}`."""
+    return result == [] or (isinstance(result, Mapping) and len(result) > 0 and all(value == [] for value in result.values()))
+
+
+def _build_other_table(outcome: Outcome, rows: Sequence[JsonObject], actor: Actor) -> Table:
+    """Of activities, events, product rows …, whose names are anybody's words: the person sees them, a later prompt only the ids."""
+    kind, table_rows = find_row_kind(outcome), []
+    for row in rows:
+        number = RecordRow.model_validate(row).id
+        target = f"{kind}:{number}" if kind and number else ""
+        table_rows.append(Row(label=mask(format_row_label(row, actor.locale)), target=target))
+    return Table(rows=tuple(table_rows), shown=len(rows), total=max(outcome.total or 0, len(rows)), is_prose=True)
 
 
 def extract_rows(result: object) -> list[JsonObject]:
+    """Of a list or the only list in it, or the record that was read."""
     if isinstance(result, Mapping):
-        for key in ("items", "tasks"):
-            if isinstance(result.get(key), list):
-                return [row for row in result[key] if isinstance(row, Mapping)]
+        lists = [value for value in result.values() if isinstance(value, list)]
+        if len(lists) == 1 and not {"ID", "id"} & set(result):
+            return [row for row in lists[0] if isinstance(row, Mapping)]
         for key in ("item", "task"):
             if isinstance(result.get(key), Mapping):
                 return [result[key]]

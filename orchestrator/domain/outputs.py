@@ -68,6 +68,8 @@ class Table(Frozen):
     heading: str = ""
     is_grouped: bool = False
     """Rows are groups; `total` counts records, `shown` groups."""
+    is_prose: bool = False
+    """The labels are anybody's words: no later prompt shows them."""
     groups: int = 0
     first: int = 1
     place: str = ""

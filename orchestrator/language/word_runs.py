@@ -18,6 +18,7 @@ _MARKUP_NAMES: Final = (
     r"|color|size|quote|blockquote|left|right|center|justify|disk|email|video|spoiler|tg-spoiler|\*"
 )
 _TAG: Final = re.compile(rf"<([/!a-z][^<>]{{0,500}})>|\[(/?(?:{_MARKUP_NAMES})(?:[= ][^\[\]]{{0,500}})?)\]")
+_MARKUP: Final = re.compile(_TAG.pattern, re.IGNORECASE)
 _BARE_TAG: Final = re.compile(rf"/?(?:{_MARKUP_NAMES})\s?/?")
 _DIVIDING_TAG: Final = re.compile(r"/?(?:p|br|hr|div|ul|ol|li|list|tr|td|th|table|h[1-6]|quote|blockquote|\*)\b|\*")
 _MARK_INSIDE: Final = re.compile(r"(?<=\w)[*_~`|]+(?=\w)")
@@ -68,6 +69,11 @@ def split_words(text: str) -> list[str]:
     text = _PERCENT.sub("%", _LONG_NUMBER.sub(lambda number: _join_groups(number[0], groups), " ".join(text.split())))
     text = _MOBILE.sub(r"7\1", _THOUSANDS.sub(lambda number: _NO_DIGITS.sub("", number[0]), text))
     return [*_WORD.findall(text), *(split_words(" ".join(tags)) if tags else ()), *groups]
+
+
+def remove_markup(text: str) -> str:
+    """Text as people read it: without HTML and BB codes, entities as signs."""
+    return _MARKUP.sub(lambda tag: " " if _DIVIDING_TAG.match((tag[1] or tag[2]).lower()) else "", html.unescape(text))
 
 
 def _take_tag(tag: str, tags: list[str]) -> str:

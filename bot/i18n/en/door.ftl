@@ -122,6 +122,7 @@ list-page = { $first } to { $last } of { $total }
 list-all = { $total } in all
 list-total-sum = { $shown } of { $total } shown, { $sum } in all
 list-all-sum = { $total } in all, worth { $sum }
+list-not-shown = A list could not be shown.
 columns-unknown = Some columns are not shown: there are no such fields.
 only-own = { $entity ->
     [deal] Only your own deals are shown.

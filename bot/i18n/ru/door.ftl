@@ -125,6 +125,7 @@ list-page = С { $first } по { $last } из { $total }
 list-all = Всего { $total }
 list-total-sum = Показано { $shown } из { $total }, всего { $sum }
 list-all-sum = Всего { $total } на { $sum }
+list-not-shown = Список показать не удалось.
 columns-unknown = Часть столбцов не показана: таких полей нет.
 only-own = { $entity ->
     [deal] Показаны только ваши сделки.

@@ -5,7 +5,7 @@ from typing import Final
 
 from engines.crm_agent.core import prompt, turn_work
 from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, find_created, list_following
-from engines.crm_agent.core.lists import PlacedLists, complete_select, hide_markers, is_listable, place_lists
+from engines.crm_agent.core.lists import PlacedLists, complete_select, find_missing, hide_markers, is_listable, list_order, place_lists
 from engines.crm_agent.core.plan import (
     NameQuestion,
     PlannedStep,
@@ -37,9 +37,7 @@ MOST_PROPOSED: Final = 10
 
 async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
     """`goes_on`: the turn goes on when the last card that it waits for is decided (S004-15)."""
-    # The text beside steps was written before these ran, so it speaks of the lists of the iteration before them, if there are such.
-    order = (work.iteration - 1, work.iteration) if work.pending else (work.iteration,)
-    placed = await place_lists(ctx, work, assistant if not work.planned else "", order=order)
+    placed = await place_lists(ctx, work, assistant if not work.planned else "", order=list_order(work))
     notices = tuple(_drop_duplicates([*_build_notices(work, assistant, goes_on=goes_on), *placed.notices]))
     proposed = _list_proposed(ctx, work)
     history, lists = _build_history(work, placed, notices, proposed)
@@ -164,6 +162,7 @@ class _Turn:
         self._offered: Sequence[JsonObject] = ()
         self._results: dict[int, Submitted] = {}
         self._dialogue: list[dict[str, str]] = []
+        self._is_told_missing = False
         self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
         if ctx.told_provenance is not None:
             self._work.take_up(ctx.told_provenance)
@@ -178,12 +177,23 @@ class _Turn:
             self._ctx.record_iteration(self._asked, {"thought": blocks.thought, "action": steps, "assistant": blocks.assistant})
             blocks = take_offers(blocks, self._offered, self._work, self._ctx.turn.turn_id)
             if not blocks.steps:
+                missing = find_missing(self._work, blocks.assistant)
+                if missing and not self._is_told_missing and iteration < self._agent.max_iterations:
+                    self._tell_missing(text, missing)
+                    continue
                 return await self._finish("answered", blocks.assistant)
             over = await self._carry_out(iteration, text, blocks)
             if over is not None:
                 return over
         self._work.notices.append(Notice(code="iteration-limit", args={"limit": self._agent.max_iterations}))
         return await self._finish("limit", "")
+
+    def _tell_missing(self, text: str, missing: Sequence[str]) -> None:
+        """Once a turn."""
+        self._is_told_missing = True
+        lists = [f"[[list {iteration}.{step}]]" for iteration, step in self._work.lists]
+        self._dialogue.append({"role": "assistant", "content": text})
+        self._dialogue.append(prompt.build_missing_message(missing, lists))
 
     async def _build_base_messages(self) -> list[Mapping[str, str]]:
         ctx = self._ctx

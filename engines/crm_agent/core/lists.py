@@ -132,7 +132,7 @@ class PlacedLists:
 
 
 async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order: Sequence[int]) -> PlacedLists:
-    """Markers of steps without a list are removed."""
+    """A marker of a step without a list is removed, and the person is told."""
     parts: list[Text | Table] = []
     notices: list[Notice] = []
     position = 0
@@ -141,6 +141,7 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
         position = match.end()
         place = _find_place(work, match, order)
         if place is None:
+            notices.append(Notice(code="list-not-shown"))
             continue
         columns = tuple(dict.fromkeys(filter(None, _SEPARATOR.split(match["fields"] or ""))))
         table, unknown = await _build_table(ctx, work.lists[place], columns)
@@ -149,6 +150,16 @@ async def place_lists(ctx: TurnContext, work: TurnWork, assistant: str, *, order
             notices.append(Notice(code="columns-unknown", args={"count": len(unknown)}))
     _add_text(parts, assistant[position:])
     return PlacedLists(parts=tuple(parts), notices=tuple(notices))
+
+
+def find_missing(work: TurnWork, assistant: str) -> tuple[str, ...]:
+    """Markers that name a step without a list."""
+    return tuple(match[0].strip() for match in _MARKER.finditer(assistant) if _find_place(work, match, list_order(work)) is None)
+
+
+def list_order(work: TurnWork) -> Sequence[int]:
+    """The iterations that a marker without one may mean: that of the same answer, or else the last one before it."""
+    return range(work.iteration, 0, -1)
 
 
 def hide_markers(text: str) -> str:
@@ -162,7 +173,7 @@ def _find_place(work: TurnWork, match: re.Match[str], order: Sequence[int]) -> t
 
 
 async def _build_table(ctx: TurnContext, read: ReadList, columns: Sequence[str]) -> tuple[Table, Sequence[str]]:
-    if not columns or read.table.is_grouped or not read.table.rows:
+    if read.table.is_grouped or not read.table.rows or not (columns or read.table.is_prose):
         return read.table, ()
     columned_table: ColumnedTable = await ctx.query("columns", outcome=read.outcome, table=read.table, columns=columns, actor=ctx.actor)
     return columned_table.table, columned_table.unknown

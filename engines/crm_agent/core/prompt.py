@@ -218,6 +218,13 @@ def build_observation_message(iteration: int, observed: Sequence[JsonObject], fe
     return {"role": "user", "content": f"OBSERVATION {iteration}\n{fence.wrap(lines)}{closing}"}
 
 
+def build_missing_message(missing: Sequence[str], lists: Sequence[str]) -> dict[str, str]:
+    """For an answer with markers of steps that read no list."""
+    known = f"The lists of this turn: {', '.join(lists)}." if lists else "This turn has read no list."
+    text = f"{', '.join(missing)} shows nothing: that step read no list. {known} The person has not read your answer; write it again."
+    return {"role": "user", "content": text}
+
+
 REPAIR_TEMPLATE = """THOUGHT:
 what you see and why you propose this (never shown to the person)
 ACTION:

@@ -143,12 +143,23 @@ async def test_the_limit_of_iterations_is_said(most: int) -> None:
 
 
 async def test_lists_are_put_in_by_code() -> None:
-    """[[list N]] is the table of step N of the last executed iteration; a marker without one disappears."""
-    ctx = Fake(reply(step()), reply(text="Вот:\n[[list 1]]\nи [[list 7]] всё"), present=deque([OutcomeView(table=TABLE)]))
-    end = await run(ctx)
-    assert [part.kind for part in end.reply.parts] == ["text", "table", "text", "text"]
+    """[[list N]] is the table of step N of the last iteration that read one there."""
+    ctx = Fake(reply(step()), reply(text="Вот:\n[[list 1]]\nи всё"), present=deque([OutcomeView(table=TABLE)]))
+    assert [part.kind for part in (await run(ctx)).reply.parts] == ["text", "table", "text"]
     ctx = Fake(reply(step()), reply(step()), reply(text="[[list 1]]"), present=deque([OutcomeView(table=TABLE), OutcomeView(text="ok")]))
-    assert (await run(ctx)).reply.parts == ()
+    assert [part.kind for part in (await run(ctx)).reply.parts] == ["table"]
+
+
+async def test_a_marker_that_finds_nothing_goes_back_to_the_model_once() -> None:
+    """It reads which lists there are; if it errs again, the person is told that a list could not be shown."""
+    wrong = reply(text="Вот: [[list 7]]")
+    ctx = Fake(reply(step()), wrong, reply(text="Вот:\n[[list 1.1]]"), present=deque([OutcomeView(table=TABLE)]))
+    end = await run(ctx)
+    assert [part.kind for part in end.reply.parts] == ["text", "table"]
+    assert "[[list 7]] shows nothing" in ctx.prompt()[-1]["content"]
+    assert "[[list 1.1]]" in ctx.prompt()[-1]["content"]
+    end = await run(Fake(reply(step()), wrong, wrong, present=deque([OutcomeView(table=TABLE)])))
+    assert [notice.code for notice in end.reply.notices] == ["list-not-shown"]
 
 
 @pytest.mark.req("S004-12")

@@ -183,7 +183,7 @@ class Grouping(Fake):
     """A context whose list is grouped as given."""
 
     def __init__(self, view: GroupedView, asked: dict[str, Any], plans: dict[int, Any]) -> None:
-        super().__init__(reply(asked), reply(text="[[list 1]]"), plans=plans)
+        super().__init__(reply(asked), reply(text="[[list 1]]" if view.table else "Не вышло."), plans=plans)
         self._view = view
 
     async def query(self, name: str, **args: Any) -> Any:
@@ -213,8 +213,8 @@ def test_a_marker_without_its_list_is_nothing() -> None:
 
 async def test_a_refused_reference_is_no_list() -> None:
     """A step that did not run leaves nothing to be shown."""
-    ctx = Fake(reply(step("crm.deal.list", filter={"ID": "@shown:9"})), reply(text="[[list 1]]"))
+    ctx = Fake(reply(step("crm.deal.list", filter={"ID": "@shown:9"})), *[reply(text="[[list 1]]")] * 2)
     ctx.resolve = lambda **_: Unresolved(notice=Notice(code="no-such-row"), detail="no row")
     end = await run(ctx)
     assert (end.reply.parts, ctx.effects) == ((), [])
-    assert end.history == "[notices: no-such-row]"
+    assert end.history == "[notices: no-such-row, list-not-shown]"

@@ -164,7 +164,7 @@ async def test_a_withdrawal_is_one_neutral_line(world: World) -> None:
 async def test_a_withdrawal_without_a_word_of_the_model_is_told_as_none_that_failed(world: World) -> None:
     """An empty answer after the withdrawal: the line stands alone, and nothing is said to be not made."""
     session = await world.session()
-    world.model.will(answer({**raise_sum(), "confirmation_decision": "deny"}), answer(text="[[list 1]]"))
+    world.model.will(answer({**raise_sum(), "confirmation_decision": "deny"}), *[answer(text="[[list 1]]")] * 2)
     await world.turn(session, message("не меняй сумму 481"))
     text = told(world)
     assert text.startswith("Снято: изменение сделки")

@@ -1,0 +1,85 @@
+"""Lists of activities, events, product rows, comments and calls are shown as tables; their words never reach a later prompt."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from orchestrator.domain.effect import Outcome
+from orchestrator.domain.outputs import Reply
+from orchestrator.engines.base import TurnEnd
+from orchestrator.turns.turn_ending import collect_shown_lists
+from tests.unit.directory.test_list_columns import columns
+from tests.unit.gate.sandbox_kit import Desk
+from tests.unit.spine_kit import VERA
+
+EVENT = {"ID": "31", "NAME": "Встреча с &quot;Вектором&quot;", "DATE_FROM": "30.11.2026 10:00:00", "DATE_TO": "30.11.2026 11:30:00"}
+PRODUCT = {"ID": "5", "PRODUCT_NAME": "Насос &laquo;Гном&raquo;", "PRICE": 1200.5, "QUANTITY": 2}
+COMMENT = {"ID": "9", "COMMENT": "[b]Скидка[/b] 5&nbsp;%<br>до пятницы", "AUTHOR_ID": "7", "CREATED": "2026-11-20T10:00:00+03:00"}
+READS: list[tuple[str, dict[str, Any], Any, tuple[str, ...], tuple[str, ...]]] = [
+    (
+        "calendar.event.get",
+        {"type": "user", "ownerId": 1, "from": "2026-11-01", "to": "2026-12-31"},
+        [EVENT],
+        ("Начало", "Окончание"),
+        ('Встреча с "Вектором"', "пн, 30 ноября, 10:00", "пн, 30 ноября, 11:30"),
+    ),
+    ("crm.deal.productrows.get", {"id": 481}, [PRODUCT], ("Цена", "Количество"), ("Насос «Гном»", "1 200,50", "2")),
+    (
+        "crm.timeline.comment.list",
+        {"filter": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal"}},
+        [COMMENT],
+        ("Автор", "Создано"),
+        ("Скидка 5 % до пятницы", "Борис Смирнов", "пт, 20 ноября, 10:00"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "params", "rows", "titles", "cells"), READS, ids=[read[0] for read in READS])
+async def test_rows_of_any_kind_are_a_table_with_words(
+    desk: Desk, method: str, params: dict[str, Any], rows: Any, titles: tuple[str, ...], cells: tuple[str, ...]
+) -> None:
+    """Named by the field that people know the row by, without markup and entities; money, days and people as on cards."""
+    desk.wire.instead = {method: httpx.Response(200, json={"result": rows})}
+    found = await columns(desk, method, params)
+    (row,) = found.table.rows
+    assert (found.table.columns, (row.label, *row.cells)) == (titles, cells)
+    assert found.unknown == ()
+
+
+async def test_the_sandbox_shows_its_calls_and_to_dos(desk: Desk) -> None:
+    """Kinds and directions in words, lengths as a clock shows them."""
+    calls = await columns(desk, "voximplant.statistic.get", {})
+    assert calls.table.columns == ("Вид звонка", "Начало", "Длительность")
+    assert calls.table.rows[0].cells == ("исходящий", "пт, 20 ноября, 09:00", "3:04")
+    todos = await columns(desk, "crm.activity.list", {}, "RESPONSIBLE_ID", "COMPLETED", "NO_SUCH")
+    assert todos.table.columns == ("Исполнитель", "Завершено")
+    assert todos.table.rows[0].cells == ("Борис Смирнов", "Нет")
+    assert todos.unknown == ("NO_SUCH",)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "result"),
+    [
+        ("calendar.event.get", {"type": "user", "ownerId": 1}, []),
+        ("crm.activity.list", {}, []),
+        ("crm.item.productrow.list", {"filter": {"=ownerType": "D", "=ownerId": 481}}, {"productRows": []}),
+        ("user.get", {"FILTER": {"ID": 99}}, []),
+    ],
+)
+async def test_a_list_without_rows_is_none_and_never_ok(desk: Desk, method: str, params: dict[str, Any], result: Any) -> None:
+    """The model reads `total: 0`, and a marker shows that there is none."""
+    desk.wire.instead = {method: httpx.Response(200, json={"result": result, "total": 0})}
+    outcome = await desk.wish(method, params)
+    assert isinstance(outcome, Outcome)
+    seen = await desk.world.tools.queries["present"](outcome=outcome, actor=VERA)
+    assert (seen.total, seen.text, seen.table.rows) == (0, "", ())
+
+
+async def test_the_words_of_such_rows_are_in_no_later_prompt(desk: Desk) -> None:
+    """A subject is anybody's text: what is kept of the list are the ids of its rows."""
+    desk.wire.instead = {"crm.timeline.comment.list": httpx.Response(200, json={"result": [COMMENT]})}
+    found = await columns(desk, "crm.timeline.comment.list", {"filter": {"ENTITY_ID": 481, "ENTITY_TYPE": "deal"}})
+    table = found.table.model_copy(update={"place": "1.1"})
+    (kept,) = collect_shown_lists(TurnEnd(reason="answered", reply=Reply(parts=(table,))), session="tg:7", mask=str)
+    assert [(row.record, row.label) for row in kept.rows] == [("comment:9", "")]
