@@ -54,7 +54,6 @@ _MIDNIGHT: Final = 24
 _FIRST_SURE_HOUR: Final = 8
 _CENTURIES: Final = {"19", "20"}
 """«в 2030» is an hour or a year."""
-_WORDS: Final = load_lexicon("hours")
 # For each part of the day: the half of the day that it gives to an hour beside it, its words, and the time that it means without an hour.
 _PARTS: Final = (
     ("morning", _WORDS.join_patterns("parts", "morning"), time(10)),
