@@ -73,6 +73,11 @@ class TextMessage(PlacedInput, kind="message"):
     """Text of somebody else: forwarded or quoted; never an instruction."""
     cited: str = ""
     """The part of the bot's own answer that was quoted."""
+    answered: str = ""
+    """The message of the bot, or their own, that the person replied to."""
+    is_answered_own: bool = False
+    answered_records: tuple[str, ...] = ()
+    """To which the answered message of the bot links."""
     answers_others: bool = False
     origin: str = ""
     """One of "typed", "button" or "voice"; only "typed" is merged with others."""

@@ -63,6 +63,10 @@ class TurnInput:
     said_at: datetime | None = None
     cited: str = ""
     """The quoted part of the bot's own answer; it orders nothing."""
+    answered: str = ""
+    """The message of the bot, or their own, that the person replied to; it orders nothing."""
+    is_answered_own: bool = False
+    answered_records: Sequence[str] = ()
     answers_others: bool = False
     attached: str = ""
     """What came along unread, such as "photo"."""

@@ -194,6 +194,9 @@ def _join(pieces: Sequence[_Piece]) -> _Piece:
         fields["attached"] = attached.pop() if len(attached) == 1 else "other"
     if cited := "\n".join(piece.said.cited for piece in pieces if piece.said.cited):
         fields["cited"] = cited
+    answering = next((piece.said for piece in pieces if piece.said.answered or piece.said.answered_records), None)
+    if answering is not None:
+        fields |= answering.model_dump(include={"answered", "is_answered_own", "answered_records"}, exclude_unset=True)
     if any(piece.said.answers_others for piece in pieces):
         fields["answers_others"] = True
     text_message = TextMessage(text=text, quoted=quoted, origin="typed", pieces=len(pieces), **fields)

@@ -228,7 +228,15 @@ def _build_turn_input(received: MessageReceived, later: Sequence[StoredEvent]) -
     """None if the answered question is not in `later`."""
     if not received.answers:
         return TurnInput(
-            turn_id=received.turn_id, text=received.text, quoted=received.quoted, cited=received.cited, ref=received.ref, is_resumed=True
+            turn_id=received.turn_id,
+            text=received.text,
+            quoted=received.quoted,
+            cited=received.cited,
+            answered=received.answered,
+            is_answered_own=received.is_answered_own,
+            answered_records=received.answered_records,
+            ref=received.ref,
+            is_resumed=True,
         )
     choice = _find_choice(received, later)
     if choice is None:

@@ -1,5 +1,6 @@
 """Events of a conversation and its turns, with their folds; a turn processes one input."""
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from pydantic import Field
@@ -31,8 +32,15 @@ class MessageReceived(Event):
     """The question that a choice answers."""
     ref: int = 0
     """The messenger's number of the message."""
-    later: ClassVar[frozenset[str]] = frozenset({"engine", "cited", "answers_others", "by"})
+    later: ClassVar[frozenset[str]] = frozenset(
+        {"engine", "cited", "answered", "is_answered_own", "answered_records", "answers_others", "by"}
+    )
     cited: Personal[str] = ""
+    answered: Personal[str] = ""
+    """The message of the bot, or their own, that the person replied to."""
+    is_answered_own: bool = False
+    answered_records: list[str] = Field(default_factory=list)
+    """To which the answered message of the bot links."""
     answers_others: bool = False
     by: str = ""
     """Several people write in a group."""
@@ -228,9 +236,17 @@ def _fold_message(state: State, data: dict[str, Any], ts: str) -> None:
         state.question = None
     if data.get("answers"):  # a button: from now on numbers mean the rows of the list before the question again
         state.last_asked = None
+    _point_at(state, data.get("answered_records") or ())
     if data["text"]:
         _add_line(state, "", _build_line(data, ts))
     state.turn = OpenTurn.create(turn_id=data["turn_id"], started=ts)
+
+
+def _point_at(state: State, records: Sequence[str]) -> None:
+    """The one record of the answer that was replied to is the one spoken of; of several, none is."""
+    for record in records:
+        kind, _, number = record.rpartition(":")
+        state.agent.objects[f"current_{kind}_id"] = int(number) if len(records) == 1 else None
 
 
 def _fold_plan(state: State, data: dict[str, Any], ts: str) -> None:

@@ -20,6 +20,7 @@ CLEAR = frozenset(
             "turn_id",
             "question_id",
             "answers",
+            "answered_records",
             "slot",
             "joined_slots",
             "confirmation_id",

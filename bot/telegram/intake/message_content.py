@@ -67,6 +67,12 @@ class MessageContent:
 
     cited: str = ""
     """The quoted part of the bot's own message."""
+    answered: str = ""
+    """The whole message of the bot or of the sender that this one replies to, without a quoted part."""
+    is_answered_own: bool = False
+    """The sender's own message is replied to."""
+    answered_records: tuple[str, ...] = ()
+    """Such as "deal:481": those to which the answered message of the bot links."""
     answers_others: bool = False
     """Replies to neither its sender nor the bot."""
 
@@ -87,6 +93,9 @@ def read_content(message: Message, me: User) -> MessageContent:
         words=_drop_mention(spelled.strip(), me),
         quoted=_read_quoted(message, text, me, is_others=is_others),
         cited="" if is_others else _read_cited(message, me),
+        answered="" if is_others or message.quote is not None else _read_answered(message, me),
+        is_answered_own=_is_reply_to_self(message),
+        answered_records=() if is_others or not _is_reply_to(message, me) else _list_linked_records(message.reply_to_message),
         answers_others=_answers_others(message, me),
     )
 
@@ -160,6 +169,8 @@ def _has_mention(message: Message, text: str, me: User) -> bool:
 
 
 _LONGEST_NAME = 80
+_LONGEST_ANSWERED = 4000
+_RECORD_PATH = re.compile(r"/crm/(deal|lead|contact|company|quote)/details/([0-9]{1,15})/|/tasks/task/view/([0-9]{1,15})/", re.ASCII)
 
 
 def is_foreign(message: Message) -> bool:
@@ -168,6 +179,30 @@ def is_foreign(message: Message) -> bool:
 
 def _read_cited(message: Message, me: User) -> str:
     return to_storable_text(message.quote.text) if message.quote is not None and _is_reply_to(message, me) else ""
+
+
+def _is_reply_to_self(message: Message) -> bool:
+    answered, sender = _find_answered(message), message.from_user
+    return answered is not None and answered.from_user is not None and sender is not None and answered.from_user.id == sender.id
+
+
+def _find_answered(message: Message) -> Message | None:
+    answered = message.reply_to_message
+    return None if answered is None or answered.forum_topic_created is not None else answered
+
+
+def _read_answered(message: Message, me: User) -> str:
+    answered = _find_answered(message)
+    if answered is None or is_foreign(answered) or not (_is_reply_to(message, me) or _is_reply_to_self(message)):
+        return ""
+    return to_storable_text(answered.text or answered.caption or "").strip()[:_LONGEST_ANSWERED]
+
+
+def _list_linked_records(answered: Message | None) -> tuple[str, ...]:
+    """In the order of the text."""
+    entities = (answered.entities or answered.caption_entities or ()) if answered is not None else ()
+    records = [f"{match[1] or 'task'}:{match[2] or match[3]}" for entity in entities if (match := _RECORD_PATH.search(entity.url or ""))]
+    return tuple(dict.fromkeys(records))
 
 
 def _answers_others(message: Message, me: User) -> bool:
@@ -186,7 +221,31 @@ def _read_quoted(message: Message, text: str, me: User, *, is_others: bool) -> s
     if is_others:
         words = text.strip()
         return f"{name}:\n{words}" if (name := _find_author(message)) and words else words
-    return to_storable_text(message.quote.text) if message.quote is not None and not _is_reply_to(message, me) else ""
+    if _is_reply_to(message, me):
+        return ""
+    answered, is_own = _find_answered(message), _is_reply_to_self(message)
+    if message.quote is not None:
+        words = to_storable_text(message.quote.text)
+    elif message.external_reply is not None and message.external_reply.contact is not None:
+        words = _format_contact(message.external_reply.contact)
+    elif answered is None or (is_own and not is_foreign(answered)):
+        return ""
+    elif answered.contact is not None:
+        words = _format_contact(answered.contact)
+    else:
+        words = to_storable_text(answered.text or answered.caption or "").strip()
+    name = _find_answered_author(message)
+    return f"{name}:\n{words}"[:_LONGEST_ANSWERED] if name and words else words[:_LONGEST_ANSWERED]
+
+
+def _find_answered_author(message: Message) -> str:
+    """Of a colleague's message, or of one of another chat; "" if it is not known."""
+    external, answered = message.external_reply, _find_answered(message)
+    origin = external.origin if external is not None else answered.forward_origin if answered is not None else None
+    if origin is not None:
+        return _name_origin(origin)
+    author = answered.from_user if answered is not None else None
+    return _clean_name(author.full_name) if author is not None else ""
 
 
 def _format_contact(contact: Contact) -> str:
@@ -195,7 +254,15 @@ def _format_contact(contact: Contact) -> str:
 
 
 def _find_author(message: Message) -> str:
-    match message.forward_origin:
+    if message.forward_origin is not None:
+        return _name_origin(message.forward_origin)
+    if message.via_bot is None:
+        return ""
+    return _clean_name(f"@{message.via_bot.username}" if message.via_bot.username else message.via_bot.full_name)
+
+
+def _name_origin(origin: MessageOriginUser | MessageOriginHiddenUser | MessageOriginChat | MessageOriginChannel) -> str:
+    match origin:
         case MessageOriginUser() as known:
             name = known.sender_user.full_name
         case MessageOriginHiddenUser() as hidden:
@@ -204,8 +271,8 @@ def _find_author(message: Message) -> str:
             name = chat.author_signature or chat.sender_chat.full_name
         case MessageOriginChannel() as channel:
             name = channel.author_signature or channel.chat.full_name
-        case _:
-            if message.via_bot is None:
-                return ""
-            name = f"@{message.via_bot.username}" if message.via_bot.username else message.via_bot.full_name
+    return _clean_name(name)
+
+
+def _clean_name(name: str) -> str:
     return " ".join(to_storable_text(name).split())[:_LONGEST_NAME]

@@ -203,7 +203,13 @@ def _parse_message(
 def _build_request(message: Message, content: MessageContent) -> TextMessage:
     """A text that is forwarded or composed by another bot is only quoted, so that it is never an instruction of the sender."""
     own, attached = "" if content.is_foreign else content.words, {"attached": content.attached} if content.attached else {}
-    facts = {"cited": content.cited, "answers_others": content.answers_others}
+    facts = {
+        "cited": content.cited,
+        "answered": content.answered,
+        "is_answered_own": bool(content.answered) and content.is_answered_own,
+        "answered_records": content.answered_records,
+        "answers_others": content.answers_others,
+    }
     beside = {name: value for name, value in facts.items() if value}
     return TextMessage(text=own, quoted=content.quoted, origin="typed", **beside, **attached, **_describe_place(message, content))
 

@@ -211,7 +211,7 @@ def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
         message=read_message(text, turn, lines, by),
         prose=bool(turn.quoted),
         pasted=bool(turn.quoted),
-        remembered=tuple(dict.fromkeys((*shown_labels, *filter(None, [turn.cited])))),
+        remembered=tuple(dict.fromkeys((*shown_labels, *filter(None, [turn.cited, turn.answered])))),
         # What the bot told may have stood in a record: it is nobody's word but where a person has said it, too.
         runs=hash_runs([turn.quoted, *(line.text for line in state.history if line.is_foreign)])
         | hash_runs(line.text for line in lines if line.role == "assistant") - own,
