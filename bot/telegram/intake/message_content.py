@@ -5,8 +5,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from aiogram.enums import ContentType
-from aiogram.types import Contact, Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
+from aiogram.types import Message, MessageOriginChannel, MessageOriginChat, MessageOriginHiddenUser, MessageOriginUser, User
 
+from bot.telegram.intake.contact_cards import format_contact
 from orchestrator.runtime.commands import COMMANDS
 from state.canonical import to_storable_text
 
@@ -217,7 +218,7 @@ def _answers_others(message: Message, me: User) -> bool:
 
 def _read_quoted(message: Message, text: str, me: User, *, is_others: bool) -> str:
     if message.contact is not None:
-        return _format_contact(message.contact)
+        return format_contact(message.contact)
     if is_others:
         words = text.strip()
         return f"{name}:\n{words}" if (name := _find_author(message)) and words else words
@@ -227,11 +228,11 @@ def _read_quoted(message: Message, text: str, me: User, *, is_others: bool) -> s
     if message.quote is not None:
         words = to_storable_text(message.quote.text)
     elif message.external_reply is not None and message.external_reply.contact is not None:
-        words = _format_contact(message.external_reply.contact)
+        words = format_contact(message.external_reply.contact)
     elif answered is None or (is_own and not is_foreign(answered)):
         return ""
     elif answered.contact is not None:
-        words = _format_contact(answered.contact)
+        words = format_contact(answered.contact)
     else:
         words = to_storable_text(answered.text or answered.caption or "").strip()
     name = _find_answered_author(message)
@@ -246,11 +247,6 @@ def _find_answered_author(message: Message) -> str:
         return _name_origin(origin)
     author = answered.from_user if answered is not None else None
     return _clean_name(author.full_name) if author is not None else ""
-
-
-def _format_contact(contact: Contact) -> str:
-    name = " ".join(filter(None, (contact.first_name, contact.last_name)))
-    return to_storable_text(f"{name}\n{contact.phone_number}")
 
 
 def _find_author(message: Message) -> str:

@@ -21,7 +21,7 @@ def asked(words: str) -> dict[str, Any]:
     return {"text": f"{name} {words}", "chat": GROUP, "entities": [{"type": "mention", "offset": 0, "length": len(name)}]}
 
 
-def body(text: str = "подними сумму этой сделки", **more: Any) -> dict[str, Any]:
+def body(text: str | None = "подними сумму этой сделки", **more: Any) -> dict[str, Any]:
     """The body of the only input that the message becomes."""
     (row,) = parse_update(message(text, **more), access(), ME, (), NOW).rows
     return {
@@ -107,3 +107,24 @@ def test_a_long_message_is_cut_and_an_order_to_open_a_topic_is_no_reply() -> Non
     assert len(body(reply_to_message=raw_message("а" * 9000, via=BOT, message_id=90))["answered"]) == 4000
     topic = raw_message(None, chat=GROUP, via=BOT, message_id=90, forum_topic_created={"name": "Тема", "icon_color": 1})
     assert body(**asked("привет"), reply_to_message=topic) == {"text": "привет"}
+
+
+VCARD = (
+    "BEGIN:VCARD\nVERSION:3.0\nN:Соколова;Анна;;;\nFN:Анна Соколова\nORG:ООО «Лютик»;Отдел закупок\nTITLE:Начальник снабжения\n"
+    "TEL;TYPE=CELL:+79161234567\nTEL;TYPE=WORK:+74951234567,101\nEMAIL:a.sokolova@lutik.example\nEND:VCARD"
+)
+CONTACT = {"phone_number": "79161234567", "first_name": "Анна", "last_name": "Соколова"}
+
+
+def test_a_shared_contact_tells_its_organisation_post_phones_and_mail() -> None:
+    """Each phone once, with its kind and extension."""
+    assert body(None, contact={**CONTACT, "vcard": VCARD})["quoted"].split("\n") == [
+        "Анна Соколова", "+79161234567", "ООО «Лютик», Отдел закупок", "Начальник снабжения", "+74951234567,101 (work)", "a.sokolova@lutik.example"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "vcard", ["", "BEGIN:VCARD", "never a card", "BEGIN:VCARD\nEND:VCARD", f"BEGIN:VCARD\nNOTE:{'я' * 1_000_000}\nEND:VCARD", "END:VCARD\n" * 9, "BEGIN:VCARD\nTEL;=:\nEND:VCARD"]
+)  # fmt: skip
+def test_a_card_that_cannot_be_read_leaves_name_and_number(vcard: str) -> None:
+    assert body(None, contact={**CONTACT, "vcard": vcard})["quoted"] == "Анна Соколова\n+79161234567"
