@@ -95,6 +95,8 @@ class Method(BaseModel):
     linked: bool = False
     """A read is also open to those who have an open deal or lead with this contact or company."""
     responsible: str = ""
+    author: str = ""
+    """The field that names who makes the record; without it the portal writes the owner of the webhook."""
     marked: bool = False
     """The created record gets ORIGINATOR_ID and ORIGIN_ID, by which it is found if the answer was lost."""
     before: str = ""

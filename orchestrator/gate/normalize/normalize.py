@@ -181,8 +181,9 @@ def fill_system_fields(
     """Origin marks, the responsible person and the filter of a list. Raises Refusal if it cannot be limited."""
     result = dict(params)
     added: set[str] = set(spec.forced)
-    if spec.responsible and actor.bitrix_user_id is not None:
-        added |= _set_responsible(spec, result, actor.bitrix_user_id, entity)
+    if actor.bitrix_user_id is not None:
+        for name in filter(None, (spec.responsible, spec.author)):
+            added |= _set_person(spec, result, name, actor.bitrix_user_id, entity)
     if spec.marked and entity in _MARKED_ENTITIES:
         mark = names.list_origin_fields(in_items=spec.name.startswith("crm.item."))
         result[spec.fields_at] = {**result.get(spec.fields_at, {}), mark[0]: ORIGINATOR, mark[1]: origin}
@@ -197,16 +198,17 @@ def fill_system_fields(
     return EnrichedParams(params=result, system_fields=frozenset(added))
 
 
-def _set_responsible(spec: Method, params: dict[str, Any], user: int, entity: str) -> set[str]:
+def _set_person(spec: Method, params: dict[str, Any], name: str, user: int, entity: str) -> set[str]:
+    """Unless the caller named one."""
     place: JsonObject = params.get(spec.fields_at, {}) if spec.fields_at else params
-    field_key = fields.to_field_key(spec.responsible, entity)
-    own_names = {name for name in place if fields.to_field_key(name, entity) == field_key}
-    if any(place[name] not in (None, "", 0, "0", [], {}) for name in own_names):
+    field_key = fields.to_field_key(name, entity)
+    own_names = {one for one in place if fields.to_field_key(one, entity) == field_key}
+    if any(place[one] not in (None, "", 0, "0", [], {}) for one in own_names):
         return set()
-    filled = {**{name: value for name, value in place.items() if name not in own_names}, spec.responsible: user}
+    filled = {**{one: value for one, value in place.items() if one not in own_names}, name: user}
     if spec.fields_at:
         params[spec.fields_at] = filled
     else:
         params.clear()
         params.update(filled)
-    return {spec.responsible}
+    return {name}

@@ -221,7 +221,15 @@ def test_normalising_twice_gives_the_same_call(method: str, params: dict[str, An
     stored = loads(dumps(dict(once.params)))
     again = made(Effect(method=once.method, params=stored), actor=ANNA)
     assert again.fingerprint == once.fingerprint
-    assert again.system_fields >= once.system_fields - {"RESPONSIBLE_ID", "ASSIGNED_BY_ID", "assignedById"}
+    assert again.system_fields >= once.system_fields - {"RESPONSIBLE_ID", "ASSIGNED_BY_ID", "assignedById", "CREATED_BY"}
+
+
+@pytest.mark.parametrize(("given", "written"), [({}, 7), ({"CREATED_BY": 9}, 9), ({"createdBy": "9"}, "9")])
+def test_a_task_is_set_by_the_person_who_asks(given: dict[str, Any], written: object) -> None:
+    """Not by the owner of the webhook, whom the portal would write; another one that the call names stays."""
+    found = call("tasks.task.add", {"fields": {"TITLE": "x", **given}}, actor=ANNA)
+    assert found.written_fields.get("CREATED_BY") == written
+    assert ("CREATED_BY" in found.system_fields) is (not given)
 
 
 @pytest.mark.parametrize(

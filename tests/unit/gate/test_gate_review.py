@@ -266,7 +266,8 @@ async def test_parts_of_a_record_are_no_records(world: World) -> None:
     rows = [{"ID": "17", "OWNER_ID": "481", "PRODUCT_NAME": "Насос", "PRICE": "5"}]
     outcome = Outcome(status="succeeded", effect_id="e", method="crm.deal.productrows.get", call_class="R", entity="deal", result=rows)
     found = await world.tools.queries["present"](outcome=outcome, actor=ANNA)
-    assert (found.table, found.titles) == (None, {})
+    assert [(row.target, row.url) for row in found.table.rows] == [("productrow:17", "")]
+    assert found.titles == {}
     assert found.rows[0]["PRODUCT_NAME"] == "Насос"
     assert found.prose
 
