@@ -66,7 +66,8 @@ _DAY_NAME: Final = re.compile(
     rf"{'|'.join(_WORDS.read_words('weekdays'))}|{'|'.join(_WORDS.read_words('months'))}|{_WORDS.join_patterns('near_day_patterns')}"
 )
 _SHORTEST_MISSPELT: Final = 5
-_RUSSIAN: Final = "абвгдежзийклмнопрстуфхцчшщъыьэюя"
+_RUSSIAN: Final = "".join(map(chr, range(0x430, 0x450)))
+"""The small letters but for «ё», which is folded."""
 _EARLIEST: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('earliest')})(?!\w)")
 _LATEST: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('latest')})(?!\w)")
 _SAME_TIME: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('same_time')})(?!\w)")
