@@ -53,6 +53,8 @@ def list_shown_params(call: Call) -> list[ShownParam]:
     """First the fields that the call writes."""
     field_values = call.written_fields
     apart = {*MARKS, *call.spec.forced, *(_ADDRESS if _is_about_activity(call) else ())}
+    if call.spec.author in call.system_fields:  # the person who asks: nobody needs to be told
+        apart.add(call.spec.author)
     subject = find_subject(call)
     if subject and not call.spec.fields_at:
         apart.add(subject)

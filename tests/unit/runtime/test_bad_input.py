@@ -35,7 +35,7 @@ def a_page(total: int, following: int | None) -> Any:
 async def test_a_list_that_breaks_off_says_how_many_of_how_many(world: World, session: Session, fault: list[Any]) -> None:
     """The third page does not come: the person hears 100 of 340, and reads no row, count or sum; the model reads none either."""
     world.portal.will("crm.deal.list", a_page(340, 50), a_page(340, 100), *fault)
-    world.model.will(reply(step("crm.deal.list", {})), reply(text="[[list 1]]"))
+    world.model.will(reply(step("crm.deal.list", {})), *[reply(text="[[list 1]]")] * 2)
     await world.turn(session, message("покажи мои сделки и сумму"))
     text = told(world)
     assert "прочитано 100 из 340" in text
