@@ -329,7 +329,11 @@ def test_every_finished_record_of_the_logs_is_found(folder: Path, expected: dict
 @later
 async def test_people_read_of_what_was_and_what_waits(folder: Path, expected: dict[str, Any]) -> None:
     """The history of a person's changes, the cards that wait, runs and schedules are listed in the chats as the program of that day did."""
-    assert json.loads(json.dumps(await told_in_chats(folder, expected["died_at"]))) == expected["chats"]
+    found = json.loads(json.dumps(await told_in_chats(folder, expected["died_at"])))
+    # Cards of several sessions are shown in the order in which these were worked, and that is no promise.
+    assert {key: sorted(map(json.dumps, said)) for key, said in found.items()} == {
+        key: sorted(map(json.dumps, said)) for key, said in expected["chats"].items()
+    }
 
 
 @later
