@@ -66,6 +66,7 @@ _DAY_NAME: Final = re.compile(
     rf"{'|'.join(_WORDS.read_words('weekdays'))}|{'|'.join(_WORDS.read_words('months'))}|{_WORDS.join_patterns('near_day_patterns')}"
 )
 _SHORTEST_MISSPELT: Final = 5
+_LONGEST_MISSPELT: Final = 15
 _RUSSIAN: Final = "".join(map(chr, range(0x430, 0x450)))
 """The small letters but for «ё», which is folded."""
 _EARLIEST: Final = re.compile(rf"(?<!\w)(?:{_WORDS.join_patterns('earliest')})(?!\w)")
@@ -102,7 +103,7 @@ def refuse_left_over(rest: str, *, is_day_named: bool) -> None:
 
 def is_nearly_day(word: str) -> bool:
     """One letter away from the name of a day or a month: «завтро», «понидельник»."""
-    return len(word) >= _SHORTEST_MISSPELT and any(map(_DAY_NAME.fullmatch, _list_respelt(word)))
+    return _SHORTEST_MISSPELT <= len(word) <= _LONGEST_MISSPELT and any(map(_DAY_NAME.fullmatch, _list_respelt(word)))
 
 
 def _list_respelt(word: str) -> Iterator[str]:

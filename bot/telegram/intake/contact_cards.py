@@ -19,10 +19,10 @@ _PLAIN_KINDS: Final = frozenset({"cell", "voice", "pref", "internet", "home", "x
 def format_contact(contact: Contact) -> str:
     """What the vCard adds to name and number; a card that cannot be read adds nothing."""
     name = " ".join(filter(None, (contact.first_name, contact.last_name)))
-    number = contact.phone_number if contact.phone_number.startswith("+") else f"+{contact.phone_number}"
-    lines = [name, number]
+    lines = [name, contact.phone_number]
     for line in _read_card(contact.vcard or ""):
-        if _to_digits(line) not in map(_to_digits, lines) or not _to_digits(line):
+        digits = _to_digits(line)
+        if not digits or digits not in map(_to_digits, lines):
             lines.append(line)
     return to_storable_text("\n".join(dict.fromkeys(filter(None, lines[:_MOST_LINES]))))
 

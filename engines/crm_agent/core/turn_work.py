@@ -213,7 +213,7 @@ def start_work(turn: TurnInput, state: SessionState, by: str) -> TurnWork:
         pasted=bool(turn.quoted),
         remembered=tuple(dict.fromkeys((*shown_labels, *filter(None, [turn.cited, turn.answered])))),
         # What the bot told may have stood in a record: it is nobody's word but where a person has said it, too.
-        runs=hash_runs([turn.quoted, *(line.text for line in state.history if line.is_foreign)])
+        runs=hash_runs([turn.quoted, turn.answered, *(line.text for line in state.history if line.is_foreign)])
         | hash_runs(line.text for line in lines if line.role == "assistant") - own,
     )
     for number in _NUMBER.findall(f"{text.strip().partition(chr(10))[0]} {turn.cited}"):
