@@ -51,11 +51,21 @@ class Outcome(Frozen):
     decided: str = ""
     """For the model: "approved by Анна"; "" without a card."""
     preview: JsonObject = Field(default_factory=dict)
+    records: tuple[str, ...] = ()
+    """Of a change, those that it is about: "deal:481"."""
+    title: str = ""
+    """Of the record, as its card or message names it."""
 
     @property
     def already(self) -> bool:
         """Not sent, because what it should bring about was there."""
         return self.status == "refused" and self.reason is not None and self.reason.code in ALREADY_SO
+
+
+UNSTORED: Final = frozenset({"call", "repeat_of", "decided", "records", "title"})
+"""Fields of an outcome that are known otherwise where it is stored."""
+SEEN: Final = ("entity", "reason", "detail", "foreign_text")
+"""Fields of the outcome of a read that its event does not have."""
 
 
 class Pending(Frozen):

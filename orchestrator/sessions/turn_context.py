@@ -34,6 +34,7 @@ from orchestrator.sessions.paid_models import PaidModels, attach_models
 from orchestrator.sessions.paused_turns import ToldPart, find_told_part, list_denied, restore_told_step
 from orchestrator.sessions.session import Session
 from state.events.base import Event
+from state.events.calls import CallSucceeded
 from state.events.conversation import ModelAnswered, ModelFailed, PlanRecorded, StepRefused
 from state.events.runs import NodeDone
 from state.journal.store import EffectRow, StoredEvent
@@ -84,6 +85,8 @@ class RecordedTurn:
     """Steps that the gate refused, by slot."""
     told: ToldPart = field(default_factory=ToldPart)
     """What was done before the turn waited for cards."""
+    reads: Mapping[str, CallSucceeded] = field(default_factory=dict)
+    """Those on which an answer of the model rests, by slot."""
     values: Mapping[str, NodeDone] = field(default_factory=dict)
 
     @classmethod
@@ -96,9 +99,29 @@ class RecordedTurn:
             answers={answer.iteration: answer for answer in answers},
             plans={plan.iteration: plan for plan in plans},
             refused_steps={StepRefused.from_data(event.data).slot: event.data for event in events if event.type == "StepRefused"},
+            reads=_find_answered_reads(events),
             values={event.data["node"]: NodeDone.from_data(event.data) for event in events if event.type == "NodeDone"},
             told=find_told_part(events),
         )
+
+
+def _find_answered_reads(events: Sequence[StoredEvent]) -> Mapping[str, CallSucceeded]:
+    """What was read after the last answer is read again; of an older program, everything is."""
+    reads: dict[str, CallSucceeded] = {}
+    answered: Mapping[str, CallSucceeded] = {}
+    for event in events:
+        if event.type == "CallSucceeded" and event.data.get("seen"):
+            read = CallSucceeded.from_data(event.data)
+            reads[read.slot] = read
+        elif event.type == "ModelAnswered":
+            answered = dict(reads)
+    return answered
+
+
+def _restore_read(read: CallSucceeded) -> Outcome:
+    common = {name: getattr(read, name) for name in ("effect_id", "method", "call_class", "result", "total", "commands", "unchanged")}
+    sums = read.sums or ({} if read.seen.get("reason") else None)
+    return Outcome.model_validate({**common, **read.seen, "status": "succeeded", "sums": sums, "call": read.params})
 
 
 def describe_service_answer(done: NodeDone) -> JsonObject:
@@ -318,6 +341,10 @@ class Context:
         """
         if effect.slot in self.recorded.told.slots and (known := await self._restore_told(effect.slot)) is not None:
             return known
+        if (read := self.recorded.reads.get(effect.slot)) is not None:  # the model has answered on it: it is not read anew
+            restored = _restore_read(read)
+            self._record_call(effect, restored)
+            return restored
         watch = ReadProgress(self._show_count)
         with attach_progress(watch), attach_models(self._build_paid_models()):
             return await run_to_end(self._submit_and_record(effect), watch.stop)

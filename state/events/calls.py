@@ -74,6 +74,9 @@ class CallSucceeded(Event):
     unchanged: list[str] = Field(default_factory=list)
     """Fields whose values did not change when read back."""
     created: str = ""
+    later: ClassVar[frozenset[str]] = frozenset({"seen"})
+    seen: Personal[dict[str, Any]] = Field(default_factory=dict)
+    """Of a read, what else a turn that goes on needs to see it as it was."""
 
 
 class CallRefused(Event):

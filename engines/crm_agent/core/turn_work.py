@@ -343,8 +343,22 @@ async def _learn(ctx: TurnContext, work: TurnWork, *, number: int, outcome: Outc
         "sum": seen.sum_text,
         "text": seen.text,
         "created": outcome.created,
+        **_name_changed(work, outcome),
     }
     return {key: value for key, value in details.items() if value not in (None, "", [])}
+
+
+_MOST_NAMED: Final = 50
+
+
+def _name_changed(work: TurnWork, outcome: Outcome) -> JsonObject:
+    """The records of a change, with their titles as far as they are known."""
+    if outcome.title:
+        work.labels.append(outcome.title)
+    titles = {record: work.titles.get(record) or outcome.title for record in outcome.records[:_MOST_NAMED]}
+    if len(titles) > 1:
+        return {"records": titles}
+    return next(({"record": record, "label": title} for record, title in titles.items()), {})
 
 
 def list_texts(value: object) -> list[str]:

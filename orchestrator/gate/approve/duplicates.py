@@ -73,7 +73,7 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
     if row.status in {"requested", "approved"}:
         return Pending(effect_id=row.effect_id, confirmation_id=stored.confirmation_id, method=method)
     if row.outcome is not None and row.outcome["status"] == row.status:
-        return Outcome.model_validate({**row.outcome, "call": call.params})
+        return Outcome.model_validate({**row.outcome, "call": call.params, **stored.name_records()})
     if row.status == "succeeded":  # reconciled by a read of the portal, so there is no answer of the call itself
         return Outcome(
             status="succeeded",
@@ -82,6 +82,7 @@ def restore_outcome(row: EffectRow) -> Outcome | Pending:
             call_class=stored.call_class,
             detail=FOUND_DONE,
             call=call.params,
+            **stored.name_records(),
         )
     return _build_unfinished_outcome(row, call)
 

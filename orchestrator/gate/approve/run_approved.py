@@ -6,7 +6,7 @@ from typing import Final
 
 from bitrix.errors import BitrixError
 from orchestrator.domain.actor import Actor, Mode
-from orchestrator.domain.effect import COMPUTED_CHANGED, Effect, Outcome, Provenance
+from orchestrator.domain.effect import COMPUTED_CHANGED, UNSTORED, Effect, Outcome, Provenance
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.approve import confirmations
 from orchestrator.gate.approve.confirmations import CardRequest
@@ -340,7 +340,7 @@ async def _refuse_run(row: EffectRow, why: Refuse, ledger: Ledger) -> DecisionRe
         detail=why.detail,
         foreign_text=why.foreign_text,
     )
-    outcome_data = outcome.model_dump(mode="json", exclude={"result", "call", "repeat_of", "decided"})
+    outcome_data = outcome.model_dump(mode="json", exclude={*UNSTORED, "result"})
     change = EffectChange(effect_id=row.effect_id, expect=("approved",), status="refused", outcome=outcome_data)
     await ledger.buffer(event, actor="system", effects=[change])
     return DecisionResult(outcome=outcome)

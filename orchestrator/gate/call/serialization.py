@@ -1,5 +1,6 @@
 """After a restart exactly the call that was shown is sent."""
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from pydantic import ConfigDict, Field
@@ -78,6 +79,18 @@ class StoredOrder(View):
     @property
     def call_class(self) -> str:
         return "".join(self.call.classes)
+
+    def name_records(self) -> dict[str, object]:
+        """As `name_records`; {} for a read."""
+        commands: Sequence[JsonObject] = self.call.commands  # type: ignore[assignment]  # `from_data` leaves them as they are stored
+        targets = [tuple(target) for command in commands for target in command["targets"]] or self.call.targets
+        return {} if set(self.call.classes) <= {"R"} else name_records(targets, self.named)
+
+
+def name_records(targets: Iterable[Target], named: JsonObject) -> dict[str, object]:
+    """For the outcome of a change; `named` is what `build_call_label` gives."""
+    records = tuple(dict.fromkeys(f"{entity}:{number}" for entity, number in targets))
+    return {"records": records, "title": str(named.get("title") or "") if len(records) == 1 else ""}
 
 
 def encode_call(call: Call) -> dict[str, object]:

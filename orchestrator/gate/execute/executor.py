@@ -14,7 +14,7 @@ from typing import Final, assert_never
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.address import is_run
 from orchestrator.domain.budget import build_person_key
-from orchestrator.domain.effect import Outcome
+from orchestrator.domain.effect import SEEN, UNSTORED, Outcome
 from orchestrator.domain.outputs import Notice
 from orchestrator.gate.call import critical_fields
 from orchestrator.gate.call.effect import BeforeImage, Call, Refuse
@@ -23,7 +23,7 @@ from orchestrator.gate.call.gate_deps import GateDeps
 from orchestrator.gate.call.policy import build_cap_refusal, count_call_changes
 from orchestrator.gate.call.portal_errors import CLOSED, explain_portal_error
 from orchestrator.gate.call.ports import DECLINED, CallResult, Ledger, Performer, ReadsBack, Rejected, Succeeded, Unknown
-from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence
+from orchestrator.gate.call.serialization import build_doubt_args, encode_call, get_essence, name_records
 from orchestrator.gate.decide.refusals import may_run_while_frozen
 from orchestrator.gate.execute.recovery import MARK, SETTLED, build_reconcile_timer
 from state.canonical import NotCanonical, dumps, to_storable_text
@@ -88,8 +88,11 @@ async def run_read(order: Order, performer: Performer, ledger: Ledger) -> Outcom
     elif isinstance(performed, Succeeded) and performed is not answered:
         performed = Rejected(code=_NO_ANSWER, detail=performed.note)
     event = _build_outcome_event(order, performed, time.monotonic() - started, params=dict(order.call.params))
+    outcome = _build_outcome(order, performed)
+    if isinstance(event, CallSucceeded):
+        event = event.model_copy(update={"seen": outcome.model_dump(mode="json", include={*SEEN})})
     await ledger.buffer(event, actor=order.requested_by)
-    return _build_outcome(order, performed)
+    return outcome
 
 
 async def run_write(order: Order, performer: Performer, ledger: Ledger) -> Outcome:
@@ -199,7 +202,7 @@ async def _store_outcome(order: Order, performed: CallResult, ledger: Ledger, *,
     outcome = _build_outcome(order, performed)
     # A run that is played again after the card goes on with what its write gave: an id, the number of a message, the answer of a site.
     is_of_run = order.call.kind != "bitrix" or is_run(order.turn_id)
-    outcome_data = outcome.model_dump(mode="json", exclude={"call", "repeat_of", "decided"} | (set() if is_of_run else {"result"}))
+    outcome_data = outcome.model_dump(mode="json", exclude={*UNSTORED} | (set() if is_of_run else {"result"}))
     change = EffectChange(effect_id=order.effect_id, expect=("started",), status=_STATUSES[type(performed)], outcome=outcome_data)
     timers = [build_reconcile_timer(order.effect_id, ledger, after=SETTLED)] if isinstance(performed, Unknown) else []
     await ledger.buffer(event, actor=order.requested_by, effects=[change], timers=timers)
@@ -273,6 +276,7 @@ def _build_outcome(order: Order, performed: CallResult) -> Outcome:
         "method": order.call.method,
         "call_class": order.call_class,
         "call": dict(order.call.params),
+        **({} if order.call.reads_only else name_records((target for leaf in order.call.leaves for target in leaf.targets), order.named)),
     }
     match performed:
         case Succeeded():

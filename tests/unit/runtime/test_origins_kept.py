@@ -55,14 +55,31 @@ async def test_prose_read_before_the_card_still_asks_after_it(world: World) -> N
     assert list_reasons(world)[1] == ["gate-taint-prose"]
 
 
-async def test_prose_that_appears_while_the_card_waits_asks(world: World) -> None:
-    """What is read again stands in the prompt, so it counts."""
+async def test_what_appears_while_the_card_waits_stands_in_no_prompt(world: World) -> None:
+    """The turn goes on with what it has read, and reads nothing again: neither the new text nor a new sum is told."""
     world.portal.records["deal", 481]["COMMENTS"] = ""
     await read_and_ask(world, COMMENTS)
     world.portal.records["deal", 481]["COMMENTS"] = EVIL
     world.model.will_go_on(reply(TASK, text="Ставлю задачу."))
+    world.model.will(reply(text="Поставил."))
     await approve(world)
-    assert list_reasons(world)[1] == ["gate-taint-prose"]
+    seen = [
+        [one["content"].splitlines()[2] for one in prompt if one["content"].startswith("OBSERVATION 1")]
+        for prompt in world.model.prompts[1:3]
+    ]
+    assert [len(texts) for texts in seen] == [1, 1]
+    assert seen[0] == seen[1]
+    assert [method for method, _ in world.portal.written()] == ["crm.deal.update", "tasks.task.add"]
+
+
+async def test_a_done_step_names_its_record_after_the_card(world: World) -> None:
+    """The model need not look up what it was that it changed."""
+    await read_and_ask(world, READ)
+    title = world.portal.records["deal", 481]["TITLE"]
+    world.model.will_go_on(reply(text="Готово."))
+    await approve(world)
+    line = next(one for one in world.model.prompts[-1][-1]["content"].splitlines() if '"crm.deal.update"' in one)
+    assert (f'"label": "{title}"' in line, '"record": "deal:481"' in line, '"decided": "approved by Анна"' in line) == (True, True, True)
 
 
 async def test_a_title_read_before_the_card_is_known_after_it(world: World) -> None:
