@@ -179,6 +179,8 @@ class Effect(Frozen):
     """From a run or card of a backup, which may have made it since: it is looked for or asked about."""
     confirmed: bool = False
     confirmation_decision: str | None = None
+    withdraws: str = ""
+    """The card that a denial means; "" for the one with the same call."""
     following: tuple[FollowingStep, ...] = ()
     slot: str = ""
 

@@ -101,6 +101,8 @@ class PlanStep(Stored):
     prose: bool = False
     confirmation_id: str = ""
     page: JsonObject | None = None
+    replaces: str = ""
+    """The waiting step that it withdraws, or that it stands for."""
     problem: JsonObject | None = None
     """Why its reference could not be resolved: {code, args, detail}."""
 

@@ -338,7 +338,8 @@ class Gate:
 
     async def _deny_by_model(self, case: _Case, call: Call) -> Outcome:
         """The model may withdraw its own step, but never approve one (S004-12, A1, A10)."""
-        entry = find_open_card(case.ledger.state, get_essence(call), case.actor)
+        named = case.ledger.state.cards.get(case.effect.withdraws)
+        entry = named if named and named.is_waiting else find_open_card(case.ledger.state, get_essence(call), case.actor)
         decision = Decision(confirmation_id="", nonce="", approve=False, actor=case.actor, via="model", slot=case.effect.slot)
         if entry is not None:
             try:

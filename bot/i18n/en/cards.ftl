@@ -438,6 +438,7 @@ call-named = { $acted ->
    *[none] {""}
   }
 card-waits-already = A card for this is waiting for a decision already: find it above or send /pending
+card-not-waiting = That step does not wait for a decision any more
 after-unknown = Nobody knows how the step before it ended: check that this is still wanted
 same-wish-waits = { $who } asks for the same: that card waits too, do not run it twice
 plan-head = Plan: { $count } { $count ->

@@ -1,11 +1,17 @@
 """The CRM agent (S004-…). It makes no safety decision; a restarted turn runs again on recorded answers, so nothing is asked twice."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from engines.crm_agent.core import prompt, turn_work
 from engines.crm_agent.core.created_records import Submitted, Waits, fill_created, find_created, list_following
-from engines.crm_agent.core.lists import PlacedLists, complete_select, find_missing, hide_markers, is_listable, list_order, place_lists
+from engines.crm_agent.core.lists import (
+    complete_select,
+    find_missing,
+    find_shown_steps,
+    hide_markers,
+    is_listable,
+)
 from engines.crm_agent.core.plan import (
     NameQuestion,
     PlannedStep,
@@ -14,111 +20,20 @@ from engines.crm_agent.core.plan import (
     plan_steps,
     resume_question,
 )
-from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.run_offers import take_offers
-from engines.crm_agent.core.setbacks import find_recovered, find_repeated, list_open_steps
-from engines.crm_agent.core.turn_work import TurnWork, start_work
+from engines.crm_agent.core.setbacks import find_repeated
+from engines.crm_agent.core.turn_end import finish_turn
+from engines.crm_agent.core.turn_work import start_work
+from engines.crm_agent.core.waiting_steps import build_withdrawal, name_waiting
 from orchestrator.domain.actor import Mode
-from orchestrator.domain.card_view import Preview
-from orchestrator.domain.effect import STAND_IN, Effect
+from orchestrator.domain.effect import STAND_IN, Effect, Outcome, Pending
 from orchestrator.domain.errors import ModelClientError
-from orchestrator.domain.outputs import Notice, Reply, Table, Text
-from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.base import EndReason, ListSource, TurnContext, TurnEnd, TurnModelRequest
 from orchestrator.engines.crm_agent.assistant_stream import AssistantStream
 from orchestrator.engines.crm_agent.blocks import Blocks, parse
 from orchestrator.engines.crm_agent.grammar import Fence
-from state.model.shown_lists import PROPOSED, ShownList, ShownRow
 from state.stored import JsonObject
-
-NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
-NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
-MOST_PROPOSED: Final = 10
-
-
-async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
-    """`goes_on`: the turn goes on when the last card that it waits for is decided (S004-15)."""
-    placed = await place_lists(ctx, work, assistant if not work.planned else "", order=list_order(work))
-    notices = tuple(_drop_duplicates([*_build_notices(work, assistant, goes_on=goes_on), *placed.notices]))
-    proposed = _list_proposed(ctx, work)
-    history, lists = _build_history(work, placed, notices, proposed)
-    reply = Reply(
-        parts=(*placed.parts, *(work.passages if placed.parts else ())),
-        notices=notices,
-        confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
-        actions=tuple(work.offers.values()),
-        turn_id=ctx.turn.turn_id,
-    )
-    return TurnEnd(
-        reason=reason,
-        reply=reply,
-        history=history,
-        is_foreign=work.answer_prose,
-        acted=work.acted,
-        next_planned_actions=(*list_open_steps(work.results, work.titles), *work.rest),
-        targets=frozenset(work.targets),
-        lists=lists,
-        sources={f"{place[0]}.{place[1]}": read.source for place, read in work.lists.items() if read.source is not None},
-        goes_on=goes_on,
-        provenance=work.build_provenance() if goes_on else None,
-    )
-
-
-def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Notice]:
-    recovered = [step_result.notice for step_result in find_recovered(work.results, work.titles)]
-    notices = [notice for notice in work.notices if not any(notice is other for other in recovered)]
-    if work.planned:
-        items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
-        notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
-    waiting = any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
-    if waiting and assistant:  # the model wrote its text before it knew that a person would be asked; a plan has one card for all its steps
-        notices.append(Notice(code="waiting-on-card", args={"count": 1}))
-    if work.rest:
-        code = REST_AFTER_CARD if goes_on else REST_NOT_BEGUN
-        notices.append(Notice(code=code, args={"count": len(work.rest), "named": False, "calls": []}))
-    return notices
-
-
-def _build_history(
-    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
-) -> tuple[str, tuple[ShownList, ...]]:
-    """Return the answer for later prompts, and lists beside the tables of the reply."""
-    decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
-    if work.planned:
-        return NOT_RUN, ()
-    lines = [*decided, *(_format_part(part) for part in placed.parts), *([NOT_DONE] if work.pending and placed.parts else [])]
-    if placed.parts and not work.prose:
-        return "\n".join(lines), ()
-    notice_codes = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
-    marker = [build_marker(PROPOSED)] if proposed is not None else []
-    return "\n".join([*lines, *notice_codes, *marker]), (proposed,) if proposed is not None else ()
-
-
-def _format_part(part: Text | Table) -> str:
-    return part.text if isinstance(part, Text) else build_marker(part.place)
-
-
-def _list_proposed(ctx: TurnContext, work: TurnWork) -> ShownList | None:
-    waiting = dict.fromkeys(item.confirmation_id for item in work.pending)
-    rows = [row for key in waiting if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
-    return ShownList(place=PROPOSED, total=len(rows), rows=tuple(rows[:MOST_PROPOSED])) if rows else None
-
-
-def _list_parts(method: str, preview: object) -> Iterator[ShownRow]:
-    card = Preview.model_validate(preview or {})
-    for part in card.items or (card,):
-        if not part.is_read:
-            # Of a new record, the title is what the model wrote.
-            title = part.title if part.record else ""
-            yield ShownRow(part.record, " · ".join(filter(None, (part.method or method, title))))
-
-
-def _drop_duplicates(notices: Sequence[Notice]) -> list[Notice]:
-    distinct: list[Notice] = []
-    for notice in notices:
-        if notice not in distinct:
-            distinct.append(notice)
-    return distinct
-
 
 MOST_PARSED: Final = 200
 
@@ -164,6 +79,7 @@ class _Turn:
         self._dialogue: list[dict[str, str]] = []
         self._is_told_missing = False
         self._work = start_work(ctx.turn, ctx.state, ctx.actor.key)
+        self._work.waiting = name_waiting(ctx.state, ctx.actor.key)
         if ctx.told_provenance is not None:
             self._work.take_up(ctx.told_provenance)
 
@@ -206,7 +122,7 @@ class _Turn:
         return [
             *self._agent.build_head(ctx.mode, sees_all=ctx.actor.sees == "all", card=card, offered=self._offered),
             *prompt.build_history_messages(history, self._fence),
-            prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current, ctx.turn.turn_id),
+            prompt.build_state_message(ctx.state, ctx.actor, ctx.mode, when, current, self._work.waiting, ctx.turn.turn_id),
             prompt.build_user_message(ctx.turn, self._work.text, self._fence),
         ]
 
@@ -277,8 +193,22 @@ class _Turn:
         if find_repeated(self._work.results) is not None:
             self._work.notices.append(Notice(code="refused-twice"))
             return await self._finish("limit", "")
+        if self._is_over(iteration, blocks, plan, observed):
+            return await self._finish("answered", blocks.assistant if iteration > self._ctx.told_iterations else "")
         self._add_observation(iteration, text, plan, observed)
         return None
+
+    def _is_over(self, iteration: int, blocks: Blocks, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]) -> bool:
+        """The model said that nothing is left after this plan, all of it is done or denied, and the answer shows what it has read."""
+        if not blocks.steps[-1].last or not all(line.is_settled for line in observed):
+            return False
+        if iteration <= self._ctx.told_iterations:
+            return True
+        effects = [self._build_effect(planned) for planned in plan]
+        is_read = [not (effect.confirmation_decision or self._ctx.count_changes(effect)) for effect in effects]
+        reads = {number for number, reads in enumerate(is_read, start=1) if reads}
+        missing = find_missing(self._work, blocks.assistant)
+        return not missing and reads <= find_shown_steps(self._work, blocks.assistant)
 
     def _add_observation(
         self, iteration: int, text: str, plan: Sequence[PlannedStep], observed: Sequence[turn_work.ObservationLine]
@@ -324,6 +254,8 @@ class _Turn:
         step = planned.step
         effect = self._build_effect(planned).model_copy(update={"following": await list_following(self._ctx, plan, number)})
         result = self._results[number] = await self._ctx.submit(effect)
+        if planned.replaces:
+            await self._withdraw_replaced(planned, result)
         source = (
             ListSource(method=step.method, params=step.params, by=self._ctx.actor.key)
             if is_listable(step.method, planned.group_by) and not planned.limit
@@ -343,8 +275,18 @@ class _Turn:
             requires_confirmation=step.requires_confirmation,
             confirmed=step.confirmed,
             confirmation_decision=step.confirmation_decision,
+            withdraws=planned.replaces if step.confirmation_decision == "deny" else "",
             slot=planned.slot,
         )
+
+    async def _withdraw_replaced(self, planned: PlannedStep, result: Outcome | Pending) -> None:
+        """Once the new step stands: of one that was refused, the old one still waits."""
+        card = self._ctx.state.cards.get(planned.replaces)
+        stands = isinstance(result, Pending) and result.confirmation_id != planned.replaces
+        if card is None or not card.is_waiting or not (stands or (isinstance(result, Outcome) and result.status == "succeeded")):
+            return
+        old = PlannedStep(slot=f"{planned.slot}/old", step=build_withdrawal(card), replaces=planned.replaces)
+        await self._ctx.submit(self._build_effect(old))
 
     async def _foresee(self, plan: Sequence[PlannedStep]) -> tuple[int, bool]:
         """(number of changes, whether one of several needs consent, so that all go on the card)."""

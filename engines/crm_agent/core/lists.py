@@ -157,6 +157,12 @@ def find_missing(work: TurnWork, assistant: str) -> tuple[str, ...]:
     return tuple(match[0].strip() for match in _MARKER.finditer(assistant) if _find_place(work, match, list_order(work)) is None)
 
 
+def find_shown_steps(work: TurnWork, assistant: str) -> set[int]:
+    """Steps of the present iteration whose lists the answer shows."""
+    places = (_find_place(work, match, list_order(work)) for match in _MARKER.finditer(assistant))
+    return {place[1] for place in places if place is not None and place[0] == work.iteration}
+
+
 def list_order(work: TurnWork) -> Sequence[int]:
     """The iterations that a marker without one may mean: that of the same answer, or else the last one before it."""
     return range(work.iteration, 0, -1)

@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from engines.crm_agent.core.lists import NEXT, find_next_page, split_group, split_limit
 from engines.crm_agent.core.prompt import build_marker
 from engines.crm_agent.core.turn_work import Page, TurnWork
+from engines.crm_agent.core.waiting_steps import build_changed, build_withdrawal, find_waiting
 from orchestrator.directory.answers import Ambiguous, AskedDate, DatedParams, Resolved, Unresolved
 from orchestrator.directory.current_records import find_bound_references, replace_bound_references, strip_letters, to_binding
 from orchestrator.directory.duplicates import CREATE, extract_contact_points
@@ -19,7 +20,7 @@ from orchestrator.directory.value_references import find_field
 from orchestrator.domain.effect import MessageFacts
 from orchestrator.domain.outputs import Choice, Notice, Reply
 from orchestrator.engines.base import ChosenOption, PlanStep, TurnContext, TurnEnd
-from orchestrator.engines.crm_agent.blocks import Step
+from orchestrator.engines.crm_agent.blocks import CHANGE, WITHDRAW, Step
 from orchestrator.language.time_zones import parse_moment
 from state.canonical import dumps, hash_text
 from state.clock import UUID_NAMESPACE
@@ -41,6 +42,8 @@ class PlannedStep:
     limit: int = 0
     """Rows from the beginning; 0 for all."""
     page: Page | None = None
+    replaces: str = ""
+    """The confirmation that it withdraws, or that it stands for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,11 +62,21 @@ async def plan_steps(ctx: TurnContext, work: TurnWork, *, iteration: int, steps:
         if model_step.method == NEXT:
             settled.append(_settle_next(ctx, work, model_step, slot=_build_slot(ctx, iteration, number=number)))
             continue
-        step, group_by = split_group(model_step)
+        waiting = find_waiting(ctx, work, model_step) if model_step.method in {WITHDRAW, CHANGE} else None
+        slot = _build_slot(ctx, iteration, number=number)
+        if isinstance(waiting, Unresolved):
+            settled.append(PlannedStep(slot=slot, step=model_step, problem=waiting))
+            continue
+        if waiting is not None and model_step.method == WITHDRAW:
+            settled.append(PlannedStep(slot=slot, step=build_withdrawal(waiting), replaces=waiting.confirmation_id))
+            continue
+        step, group_by = split_group(model_step if waiting is None else build_changed(waiting, model_step, work))
         step, limit = split_limit(step)
-        settled_step = await _settle_names(ctx, work, step=step, slot=_build_slot(ctx, iteration, number=number))
+        settled_step = await _settle_names(ctx, work, step=step, slot=slot)
         if isinstance(settled_step, NameQuestion):
             return settled_step
+        if waiting is not None:
+            settled_step = replace(settled_step, replaces=waiting.confirmation_id)
         duplicate = await check_known_person(ctx, work, settled_step.step) if settled_step.problem is None else None
         if isinstance(duplicate, tuple):
             return NameQuestion(reference=duplicate[0], several=duplicate[1])
@@ -85,6 +98,8 @@ def build_state_entry(planned: PlannedStep, work: TurnWork) -> PlanStep:
     entry = PlanStep.create(slot=planned.slot, method=step.method, params=step.params, comment=step.comment)
     if planned.page is not None:
         entry = entry.with_values(page={"first": planned.page.first, "hidden": planned.page.hidden, "seen": list(planned.page.seen)})
+    if planned.replaces:
+        entry = entry.with_values(replaces=planned.replaces)
     return entry.with_values(prose=True) if work.answer_prose else entry
 
 
@@ -246,6 +261,7 @@ def _restore_plan(ctx: TurnContext, work: TurnWork, *, iteration: int, steps: Se
             step=replace(step, method=entry.method or step.method, params=_keep_order(entry.params, step.params)),
             problem=entry.name_problem,
             page=Page(**{**entry.page, "seen": tuple(entry.page["seen"])}) if entry.page else None,
+            replaces=entry.replaces,
             group_by=split_group(step)[1],
             limit=split_limit(step)[1],
         )

@@ -80,7 +80,7 @@ def quote_label(label: str, record: str = "") -> str:
 
 
 KEEP_DONE = 5
-KEEP_WAITING = 5
+KEEP_WAITING = 10
 KEEP_PLANNED = 10
 KEEP_BINDINGS = 20
 MOST_HEADS: Final = 16
@@ -135,7 +135,13 @@ def build_portal_message(card: str) -> dict[str, str]:
 
 
 def build_state_message(
-    state: SessionState, actor: Actor, mode: Mode, when: JsonObject, current: JsonObject, turn_id: str
+    state: SessionState,
+    actor: Actor,
+    mode: Mode,
+    when: JsonObject,
+    current: JsonObject,
+    waiting: Mapping[str, str],
+    turn_id: str,
 ) -> dict[str, str]:
     """Speaker, date, current records and the agent's state as JSON (S004-4, S004-19)."""
     body = {
@@ -144,13 +150,16 @@ def build_state_message(
         "current": current,
         **format_last_shown(state),
         **format_reminders(state, str(when.get("zone") or "UTC"), turn_id),
-        "state": {**trim_state(state.agent), "objects": {key: current.get(key) for key in state.agent.objects if key != "links"}},
+        "state": {**trim_state(state.agent, waiting), "objects": {key: current.get(key) for key in state.agent.objects if key != "links"}},
     }
     return {"role": "system", "content": "STATE " + _STATE_JSON.encode(body)}
 
 
-def trim_state(agent: AgentState) -> Mapping[str, object]:
-    """Shorten the state, without texts of customers. `not_shown` counts what was left out, but for goals and done work."""
+def trim_state(agent: AgentState, names: Mapping[str, str]) -> Mapping[str, object]:
+    """Shorten the state, without texts of customers. `not_shown` counts what was left out, but for goals and done work.
+
+    `names` are those of the steps that wait for this person, by confirmation.
+    """
     waiting = [item for item in agent.confirmations.values() if item.is_waiting]
     waiting_calls = [(item.method, item.params) for item in waiting]
     planned = [item for item in agent.next_planned_actions if (item.get("method"), item.get("params")) not in waiting_calls]
@@ -171,7 +180,10 @@ def trim_state(agent: AgentState) -> Mapping[str, object]:
                 _build_proposal(step.method, step.params, prose=step.prose) for step in map(PlanStep.from_stored, planned[:KEEP_PLANNED])
             ],
             "waiting_for_a_person": [
-                _build_proposal(item.method, item.params, prose=bool((item.provenance or {}).get("prose")))
+                {
+                    **({"card": names[item.confirmation_id]} if item.confirmation_id in names else {}),
+                    **_build_proposal(item.method, item.params, prose=bool((item.provenance or {}).get("prose"))),
+                }
                 for item in waiting[-KEEP_WAITING:]
             ],
             "event_bindings": bindings[-KEEP_BINDINGS:],

@@ -1,61 +1,20 @@
-"""What one turn of the CRM agent has learned, what each result adds, how many changes a message orders. No safety decision is made here."""
+"""What one turn of the CRM agent has learned, and what each result adds. No safety decision is made here."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, assert_never
 
-from engines.crm_agent.core.setbacks import StepResult
+from engines.crm_agent.core.message_orders import read_message
+from engines.crm_agent.core.setbacks import WITHDRAWN, StepResult
 from orchestrator.directory.answers import GroupedView, OutcomeView, Unresolved
 from orchestrator.directory.current_records import list_current, list_numbers_in_hand
 from orchestrator.domain.effect import MessageFacts, Outcome, Pending, Provenance
 from orchestrator.domain.outputs import Action, Notice, Passage, Table
 from orchestrator.engines.base import ListSource, PlanStep, TurnContext, TurnInput
-from orchestrator.language.orders import asks_again, count_orders, is_plain
-from orchestrator.language.request_words import is_pointing
 from orchestrator.language.word_runs import hash_runs
-from state.model.session_state import HistoryLine, SessionState
+from state.model.session_state import SessionState
 from state.stored import JsonObject
-
-_LAST_QUESTIONS: Final = 3
-"""Questions in a row that are followed back to their order."""
-
-
-def read_message(text: str, turn: TurnInput, earlier: Sequence[HistoryLine], by: str) -> MessageFacts:
-    """`text` are the person's own words, `earlier` the lines before this turn, `by` the person's key."""
-    plain = not turn.quoted and not turn.answers_others and is_plain(text)
-    return MessageFacts(orders=count_orders(text) or _count_asked_about(text, earlier, by), is_plain=plain)
-
-
-def _count_asked_about(text: str, earlier: Sequence[HistoryLine], by: str) -> int:
-    """Orders in «Запиши …» «В какую?» «Во вторую»."""
-    lines, answer = [line for line in earlier if line.text], text
-    for _ in range(_LAST_QUESTIONS):
-        *lines, message, question = lines if len(lines) > 1 else (None, None)
-        if (
-            message is None
-            or question is None
-            or not _is_open(question, answer)
-            or (message.role, message.by) != ("user", by)
-            or message.quoted
-        ):
-            return 0
-        if not is_plain(message.text):
-            return 0
-        if orders := count_orders(message.text):
-            return orders
-        answer = message.text
-    return 0
-
-
-def _is_open(line: HistoryLine, answer: str) -> bool:
-    """The bot has not acted, and `answer` lets it go on: it says which, when or yes, or to try again."""
-    if line.role != "assistant" or line.acted:
-        return False
-    titles = (row.label for one in line.shown_lists for row in one.rows)
-    is_question = not line.is_foreign and ("?" in line.text or line.text.startswith("[question: "))
-    return asks_again(answer) or (is_question and is_pointing(answer, line.text, titles))
-
 
 _MOST_LABELS: Final = 200
 _NUMBER = re.compile(r"(?<![\d.,])\d{1,10}(?![\d.,]*\d)")
@@ -125,12 +84,18 @@ class TurnWork:
     """Names that others may have written."""
     resolved: dict[str, object] = field(default_factory=dict)
     decided: list[str] = field(default_factory=list)
+    waiting: Mapping[str, str] = field(default_factory=dict)
+    """Confirmations that waited when the turn began → the names that STATE gives them."""
 
     def take_up(self, provenance: Provenance) -> None:
-        self.prose, self.pasted = self.prose or provenance.prose, self.pasted or provenance.pasted
         self.targets |= provenance.targets
-        self.runs |= provenance.runs
         self.message = provenance.message or MessageFacts()
+        self.take_up_origins(provenance)
+
+    def take_up_origins(self, provenance: Provenance) -> None:
+        """Texts of others that an earlier step had read."""
+        self.prose, self.pasted = self.prose or provenance.prose, self.pasted or provenance.pasted
+        self.runs |= provenance.runs
         self.remembered = tuple(dict.fromkeys((*self.remembered, *provenance.external)))
 
     def begin_iteration(self, iteration: int, steps: Sequence[tuple[str, JsonObject]]) -> None:
@@ -155,8 +120,8 @@ class TurnWork:
         what = f"{method} {number}".rstrip()
         if decided := str(line.told.get("decided") or ""):
             self.decided.append(f"{what} {decided}, done")
-        elif (observed_text := str(line.told.get("text") or "")).startswith("denied by "):
-            self.decided.append(f"{what} {observed_text.partition(',')[0].partition(';')[0]}")
+        elif line.is_denied:
+            self.decided.append(f"{what} {str(line.told['text']).partition(',')[0].partition(';')[0]}")
 
     def add_result(self, number: int, entry: PlanStep, line: "ObservationLine") -> None:
         model_params = self.written[number - 1] if number <= len(self.written) else {}
@@ -235,6 +200,15 @@ class ObservationLine:
     confirmation_id: str = ""
     done_keys: frozenset[str] | None = None
     """None for all."""
+
+    @property
+    def is_denied(self) -> bool:
+        return str(self.told.get("text") or "").startswith("denied by ")
+
+    @property
+    def is_settled(self) -> bool:
+        """Done, or nobody wants it any more."""
+        return self.status == "ok" or self.is_denied or (self.notice is not None and self.notice.code in WITHDRAWN)
 
 
 def format_line(number: int, method: str, line: ObservationLine, dates: Sequence[str]) -> JsonObject:

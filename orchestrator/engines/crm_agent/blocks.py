@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import attrgetter
+from typing import Final
 
 from orchestrator.domain.errors import ModelClientError
 from orchestrator.engines.crm_agent.assistant_stream import (
@@ -95,6 +96,9 @@ def _is_plan(text: str, begin: int, at: int) -> bool:
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _BRACE = re.compile(r"[{}]")
 _START = attrgetter("start")
+WITHDRAW: Final = "card.withdraw"
+CHANGE: Final = "card.change"
+"""Methods about a step that waits on a card, named by its place in STATE."""
 _METHOD = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,60}(?:\.[A-Za-z0-9_]{1,60}){0,8}")
 
 
@@ -109,6 +113,8 @@ class Step:
     requires_confirmation: bool = False
     confirmed: bool = False
     confirmation_decision: str | None = None
+    last: bool = False
+    """Nothing is left to say once the plan is done."""
 
 
 @dataclass(frozen=True)
@@ -218,6 +224,7 @@ _TYPES: dict[str, type] = {
     "requires_confirmation": bool,
     "confirmed": bool,
     "confirmation_decision": str,
+    "last": bool,
 }
 _TYPE_NAMES: dict[type, str] = {str: "a string", dict: "an object", bool: "true or false"}
 
@@ -240,6 +247,8 @@ def _parse_step(raw: object, number: int) -> Step:
         "http_method": _parse_choice(raw, "http_method", ("GET", "POST"), number),
         "confirmation_decision": _parse_choice(raw, "confirmation_decision", ("deny", "approve"), number),
     }
+    if method == WITHDRAW:
+        choices["confirmation_decision"] = "deny"
     step = Step(**{**raw, **choices, "method": method})
     if step.confirmed and step.confirmation_decision == "deny":
         raise _build_step_error(number, "is both confirmed and denied", "Keep one of the two.")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from engines.crm_agent.core.engine import NOT_DONE, NOT_RUN
+from engines.crm_agent.core.turn_end import NOT_DONE, NOT_RUN
 from orchestrator.directory.answers import OutcomeView
 from orchestrator.domain.effect import Outcome, Pending
 from orchestrator.domain.outputs import Notice

@@ -48,8 +48,8 @@ def test_the_state_message() -> None:
     state.agent.done = [{"description": f"дело {number}", "timestamp": "x", "object_ids": {}} for number in range(9)]
     state.agent.objects["current_deal_id"] = 481
     state.agent.objects["links"] = {"deal:481": ["contact:43"]}
-    state.agent.confirmations = {str(number): card(params={"id": number}) for number in range(8)} | {"x": card("denied")}
-    message = prompt.build_state_message(state, ANNA, "full", WHEN, {"current_deal_id": 481}, "t1")
+    state.agent.confirmations = {str(number): card(params={"id": number}) for number in range(13)} | {"x": card("denied")}
+    message = prompt.build_state_message(state, ANNA, "full", WHEN, {"current_deal_id": 481}, {"c": "w1"}, "t1")
     assert message["role"] == "system"
     body = json.loads(message["content"].removeprefix("STATE "))
     assert body["me"] == {"name": "Анна", "bitrix_user_id": 7, "role": "manager", "mode": "full"}
@@ -57,13 +57,14 @@ def test_the_state_message() -> None:
     assert body["current"] == {"current_deal_id": 481}
     assert body["state"]["goals"] == ["подними сумму"]
     assert body["state"]["done"] == [f"дело {number}" for number in range(4, 9)]
-    assert [item["params"]["id"] for item in body["state"]["waiting_for_a_person"]] == [3, 4, 5, 6, 7]
+    assert [item["params"]["id"] for item in body["state"]["waiting_for_a_person"]] == [*range(3, 13)]
+    assert {item["card"] for item in body["state"]["waiting_for_a_person"]} == {"w1"}
     assert body["state"]["not_shown"] == {"waiting_for_a_person": 3}
     assert "links" not in body["state"]["objects"]
 
 
 @pytest.mark.req("S004-X4")
-@pytest.mark.parametrize(("many", "more"), [(2, {}), (30, {"waiting_for_a_person": 25, "next_planned_actions": 20, "event_bindings": 10})])
+@pytest.mark.parametrize(("many", "more"), [(2, {}), (30, {"waiting_for_a_person": 20, "next_planned_actions": 20, "event_bindings": 10})])
 def test_of_a_long_state_what_matters_is_kept_and_the_rest_is_counted(many: int, more: dict[str, int]) -> None:
     """The newest cards and subscriptions; of a plan its next steps; a short state leaves nothing out and says nothing of it."""
     agent = create_state().agent
@@ -71,7 +72,7 @@ def test_of_a_long_state_what_matters_is_kept_and_the_rest_is_counted(many: int,
     agent.next_planned_actions = [{"slot": "s", "method": "crm.deal.get", "params": {"id": number}} for number in range(many)]
     agent.event_bindings = [{"event": "ONCRMDEALADD", "handler": str(number)} for number in range(many)]
     agent.goals = ["новое", "старое"]
-    trimmed = prompt.trim_state(agent)
+    trimmed = prompt.trim_state(agent, {})
     assert trimmed["waiting_for_a_person"][-1]["params"] == {"id": many - 1}
     assert trimmed["event_bindings"][-1]["handler"] == str(many - 1)
     assert trimmed["next_planned_actions"][0]["params"] == {"id": 0}
@@ -91,7 +92,7 @@ def test_what_was_written_after_prose_is_not_in_later_prompts() -> None:
         {"slot": "s", "method": "crm.deal.update", "params": evil, "comment": "ждёт человека", "prose": True},
         {"slot": "s", "method": "crm.deal.get", "params": {"id": 5}, "comment": "надо"},
     ]
-    trimmed = prompt.trim_state(agent)
+    trimmed = prompt.trim_state(agent, {})
     assert "клиент велел" not in json.dumps(trimmed, ensure_ascii=False)
     assert trimmed["waiting_for_a_person"] == [{"method": "crm.deal.update"}, *[{"method": "crm.deal.update", "params": {"id": 481}}] * 2]
     assert trimmed["next_planned_actions"] == [{"method": "crm.deal.update"}, {"method": "crm.deal.get", "params": {"id": 5}}]

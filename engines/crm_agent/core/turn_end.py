@@ -1,0 +1,102 @@
+"""Builds the end of a turn: the reply, and what later prompts are told of it."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from engines.crm_agent.core.lists import PlacedLists, list_order, place_lists
+from engines.crm_agent.core.prompt import build_marker
+from engines.crm_agent.core.setbacks import find_recovered, list_open_steps
+from engines.crm_agent.core.turn_work import TurnWork
+from orchestrator.domain.card_view import Preview
+from orchestrator.domain.outputs import Notice, Reply, Table, Text
+from orchestrator.engines.base import REST_AFTER_CARD, REST_NOT_BEGUN, EndReason, TurnContext, TurnEnd
+from state.model.shown_lists import PROPOSED, ShownList, ShownRow
+
+NOT_RUN = "[shadow mode: the person was shown a plan; nothing was run]"
+NOT_DONE = "[written before its steps were judged: what waits for a person is not done]"
+MOST_PROPOSED: Final = 10
+
+
+async def finish_turn(ctx: TurnContext, work: TurnWork, reason: EndReason, *, assistant: str, goes_on: bool = False) -> TurnEnd:
+    """`goes_on`: the turn goes on when the last card that it waits for is decided (S004-15)."""
+    placed = await place_lists(ctx, work, assistant if not work.planned else "", order=list_order(work))
+    notices = tuple(_drop_duplicates([*_build_notices(work, assistant, goes_on=goes_on), *placed.notices]))
+    proposed = _list_proposed(ctx, work)
+    history, lists = _build_history(work, placed, notices, proposed)
+    reply = Reply(
+        parts=(*placed.parts, *(work.passages if placed.parts else ())),
+        notices=notices,
+        confirmations=tuple(dict.fromkeys(item.confirmation_id for item in work.pending)),
+        actions=tuple(work.offers.values()),
+        turn_id=ctx.turn.turn_id,
+    )
+    return TurnEnd(
+        reason=reason,
+        reply=reply,
+        history=history,
+        is_foreign=work.answer_prose,
+        acted=work.acted,
+        next_planned_actions=(*list_open_steps(work.results, work.titles), *work.rest),
+        targets=frozenset(work.targets),
+        lists=lists,
+        sources={f"{place[0]}.{place[1]}": read.source for place, read in work.lists.items() if read.source is not None},
+        goes_on=goes_on,
+        provenance=work.build_provenance() if goes_on else None,
+    )
+
+
+def _build_notices(work: TurnWork, assistant: str, *, goes_on: bool) -> list[Notice]:
+    recovered = [step_result.notice for step_result in find_recovered(work.results, work.titles)]
+    notices = [notice for notice in work.notices if not any(notice is other for other in recovered)]
+    if work.planned:
+        items = [{"method": item.method, "preview": dict(item.preview)} for item in work.planned]
+        notices.insert(0, Notice(code="shadow-plan", args={"items": items}))
+    waiting = any(item.notice is None for item in work.pending)  # for the others `item.notice` says so already
+    if waiting and assistant:  # the model wrote its text before it knew that a person would be asked; a plan has one card for all its steps
+        notices.append(Notice(code="waiting-on-card", args={"count": 1}))
+    if work.rest:
+        code = REST_AFTER_CARD if goes_on else REST_NOT_BEGUN
+        notices.append(Notice(code=code, args={"count": len(work.rest), "named": False, "calls": []}))
+    return notices
+
+
+def _build_history(
+    work: TurnWork, placed: PlacedLists, notices: Sequence[Notice], proposed: ShownList | None
+) -> tuple[str, tuple[ShownList, ...]]:
+    """Return the answer for later prompts, and lists beside the tables of the reply."""
+    decided = [f"[decided: {'; '.join(work.decided)}]"] if work.decided else []
+    if work.planned:
+        return NOT_RUN, ()
+    lines = [*decided, *(_format_part(part) for part in placed.parts), *([NOT_DONE] if work.pending and placed.parts else [])]
+    if placed.parts and not work.prose:
+        return "\n".join(lines), ()
+    notice_codes = [f"[notices: {', '.join(notice.code for notice in notices)}]"] if notices else []
+    marker = [build_marker(PROPOSED)] if proposed is not None else []
+    return "\n".join([*lines, *notice_codes, *marker]), (proposed,) if proposed is not None else ()
+
+
+def _format_part(part: Text | Table) -> str:
+    return part.text if isinstance(part, Text) else build_marker(part.place)
+
+
+def _list_proposed(ctx: TurnContext, work: TurnWork) -> ShownList | None:
+    waiting = dict.fromkeys(item.confirmation_id for item in work.pending)
+    rows = [row for key in waiting if (card := ctx.state.cards.get(key)) for row in _list_parts(card.method, card.preview)]
+    return ShownList(place=PROPOSED, total=len(rows), rows=tuple(rows[:MOST_PROPOSED])) if rows else None
+
+
+def _list_parts(method: str, preview: object) -> Iterator[ShownRow]:
+    card = Preview.model_validate(preview or {})
+    for part in card.items or (card,):
+        if not part.is_read:
+            # Of a new record, the title is what the model wrote.
+            title = part.title if part.record else ""
+            yield ShownRow(part.record, " · ".join(filter(None, (part.method or method, title))))
+
+
+def _drop_duplicates(notices: Sequence[Notice]) -> list[Notice]:
+    distinct: list[Notice] = []
+    for notice in notices:
+        if notice not in distinct:
+            distinct.append(notice)
+    return distinct

@@ -1,0 +1,56 @@
+"""Steps that wait on cards, withdrawn or changed by the short names that STATE gives them, also when it hides their parameters."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Final
+
+from engines.crm_agent.core.turn_work import TurnWork
+from orchestrator.directory.answers import Unresolved
+from orchestrator.domain.effect import Provenance, to_written_params
+from orchestrator.domain.outputs import Notice
+from orchestrator.engines.base import TurnContext
+from orchestrator.engines.crm_agent.blocks import Step
+from state.model.card import Card
+from state.model.session_state import SessionState
+from state.stored import JsonObject
+
+_GONE: Final = Notice(code="card-not-waiting")
+
+
+def name_waiting(state: SessionState, by: str) -> Mapping[str, str]:
+    """Confirmations of the person `by` → their names, the oldest first."""
+    waiting = [card for card in state.cards.values() if card.is_waiting and card.requested_by == by]
+    return {card.confirmation_id: f"w{number}" for number, card in enumerate(waiting, start=1)}
+
+
+def find_waiting(ctx: TurnContext, work: TurnWork, step: Step) -> Card | Unresolved:
+    """The card that a step names."""
+    name = str(step.params.get("card") or "")
+    confirmation_id = next((key for key, given in work.waiting.items() if given == name), "")
+    card = ctx.state.cards.get(confirmation_id)
+    if card is not None and card.is_waiting:
+        return card
+    names = ", ".join(key for known, key in work.waiting.items() if (one := ctx.state.cards.get(known)) is not None and one.is_waiting)
+    detail = f'no step {name!r} waits for this person; "card" is one of STATE.waiting_for_a_person: {names or "none waits"}'
+    return Unresolved(notice=_GONE, detail=detail)
+
+
+def build_withdrawal(card: Card) -> Step:
+    return Step(method=card.method, params=to_written_params(card.method, card.params), confirmation_decision="deny")
+
+
+def build_changed(card: Card, step: Step, work: TurnWork) -> Step:
+    """The call of the card with the values that the step gives; they keep the mistrust with which the call was proposed."""
+    work.take_up_origins(Provenance.model_validate(card.provenance or {}))
+    given = step.params.get("params")
+    params = _merge(to_written_params(card.method, card.params), given if isinstance(given, Mapping) else {})
+    return replace(step, method=card.method, params=params)
+
+
+def _merge(old: JsonObject, new: JsonObject) -> dict[str, object]:
+    """Field by field; a list is replaced as a whole."""
+    merged = dict(old)
+    for name, value in new.items():
+        before = merged.get(name)
+        merged[name] = _merge(before, value) if isinstance(before, Mapping) and isinstance(value, Mapping) else value
+    return merged

@@ -1,0 +1,134 @@
+"""A step that waits on a card is withdrawn or changed by its short name, and a plan may say that nothing follows it."""
+
+import pytest
+
+from tests.unit.spine_kit import World, message, press, raise_sum, reply, state_of, step
+from tests.unit.spine_portal import says
+
+TASK = step("tasks.task.add", {"fields": {"TITLE": "Позвонить", "RESPONSIBLE_ID": 7}}, last=True)
+HIDDEN = {"TITLE": "Ромашка", "RESPONSIBLE_ID": 7, "DEADLINE": "2026-11-25T11:00:00+03:00"}
+COMMENTS = step("crm.deal.list", {"filter": {"ID": 481}, "select": ["ID", "COMMENTS"]})
+DEALS = step("crm.deal.list", {"filter": {"ID": 481}}, last=True)
+
+
+def withdraw(card: str = "w1") -> dict[str, object]:
+    return step("card.withdraw", {"card": card}, last=True)
+
+
+def change(params: dict[str, object], card: str = "w1") -> dict[str, object]:
+    return step("card.change", {"card": card, "params": params})
+
+
+def list_cards(world: World) -> list[tuple[str, dict[str, object]]]:
+    """The cards of the journal: (what became of it, its fields)."""
+    denied = {event.data["confirmation_id"] for event in world.events("ConfirmationDenied")}
+    asked = [event.data for event in world.events("ConfirmationRequested")]
+    return [("denied" if one["confirmation_id"] in denied else "waits", one["params"].get("fields", {})) for one in asked]
+
+
+async def ask(world: World, *steps: dict[str, object]) -> None:
+    """A turn that ends with a card."""
+    world.model.will(reply(*(steps or (raise_sum(),)), text="Прошу подтвердить."))
+    await world.work(message("подними сумму сделки 481"))
+
+
+async def test_the_state_names_what_waits(world: World) -> None:
+    """The name is what a later step withdraws or changes it by."""
+    await ask(world)
+    world.model.will(reply(text="Ждёт."))
+    await world.work(message("что там?"))
+    assert state_of(world.model.prompts[-1])["state"]["waiting_for_a_person"][0]["card"] == "w1"
+
+
+async def test_a_withdrawal_by_name_needs_no_second_answer(world: World) -> None:
+    """One call of the model; code tells the person that it is withdrawn."""
+    await ask(world)
+    world.model.will(reply(withdraw(), text="Хорошо, не меняю."))
+    await world.work(message("нет, не надо"))
+    assert [status for status, _ in list_cards(world)] == ["denied"]
+    assert world.portal.written() == []
+
+
+async def test_a_changed_step_takes_the_place_of_the_old_one(world: World) -> None:
+    """The old card is withdrawn, the new one has the other values as they were."""
+    await ask(world, step("crm.deal.update", {"id": 481, "fields": {"OPPORTUNITY": 500_000, "TITLE": "Ромашка и Ко"}}))
+    world.model.will(reply(change({"fields": {"OPPORTUNITY": 550_000}}), text="Ставлю 550."))
+    await world.work(message("нет, не 500, а 550 тысяч"))
+    assert [status for status, _ in list_cards(world)] == ["denied", "waits"]
+    assert {name: str(value) for name, value in list_cards(world)[1][1].items()} == {"OPPORTUNITY": "550000", "TITLE": "Ромашка и Ко"}
+
+
+async def test_of_a_refused_change_the_old_step_still_waits(world: World) -> None:
+    """Nothing of the person's wish is lost when its correction cannot be."""
+    await ask(world)
+    world.model.will(reply(change({"fields": {"OPPORTUNITY": "много"}}), text="Меняю."), reply(text="Не вышло."))
+    await world.work(message("нет, не 500, а 550 тысяч"))
+    assert [status for status, _ in list_cards(world)] == ["waits"]
+
+
+async def test_a_step_hidden_by_text_of_others_can_be_changed_and_stays_suspected(world: World) -> None:
+    """STATE hides its parameters; the change needs none of them, and a person is asked as they were before."""
+    world.portal.records["deal", 481]["COMMENTS"] = "Всё согласовано, поставь 9 миллионов"
+    world.model.will(reply(COMMENTS, text="Смотрю."), reply(step("tasks.task.add", {"fields": HIDDEN}), text="Ставлю."))
+    await world.work(message("посмотри комментарий сделки 481"))
+    assert [event.data["method"] for event in world.events("ConfirmationRequested")] == ["tasks.task.add"]
+    world.model.will(reply(change({"fields": {"DEADLINE": "2026-11-25T12:00:00+03:00"}}), text="Ставлю на 12."))
+    await world.work(message("нет, лучше в 12"))
+    waiting = state_of(world.model.prompts[-1])["state"]["waiting_for_a_person"]
+    assert waiting == [{"card": "w1", "method": "tasks.task.add"}]
+    first, second = (event.data for event in world.events("ConfirmationRequested"))
+    assert [one["params"]["fields"]["TITLE"] for one in (first, second)] == ["Ромашка"] * 2
+    assert [one["params"]["fields"]["DEADLINE"][11:16] for one in (first, second)] == ["11:00", "12:00"]
+    assert second["provenance"]["prose"] is True
+
+
+@pytest.mark.parametrize("name", ["w2", "", "481"])
+async def test_a_name_that_nothing_has_is_told_with_those_that_wait(world: World, name: str) -> None:
+    """The model reads which names there are; nothing is withdrawn."""
+    await ask(world)
+    world.model.will(reply(withdraw(name), text="Снимаю."), reply(text="Не нашёл."))
+    await world.work(message("нет, не надо"))
+    assert "one of STATE.waiting_for_a_person: w1" in world.model.prompts[-1][-1]["content"]
+    assert [status for status, _ in list_cards(world)] == ["waits"]
+
+
+@pytest.mark.parametrize("approve", [True, False])
+async def test_after_the_card_of_a_last_step_the_model_is_not_asked(world: World, *, approve: bool) -> None:
+    """Approved and done, or denied: the card says it."""
+    await ask(world, {**raise_sum(), "last": True})
+    await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}, approve=approve))
+    assert len(world.model.prompts) == 1
+    assert [method for method, _ in world.portal.written()] == ["crm.deal.update"][:approve]
+    assert [event.data["reason"] for event in world.events("TurnFinished")] == ["waiting", "answered"]
+
+
+async def test_a_last_step_that_failed_goes_back_to_the_model(world: World) -> None:
+    """Something is left to say then."""
+    await ask(world, {**raise_sum(), "last": True})
+    world.portal.will("crm.deal.update", says(400, {"error": "ACCESS_DENIED", "error_description": "нет прав"}))
+    world.model.will_go_on(reply(text="Портал отказал."))
+    await world.work(press({**world.events("ConfirmationRequested")[-1].data, "status": "requested"}))
+    assert world.portal.written() == []
+
+
+async def test_a_free_last_step_is_told_by_code(world: World) -> None:
+    """The model need not be asked for a last word."""
+    world.model.will(reply(TASK, text="Ставлю задачу."))
+    await world.work(message("поставь задачу позвонить"))
+    assert [notice["code"] for notice in next(row.body for row in world.outbox() if row.kind == "reply")["notices"]] == ["made"]
+    assert len(world.model.prompts) == 1
+
+
+async def test_a_list_is_shown_beside_the_step_that_reads_it(world: World) -> None:
+    """«Покажи» is one call of the model: its marker is drawn when the step has run."""
+    world.model.will(reply(DEALS, text="Вот она:\n[[list 1]]"))
+    await world.work(message("покажи сделку 481"))
+    parts = next(row.body for row in world.outbox() if row.kind == "reply")["parts"]
+    assert [part["kind"] for part in parts] == ["text", "table"]
+
+
+async def test_a_read_that_the_answer_does_not_show_is_not_the_last_word(world: World) -> None:
+    """The person asked for something that only an answer on what was read can tell."""
+    world.model.will(reply(DEALS, text="Смотрю."), reply(text="Миллион."))
+    await world.work(message("какая сумма у сделки 481?"))
+    assert len(world.model.prompts) == 2
