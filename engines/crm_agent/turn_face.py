@@ -1,6 +1,6 @@
 """Builds the CRM agent with the texts of its prompt. Part of the composition root."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue
@@ -18,13 +18,15 @@ def build_agent(ports: TurnPorts) -> CrmAgent:
     return CrmAgent(
         constitution=ports.texts.constitution,
         protocol=ports.texts.protocol,
-        methods=_build_method_prompts(ports.catalogue, ports.policies, ports.texts.methods.front),
+        methods=_build_method_prompts(ports.catalogue, ports.policies, ports.texts.methods.front, ports.texts.methods.unnamed),
         examples=ports.texts.examples_text,
         max_iterations=ports.settings.agent_max_iterations,
     )
 
 
-def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str]) -> Callable[[Mode, bool], str]:
+def _build_method_prompts(
+    catalogue: Catalogue, policies: PolicySource, front: Mapping[str, str], unnamed: Sequence[str]
+) -> Callable[[Mode, bool], str]:
     """By mode and whether the person sees all records; cached by both and by policy."""
     texts: dict[tuple[Mode, bool, str], str] = {}
 
@@ -34,7 +36,7 @@ def _build_method_prompts(catalogue: Catalogue, policies: PolicySource, front: M
         if key not in texts:
             if len(texts) >= MOST_TEXTS:
                 texts.clear()
-            texts[key] = format_methods(catalogue, policy, mode, front, sees_all=sees_all)
+            texts[key] = format_methods(catalogue, policy, mode, front, unnamed=unnamed, sees_all=sees_all)
         return texts[key]
 
     return methods

@@ -38,7 +38,7 @@ def build_changes(call: Call, result: object, total: int | None = None) -> State
         objects[_CURRENT[entity]] = _find_new_id(row) if row else None
         if row and objects[_CURRENT[entity]]:
             _add_links(objects, links, entity, objects[_CURRENT[entity]] or 0, row)
-    return StateChanges(objects=objects, links=links, done=_describe_done(call, result, entity, number))
+    return StateChanges(objects=objects, links=links, done=_describe_done(call, result, total, entity, number))
 
 
 def build_batch_changes(call: Call, reports: tuple[CommandReport, ...], results: JsonObject) -> StateChanges:
@@ -126,9 +126,9 @@ def _add_links(objects: dict[str, int | None], links: dict[str, list[str]], enti
         links[f"{entity}:{number}"] = linked
 
 
-def _describe_done(call: Call, result: object, entity: str, number: int | None) -> str:
+def _describe_done(call: Call, result: object, total: int | None, entity: str, number: int | None) -> str:
     if call.reads_only:
-        return f"{call.method}: {_count(result)}" if call.spec.verb == "list" else ""
+        return f"{call.method}: {total if total is not None else _count(result)}" if call.spec.verb == "list" else ""
     return f"{call.method} {entity} {number}" if number else call.method
 
 

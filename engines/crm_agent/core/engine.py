@@ -134,7 +134,7 @@ class _Turn:
         if iteration == 1 and self._ctx.turn.choice:
             text = await resume_question(self._ctx, self._work, self._ctx.turn.choice)
             return text, parse(text)
-        return await self._ask_parsed(base, may_be_silent=0 < self._ctx.told_iterations < iteration)
+        return await self._ask_parsed(base, may_be_silent=0 < self._ctx.told_iterations < iteration or self._work.has_made)
 
     async def _ask_parsed(self, base: Sequence[Mapping[str, str]], *, may_be_silent: bool) -> tuple[str, Blocks]:
         """`may_be_silent`: the model need not say anything. An unreadable answer is asked for once more (S004-20)."""

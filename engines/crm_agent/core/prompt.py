@@ -42,7 +42,7 @@ def format_history_line(line: HistoryLine) -> str:
 def format_last_shown(state: SessionState) -> Mapping[str, object]:
     """Records by row number; {} for none."""
     numbered_list = state.numbered_list
-    if numbered_list is None or not numbered_list.rows:
+    if numbered_list is None or not numbered_list.has_records:  # rows of groups mean no record
         return {}
     rows = {str(number): row.record for number, row in enumerate(numbered_list.rows, start=numbered_list.first)}
     is_cut = bool(numbered_list.method) and numbered_list.first + len(numbered_list.rows) <= numbered_list.total
@@ -150,7 +150,7 @@ def build_state_message(
         "current": current,
         **format_last_shown(state),
         **format_reminders(state, str(when.get("zone") or "UTC"), turn_id),
-        "state": {**trim_state(state.agent, waiting), "objects": {key: current.get(key) for key in state.agent.objects if key != "links"}},
+        "state": {key: value for key, value in trim_state(state.agent, waiting).items() if value},
     }
     return {"role": "system", "content": "STATE " + _STATE_JSON.encode(body)}
 
@@ -174,7 +174,6 @@ def trim_state(agent: AgentState, names: Mapping[str, str]) -> Mapping[str, obje
         {
             "goals": agent.goals[:1],  # the newest stands first (X4)
             "done": [item["description"] for item in agent.done[-KEEP_DONE:]],
-            "objects": {key: value for key, value in agent.objects.items() if key != "links"},
             # The first entries, not the last: it is one plan, continued from its beginning.
             "next_planned_actions": [
                 _build_proposal(step.method, step.params, prose=step.prose) for step in map(PlanStep.from_stored, planned[:KEEP_PLANNED])

@@ -145,6 +145,11 @@ class TurnWork:
         return bool(self.made or self.made_now or self.pending or self.planned)
 
     @property
+    def has_made(self) -> bool:
+        """Code tells of it, whatever the model says."""
+        return bool(self.made or self.made_now) and not (self.pending or self.planned)
+
+    @property
     def may_run_freely(self) -> bool:
         """The message orders as much as the answer proposes, so that not all of it asks a person."""
         return self.message.is_plain and self.made + self.proposed <= self.message.orders

@@ -48,6 +48,7 @@ class MethodTexts(Frozen):
     """methods.yaml: samples are by kind of field and by parameter."""
 
     front: dict[str, str]
+    unnamed: tuple[str, ...] = ()
     samples: dict[str, object]
 
 

@@ -1,6 +1,7 @@
 """What each safety mode allows, and what the model is told of (S004-3), never addresses (S004-42). Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Final
 
 from bitrix.catalogue.catalogue import Catalogue, Method
@@ -33,17 +34,19 @@ def may_read_shared(method: Method, policy: Policy, *, sees_all: bool) -> bool:
 _WORDS = {"R": "reads", "W": "changes", "D": "deletes", "C": "configures the portal", "M": "money", "N": "sends outward"}
 
 
-_LEFT_OUT = (
-    "Methods that cannot be limited to the records of one person are left out here: they are for people who see all. "
-    "If the person needs one, say that it takes a head of sales."
-)
+_SIGNS: Final = "In brackets what a call needs; ! changes something, !! reaches people; the others read."
+_LEFT_OUT = "Methods that cannot be limited to one person's records are left out: if one is needed, say that it takes a head of sales."
 
 
-def format_methods(catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapping[str, str], *, sees_all: bool = True) -> str:
+def format_methods(
+    catalogue: Catalogue, policy: Policy, mode: Mode, front: Mapping[str, str], *, unnamed: Sequence[str] = (), sees_all: bool = True
+) -> str:
+    """`front`: methods with a line of their own → hints; `unnamed`: patterns of those that only `method.help` names."""
     offered = {method.name: method for method in catalogue if is_offered(method, policy, mode, sees_all=sees_all)}
     lines = [_format_line(offered[name], hint) for name, hint in front.items() if name in offered]
+    others = (name for name in offered if name not in front and not any(fnmatchcase(name, pattern) for pattern in unnamed))
     note = [] if sees_all else [_LEFT_OUT]
-    return "\n".join([*lines, *_format_groups(name for name in offered if name not in front), *note])
+    return "\n".join([_SIGNS, *lines, *_format_groups(others), *note])
 
 
 def is_offered(method: Method, policy: Policy, mode: Mode, *, sees_all: bool = True) -> bool:
@@ -67,8 +70,9 @@ def describe_classes(method: Method) -> str:
 
 
 def _format_line(method: Method, hint: str) -> str:
-    needs = f"; needs {', '.join(method.required)}" if method.required else ""
-    return f"- {method.name}: {describe_classes(method)}{needs}{f'; {hint}' if hint else ''}"
+    sign = "" if method.reads_only else "!!" if "N" in method.classes else "!"
+    needs = f" ({', '.join(method.required)})" if method.required else ""
+    return f"{method.name}{sign}{needs}{f': {hint}' if hint else ''}"
 
 
 def _format_groups(names: Iterable[str]) -> Iterator[str]:
@@ -77,6 +81,6 @@ def _format_groups(names: Iterable[str]) -> Iterator[str]:
         group, _, last = name.rpartition(".")
         groups.setdefault(group, []).append(last)
     if groups:
-        yield "Others by group (crm.vat: list means crm.vat.list). Ask with method.help what one needs before you use it:"
+        yield "Others by group (crm.vat: list means crm.vat.list); ask with method.help what one needs before you use it:"
     for group in sorted(groups):
-        yield f"- {group}: {', '.join(groups[group])}" if group else f"- {', '.join(groups[group])}"
+        yield f"{group}: {', '.join(groups[group])}" if group else ", ".join(groups[group])

@@ -60,7 +60,8 @@ def test_the_state_message() -> None:
     assert [item["params"]["id"] for item in body["state"]["waiting_for_a_person"]] == [*range(3, 13)]
     assert {item["card"] for item in body["state"]["waiting_for_a_person"]} == {"w1"}
     assert body["state"]["not_shown"] == {"waiting_for_a_person": 3}
-    assert "links" not in body["state"]["objects"]
+    assert "objects" not in body["state"]  # `current` has them
+    assert "event_bindings" not in body["state"]  # nothing is left out by a name
 
 
 @pytest.mark.req("S004-X4")
