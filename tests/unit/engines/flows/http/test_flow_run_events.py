@@ -8,8 +8,9 @@ import pytest
 
 from engines.flows.core.definition import Flow
 from engines.flows.http.run_events import FlowHistory
-from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, start, step
+from tests.unit.engines.flows.flow_kit import SILENT, a_flow_world, flow, rest, start, step
 from tests.unit.runs.runs_kit import events
+from tests.unit.runs.test_runs_wait import order
 from tests.unit.spine_kit import World
 
 pytestmark = pytest.mark.req("S002-X5", "S002-X6")
@@ -46,3 +47,21 @@ async def test_a_flow_that_no_step_has_failed_says_why_all_the_same(tmp_path: Pa
         history = read(world, document)
     assert history.error is not None
     assert (history.error.code, history.error.message) == ("flow-parameter-unfit", "client is missing, it must be of the type string")
+
+
+async def test_a_retried_step_has_failed_only_when_its_attempts_are_used_up_again(tmp_path: Path) -> None:
+    """A retry gives a step all its attempts anew, so the first of them that fails is no failure of the step."""
+    document = flow(step("one", maxAttempts=2))
+    async with a_flow_world(tmp_path, document) as (world, _):
+        world.model.will(SILENT, SILENT, SILENT, "готово")
+        await world.work(start())
+        await rest(world)
+        await world.work(order("retry"))
+        await rest(world)
+        await rest(world)
+        happened = [happening.type for happening in read(world, document).happenings]
+    rested = ["STEP_RETRY_SCHEDULED", "STEP_STARTED"]
+    assert happened == [
+        "FLOW_STARTED", "STEP_STARTED", *rested, "STEP_FAILED", "FLOW_FAILED",
+        "FLOW_RESUMED", *rested, *rested, "STEP_COMPLETED", "FLOW_COMPLETED",
+    ]  # fmt: skip

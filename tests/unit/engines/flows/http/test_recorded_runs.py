@@ -99,12 +99,25 @@ async def record_starts(folder: Path) -> list[str]:
         await ask("POST", f"{FLOWS}/{plain}/switch", {"active": False})
         await ask("POST", "/api/flows/plan/start", good)
         await ask("POST", f"{FLOWS}/{plain}/launch-preview", good)
+        await _start_superseded(recorder, world)
         with world.sql._database._dialect.engine.begin() as connection:
             connection.execute(text("UPDATE definition_texts SET document = '{}'"))
         await ask("POST", "/api/flows/full/start", good)
         await ask("POST", f"/api/flows/{full}/start", good)
         await ask("POST", f"{FLOWS}/{full}/launch-preview", good)
         return recorder.lines
+
+
+async def _start_superseded(recorder: Recorder, world: World) -> None:
+    """Of three versions only the one in force is started: not the older one that it replaced, and not a draft between them."""
+    replaced = await recorder.make(FLOWS, flow(step("one"), flowId="thrice"))
+    between = await recorder.make(FLOWS, flow(step("one"), step("two"), flowId="thrice"), is_published=False)
+    in_force = await recorder.make(FLOWS, flow(step("one", success="two"), step("two"), flowId="thrice"))
+    world.model.will("раз", "два")
+    for version in (replaced, between, in_force):
+        await recorder.ask("POST", f"{FLOWS}/{version}/launch-preview")
+        await recorder.ask("POST", f"/api/flows/{version}/start", {}, caller="chief")
+    await world.idle()
 
 
 async def record_runs(folder: Path) -> list[str]:
