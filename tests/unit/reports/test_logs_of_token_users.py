@@ -1,5 +1,6 @@
 """One audit log for each `user_id` that a token of the HTTP API names: written, shown, rebuilt and erased (S004-48)."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -81,25 +82,40 @@ async def test_erasing_a_token_removes_the_logs_of_all_its_users(home: Home, com
     assert sorted(list_users(logs)) == ["http:chief", "http:shop:42"]
 
 
-async def test_the_commands_know_a_token_and_its_users(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`show` of a token merges its logs in order of time; of a user it shows that one."""
-    await talk(home)
+def call_logs(home: Home, monkeypatch: pytest.MonkeyPatch, *words: str) -> str:
     monkeypatch.setenv("LOG_DIR", str(home.folder / "logs"))
     monkeypatch.setenv("STATE_DIR", str(home.folder / "state"))
     monkeypatch.setenv("COLUMNS", "300")
     root = typer.Typer()
     root.add_typer(app, name="logs")
+    made = CliRunner().invoke(root, ["logs", *words])
+    return made.exception.reason if isinstance(made.exception, SettingsError) else made.output
 
-    def sdelka(*words: str) -> str:
-        made = CliRunner().invoke(root, ["logs", *words])
-        return made.exception.reason if isinstance(made.exception, SettingsError) else made.output
 
+async def test_the_commands_know_a_token_and_its_users(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`show` of a token merges its logs in order of time; of a user it shows that one."""
+    await talk(home)
+    sdelka = partial(call_logs, home, monkeypatch)
     for words in (("show", "http:site"), ("tail", "http:site")):
         shown = sdelka(*words)
         assert [text in shown for text in ("сделки 481", "от 43", "от client", "магазина")] == [True, True, True, False]
     assert ["от 43" in sdelka("show", f"http:site:{user}") for user in ("43", "42")] == [True, False]
     assert "whole" in sdelka("verify", "--user", "http:site")
     assert "no audit log" in sdelka("show", "http:nobody")
+
+
+async def test_a_rebuilt_token_tells_nothing_twice(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own log, from before its users had some, goes into the folder of what was replaced: their logs have its records now."""
+    await talk(home)
+    logs, before = home.folder / "logs", told(home.folder / "logs")
+    for record in list(read_records(logs, "http:site:42")):
+        InteractionLogger(logs, clock=SystemClock()).record("http:site", {**record, "user": "http:site"})
+    assert erase_user(logs, "http:site:42")
+    assert "rebuilt in" in call_logs(home, monkeypatch, "rebuild", "http:site", "--replace")
+    assert told(logs) == before
+    [replaced] = home.folder.glob("logs-replaced-*")
+    assert sorted(list_users(replaced)) == sorted({"http:site", *SITE_LOGS} - {"http:site:42"})
+    assert "whole" in call_logs(home, monkeypatch, "verify")
 
 
 async def test_each_log_that_is_gone_is_missed_by_the_journal(home: Home) -> None:
