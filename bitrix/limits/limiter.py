@@ -1,3 +1,5 @@
+"""Paces requests below the portal's threshold by priority, with a counter that all processes share."""
+
 import asyncio
 import contextlib
 import enum

@@ -1,3 +1,5 @@
+"""What the portal allows: operating time for each method, and the request rate of the portal's plan."""
+
 import math
 import re
 import time

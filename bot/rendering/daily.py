@@ -12,7 +12,7 @@ from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_bloc
 from orchestrator.domain.message_views import CallGroup, CallLine, DailyBody, ReminderBody, ReminderItem, TeamLine
 from orchestrator.domain.outputs import Notice
 from orchestrator.language.date_format import format_day
-from orchestrator.language.text import quote
+from orchestrator.language.text import quote, trim_text
 from state.stored import JsonObject
 
 _ACTIONS: Final = {"d": "drop", "h": "hour", "m": "morning"}
@@ -61,9 +61,8 @@ def build_reminder_buttons(body: JsonObject, tr: Translator) -> list[list[Remind
             labels = {"h": tr.translate("button-reminder-hour"), "m": tr.translate("button-reminder-morning")}
             return [[ReminderButton(label, _build_callback_data(reminder, action, reminder.place)) for action, label in labels.items()]]
         case "list":
-            return [
-                [ReminderButton(f"{drop}: {_trim_label(item.text)}", _build_callback_data(item, "d", "list"))] for item in reminder.items
-            ]
+            texts = [(item, trim_text(item.text, limit=_ON_BUTTON)) for item in reminder.items]
+            return [[ReminderButton(f"{drop}: {text}", _build_callback_data(item, "d", "list"))] for item, text in texts]
         case _:
             return []
 
@@ -76,10 +75,6 @@ def parse_reminder_click(data: str) -> dict[str, str] | None:
 
 def _build_callback_data(item: ReminderItem, action: str, place: str) -> str:
     return f"r1:{item.reminder}:{action}:{place}"
-
-
-def _trim_label(text: str) -> str:
-    return text if len(text) <= _ON_BUTTON else f"{text[: _ON_BUTTON - 1]}…"
 
 
 def _render_reminder_list(body: ReminderBody, tr: Translator) -> Spans:

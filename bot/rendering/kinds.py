@@ -25,7 +25,7 @@ from orchestrator.domain.card_view import CardView, Preview, PreviewLine, Previe
 from orchestrator.domain.message_views import CallLine, EditBody, WaitingBody
 from orchestrator.domain.outputs import Code, Reply, SentFile, Toast
 from orchestrator.gate.preview.old_texts import shorten_preview
-from orchestrator.language.text import format_number
+from orchestrator.language.text import format_number, trim_text
 from state.model.card import Card
 from state.stored import JsonObject
 
@@ -98,7 +98,7 @@ def _render_step(number: int, card: Card, tr: Translator, fate_room: int, *, und
     head = build_spans(f"{number}. {_MARKS.get(str(card.status), '')}", format_bold(render_heading(preview, card.method, tr)))
     changes = [_render_change(line) for line in preview.lines if line.after != preview.title or preview.verb != "add"]
     parts = [_render_command(item, tr) for item in preview.items]
-    outcome = _trim(_render_fate(card, tr), fate_room) if fate_room else ""
+    outcome = trim_text(_render_fate(card, tr), limit=fate_room) if fate_room else ""
     outcome_details = render_outcome_details(CardView.from_card(card), tr)
     fate = build_spans(Span(outcome, "italic")) if outcome else ()
     why = build_spans(Span(". ".join(reasons), "italic")) if reasons else ()
@@ -109,10 +109,6 @@ def _render_command(item: PreviewPart, tr: Translator) -> Spans:
     """Numbers on this card are the steps'."""
     changes = "; ".join(format_change(line, with_name=True) for line in item.lines)
     return build_spans("• ", render_heading(item, item.method, tr), f" — {changes}" if changes else "")
-
-
-def _trim(text: str, longest: int) -> str:
-    return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def _render_change(line: PreviewLine) -> Spans:

@@ -7,7 +7,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.spans import Span, Spans, build_spans, format_bold, join_blocks
 from orchestrator.domain.card_view import PreviewLine
 from orchestrator.domain.message_views import HistoryBody, HistoryEntry, NewsBody, NewsItem
-from orchestrator.language.text import format_number, quote
+from orchestrator.language.text import format_number, quote, trim_text
 from state.stored import JsonObject
 
 BELL: Final = "🔔 "
@@ -93,8 +93,7 @@ def _render_line(line: PreviewLine) -> Spans:
 
 
 def _trim_value(value: str) -> str:
-    text = " ".join(value.split())
-    return text if len(text) <= _VALUE else f"{text[: _VALUE - 1]}…"
+    return trim_text(" ".join(value.split()), limit=_VALUE)
 
 
 def render_news(body: JsonObject, tr: Translator) -> Spans:

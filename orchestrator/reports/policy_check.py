@@ -1,3 +1,5 @@
+"""Checks the text of a policy, with the line of each mistake, and describes a policy in parts for people."""
+
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal

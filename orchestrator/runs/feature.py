@@ -1,3 +1,5 @@
+"""Registers what runs take in, takes the options of a result, and removes runs that ended long ago."""
+
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import partial

@@ -165,6 +165,11 @@ async def _admit_stored(row: InboxRow, stored: Actor, session: Session, tools: T
     return actor
 
 
+def find_owner(session: Session, tools: Tools) -> Actor | None:
+    """Of a private chat; None for a person without access."""
+    return tools.refresh_actor(Actor(key=session.key, name=session.key))
+
+
 async def build_runs_notices(actor: Actor, session: Session, tools: Tools) -> list[Notice]:
     """Raises StoreError."""
     runs = await tools.store.list_runs(RunFilter(home=session.key, owner=actor.key, statuses=("running", "waiting", "paused")))

@@ -87,7 +87,7 @@ def open_all(log: Path) -> list[BinaryIO]:
         try:
             with ExitStack() as opened:  # closes them where one is gone, or there are too many
                 before = list_segments(log)
-                files = [opened.enter_context(_open(segment.path)) for segment in before]
+                files = [opened.enter_context(open_archive(segment.path)) for segment in before]
                 with suppress(FileNotFoundError):
                     files.append(opened.enter_context(log.open("rb")))
                 if list_segments(log) == before:
@@ -100,7 +100,8 @@ def open_all(log: Path) -> list[BinaryIO]:
     raise OSError(msg)
 
 
-def _open(path: Path) -> BinaryIO:
+def open_archive(path: Path) -> BinaryIO:
+    """Unpacked where it is packed."""
     return cast("BinaryIO", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
 
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from sqlalchemy import Dialect as SpokenDialect
-from sqlalchemy import PoolProxiedConnection
+from sqlalchemy import Insert, PoolProxiedConnection, Table, bindparam
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.sql.expression import ClauseElement
 
@@ -78,6 +78,10 @@ def compile_statement(spoken: SpokenDialect, clause: ClauseElement, conflict: ty
     text = clause.compile(dialect=spoken)
     fixed = {name: value for name, value in text.params.items() if value is not None}
     return Statement(sql=str(text), fixed=fixed, conflict=conflict)
+
+
+def build_insert(table: Table, names: Iterable[str]) -> Insert:
+    return table.insert().inline().values({name: bindparam(name) for name in names})
 
 
 def _build_native(sql: str) -> Native:

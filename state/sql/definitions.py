@@ -7,7 +7,7 @@ from sqlalchemy import ColumnElement, Select, Table, and_, bindparam, literal_co
 
 from state.journal.definition_rows import DefinitionChange, HistoryRow, KeyRow, StoredVersion, VersionRow
 from state.journal.store import StaleEpoch
-from state.sql.database import Database, Params, Row, Statement, Transaction
+from state.sql.database import Database, Params, Row, Statement, Transaction, build_insert
 from state.sql.tables import definition_history, definition_keys, definition_texts, definitions
 
 _KEY: Final = [definition_keys.c[name] for name in KeyRow._fields]
@@ -20,8 +20,8 @@ _Compile = Callable[..., Statement]
 class DefinitionStatements:
     def __init__(self, compile_: _Compile, insert: Callable[[Table], Any]) -> None:
         self._add_reads(compile_)
-        self.add_version = compile_(_build_insert(definitions, VersionRow._fields), StaleEpoch)
-        self.add_history = compile_(_build_insert(definition_history, HistoryRow._fields))
+        self.add_version = compile_(build_insert(definitions, VersionRow._fields), StaleEpoch)
+        self.add_history = compile_(build_insert(definition_history, HistoryRow._fields))
         self.add_text = compile_(
             insert(definition_texts)
             .values(digest=bindparam("digest"), document=bindparam("document"))
@@ -122,10 +122,6 @@ def _select_versions(*, texts: bool) -> Select[Any]:
         return select(*_VERSION, _IS_ACTIVE, null()).select_from(joined)
     joined = joined.outerjoin(definition_texts, definition_texts.c.digest == definitions.c.digest)
     return select(*_VERSION, _IS_ACTIVE, definition_texts.c.document).select_from(joined)
-
-
-def _build_insert(table: Table, names: tuple[str, ...]) -> Any:
-    return table.insert().inline().values({name: bindparam(name) for name in names})
 
 
 def _to_stored(row: Row) -> StoredVersion:

@@ -26,7 +26,7 @@ from sqlalchemy import (
 from state.journal.process_lease import PREFIX as PROCESS
 from state.journal.run_index import RunRow
 from state.journal.store import StaleEpoch
-from state.sql.database import Statement, compile_statement
+from state.sql.database import Statement, build_insert, compile_statement
 from state.sql.definitions import DefinitionStatements
 from state.sql.dialect import Dialect
 from state.sql.rules import EFFECT, Rules
@@ -145,7 +145,7 @@ class Statements:
         return self._runs[key]
 
     def _add_journal(self) -> None:
-        self.add_event = self._compile(_build_insert(events, EVENT), StaleEpoch)
+        self.add_event = self._compile(build_insert(events, EVENT), StaleEpoch)
         self.events_from = self._compile(
             select(*_list_columns(events, EVENT))
             .where(events.c.stream == bindparam("at_stream"), events.c.seq >= bindparam("at_seq"))
@@ -201,7 +201,7 @@ class Statements:
         )
 
     def _add_outbox(self) -> None:
-        self.add_outbox = self._compile(_build_insert(outbox, (*OUTBOX, "note")))
+        self.add_outbox = self._compile(build_insert(outbox, (*OUTBOX, "note")))
         waiting = exists().where(outbox.c.session == bindparam("session"), outbox.c.key == bindparam("key"), outbox.c.status == NEW)
         names = (*OUTBOX, "note")
         new = select(*(bindparam(name, type_=outbox.c[name].type) for name in names)).where(~waiting.correlate(None))
@@ -268,7 +268,7 @@ class Statements:
         )
 
     def _add_record_index(self) -> None:
-        self.add_mention = self._compile(_build_insert(mentions, MENTION))
+        self.add_mention = self._compile(build_insert(mentions, MENTION))
         index_entries = select(*_list_columns(mentions, MENTION)).where(
             mentions.c.about == bindparam("at_about"), mentions.c.what == bindparam("at_what")
         )
@@ -375,10 +375,6 @@ def _build_replacement(names: tuple[str, ...]) -> Any:
     replaced = select(*({**new_values, **gone}[name] for name in names)).select_from(moved)
     added = select(*new_values.values()).where(~exists(select(moved.c.id)))
     return outbox.insert().inline().from_select(names, replaced.union_all(added))
-
-
-def _build_insert(table: Table, names: tuple[str, ...]) -> Any:
-    return table.insert().inline().values({name: bindparam(name) for name in names})
 
 
 def _list_columns(table: Table, names: tuple[str, ...]) -> list[ColumnElement[Any]]:

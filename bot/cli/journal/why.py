@@ -1,3 +1,5 @@
+"""`sdelka journal why`: renders for each call about a record who asked for it, who decided and what came of it."""
+
 from collections.abc import Callable, Iterator, Sequence
 
 from bot.cli.inputs import format_time

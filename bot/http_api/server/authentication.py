@@ -7,7 +7,6 @@ import hmac
 import logging
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from hashlib import sha256
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Final
 
@@ -16,7 +15,7 @@ from starlette.requests import Request
 
 from bot.http_api.server.errors import ApiError
 from bot.http_api.server.limits import Lockout, RequestRate
-from bot.http_api.server.tokens import Client, Tokens
+from bot.http_api.server.tokens import Client, Tokens, hash_token
 from orchestrator.domain.errors import SettingsError
 from state.clock import read_boottime
 
@@ -121,14 +120,14 @@ _UNAUTHORIZED: Final = "A valid token is needed."
 
 def build_monitoring_check(token: SecretStr | None) -> MonitoringCheck:
     """Accepts METRICS_TOKEN or an admin's token, as `Authorization: Bearer …` or in X-API-Key."""
-    digest = _hash_metrics_token(token.get_secret_value()) if token is not None else None
+    digest = hash_token(token.get_secret_value()) if token is not None else None
 
     def may(request: Request) -> bool:
         scheme, _, bearer = request.headers.get("authorization", "").partition(" ")
         presented = request.headers.get("x-api-key") or (bearer.strip() if scheme.lower() == "bearer" else "")
         if not presented:
             return False
-        if digest is not None and hmac.compare_digest(_hash_metrics_token(presented), digest):
+        if digest is not None and hmac.compare_digest(hash_token(presented), digest):
             return True
         identity: Authenticator | None = getattr(request.app.state, "identity", None)
         if identity is None:
@@ -138,7 +137,3 @@ def build_monitoring_check(token: SecretStr | None) -> MonitoringCheck:
         return True
 
     return may
-
-
-def _hash_metrics_token(token: str) -> bytes:
-    return sha256(token.encode("utf-8", "surrogatepass")).digest()

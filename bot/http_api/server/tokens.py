@@ -72,7 +72,7 @@ class Tokens:
 
     def find_client(self, presented: str) -> Client | None:
         """With present rights, None for a wrong token; every wrong token takes the same time."""
-        digest = _hash_token(presented)
+        digest = hash_token(presented)
         match: Client | None = None
         for client in self._clients.values():
             if hmac.compare_digest(client.digest, digest):
@@ -148,7 +148,7 @@ def _parse_client(entry: str, number: int, mode: Mode) -> Client:
     highest = _match_word(rights[1], MODES) if len(rights) > 1 else mode
     if role is None or highest is None:
         raise wrong(f"has no role of {', '.join(get_args(Role))} or no mode of {', '.join(MODES)}")
-    digest = _hash_token(token)
+    digest = hash_token(token)
     name = name if equals else f"token-{digest.hex()[:12]}"
     actor = Actor.model_validate(
         {"key": PREFIX + name, "name": name, "role": role, "max_mode": highest, "sees": "all", "may_approve": bool(rights)}
@@ -172,5 +172,5 @@ def _match_word(word: str, known: Sequence[str]) -> str | None:
     return word if word in known else None
 
 
-def _hash_token(token: str) -> bytes:
+def hash_token(token: str) -> bytes:
     return sha256(token.encode("utf-8", "surrogatepass")).digest()

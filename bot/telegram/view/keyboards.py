@@ -132,7 +132,7 @@ def _build_undo_rows(reply: Reply, tr: Translator) -> Buttons:
         name = own[0] if len(own) == 1 else tr.translate("button-undo-several", count=len(own)) if own else ""
         text = tr.translate("button-undo-of", name=name) if several and name else tr.translate("button-undo")
         text = f"{text} {number}" if several and not name else text
-        rows.append([_build_button(_trim_label(text), ActionClick(words=("undo", effect_id)))])
+        rows.append([_build_button(trim_text(text, _ON_BUTTON), ActionClick(words=("undo", effect_id)))])
     return rows
 
 
@@ -270,7 +270,11 @@ def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
     confirmation_id = edit.confirmation_id
     if edit.what == "fields":
         rows = [
-            [_build_button(_trim_label(f"{field.name}: {field.value}"), ActionClick(words=("field", confirmation_id, str(number))))]
+            [
+                _build_button(
+                    trim_text(f"{field.name}: {field.value}", _ON_BUTTON), ActionClick(words=("field", confirmation_id, str(number)))
+                )
+            ]
             for number, field in enumerate(edit.fields)
         ]
         return _build_markup([*rows, [_build_leave_button(confirmation_id, tr)]])
@@ -278,7 +282,7 @@ def build_edit_keyboard(body: JsonObject, tr: Translator) -> Markup | None:
         return None
     if edit.options:
         buttons = [
-            _build_button(_trim_label(label), ActionClick(words=("pick", confirmation_id, str(edit.ask), str(number))))
+            _build_button(trim_text(label, _ON_BUTTON), ActionClick(words=("pick", confirmation_id, str(edit.ask), str(number))))
             for number, label in enumerate(edit.options)
         ]
         rows = [buttons] if edit.field_kind == "flag" else [[button] for button in buttons]
@@ -302,10 +306,6 @@ def _build_history_keyboard(body: JsonObject, tr: Translator) -> InlineKeyboardM
     return _build_markup(
         [[_build_button(button.text, ActionClick(words=button.words)) for button in line] for line in build_history_buttons(body, tr)]
     )
-
-
-def _trim_label(text: str) -> str:
-    return text if len(text) <= _ON_BUTTON else f"{text[: _ON_BUTTON - 1]}…"
 
 
 def _build_button(text: str, press: ButtonClick, style: str = "") -> InlineKeyboardButton:

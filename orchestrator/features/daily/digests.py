@@ -23,7 +23,7 @@ from orchestrator.language.work_calendar import EVENING, LATEST, MORNING, Slot, 
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
-from orchestrator.turns.turn import admit_actor
+from orchestrator.turns.turn import admit_actor, find_owner
 from state.clock import generate_id
 from state.events.daily import DailySent, find_last_day
 from state.journal.store import InboxRow, StoreError, Timer
@@ -50,14 +50,14 @@ class DailyMessages:
         self._lacking = 0
 
     async def plan_timers(self, row: InboxRow, session: Session, tools: Tools) -> None:
-        actor = _find_owner(session, tools)
+        actor = find_owner(session, tools)
         timers = [self._build_timer(what, session, self._find_slot(what, actor, session)) for what in _HOURS]
         await session.commit(actor="system", timers=timers, inbox_done=[row.id])
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """One commit sends the message and sets the next timer."""
         what = cast("What", row.body["what"])
-        actor = _find_owner(session, tools)
+        actor = find_owner(session, tools)
         slot = self._find_slot(what, actor, session)
         if actor is None or slot is None:  # the planner deletes the timer; if it missed the change, the choice may be back
             slot = Slot(day=session.now.date(), at=session.now + timedelta(days=1))
@@ -181,10 +181,6 @@ def _build_plan_row(key: str, now: datetime) -> InboxRow:
     row_id = generate_id()
     actor = {"key": "system", "name": "system"}
     return InboxRow(id=row_id, source=f"{PLAN}:{row_id}", session=key, lane="express", kind=PLAN, actor=actor, body={}, received_at=now)
-
-
-def _find_owner(session: Session, tools: Tools) -> Actor | None:
-    return tools.refresh_actor(Actor(key=session.key, name=session.key))
 
 
 def _explain_failure(error: BitrixError) -> Notice:

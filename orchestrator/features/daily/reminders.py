@@ -16,7 +16,7 @@ from orchestrator.language.work_calendar import MORNING, to_utc
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
-from orchestrator.turns.turn import admit_actor
+from orchestrator.turns.turn import admit_actor, find_owner
 from state.events.daily import ReminderDropped, ReminderFired, ReminderMoved, ReminderSet, list_reminders
 from state.journal.store import InboxRow, OutboxRow, Timer
 from state.model.session_state import Reminder
@@ -39,7 +39,7 @@ class Reminders:
 
     async def set_reminder(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """A reminder that is set already is not set again."""
-        event, actor = ReminderSet.from_data(row.body), _find_owner(session, tools)
+        event, actor = ReminderSet.from_data(row.body), find_owner(session, tools)
         if actor is None or event.effect_id in list_reminders(session.state):
             await session.commit(actor="system", inbox_done=[row.id])
             return
@@ -51,7 +51,7 @@ class Reminders:
 
     async def send_due(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Once, unless it was moved or access is lost."""
-        known, actor = row.body["reminder"], _find_owner(session, tools)
+        known, actor = row.body["reminder"], find_owner(session, tools)
         entry = list_reminders(session.state).get(known)
         if entry is None or actor is None or entry.status != "waits":
             await session.commit(actor="system", timers=[_build_timer(known, None, session)], inbox_done=[row.id])
@@ -85,7 +85,7 @@ class Reminders:
     async def apply_change(self, row: InboxRow, session: Session, tools: Tools) -> None:
         """Nothing for a reminder that is gone."""
         known, due_ts = str(row.body["reminder"]), row.body["due_ts"]
-        entry, actor = list_reminders(session.state).get(known), _find_owner(session, tools)
+        entry, actor = list_reminders(session.state).get(known), find_owner(session, tools)
         if entry is None or actor is None:
             await session.commit(actor="system", inbox_done=[row.id])
             return
@@ -145,10 +145,6 @@ def _build_toast(row: InboxRow, session: Session, notice: Notice) -> list[Outbox
     """Empty if the input was not a click."""
     callback = str(row.body.get("callback_id") or "")
     return [outbox.build_toast_row(session.key, callback, notice, session.now)] if callback else []
-
-
-def _find_owner(session: Session, tools: Tools) -> Actor | None:
-    return tools.refresh_actor(Actor(key=session.key, name=session.key))
 
 
 def _get_due_time(entry: Reminder) -> datetime:

@@ -5,6 +5,7 @@ from orchestrator.domain.actor import Actor
 from orchestrator.domain.inputs import FeatureClick
 from orchestrator.domain.outputs import Notice, Reply, build_reply
 from orchestrator.domain.shelf import ShelfDocument, ShelfFailed
+from orchestrator.language.text import trim_text
 from orchestrator.sessions import outbox
 from orchestrator.sessions.session import Session
 from orchestrator.turns.feature import Tools
@@ -28,7 +29,7 @@ def describe_document(shelf_document: ShelfDocument, actor: Actor) -> Notice:
         "path": shorten(shelf_document.path, _IN_LINE),
         **measure(shelf_document.size),
         "state": shelf_document.state if shelf_document.is_file else "link",
-        "reason": reason if len(reason) <= _IN_LINE else reason[: _IN_LINE - 1] + "…",
+        "reason": trim_text(reason, limit=_IN_LINE),
         "readers": describe_readers(shelf_document.readers).model_dump(),
     }
     return Notice(code="docs-line", args=args)

@@ -9,8 +9,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
 
+from state.audit_log.archives import open_archive
 from state.audit_log.interaction_log import DamagedArchive, list_logs_of, list_users, read_records
 from state.audit_log.records import build_log_path, find_log_owner
 from state.sql.person_rows import StoredText
@@ -55,7 +55,7 @@ def search_file(path: Path, texts: Sequence[str]) -> list[str]:
     overlap = max((len(text.encode()) + 1 for text in texts), default=1)
     present: list[str] = []
     try:
-        with _open(path) as file:
+        with open_archive(path) as file:
             tail = b""
             while left and (chunk := file.read(_CHUNK)):
                 window = tail + chunk
@@ -90,7 +90,3 @@ def find_log_names(folder: Path, person: str) -> set[str]:
         return collect_log_names(folder, person)
     except DamagedArchive:
         return set()
-
-
-def _open(path: Path) -> BinaryIO:
-    return cast("BinaryIO", gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")

@@ -1,6 +1,8 @@
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -128,18 +130,36 @@ def read_problem(code: str, details: str) -> Problem | None:
     return _PROBLEM.validate_python({"code": code, "details": orjson.loads(details or "{}")}) if code else None
 
 
-LOAD_FILES: Final = "SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents"
-"""For `read_files`."""
+class SqlIndex(ABC):
+    """What is asked of either database in the same words."""
 
+    @abstractmethod
+    def _read(self) -> AbstractContextManager[Any]:
+        """A connection of the driver. All statements see the same state."""
 
-def read_files(rows: Iterable[Sequence[Any]]) -> dict[str, FileRecord]:
-    """Return what the rows of `LOAD_FILES` say of each file, by path."""
-    return {
-        path: FileRecord(
-            path=path, name=name, size=size, mtime_ns=mtime, digest=digest, access=access, problem=read_problem(problem, details)
-        )
-        for path, name, size, mtime, digest, access, problem, details in rows
-    }
+    def load_files(self) -> Mapping[str, FileRecord]:
+        with self._read() as connection:
+            rows = connection.execute("SELECT path, name, size, mtime_ns, digest, access, problem, details FROM documents").fetchall()
+        return {
+            path: FileRecord(
+                path=path, name=name, size=size, mtime_ns=mtime, digest=digest, access=access, problem=read_problem(problem, details)
+            )
+            for path, name, size, mtime, digest, access, problem, details in rows
+        }
+
+    def is_complete(self) -> bool:
+        return bool(self._load_facts().get("complete"))
+
+    def find_revision(self) -> int:
+        return self._load_facts().get("revision", 0)
+
+    def _load_facts(self) -> dict[str, int]:
+        with self._read() as connection:
+            return dict(connection.execute("SELECT name, value FROM facts").fetchall())
+
+    def count_passages(self) -> int:
+        with self._read() as connection:
+            return int(connection.execute("SELECT count(*) FROM passages").fetchone()[0])
 
 
 def hash_passage(passage: Passage) -> str:

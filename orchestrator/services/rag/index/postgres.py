@@ -13,18 +13,17 @@ from psycopg import sql
 
 from orchestrator.services.rag.index.port import (
     FORMAT,
-    LOAD_FILES,
     FileRecord,
     Hit,
     IndexChanges,
     IndexUnavailable,
     PassageVectors,
+    SqlIndex,
     StoredDocument,
     Vectors,
     build_embedded_text,
     build_vectors,
     hash_passage,
-    read_files,
     write_problem,
 )
 from orchestrator.services.rag.ranking import CANDIDATES, Wording
@@ -64,7 +63,7 @@ _FIND: Final = """SELECT p.id, d.name, p.title, p.text FROM
 """Only the best passages are joined: joining all takes a third of the time of ranking them."""
 
 
-class PostgresIndex:
+class PostgresIndex(SqlIndex):
     """A schema of another version is built anew."""
 
     def __init__(self, url: str, schema: str) -> None:
@@ -110,11 +109,6 @@ class PostgresIndex:
             except psycopg.Error as error:
                 raise IndexUnavailable(f"the index cannot be written: {type(error).__name__}") from None
 
-    def load_files(self) -> Mapping[str, FileRecord]:
-        with self._read() as connection:
-            rows = connection.execute(LOAD_FILES).fetchall()
-        return read_files(rows)
-
     def apply(self, changes: IndexChanges) -> None:
         if changes.is_empty:
             return
@@ -129,20 +123,6 @@ class PostgresIndex:
     def mark_complete(self) -> None:
         with self._write() as connection:
             connection.execute("UPDATE facts SET value = 1 WHERE name = 'complete'")
-
-    def is_complete(self) -> bool:
-        return bool(self._find_fact("complete"))
-
-    def find_revision(self) -> int:
-        return self._find_fact("revision")
-
-    def _find_fact(self, name: str) -> int:
-        with self._read() as connection:
-            return _find_number(connection, "SELECT value FROM facts WHERE name = %s", name)
-
-    def count_passages(self) -> int:
-        with self._read() as connection:
-            return _find_number(connection, "SELECT count(*) FROM passages")
 
     def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
         with self._read() as connection:

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -15,18 +15,17 @@ from filelock import FileLock, Timeout
 from orchestrator.services.rag.document import Passage
 from orchestrator.services.rag.index.port import (
     FORMAT,
-    LOAD_FILES,
     FileRecord,
     Hit,
     IndexChanges,
     IndexUnavailable,
     PassageVectors,
+    SqlIndex,
     StoredDocument,
     Vectors,
     build_embedded_text,
     build_vectors,
     hash_passage,
-    read_files,
     write_problem,
 )
 from orchestrator.services.rag.ranking import CANDIDATES, Wording
@@ -215,19 +214,17 @@ CROSS JOIN documents ON documents.id = passages.document_id WHERE terms MATCH ?{
 """
 
 
-class SqliteIndex:
+class SqliteIndex(SqlIndex):
     """A file of another version, or a damaged one, is built anew."""
 
     def __init__(self, path: Path) -> None:
         """Raises IndexUnavailable."""
         self._file = IndexFile(path, _SCHEMA)
-        self._read, self._write = self._file.read, self._file.write
+        self._write = self._file.write
         self._counts: tuple[int, dict[str, int], int] = (0, {}, 0)
 
-    def load_files(self) -> Mapping[str, FileRecord]:
-        with self._read() as connection:
-            rows = connection.execute(LOAD_FILES).fetchall()
-        return read_files(rows)
+    def _read(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self._file.read()
 
     def apply(self, changes: IndexChanges) -> None:
         if changes.is_empty:
@@ -247,20 +244,6 @@ class SqliteIndex:
         with self._write() as connection:
             connection.execute("INSERT INTO terms (terms) VALUES ('optimize')")
             connection.execute("UPDATE facts SET value = 1 WHERE name = 'complete'")
-
-    def is_complete(self) -> bool:
-        return bool(self._find_fact("complete"))
-
-    def find_revision(self) -> int:
-        return self._find_fact("revision")
-
-    def _find_fact(self, name: str) -> int:
-        with self._read() as connection:
-            return find_number(connection, "SELECT value FROM facts WHERE name = ?", name)
-
-    def count_passages(self) -> int:
-        with self._read() as connection:
-            return find_number(connection, "SELECT count(*) FROM passages")
 
     def search(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
         with self._read() as connection:

@@ -78,19 +78,19 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[BinaryIO]:
     for name in NAMES:
         (tmp_path / name).write_text("{}\n", encoding="utf-8")
     seen: list[BinaryIO] = []
-    plain = archives._open
+    plain = archives.open_archive
 
     def remembering(path: Path) -> BinaryIO:
         seen.append(plain(path))
         return seen[-1]
 
-    monkeypatch.setattr(archives, "_open", remembering)
+    monkeypatch.setattr(archives, "open_archive", remembering)
     return seen
 
 
 def test_a_segment_that_is_gone_by_then_leaves_none_open(tmp_path: Path, opened: list[BinaryIO], monkeypatch: pytest.MonkeyPatch) -> None:
     """The list is made anew, and what was opened before is closed."""
-    remembering, gone = archives._open, {NAMES[1]}
+    remembering, gone = archives.open_archive, {NAMES[1]}
 
     def losing(path: Path) -> BinaryIO:
         if path.name in gone:
@@ -98,7 +98,7 @@ def test_a_segment_that_is_gone_by_then_leaves_none_open(tmp_path: Path, opened:
             raise FileNotFoundError(path)
         return remembering(path)
 
-    monkeypatch.setattr(archives, "_open", losing)
+    monkeypatch.setattr(archives, "open_archive", losing)
     files = open_all(tmp_path / "anna.jsonl")
     assert [Path(file.name).name for file in files] == list(NAMES)
     assert [file.closed for file in opened] == [True, False, False]
@@ -108,14 +108,14 @@ def test_a_segment_that_is_gone_by_then_leaves_none_open(tmp_path: Path, opened:
 
 def test_too_many_open_files_leave_none_open(tmp_path: Path, opened: list[BinaryIO], monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is the caller's, the files are nobody's."""
-    remembering = archives._open
+    remembering = archives.open_archive
 
     def full(path: Path) -> BinaryIO:
         if path.name == NAMES[1]:
             raise OSError(24, "Too many open files")
         return remembering(path)
 
-    monkeypatch.setattr(archives, "_open", full)
+    monkeypatch.setattr(archives, "open_archive", full)
     with pytest.raises(OSError, match="Too many open files"):
         open_all(tmp_path / "anna.jsonl")
     assert [file.closed for file in opened] == [True]
