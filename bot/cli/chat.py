@@ -111,18 +111,12 @@ class Terminal:
         match row.kind:
             case "reply":
                 self._show_reply(row)
-            case "file":
-                self._show_file(row)
             case kind:  # a terminal has room for the whole of a card
                 self._show(to_plain_text(render_message(kind, {**row.body, "is_cut": False}, self._tr)))
                 if kind == "card" and _hides_old_text(CardView.from_body(row.body)):
                     self._show(to_plain_text(render_message("details", row.body, self._tr)))
         if row.kind == "card" and (view := CardView.from_body(row.body)).card.is_waiting and not view.is_waiting_for_lead:
             await self._ask(view, orchestrator)
-
-    def _show_file(self, row: OutboxRow) -> None:
-        """As text: one row per line, cells separated by tabs."""
-        self._show("\n".join("\t".join(str(cell) for cell in cells) for cells in (row.body["columns"], *row.body["rows"])))
 
     def _show_reply(self, row: OutboxRow) -> None:
         reply = Reply.model_validate(row.body)

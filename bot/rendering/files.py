@@ -1,6 +1,5 @@
-"""Renders lists as XLSX, or as CSV that the Russian Excel reads. Pure."""
+"""Renders lists as XLSX. Pure."""
 
-import csv
 import io
 import re
 from collections.abc import Sequence
@@ -10,8 +9,6 @@ from typing import Any
 from orchestrator.domain.outputs import Table
 
 Cell = str | int | float
-_RISKY = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r", "\n")
-_BLANK = " \u00a0\u200b\ufeff"
 _LONGEST = 32_000
 """Characters of a cell; Excel's limit is 32,767."""
 _LONGEST_LINK = 2000
@@ -56,15 +53,6 @@ def render_xlsx(sheet: Sheet, *, name: str) -> bytes:
     return buffer.getvalue()
 
 
-def render_csv(sheet: Sheet) -> bytes:
-    """With a byte order mark and semicolons, for the Russian Excel."""
-    buffer = io.StringIO(newline="")
-    writer = csv.writer(buffer, delimiter=";", lineterminator="\r\n")
-    writer.writerow([_escape_formula(title) for title in sheet.columns])
-    writer.writerows([_format_csv_cell(cell) for cell in row] for row in sheet.rows)
-    return b"\xef\xbb\xbf" + buffer.getvalue().encode("utf-8")
-
-
 def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
     for column, cell in enumerate(row):
         if not isinstance(cell, str):
@@ -78,17 +66,6 @@ def _write_row(page: Any, number: int, row: Sequence[Cell], link: str) -> None:
 def _is_address(link: str) -> bool:
     """Other links could open files of the reader."""
     return link.startswith(("https://", "http://")) and len(link) < _LONGEST_LINK
-
-
-def _format_csv_cell(cell: Cell) -> str:
-    """Numbers get a decimal comma."""
-    return _escape_formula(cell) if isinstance(cell, str) else str(cell).replace(".", ",")
-
-
-def _escape_formula(text: str) -> str:
-    """An apostrophe before what reads as a formula."""
-    cleaned = _strip_unprintable(text)
-    return f"'{cleaned}" if cleaned.lstrip(_BLANK).startswith(_RISKY) or cleaned.startswith(_RISKY) else cleaned
 
 
 def _strip_unprintable(text: str) -> str:

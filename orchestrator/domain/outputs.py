@@ -1,6 +1,6 @@
 """What a turn says to a person; `bot` renders it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
@@ -128,12 +128,3 @@ class SentFile(View):
     name: str
     digest: str = ""
     caption: str = ""
-
-
-class File(View):
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str | int | float]]
-    links: Sequence[str] = ()
-    name: str = ""
-    format: Literal["xlsx", "csv"] = "xlsx"
-    caption: Notice | None = None

@@ -45,11 +45,6 @@ def build_news_row(session: str, body: Mapping[str, Any], now: datetime) -> Outb
     return build_row(session, "news", body, now, "")
 
 
-def build_file_row(session: str, body: Mapping[str, Any], now: datetime, *, key: str = "") -> OutboxRow:
-    """`body` is {columns, rows, name?, format?: "xlsx" or "csv", links?, caption?}."""
-    return build_row(session, "file", body, now, key)
-
-
 def build_sent_file_row(session: str, file: SentFile, now: datetime, *, key: str) -> OutboxRow:
     return build_row(session, "sent", file.model_dump(mode="json"), now, key)
 

@@ -56,7 +56,6 @@ def _everything(chat: int) -> list[OutboxRow]:
     now, session = SystemClock().now(), f"tg:{chat}"
     return [
         outbox.build_news_row(session, {"items": [CHANGED], "more": 0}, now),
-        outbox.build_file_row(session, {"columns": ["Сделка"], "rows": [["Ромашка"]]}, now),
         outbox.build_code_row(session, "crm.deal.update\n{}", now),
         _row(chat, "Показано 10 из 137 " * 400, key="turn:t1"),
         _card(chat, home=f"tg:{BORIS}", lead=True, told_names=["Вера"], confirmation_id="f" * 10),

@@ -11,7 +11,7 @@ from bot.i18n.translate import Translator
 from bot.rendering.kinds import render_message
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.card_view import CardView
-from orchestrator.domain.outputs import MADE_CODES, File, Notice, Reply
+from orchestrator.domain.outputs import MADE_CODES, Notice, Reply
 from orchestrator.reports.cards import FoundCard
 from orchestrator.reports.viewer import Viewer
 from state.events.base import Event, type_names
@@ -162,12 +162,9 @@ def _collect_replies(happened: Sequence[Event]) -> list[AnswerGiven]:
 
 
 def _render_text(answer: AnswerGiven, tr: Translator) -> str:
-    """A file's cells are separated by tabs; cards are in `waiting` instead: ""."""
+    """Cards are in `waiting` instead: ""."""
     if answer.kind in {"card", "toast"}:
         return ""
-    if answer.kind == "file":
-        file = File.model_validate(answer.body)
-        return "\n".join("\t".join(str(cell) for cell in cells) for cells in (file.columns, *file.rows))
     return to_plain_text(render_message(answer.kind, answer.body, tr))
 
 

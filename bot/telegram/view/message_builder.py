@@ -8,7 +8,7 @@ from aiogram.types import MessageEntity
 from bot.i18n.translate import Translator
 from bot.rendering.batches import build_batch_sheet
 from bot.rendering.defang_links import disable_message_links
-from bot.rendering.files import Sheet, build_sheet, render_csv, render_xlsx
+from bot.rendering.files import build_sheet, render_xlsx
 from bot.rendering.kinds import render_message
 from bot.rendering.replies import MAX_ROWS, render_reply
 from bot.rendering.spans import Spans, to_plain_text
@@ -16,7 +16,7 @@ from bot.telegram.outgoing.delivery_state import parse_chat
 from bot.telegram.view.entities import LIMIT, is_blank, render_entities, split_entities, trim_text
 from bot.telegram.view.keyboards import Markup, build_card_keyboard, build_keyboard, build_reply_keyboard
 from orchestrator.domain.card_view import CardView, count_units
-from orchestrator.domain.outputs import FIRST_ROWS, File, Notice, Reply, SentFile, Table, build_reply
+from orchestrator.domain.outputs import FIRST_ROWS, Notice, Reply, SentFile, Table, build_reply
 from state.journal.blobs import unpack_file
 from state.journal.store import OutboxRow
 
@@ -58,8 +58,6 @@ def build_message(row: OutboxRow, tr: Translator, *, card: CardView | None = Non
             return RenderedMessage(
                 pieces=pieces, markup=build_card_keyboard(view, tr), files=() if view.opened else _attach_batch_sheet(view, tr)
             )
-        case "file":
-            return RenderedMessage(pieces=(), files=(_build_file(File.model_validate(row.body), tr),))
         case "reply":
             reply = Reply.model_validate(row.body)
             letter = _build_reply(reply, reply if safe == row.body else Reply.model_validate(safe), tr)
@@ -138,15 +136,6 @@ def _attach_table(title: str, table: Table, tr: Translator) -> Attachment:
     )
     sheet = build_sheet(table, heading=table.heading or tr.translate("file-record"))
     return Attachment(name=f"{_build_file_name(title)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=title))
-
-
-def _build_file(file: File, tr: Translator) -> Attachment:
-    sheet = Sheet(columns=tuple(file.columns), rows=tuple(tuple(cells) for cells in file.rows), links=tuple(file.links))
-    name = file.name or tr.translate("file-list")
-    caption = trim_text(tr.translate_notice(file.caption), CAPTION) if file.caption else ""
-    if file.format == "csv":
-        return Attachment(name=f"{_build_file_name(name)}.csv", caption=caption, build=lambda: render_csv(sheet))
-    return Attachment(name=f"{_build_file_name(name)}.xlsx", caption=caption, build=lambda: render_xlsx(sheet, name=name))
 
 
 def _build_file_name(words: str) -> str:

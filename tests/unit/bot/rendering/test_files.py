@@ -1,6 +1,5 @@
 """Lists as files that no spreadsheet would run, and news of the portal as people read them in both languages."""
 
-import csv
 import io
 import re
 import zipfile
@@ -11,7 +10,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from bot.i18n.translate import Translator
-from bot.rendering.files import Sheet, build_sheet, render_csv, render_xlsx
+from bot.rendering.files import Sheet, build_sheet, render_xlsx
 from bot.rendering.record_changes import render_news
 from bot.rendering.spans import to_plain_text
 from orchestrator.domain.outputs import Row, Table
@@ -41,9 +40,6 @@ def test_no_text_becomes_a_formula(text: str) -> None:
     rows, raw = _cells(render_xlsx(sheet, name="Сделки"))
     assert "<f>" not in raw
     assert rows[1:] == [[text, "-5"], ["обычная", "12.5"]]
-    written = list(csv.reader(io.StringIO(render_csv(sheet).decode("utf-8-sig")), delimiter=";"))
-    assert written[1] == [f"'{text}", "-5"]
-    assert written[2] == ["обычная", "12,5"]
 
 
 @pytest.mark.parametrize("text", RISKY)
@@ -54,15 +50,6 @@ def test_a_label_with_a_link_is_no_formula_either(text: str) -> None:
     assert rows == [["Запись"], [text]]
     assert "<f>" not in raw
     assert re.findall(r'<hyperlink ref="(\w+)"', raw) == ["A2"]
-
-
-def test_csv_opens_in_russian_excel() -> None:
-    """A mark for UTF-8, semicolons, CRLF; a semicolon, a quote and a line break inside a cell stay inside it."""
-    sheet = Sheet(columns=("А", "Б"), rows=(("x;y", 'ООО "Ромашка"'), ("две\nстроки", "")))
-    content = render_csv(sheet)
-    assert content.startswith(b"\xef\xbb\xbf")
-    assert content.count(b"\r\n") == 3
-    assert list(csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), delimiter=";"))[1:] == [list(row) for row in sheet.rows]
 
 
 def test_a_list_has_all_its_rows_with_their_addresses_and_only_web_ones_are_links() -> None:
@@ -85,7 +72,6 @@ def test_odd_texts_make_a_file_that_opens(odd: str) -> None:
     sheet = Sheet(columns=(odd,), rows=((odd,),), links=("https://p/" + "x" * 3000,))
     cells, _ = _cells(render_xlsx(sheet, name=odd))
     assert len(cells[-1][-1] if cells[-1] else "") <= 32_000
-    assert render_csv(sheet)
 
 
 def test_an_empty_list_is_a_file_with_headings() -> None:

@@ -212,16 +212,6 @@ async def test_a_long_list_shows_its_first_rows_and_comes_as_a_file(post: Post) 
     assert sent["document"].data[:2] == b"PK"
 
 
-@pytest.mark.parametrize(("kind", "start"), [("csv", b"\xef\xbb\xbf"), ("xlsx", b"PK")])
-async def test_a_file_row_is_a_file(post: Post, kind: str, start: bytes) -> None:
-    body = {"name": "Итоги/пакета", "format": kind, "columns": ["Сделка", "Итог"], "rows": [["Ромашка", "готово"]]}
-    await post.put(outbox.build_file_row(CHAT, body, NOW))
-    await post.until_states("sent")
-    (sent,) = post.wire.calls("sendDocument")
-    assert sent["document"].filename == f"Итоги пакета.{kind}"
-    assert sent["document"].data.startswith(start)
-
-
 async def test_an_answer_that_cannot_be_put_in_words_is_replaced_by_a_sentence(post: Post) -> None:
     """Every turn ends with exactly one last message."""
     row = text_row("x", key="turn:1")

@@ -8,9 +8,9 @@ from aiogram.types import Update
 from bot.i18n.translate import Translator
 from bot.telegram.outgoing.chats import Chats
 from bot.telegram.view.keyboards import format_label
-from bot.telegram.view.message_builder import CAPTION, build_message
+from bot.telegram.view.message_builder import CAPTION, build_sent_file
 from orchestrator.domain.card_view import count_units
-from orchestrator.domain.outputs import Notice, Reply, Text
+from orchestrator.domain.outputs import Notice, Reply, SentFile, Text
 from orchestrator.sessions import outbox
 from orchestrator.sessions.outbox import build_news_row
 from state.model.card import Card
@@ -160,8 +160,8 @@ async def test_a_toast_and_a_caption_keep_telegrams_limits_in_units(post: Post) 
     )
     await until(lambda: len(post.wire.calls("answerCallbackQuery")) == 1)
     assert 0 < count_units(post.wire.calls("answerCallbackQuery")[0]["text"]) <= 200
-    body = {"columns": ["а"], "rows": [["б"]], "caption": {"code": "lead-denied-why", "args": {"who": long, "what": long, "reason": long}}}
-    (file,) = build_message(outbox.build_file_row(CHAT, body, NOW), Translator("ru")).files
+    sent = SentFile(kind="document", name="а.txt", caption=long)
+    (file,) = build_sent_file(outbox.build_sent_file_row(CHAT, sent, NOW, key="k"), "", Translator("ru")).files
     assert 0 < count_units(file.caption) <= CAPTION
 
 
