@@ -180,7 +180,7 @@ class ScheduleReader:
             then=[format_iso(moment) for moment in list_moments(entry, parse_iso(entry.due), _FOLLOWING)] if is_waiting else (),
             cron=entry.cron,
             zone=entry.zone,
-            when=build_translator(client).translate_notice(describe_when(entry, client.actor, now)),
+            when=build_translator(client).translate_notice(describe_when(entry, client.reader, now)),
             note=entry.note if shows_words else "",
             args={name: arg.get("data") for name, arg in entry.args.items()} if shows_words else {},
             started=entry.started,

@@ -168,8 +168,8 @@ async def store_once(row: InboxRow, take: Callable[[InboxRow], Awaitable[bool]],
 
 
 def build_translator(client: Client) -> Translator:
-    """With the client's time zone."""
-    return Translator(client.actor.locale, client.actor.time_zone)
+    """With the reader's time zone."""
+    return Translator(client.reader.locale, client.reader.time_zone)
 
 
 async def _wait_for_event(event: asyncio.Event, within: float) -> None:

@@ -54,6 +54,11 @@ class Client:
     """The local user who acts for `actor`, None for nobody else."""
 
     @property
+    def reader(self) -> Actor:
+        """Whose language and time zone the answers have."""
+        return self.helper or self.actor
+
+    @property
     def value_origins(self) -> Origins:
         """A program may pass on what anybody wrote, so these are no person's words."""
         return OWN_WORDS if self.has_own_words and not self.customers else UNDECLARED

@@ -87,6 +87,16 @@ async def test_a_schedule_is_made_for_a_person_in_their_zone(tmp_path: Path) -> 
         assert (await type_in("add", "steps", "none", "--for", CHAT, "--cron", "0 9 * * *"))[0] == 2
 
 
+async def test_a_made_schedule_is_told_in_the_language_of_who_makes_it(tmp_path: Path) -> None:
+    """Not in that of its owner, who may read another; in its zone, which is named where the reader's differs."""
+    async with a_bot(tmp_path) as bench, bench.world.working():
+        bench.people.actors[CHAT] = bench.people.actors[CHAT].model_copy(update={"locale": "ru", "time_zone": "Asia/Omsk"})
+        for language, when in (("en", "every day at 9:00"), ("ru", "каждый день в 9:00")):
+            code, told = await type_in(*ADD, "--cron", "0 9 * * *", "--language", language, "--json")
+            made = json.loads(told)["when"]
+            assert (code, made.startswith(when), "Omsk" in made) == (0, True, True), made
+
+
 @pytest.mark.parametrize(("arguments", "said"), [
     ((*ADD,), "give one moment"),
     ((*ADD, "--at", "2099-01-01T00:00Z"), "within the next five years"),
