@@ -4,22 +4,41 @@ import errno
 import os
 import sys
 from importlib import import_module
-from typing import Annotated, Final
+from typing import Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 from bot.cli.deferred import defer
 from bot.cli.options import Language
 from bot.plugins.loading import UNUSABLE, load_plugins, note_fault
 from orchestrator.domain.errors import SettingsError
+from orchestrator.domain.value_faults import describe_fault
 
 sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]  # its command line imports rich and pygments
 _UNWRITABLE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO})
 """A file that takes no more, such as the one to which the output goes."""
 _SERVERS = ("portal", "telegram", "model")
 
+
+class _Commands(TyperGroup):
+    """Says in our words what is needed where a value of the command line is refused."""
+
+    def invoke(self, ctx: Any) -> Any:  # its type is private to Typer
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            if find_faults := getattr(error.__cause__, "errors", None):  # pydantic's, which is imported when it is needed
+                error.message = describe_fault(find_faults()[0])
+            raise
+
+
 app = typer.Typer(
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help="Sdelka: a Telegram copilot for Bitrix24."
+    cls=_Commands,
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Sdelka: a Telegram copilot for Bitrix24.",
 )
 _PASS_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 """Another module parses the arguments; it is imported when the command runs, which keeps `--help` fast."""
@@ -53,7 +72,8 @@ def _add_lazy_command(name: str, module: str, what: str, attribute: str = "app",
                 raise
             why = f"{type(error).__name__}: {error}"
             raise SettingsError(f"sdelka {name} of the engine {engine} cannot be used: {module}: {why}") from error
-        command(context.args, prog_name=f"sdelka {name}")
+        if code := command(context.args, prog_name=f"sdelka {name}", standalone_mode=False):
+            raise typer.Exit(code)
 
 
 _add_lazy_command("ask", "bot.cli.ask", "Ask the tool agent in this terminal: questions about documents, haiku, sums.")

@@ -11,6 +11,7 @@ from orchestrator.definitions.rules import KEY_PATTERN, LONGEST_KEY
 from orchestrator.documents.findings import Findings
 from orchestrator.documents.reports import quote_part, quote_sentence
 from orchestrator.domain.finding import Path, format_path
+from orchestrator.domain.value_faults import describe_fault
 
 _SHAPES: Final[Mapping[str, Literal["object", "list", "text", "number", "integer", "boolean"]]] = {
     "dict_type": "object",
@@ -133,7 +134,7 @@ def report_objection(
     elif kind in _EMPTY:
         report_mistake(findings, "finding-field-empty", full, of_value=True, name=name)
     else:
-        report_mistake(findings, "finding-value-unfit", full, of_value=True, name=name, problem=quote_sentence(error["msg"]))
+        report_mistake(findings, "finding-value-unfit", full, of_value=True, name=name, problem=quote_sentence(describe_fault(error)))
 
 
 def list_expected(sentence: str) -> list[str]:

@@ -1,9 +1,10 @@
 """What is needed where pydantic refuses a value; never quotes it, it may be secret."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from pydantic import ValidationError
+if TYPE_CHECKING:  # `--help` passes here
+    from pydantic import ValidationError
 
 _TEXT, _NUMBER, _WHOLE, _YES_NO = "a text is needed", "a number is needed", "a whole number is needed", "true or false is needed"
 _LIST, _KEYS, _DATE = "a list is needed", "keys with values are needed", "a date such as 2026-12-31 is needed"
@@ -71,7 +72,7 @@ def describe_fault(fault: Mapping[str, Any]) -> str:
     return _SENTENCES.get(kind, "a value of another form is needed").format_map(context)
 
 
-def describe_faults(error: ValidationError, content: object) -> str:
+def describe_faults(error: "ValidationError", content: object) -> str:
     places: dict[str, list[str]] = {}
     for fault in error.errors(include_url=False):
         place = _find_place(fault["loc"], content, is_missing=fault["type"] == "missing")

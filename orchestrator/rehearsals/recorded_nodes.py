@@ -11,6 +11,7 @@ from pydantic import Field, ValidationError
 from orchestrator.domain.actor import Actor
 from orchestrator.domain.effect import CommandReport, Outcome
 from orchestrator.domain.outputs import Notice
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.engines.runs import RunFailed, RunResult
 from orchestrator.language.request_words import read_run_words
 from orchestrator.rehearsals.case import EACH, FAILED, REFUSED, FilePart, Given, Person
@@ -51,7 +52,7 @@ def apply_operation_mock(outcome: Outcome) -> Outcome:
         mock = _OperationMock.model_validate(mock_data)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {describe_fault(first)}") from None
     if mock.already is not None:
         return outcome.model_copy(update={"status": "refused", "result": None, "reason": _ALREADY, "detail": mock.already})
     commands = tuple(_read_command(key, command) for key, command in mock.commands.items())

@@ -102,4 +102,5 @@ def parse_manifest(backup: str, text: bytes, form: type[M]) -> M:
         raise BadBackup(f"{backup}: {MANIFEST} is no JSON") from None
     except ValidationError as error:
         first = error.errors()[0]
-        raise BadBackup(f"{backup}: {MANIFEST} cannot be used: {'.'.join(map(str, first['loc']))} {first['msg']}") from None
+        place, problem = ".".join(map(str, first["loc"])), first.get("ctx", {}).get("error", first["msg"])
+        raise BadBackup(f"{backup}: {MANIFEST} cannot be used: {place}: {problem}") from None

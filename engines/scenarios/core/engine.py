@@ -15,6 +15,7 @@ from engines.scenarios.core.step_types import AnyStepCall, StepCall, StepResult,
 from engines.scenarios.core.variables import DECIDED_BY, ReservedName, Variables, VariablesRefused, find_reserved
 from orchestrator.domain.own_reads import FindDocuments
 from orchestrator.domain.taint import Value
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.engines.runs import RunContext, RunFailed, RunInfo, RunResult, RunSuspended
 from orchestrator.engines.shared.file_access import Download, ReadFile
 from orchestrator.expressions.placeholders import TemplateRefused
@@ -180,9 +181,9 @@ class _Playing:
         except TemplateRefused as error:
             raise RunFailed("scenario-values-large", f"step {node}: {error}", step=name) from None
         except ValidationError as error:
-            first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+            first = error.errors(include_url=False, include_input=False)[0]
             place = ".".join(str(part) for part in first["loc"])
-            raise RunFailed("scenario-value-unfit", f"step {node}: {place}: {first['msg']}", step=name, name=place) from None
+            raise RunFailed("scenario-value-unfit", f"step {node}: {place}: {describe_fault(first)}", step=name, name=place) from None
         return StepCall(
             node=node,
             step=planned.step,

@@ -28,6 +28,7 @@ from engines.workflows.core.surroundings import Surroundings
 from engines.workflows.core.tuum_work import UNFIT, AiFailed, Chunks, TuumWork
 from engines.workflows.core.variables import AI_ERROR, EXECUTION_TIME, FINAL_OUTPUT
 from orchestrator.domain.taint import Origins, Value, join_origins
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.engines.base import name_step_node
 from orchestrator.engines.runs import RunContext, RunFailed, RunSuspended, note_value
 from orchestrator.engines.shared.block_marks import escape_value
@@ -193,7 +194,8 @@ def _read_params(kind: AnyRuneType, rune: Rune, node: str) -> RuneParams:
     try:
         params: RuneParams = kind.params.model_validate(rune.model_extra or {})
     except ValidationError as error:
-        raise TuumFailed(f"{node}: {error.errors()[0]['loc']}: {error.errors()[0]['msg']}") from None
+        first = error.errors(include_url=False)[0]
+        raise TuumFailed(f"{node}: {'.'.join(map(str, first['loc']))}: {describe_fault(first)}") from None
     return params
 
 

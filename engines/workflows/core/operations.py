@@ -10,6 +10,7 @@ from engines.workflows.core.entities import ENTITIES
 from engines.workflows.core.results import AtomicOperation, OperationType
 from engines.workflows.core.rune_types import AUTHOR
 from orchestrator.domain.taint import Origins, Value
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.engines.shared.block_marks import restore_data
 from orchestrator.engines.shared.left_out import list_null_fields
 from state.stored import JsonObject
@@ -92,7 +93,7 @@ def read_operation(raw: object) -> AtomicOperation:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(one) for one in first["loc"])
-        raise OperationUnfit(f"{place}: {first['msg']}") from None
+        raise OperationUnfit(f"{place}: {describe_fault(first)}") from None
     if problem := _find_problem(operation):
         raise OperationUnfit(problem)
     return operation

@@ -19,6 +19,7 @@ from engines.workflows.core.operations import MOST_OPERATIONS, OperationUnfit, r
 from engines.workflows.core.results import AtomicOperation, DisplayUpdatePayload
 from engines.workflows.core.rune_types import AUTHOR, TuumStopped
 from orchestrator.domain.taint import Value, split_values
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.engines.shared.block_marks import (
     Data,
     break_marks,
@@ -137,7 +138,7 @@ class ScriptCalls:
                 {"Content": content, "UpdateMode": update_mode, "IncrementalType": incremental_type}
             )
         except ValidationError as error:
-            raise ScriptCallFailed(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+            raise ScriptCallFailed(f"{error.errors()[0]['loc'][0]}: {describe_fault(error.errors()[0])}") from None
         await self.show(payload)
         return _NOTHING
 

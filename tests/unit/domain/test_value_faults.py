@@ -1,6 +1,8 @@
 """What is wrong with a value that people wrote is said in words of ours, with its place."""
 
+import re
 from datetime import date
+from pathlib import Path
 from typing import Annotated, Literal
 
 import pytest
@@ -49,3 +51,15 @@ def test_a_place_is_that_of_the_file(written: object, says: str) -> None:
     with pytest.raises(ValidationError) as raised:
         ROWS.validate_python(written)
     assert describe_faults(raised.value, written) == says
+
+
+LOGGED = {"engines/tool_agent/core/toolbox.py", "orchestrator/directory/reference_reads.py"}
+"""What a service or the portal answered wrongly goes to a log only."""
+
+
+def test_nobody_tells_the_words_of_the_library() -> None:
+    """Its "Value error, " and "Input should be" are taken from no fault by what people, models or programs read."""
+    root = Path(__file__).parents[3]
+    sources = [path for folder in ("bot", "engines", "orchestrator") for path in sorted((root / folder).rglob("*.py"))]
+    telling = {path.relative_to(root).as_posix() for path in sources if re.search(r"""\[['"]msg['"]\]""", path.read_text(encoding="utf-8"))}
+    assert telling == LOGGED

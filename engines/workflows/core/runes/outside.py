@@ -20,6 +20,7 @@ from engines.workflows.core.rune_types import (
     list_placeholders,
 )
 from orchestrator.domain.taint import Value, join_origins, split_values
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.engines.shared.left_out import leave_out_fields
 from orchestrator.expressions.placeholders import format_value
 
@@ -97,7 +98,7 @@ async def _show(call: RuneCall[DisplayParams]) -> Changes:
             content=format_value(value.data), update_mode=call.params.update_mode, incremental_type=call.params.incremental_type
         )
     except ValidationError as error:
-        raise call.fail(f"what is to be shown is no display update: {error.errors()[0]['msg']}") from None
+        raise call.fail(f"what is to be shown is no display update: {describe_fault(error.errors()[0])}") from None
     await call.work.show(payload, value.origins | AUTHOR)
     return NO_CHANGES
 

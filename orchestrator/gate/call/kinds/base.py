@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from orchestrator.domain.outputs import Notice
 from orchestrator.domain.taint import Origin
+from orchestrator.domain.value_faults import describe_fault
 from orchestrator.gate.call.effect import Call, Facts, Refuse, Target
 from orchestrator.gate.call.escape_text import escape_text
 from orchestrator.gate.call.kinds.method import KindMethod
@@ -50,7 +51,7 @@ def _build_params_refusal(method: str, error: ValidationError) -> Refusal:
     mistakes = []
     for fault in error.errors(include_url=False, include_input=False)[:_SHOWN_MISTAKES]:
         place = ".".join(str(part) for part in fault["loc"])
-        text = fault["msg"].removeprefix("Value error, ")
+        text = describe_fault(fault)
         mistakes.append(text if place and text.startswith(place.partition(".")[0]) else f"{place}: {text}")
     why = "; ".join(mistakes)
     refusal = refuse("gate-kind-params", method=method, why=why, param=mistakes[0].partition(":")[0])

@@ -8,13 +8,16 @@ import sys
 import threading
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any, get_type_hints
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
 import bot.cli.deferred
 import engines
+from bot.cli.app import app
 from bot.cli.ask import run_beside
 
 PATIENCE = 10
@@ -73,6 +76,35 @@ def test_the_work_of_a_command_takes_what_its_signature_gives() -> None:
         for name in list(inspect.signature(work).parameters)[:before]:
             del parameters[name]
         assert parameters == get_type_hints(signature), (module, signature.__name__)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("runs list --status nope", "'--status': 'nope' is not one of 'running', 'waiting', 'paused', 'done', 'failed', 'cancelled'."),
+        ("cards list --state all", "'--state': 'all' is not one of 'requested', 'approved', 'denied', 'expired',"),
+        ("journal export --format xml", "'--format': 'xml' is not one of 'jsonl', 'cef'."),
+        ("chat --language de", "'--language': 'de' is not one of 'ru', 'en'."),
+        ("runs list --last -1", "'--last': 0 or more is needed"),
+        ("runs list --last many", "'--last': a whole number is needed"),
+    ],
+)
+def test_a_refused_value_is_told_in_words_of_ours(monkeypatch: pytest.MonkeyPatch, arguments: str, said: str) -> None:
+    """With the option, the value and what there is, in every group of commands: the usage is that of the command."""
+    monkeypatch.setenv("COLUMNS", "300")
+    result = CliRunner().invoke(app, arguments.split())
+    command = arguments.partition(" --")[0]
+    assert (result.exit_code, f"Invalid value for {said}" in result.output) == (2, True), result.output
+    assert f"{command} [OPTIONS]" in result.output
+
+
+def test_a_group_ends_as_its_command_does(tmp_path: Path) -> None:
+    """Exit codes are what scripts read."""
+    (tmp_path / "plan.yaml").write_text("steps: 5\n", encoding="utf-8")
+    codes = [CliRunner().invoke(app, words).exit_code for words in (
+        ["definitions", "check", "scenario", str(tmp_path / "plan.yaml")], ["definitions", "check"], ["definitions", "check", "--help"],
+    )]  # fmt: skip
+    assert codes == [1, 2, 0]
 
 
 HEAVY = {"aiogram", "sqlalchemy", "pydantic", "pydantic_settings", "httpx", "yaml", "alembic", "sandbox"}
