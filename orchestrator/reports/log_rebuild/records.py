@@ -119,8 +119,8 @@ class Turn:
 
     @property
     def mode(self) -> str:
-        """When the first plan was evaluated; "" without a plan."""
-        return next((entry.plan.mode for entry in self.iterations if entry.plan), "")
+        """When the first plan since the turn began or went on was evaluated; "" without one."""
+        return next((entry.plan.mode for entry in self.iterations[self.logged :] if entry.plan), "")
 
 
 Record = dict[str, object]

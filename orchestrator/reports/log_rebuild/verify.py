@@ -14,6 +14,7 @@ from typing import Final
 import orjson
 
 from bitrix.masking import mask_value
+from orchestrator.domain.actor import MODES
 from orchestrator.reports.erasure.trace_search import OPS
 from orchestrator.reports.log_rebuild.rebuild import Index, identify, is_meant, project_logs
 from orchestrator.reports.reading.journal_reader import read_stream
@@ -23,14 +24,22 @@ from state.audit_log.records import CHAIN, build_log_path, find_log_owner
 from state.clock import format_iso, parse_iso
 from state.events.people import PersonErased
 from state.findings import Finding, FindingKind
+from state.journal.run_index import PREFIX
 from state.journal.store import Store
 from state.stored import JsonObject
 
-_LOG_ONLY: Final = frozenset({CHAIN, "rebuilt", "trace_id", "v", "mode", "timestamp"})
-"""Not compared: the journal lacks them, such as the mode of a turn without a plan."""
+_LOG_ONLY: Final = frozenset({CHAIN, "rebuilt", "trace_id", "v", "timestamp"})
+"""Not compared: the journal lacks them."""
 _ADDED_LATER: Final = frozenset({"provider", "failed_before", "service_answers", "run"})
 _PARTS: Final = frozenset({"outcome", "requested_by", "decided_by", "confirmation", "tokens"})
 """Their own fields are compared, where both have them."""
+_CALL_FIELDS: Final = frozenset(
+    {"call_id", "method", "proposed", "params", "status", "class", "commands", "confirmation_id", "reasons", "answer"}
+    | {"reason", "code", "detail"}
+)
+"""The same in every version: none was added later."""
+_WHY: Final = frozenset({"reason", "code"})
+"""Of a refused read the journal has the portal's code, the log the code of our sentence."""
 _AS_JUDGED: Final = frozenset({"proposed"})
 """In the journal only as the call was judged."""
 _KNOWN_ONCE: Final = frozenset({"proposed", "class", "detail", "reason", "code", "answer", "params", "commands"})
@@ -78,18 +87,32 @@ def _find_differences(record: JsonObject, projected: JsonObject) -> Iterator[str
         elif name == "executed_actions" and record["type"] != "decision":
             yield from _compare_calls(_list_calls(value), _list_calls(expected))
             continue
-        elif name == "targets":
-            is_different = value != sorted({str(call.get("method")) for call in _list_calls(record.get("executed_actions"))})
         elif name in _PARTS and isinstance(value, Mapping) and isinstance(expected, Mapping):
             common = sorted(value.keys() & expected.keys())
             yield from (f"{name}.{part}" for part in common if not _is_same_part(part, value[part], expected[part]))
             continue
-        elif name == "state":
-            is_different = not _is_covered(value, expected)
         else:
-            is_different = value != expected and not (name == "seconds" and not value)  # see _KNOWN_ONCE
+            is_different = not _is_same_field(name, record, projected)
         if is_different:
             yield name
+
+
+def _is_same_field(name: str, record: JsonObject, projected: JsonObject) -> bool:
+    value, expected = record[name], projected.get(name)
+    match name:
+        case "targets":
+            return bool(value == sorted({str(call.get("method")) for call in _list_calls(record.get("executed_actions"))}))
+        case "state":
+            return _is_covered(value, expected)
+        case "seconds":
+            return value == expected or not value  # see _KNOWN_ONCE
+        case "mode" if not expected:  # a turn without a plan
+            return value in MODES
+        case "mode" if str(record.get("session")).startswith(PREFIX) and expected in MODES:
+            # a run is played as strictly as its owner's present mode, if that is stricter than when it began
+            return value in MODES[: MODES.index(expected) + 1]
+        case _:
+            return bool(value == expected)
 
 
 def _is_settled_later(record: JsonObject, projected: JsonObject) -> bool:
@@ -121,12 +144,20 @@ def _compare_calls(calls: list[JsonObject], events: list[JsonObject]) -> Iterato
             if call.get("status") not in _NO_EVENT:
                 yield f"executed_actions[{number}]"
             continue
-        skipped = _KNOWN_ONCE if call.get("class") == "" and event.get("class") else _AS_JUDGED
-        for name in sorted((call.keys() & event.keys()) - skipped):
-            if call[name] != event[name] and (name not in _UNKNOWN_AGAIN or call[name] != _UNKNOWN_AGAIN[name]):
-                yield f"executed_actions[{number}].{name}"
+        yield from (f"executed_actions[{number}].{name}" for name in _compare_call(call, event))
     if known:
         yield "executed_actions"
+
+
+def _compare_call(call: JsonObject, event: JsonObject) -> Iterator[str]:
+    skipped = _KNOWN_ONCE if call.get("class") == "" and event.get("class") else _AS_JUDGED
+    for name in sorted((event.keys() | call.keys() - _CALL_FIELDS) - skipped):
+        if name not in call:
+            is_different = name not in _WHY or not call.keys() & _WHY
+        else:
+            is_different = call[name] != event.get(name) and (name not in _UNKNOWN_AGAIN or call[name] != _UNKNOWN_AGAIN[name])
+        if is_different:
+            yield name
 
 
 def _list_calls(value: object) -> list[JsonObject]:

@@ -11,7 +11,7 @@ import orjson
 import pytest
 
 from orchestrator.reports.log_rebuild.rebuild import rebuild_logs
-from orchestrator.reports.log_rebuild.verify import verify_logs
+from orchestrator.reports.log_rebuild.verify import find_difference, verify_logs
 from state.audit_log.interaction_log import InteractionLogger, read_records
 from state.findings import Finding
 from state.sql import SqlStore, build_sqlite_url, open_store
@@ -65,6 +65,11 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "person": (lambda record: record.update(requested_by={"key": "tg:1"}), "requested_by"),
     "answer of the portal": (lambda record: record["executed_actions"][0].update(answer=[]), "executed_actions[0].answer"),
     "call": (lambda record: record["executed_actions"].pop(), "executed_actions"),
+    "class of a call": (lambda record: record["executed_actions"][0].pop("class"), "executed_actions[0].class"),
+    "answer that is gone": (lambda record: record["executed_actions"][0].pop("answer"), "executed_actions[0].answer"),
+    "new field of a call": (lambda record: record["executed_actions"][0].update(note="x"), "executed_actions[0].note"),
+    "mode": (lambda record: record.update(mode="shadow"), "mode"),
+    "mode that is gone": (lambda record: record.pop("mode"), "mode"),
     "methods": (lambda record: record["targets"].clear(), "targets"),
     "state": (lambda record: record["state"].update(goals=["x"]), "state"),
     "field": (lambda record: record.pop("model_response"), "model_response"),
@@ -83,6 +88,24 @@ async def test_a_record_that_was_edited_is_named_with_its_field(store: SqlStore,
     [finding] = [one for one in find(store, tmp_path) if "what the journal tells" in one.why]
     assert (finding.kind, finding.place, finding.file, finding.seq) == ("inconsistent", ANNA.key, LOG, 1)
     assert finding.why.startswith(f"{field} is not what the journal tells (and 1 more)")
+
+
+@pytest.mark.parametrize(
+    ("session", "written", "known", "field"),
+    [
+        ("run:1", "shadow", "full", ""),
+        ("run:1", "full", "full", ""),
+        ("run:1", "full", "canary", "mode"),
+        ("tg:7", "shadow", "full", "mode"),
+        ("tg:7", "shadow", "", ""),
+        ("tg:7", "free", "", "mode"),
+    ],
+)
+def test_a_mode_is_compared_with_what_the_journal_has_of_it(session: str, written: str, known: str, field: str) -> None:
+    """A run goes on as strictly as its owner's rights have become, never more freely; a turn without a plan has no mode in the journal."""
+    record = {"type": "node", "session": session, "mode": written, "timestamp": "2026-11-21T12:00:00.000000Z"}
+    projected = {**record, "mode": known} if known else {name: value for name, value in record.items() if name != "mode"}
+    assert find_difference(record, projected) == field
 
 
 async def test_a_record_that_is_gone_is_named_with_its_place(store: SqlStore, tmp_path: Path) -> None:
@@ -157,8 +180,6 @@ async def test_records_of_older_versions_are_compared_in_what_they_have(store: S
         for name in ("provider", "failed_before"):
             record.pop(name, None)
         record.get("state", {}).pop("event_bindings", None)
-        for call in record["executed_actions"]:
-            call.pop("class", None)
     write(tmp_path, records)
     assert find(store, tmp_path) == []
     records[2]["user_message"] = "x"
