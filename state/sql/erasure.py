@@ -177,7 +177,8 @@ class Erasure:
             return [row[0] for row in connection.execute(select_runs(person))]
 
     def list_waiting(self, person: str) -> list[str]:
-        mine = and_(match_inputs(person), inbox.c.status == "new")
+        """Without those that an erasure left, such as the order to end a run."""
+        mine = and_(match_inputs(person), inbox.c.status == "new", inbox.c.note != EMPTIED)
         with self._begin() as connection:
             return [row[0] for row in connection.execute(select(inbox.c.id).where(mine).order_by(inbox.c.pos))]
 

@@ -23,7 +23,8 @@ from state.sql import open_store
 from state.verify.journal import verify_journal
 from tests.unit.bot.telegram.door_kit import ANNA as ANNA_ID
 from tests.unit.reports.erasing_kit import Home, everything, opened, run
-from tests.unit.reports.erasing_kit import a_home as a_home  # noqa: PLC0414 - the fixture
+from tests.unit.reports.erasing_kit import a_command as a_command  # noqa: PLC0414 - the fixtures
+from tests.unit.reports.erasing_kit import a_home as a_home  # noqa: PLC0414
 from tests.unit.runs.runs_kit import RUN, build_engines, events, index, start, steps
 from tests.unit.runs.sent_kit import a_sent_world, contact, document, send
 from tests.unit.spine_kit import ANNA, BORIS, CHAT, World, a_world, message, press
@@ -146,6 +147,18 @@ async def test_the_runs_of_an_erased_person_end_with_a_sentence(home: Home) -> N
     assert [one for one in checked.findings if one.kind != "note"] == []
     with opened(home) as store:
         assert [one for one in store.list_due_timers(FAR, 10) if one.session.startswith("run:")] == []
+
+
+async def test_a_second_run_of_the_command_is_not_refused_for_what_the_first_has_ordered(home: Home, command: Any) -> None:
+    """No bot has worked since, so the order that ends the run waits; it is nothing that the person has asked for."""
+    await live(home, decide=False)
+    assert command(CHAT, "--yes")[0] == 3
+    assert command(CHAT, "--yes", "--force")[0] == 0
+    code, shown = command(CHAT, "--yes")
+    assert (code, "Open:" in shown, "Proven" in shown) == (0, False, True)
+    async with bot(home) as world:
+        await world.work()
+        assert index(world).status == "failed"
 
 
 async def test_an_answer_in_the_run_of_somebody_else_is_gone_too(home: Home) -> None:
