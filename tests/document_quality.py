@@ -108,7 +108,8 @@ async def rank_by_both(
         nearest = await embedder.find_nearest(question.text, None, DEPTH)
         hits = await asyncio.to_thread(index.load_hits, [one for one, _ in nearest], None)
         alone[question] = _find_rank(question, [hits[one] for one, _ in nearest])
-        both[question] = _find_rank(question, (await retriever.retrieve(question.text, None, DEPTH)).hits)
+        by_words = await asyncio.to_thread(retriever.search_words, question.text, None, DEPTH)
+        both[question] = _find_rank(question, (await retriever.add_nearest(by_words, question.text, None, DEPTH)).hits)
     return alone, both
 
 

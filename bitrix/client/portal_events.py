@@ -52,7 +52,6 @@ class EventError(ValueError):
 @dataclass(frozen=True, kw_only=True)
 class PortalEvent:
     event: str
-    handler_id: str = ""
     entity: str = ""
     """Such as "deal", "item:177" (a smart process with its type number); "" if the kind is not known."""
     record_id: int = 0
@@ -92,7 +91,6 @@ def parse(body: bytes, content_type: str) -> PortalEvent:
     entity, action = RECORDS.get(_TYPE_SUFFIX.sub(r"\1", event), ("", ""))
     return PortalEvent(
         event=event,
-        handler_id=_to_text(form.get("event_handler_id"))[:_MAX_VALUE],
         entity=_find_kind(entity, fields),
         record_id=_parse_number(fields.get("ID", "")),
         action=action,

@@ -70,7 +70,6 @@ class StoredEvent(NamedTuple):
     actor: str
     data: Mapping[str, Any]
     raw: str
-    prev: str
     hash: str
     erased: bool = False
     """The key's person was erased: personal fields are blank."""
@@ -308,7 +307,7 @@ class Store(Protocol):
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         """Return events in order of id, of `types` (empty: all).
 
-        For look-ups: running commits may add smaller ids. `prev` is empty.
+        For look-ups: running commits may add smaller ids.
         """
 
     def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:

@@ -275,8 +275,8 @@ def _number(commit: Commit, drafts: Sequence[Draft], fence: Fence) -> list[tuple
         if secret and fence.key is not None:
             data = codec.insert_sealed(data, encryption.encrypt(fence.key, secret, row_mapping.build_place(record)))
         raw = record_text(record, data)
-        prev, head = head, hash_record(head, raw)
-        stored.append((StoredEvent(*record, data=encoded.data, raw=raw, prev=prev, hash=head), data))
+        head = hash_record(head, raw)
+        stored.append((StoredEvent(*record, data=encoded.data, raw=raw, hash=head), data))
     return stored
 
 

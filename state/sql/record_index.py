@@ -158,7 +158,7 @@ def _read_data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str,
     """None if unreadable or erased. Only RecordsSeen is decrypted."""
     try:
         if row[4] == _LOOK:
-            event = rows.to_stored_event(row, "", secrets)
+            event = rows.to_stored_event(row, secrets)
             return None if event.erased else event.data
         clear = orjson.loads(row[7])
         clear.pop(encryption.FIELD, None)

@@ -47,7 +47,7 @@ def collect_key_ids(rows: Iterable[Row]) -> set[str]:
     return needed
 
 
-def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEvent:
+def to_stored_event(row: Row, secrets: Mapping[str, str]) -> StoredEvent:
     """`secrets` is by key id, "" of an erased person.
 
     Raises UnknownEvent, DamagedCiphertext.
@@ -63,7 +63,7 @@ def to_stored_event(row: Row, prev: str, secrets: Mapping[str, str]) -> StoredEv
         if secret != encryption.ERASED:
             personal_data = canonical.loads(encryption.decrypt(secret, text, build_place(head)))
     whole = codec.join_parts(head.type, head.v, clear, personal_data)
-    return StoredEvent(*head, data=whole, raw=record_text(head, data), prev=prev, hash=hash_, erased=bool(text) and not personal_data)
+    return StoredEvent(*head, data=whole, raw=record_text(head, data), hash=hash_, erased=bool(text) and not personal_data)
 
 
 def to_clear_event(row: Row) -> ClearEvent:

@@ -129,7 +129,7 @@ def _read_page(ask: Ask, page: Sequence[tuple[Any, ...]]) -> list[tuple[str, dic
 
 def _read_data(row: tuple[Any, ...], secrets: Mapping[str, str]) -> Mapping[str, Any]:
     if row[4] == RunStarted.__name__:
-        return rows.to_stored_event(row, "", secrets).data
+        return rows.to_stored_event(row, secrets).data
     clear = orjson.loads(row[7])
     clear.pop(encryption.FIELD, None)
     return codec.join_parts(row[4], row[5], clear, {})

@@ -194,14 +194,9 @@ class SqlStore:
             return pipeline.send(queued)
 
     def read_events(self, stream: str, after: int = 0, limit: int = 1000) -> list[StoredEvent]:
-        params = {"at_stream": stream, "at_seq": after, "at_most": limit + 1}
-        stored_events, prev = [], ""
+        params = {"at_stream": stream, "at_seq": after + 1, "at_most": limit}
         journal, secrets = self._fetch_journal_rows(self._statements.events_from, params)
-        for row in journal:
-            if row[1] > after:
-                stored_events.append(row_mapping.to_stored_event(row, prev, secrets))
-            prev = row[-1]
-        return stored_events[:limit]
+        return [row_mapping.to_stored_event(row, secrets) for row in journal]
 
     def read_head(self, stream: str) -> tuple[int, str]:
         rows = self._fetch_rows(self._statements.head, {"at_session": to_lease_key(stream)})
@@ -226,12 +221,12 @@ class SqlStore:
     def scan(self, types: Sequence[str] = (), after: str = "", limit: int = 1000) -> list[StoredEvent]:
         params = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types)), params)
-        return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
+        return [row_mapping.to_stored_event(row, secrets) for row in journal]
 
     def scan_back(self, types: Sequence[str] = (), before: str = "", limit: int = 1000) -> list[StoredEvent]:
         params = {"at_id": before or AFTER_ALL, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}
         journal, secrets = self._fetch_journal_rows(self._statements.build_scan(len(types), back=True), params)
-        return [row_mapping.to_stored_event(row, "", secrets) for row in journal]
+        return [row_mapping.to_stored_event(row, secrets) for row in journal]
 
     def scan_clear(self, types: Sequence[str], after: str = "", limit: int = 1000) -> list[ClearEvent]:
         params = {"at_id": after, "at_most": limit, **{f"at_{number}": name for number, name in enumerate(types)}}

@@ -25,8 +25,7 @@ _LATELY: Final = timedelta(days=1)
 _SERVER: Final = """
 SELECT current_setting('server_version_num')::int, current_setting('server_version'), pg_is_in_recovery(),
     pg_database_size(current_database()), clock_timestamp(),
-    (SELECT count(*) FROM pg_stat_activity), current_setting('max_connections')::int,
-    coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false)
+    (SELECT count(*) FROM pg_stat_activity), current_setting('max_connections')::int
 """
 _SETTINGS: Final = """
 SELECT name, reset_val FROM pg_settings WHERE name IN ('fsync', 'full_page_writes', 'synchronous_commit', 'default_transaction_read_only')
@@ -56,7 +55,6 @@ class Server:
     now: datetime
     connections: int
     most_connections: int
-    encrypted: bool
     may_write: bool
     settings: Mapping[str, str] = field(default_factory=dict)
 
@@ -85,7 +83,7 @@ def read_server(url: str) -> Server:
     """Raises StoreError."""
     try:
         with _connect(url) as connection:
-            number, version, standby, size, now, used, most, encrypted = connection.execute(text(_SERVER)).one()
+            number, version, standby, size, now, used, most = connection.execute(text(_SERVER)).one()
             settings = {str(name): str(value) for name, value in connection.execute(text(_SETTINGS))}
             may_write = _may_write(connection)
     except (SQLAlchemyError, OSError) as error:
@@ -98,7 +96,6 @@ def read_server(url: str) -> Server:
         now=now,
         connections=used,
         most_connections=most,
-        encrypted=encrypted,
         may_write=may_write,
         settings=settings,
     )

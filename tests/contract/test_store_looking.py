@@ -58,7 +58,6 @@ class TestLooking:
         assert [event.id for event in store.scan(["MessageReceived"])] == said_ids
         assert [event.id for event in store.scan(["MessageReceived", "ModelFailed"], after=whole[0], limit=1)] == [whole[1]]
         assert store.scan(["TurnFinished"]) == []
-        assert {event.prev for event in store.scan()} == {""}
 
     def test_a_scan_back_finds_the_newest_first(self, store: SqlStore) -> None:
         """What a scan finds, in the opposite order, in pages, of the types asked for or of all."""

@@ -107,4 +107,4 @@ class DamageTolerantStore:
 
 def _parse_clear(raw: str, hash_: str) -> UnreadableEvent:
     """Does not decrypt: the caller blanks the personal fields."""
-    return UnreadableEvent(**orjson.loads(raw), raw=raw, prev="", hash=hash_, erased=True)
+    return UnreadableEvent(**orjson.loads(raw), raw=raw, hash=hash_, erased=True)

@@ -41,11 +41,6 @@ class Retriever:
     def __init__(self, index: DocumentIndex, embedder: PassageEmbedder | None = None) -> None:
         self._index, self._embedder = index, embedder
 
-    async def retrieve(self, question: str, access: AbstractSet[str] | None, limit: int) -> Retrieval:
-        """Raises IndexUnavailable."""
-        by_words = await asyncio.to_thread(self.search_words, question, access, limit)
-        return await self.add_nearest(by_words, question, access, limit)
-
     def search_words(self, question: str, access: AbstractSet[str] | None, limit: int) -> Sequence[Hit]:
         """As many as joining needs; blocks."""
         return self._index.search(question, access, limit if self._embedder is None else max(_CANDIDATES, limit))

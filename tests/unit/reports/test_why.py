@@ -40,7 +40,6 @@ def refusal() -> StoredEvent:
         "ts": "2026-11-21T12:00:00Z",
         "actor": "tg:1",
         "raw": "",
-        "prev": "",
         "hash": "",
     }
     return StoredEvent(type="StepRefused", v=1, data={**data, "params": params}, **place)

@@ -26,7 +26,7 @@ async def world(tmp_path: Any) -> Any:
 
 
 def _event(number: int, kind: str, **data: object) -> StoredEvent:
-    return StoredEvent(stream=f"session:{CHAT}", seq=number, id="", ts="", type=kind, v=1, actor="", data=data, raw="", prev="", hash="")
+    return StoredEvent(stream=f"session:{CHAT}", seq=number, id="", ts="", type=kind, v=1, actor="", data=data, raw="", hash="")
 
 
 async def ask_and_go_on(world: World, *, reopened: bool) -> list[str]:
